@@ -1,0 +1,188 @@
+/* s3lect/store.h: the door to the object store.
+ *
+ * Vocabulary
+ *   store      an object store as one handle on one loop; serves any number of electors
+ *   request    one operation on one key; embedded in its owner, so a store allocates none
+ *   condition  what must hold for a write to be carried out (RFC 9110 section 13.1)
+ *   outcome    what is known of a request's effect when it ends
+ *
+ * A store that users write themselves fills s3lect_store_ops_t. What the election's safety needs
+ * of it: conditional writes on one key are atomic (linearizable), each write gives the object an
+ * ETag it never had before, reads show the newest write, and a request that ends with
+ * S3LECT_NOT_APPLIED can have no effect now or later. */
+#ifndef S3LECT_STORE_H
+#define S3LECT_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define S3LECT_STORE_VERSION 1
+
+typedef struct s3lect_store_s s3lect_store_t;
+typedef struct s3lect_store_req_s s3lect_store_req_t;
+typedef struct s3lect_store_result_s s3lect_store_result_t;
+typedef struct s3lect_store_ops_s s3lect_store_ops_t;
+
+/** Ends a request: exactly once, always from the loop, never inside the call that started or
+ * cancelled it. `result` and all it points to is valid during the call only. The request may be
+ * used again, or its memory freed, from inside the callback. */
+typedef void (*s3lect_store_cb)(s3lect_store_req_t* req, const s3lect_store_result_t* result);
+typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
+
+typedef enum {
+  S3LECT_ALWAYS = 0,     /* no condition */
+  S3LECT_IF_ABSENT = 1,  /* put: only where no object is (If-None-Match: *) */
+  S3LECT_IF_MATCH = 2,   /* put, del: only over the object with this ETag (If-Match) */
+  S3LECT_IF_CHANGED = 3, /* get: only if the ETag differs, else ENOTMODIFIED (If-None-Match) */
+} s3lect_condition_t;
+
+typedef enum {
+  S3LECT_SETTLED = 0,     /* the store answered: status says what it did */
+  S3LECT_NOT_APPLIED = 1, /* the request had no effect and never will: never sent, or turned away */
+  S3LECT_UNCERTAIN = 2,   /* it may have been carried out, or may still be */
+} s3lect_outcome_t;
+
+/** Set on a put with S3LECT_IF_MATCH whose ETag a store just refused although a read shows that
+ * very ETag: the store may try its other ETag dialect (quoted or bare; Ceph before 19.2.7 and
+ * DigitalOcean accept only bare ones). */
+#define S3LECT_REQ_ETAG_DISPUTED 0x1u
+
+/** One operation. The caller zeroes it, fills the second group and calls a store function; what
+ * it points to must stay until the callback. */
+struct s3lect_store_req_s {
+  void* data; /* the caller's; never touched */
+
+  const char* key;      /* object key, or for a list its prefix; UTF-8, not percent-encoded */
+  const char* etag;     /* for S3LECT_IF_MATCH and S3LECT_IF_CHANGED: as a result gave it */
+  const void* body;     /* put */
+  size_t body_len;      /* put */
+  const char* after;    /* list: only keys greater than this one, or NULL */
+  uint32_t max_keys;    /* list: at most so many, 1..1000 */
+  uint32_t condition;   /* s3lect_condition_t */
+  uint32_t flags;       /* S3LECT_REQ_* */
+  uint32_t timeout_ms;  /* bound on the whole request, > 0; then UV_ETIMEDOUT */
+  uint32_t body_max;    /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
+  s3lect_store_cb cb;
+
+  s3lect_store_t* store;  /* read-only; set by the store */
+  uint64_t internal[48];  /* the store's scratch space while the request is under way */
+};
+
+/** One object of a listing. */
+typedef struct s3lect_store_entry_s {
+  const char* key;
+  const char* etag;
+  uint64_t body_len;   /* bytes */
+  int64_t modified_ms; /* Unix time, or 0 if not given */
+} s3lect_store_entry_t;
+
+/** How a request ended.
+ *   status 0              get, put, del, list did what was asked
+ *   S3LECT_ENOTMODIFIED   get with S3LECT_IF_CHANGED: the ETag still stands
+ *   S3LECT_ENOTFOUND      get, put with S3LECT_IF_MATCH, del: there is no such object
+ *   S3LECT_EPRECONDITION  put, del: the condition did not hold (412)
+ *   S3LECT_ECONFLICT      put, del: another write was under way (409); read, then decide
+ *   others                as s3lect/errno.h and libuv name them; outcome tells what that means
+ * For get, outcome is always S3LECT_SETTLED or S3LECT_NOT_APPLIED: a read has no effect. */
+struct s3lect_store_result_s {
+  uint32_t size; /* sizeof(s3lect_store_result_t) of whoever filled it */
+  int32_t status;
+  int32_t outcome; /* s3lect_outcome_t */
+  int32_t http_status; /* 0 where no HTTP reply was read */
+  const char* etag;    /* get, put: opaque; quotes belong to it where the store sends them; or NULL */
+  const char* body;    /* get */
+  size_t body_len;
+  int64_t store_time_ms; /* the reply's own time (Date), Unix time in ms; 0 if not given */
+  int64_t modified_ms;   /* when the object was written (Last-Modified); 0 if not given */
+  uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
+  uint32_t truncated;      /* list: more keys follow */
+  const char* message;     /* for people: what the store or the transport said; NULL if nothing */
+  const s3lect_store_entry_t* entries; /* list: in key order */
+  size_t entries_len;
+};
+
+/** What a store does. Each of the first four returns 0 and later calls req->cb once, or returns
+ * an error and never calls it. None may call req->cb from inside itself.
+ *   cancel  ends a request soon: UV_ECANCELED, and S3LECT_UNCERTAIN unless it provably never left
+ *   close   cancels what is left, releases everything, then calls cb (which may be NULL) */
+struct s3lect_store_ops_s {
+  uint32_t version; /* S3LECT_STORE_VERSION */
+  int (*get)(s3lect_store_t* store, s3lect_store_req_t* req);
+  int (*put)(s3lect_store_t* store, s3lect_store_req_t* req);
+  int (*del)(s3lect_store_t* store, s3lect_store_req_t* req);  /* may be NULL */
+  int (*list)(s3lect_store_t* store, s3lect_store_req_t* req); /* may be NULL */
+  void (*cancel)(s3lect_store_t* store, s3lect_store_req_t* req);
+  void (*close)(s3lect_store_t* store, s3lect_store_close_cb cb);
+};
+
+/** A store handle. A fixed-size shell: the caller allocates it, must not move or copy it, and may
+ * reuse its memory only in or after the close callback. Lives on one loop, used from its thread. */
+struct s3lect_store_s {
+  void* data;                    /* the caller's */
+  uv_loop_t* loop;               /* read-only */
+  const s3lect_store_ops_t* ops; /* set by the store's init function */
+  void* internal;                /* the store's */
+  void* reserved[8];
+};
+
+/** Closes a store: requests that are under way end with UV_ECANCELED, then `cb` (may be NULL) runs
+ * from the loop. No elector may be using it any more. */
+S3LECT_EXTERN void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb);
+
+/** Options of the S3 store. Zero or NULL means the default. Strings are copied. */
+typedef struct s3lect_s3_options_s {
+  size_t size; /* sizeof(s3lect_s3_options_t); set by s3lect_s3_options_init */
+  const char* bucket;            /* required */
+  const char* endpoint;          /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
+                                    AWS_ENDPOINT_URL, else AWS in `region` */
+  const char* region;            /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
+  const char* access_key_id;     /* NULL: AWS_ACCESS_KEY_ID */
+  const char* secret_access_key; /* NULL: AWS_SECRET_ACCESS_KEY */
+  const char* session_token;     /* NULL: AWS_SESSION_TOKEN when the key came from there */
+  const char* ca_file;           /* PEM; NULL: AWS_CA_BUNDLE, else the system's authorities */
+  int32_t addressing;            /* s3lect_addressing_t */
+  uint32_t connect_timeout_ms;   /* TCP and DNS; default 1000 */
+  uint32_t tls_timeout_ms;       /* TLS handshake; default 2000 */
+  uint32_t first_byte_timeout_ms; /* request sent to first byte of reply; 0: the request's own */
+  uint32_t idle_timeout_ms;      /* an unused connection is closed after this; default 10000 */
+  uint32_t max_connections;      /* default 8; further requests wait in order */
+} s3lect_s3_options_t;
+
+typedef enum {
+  S3LECT_ADDRESSING_AUTO = 0, /* virtual host on AWS, path with a custom endpoint */
+  S3LECT_ADDRESSING_PATH = 1, /* https://host/bucket/key */
+  S3LECT_ADDRESSING_VIRTUAL_HOST = 2, /* https://bucket.host/key */
+} s3lect_addressing_t;
+
+/** Sets every option to its default. `size` is sizeof(s3lect_s3_options_t). */
+S3LECT_EXTERN void s3lect_s3_options_init(s3lect_s3_options_t* options, size_t size);
+
+/** Says what is wrong with options, for people: one line naming the option, its value and the
+ * mend, into `message` (of `message_size` bytes, may be 0). Returns what s3lect_s3_init would. */
+S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, char* message,
+                                          size_t message_size);
+
+/** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
+ * used. Reads the environment here and not later.
+ * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS (the CA file),
+ * UV_ENOMEM. After success the store must be closed. */
+S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
+                                 const s3lect_s3_options_t* options);
+
+/** Opens a store in this process's memory: for tests, and for electors of one process. Its
+ * objects end with it. Errors: UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

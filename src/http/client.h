@@ -1,0 +1,107 @@
+/* http/client.h (L3): HTTP/1.1 requests to one origin over a pool of kept-alive connections.
+ *
+ * Vocabulary
+ *   origin     scheme, host and port; one client talks to one origin
+ *   request    embedded in its owner; queued (first in, first out) until a connection is free
+ *   compose    the owner's callback that writes head and body into the connection's own send
+ *              buffer just before they go out, so that a queued request holds no buffer and is
+ *              signed with the time at which it is sent
+ *   replay     sending again after a kept-alive connection turned out to be dead before a byte of
+ *              reply came; done by the client only for requests marked replayable (reads)
+ *
+ * Invariants
+ *   - a request ends exactly once, from the loop, never inside submit or cancel;
+ *   - a request that is not replayable is composed and written at most once;
+ *   - `sent` in the reply is false only if no byte of the request was handed to the kernel (or to
+ *     TLS): then the request cannot have had an effect;
+ *   - on a warm plain connection submit, compose, reply and done make no heap allocation. */
+#ifndef S3L_HTTP_CLIENT_H
+#define S3L_HTTP_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "util/list.h"
+#include "util/span.h"
+
+typedef struct s3l_http_client_s s3l_http_client_t;
+typedef struct s3l_http_req_s s3l_http_req_t;
+struct s3l_conn_s;
+
+#define S3L_HTTP_HEADERS_MAX 64
+
+typedef struct s3l_http_header_s {
+  s3l_span_t name;  /* as received; compare with s3l_span_ieq */
+  s3l_span_t value; /* without surrounding blanks */
+} s3l_http_header_t;
+
+/** The end of a request; valid during the callback. With status != 0 the HTTP fields hold what had
+ * been read by then (http_status 0: nothing). */
+typedef struct s3l_http_reply_s {
+  int status; /* 0, or UV_ETIMEDOUT, UV_ECANCELED, UV_ECONN*, UV_EAI_*, S3LECT_ETLS*,
+                 S3LECT_EBADREPLY, S3LECT_ETOOBIG, what compose returned, ... */
+  bool sent;
+  int http_status;
+  const s3l_http_header_t* headers;
+  size_t headers_len;
+  s3l_span_t body;
+  const char* message; /* detail for people, or NULL: "connect to 10.0.0.1:443: ..." */
+} s3l_http_reply_t;
+
+struct s3l_http_req_s {
+  void* data;
+
+  /* Set by the owner before submit. compose writes the whole request (head, blank line, body) to
+   * buf and returns its length, or a negative error that ends the request unsent. */
+  ssize_t (*compose)(s3l_http_req_t* req, char* buf, size_t cap);
+  void (*done)(s3l_http_req_t* req, const s3l_http_reply_t* reply);
+  uint32_t timeout_ms; /* bound on everything, queueing included */
+  uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
+  bool replayable;     /* a read: may be sent again on a fresh connection */
+  bool head;           /* a HEAD request: the reply has no body whatever its headers say */
+
+  /* The client's. */
+  s3l_list_t link;
+  s3l_http_client_t* client;
+  struct s3l_conn_s* conn;
+  uint64_t deadline_ns; /* uv_hrtime */
+  size_t heap_index;    /* in the client's deadline queue */
+  uint8_t state;
+  bool sent;
+  bool replayed;
+  int pending_error;
+};
+
+typedef struct s3l_http_client_options_s {
+  const char* host;        /* name or address literal, without brackets; copied */
+  uint16_t port;
+  bool tls;
+  const char* ca_file;     /* PEM, or NULL for the system's authorities */
+  uint32_t connect_timeout_ms;
+  uint32_t tls_timeout_ms;
+  uint32_t first_byte_timeout_ms; /* 0: only the request's own bound */
+  uint32_t idle_timeout_ms;
+  uint32_t max_connections;
+} s3l_http_client_options_t;
+
+/** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, S3LECT_ETLS (the CA file). */
+int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
+                           s3l_http_client_t** out);
+
+/** Queues a request. Returns 0 (done will run, later) or UV_ECANCELED if the client is closing. */
+int s3l_http_client_submit(s3l_http_client_t* client, s3l_http_req_t* req);
+
+/** Ends a request soon with UV_ECANCELED; `sent` says whether it had gone out. The connection it
+ * was on is closed, because a reply may still be on its way. No-op on a request that has ended. */
+void s3l_http_client_cancel(s3l_http_req_t* req);
+
+/** Ends all requests with UV_ECANCELED, closes all connections, frees the client, then calls cb. */
+void s3l_http_client_close(s3l_http_client_t* client, void (*cb)(void* arg), void* arg);
+
+/** First header of that name, or a span with p == NULL. */
+s3l_span_t s3l_http_reply_header(const s3l_http_reply_t* reply, const char* name);
+
+#endif

@@ -1,0 +1,45 @@
+/* util/list.h (L0): intrusive doubly linked list; a link is embedded in what it links.
+ *
+ * The head is a link of its own; an unlinked link points to itself, so that removing twice is
+ * harmless and "is it queued?" can be asked of the link. */
+#ifndef S3L_UTIL_LIST_H
+#define S3L_UTIL_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct s3l_list_s s3l_list_t;
+struct s3l_list_s {
+  s3l_list_t* next;
+  s3l_list_t* prev;
+};
+
+#define S3L_CONTAINER_OF(ptr, type, member) ((type*)(void*)((char*)(ptr) - offsetof(type, member)))
+
+static inline void s3l_list_init(s3l_list_t* l) {
+  l->next = l;
+  l->prev = l;
+}
+
+static inline bool s3l_list_empty(const s3l_list_t* l) {
+  return l->next == l;
+}
+
+static inline void s3l_list_push_back(s3l_list_t* head, s3l_list_t* l) {
+  l->next = head;
+  l->prev = head->prev;
+  head->prev->next = l;
+  head->prev = l;
+}
+
+static inline void s3l_list_push_front(s3l_list_t* head, s3l_list_t* l) {
+  s3l_list_push_back(head->next, l);
+}
+
+static inline void s3l_list_remove(s3l_list_t* l) {
+  l->prev->next = l->next;
+  l->next->prev = l->prev;
+  s3l_list_init(l);
+}
+
+#endif

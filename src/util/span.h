@@ -1,0 +1,40 @@
+/* util/span.h (L0): a view of bytes that somebody else owns.
+ *
+ * All untrusted bytes travel as spans: nothing here looks for a terminating NUL, and nothing depends
+ * on the locale. A span with p == NULL means "not there", one with n == 0 "there and empty". */
+#ifndef S3L_UTIL_SPAN_H
+#define S3L_UTIL_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct s3l_span_s {
+  const char* p;
+  size_t n;
+} s3l_span_t;
+
+/** A span over a string literal. */
+#define S3L_SPAN(literal) ((s3l_span_t){(literal), sizeof(literal) - 1})
+
+/** A span over a NUL-terminated string; NULL gives the span that is not there. */
+s3l_span_t s3l_span_cstr(const char* s);
+
+bool s3l_span_eq(s3l_span_t a, s3l_span_t b);
+
+/** Equal but for the case of ASCII letters. */
+bool s3l_span_ieq(s3l_span_t a, s3l_span_t b);
+
+bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix);
+
+/** Without blanks and tabs at both ends. */
+s3l_span_t s3l_span_trim(s3l_span_t s);
+
+/** Reads a decimal number that fills the whole span. False on anything else, overflow included. */
+bool s3l_span_to_u64(s3l_span_t s, uint64_t* out);
+
+/** Copies into a buffer with a terminating NUL. False, with out[0] = 0, if it does not fit or holds
+ * a NUL. */
+bool s3l_span_copy(s3l_span_t s, char* out, size_t cap);
+
+#endif
