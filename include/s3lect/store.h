@@ -60,20 +60,20 @@ typedef enum {
 struct s3lect_store_req_s {
   void* data; /* the caller's; never touched */
 
-  const char* key;      /* object key, or for a list its prefix; UTF-8, not percent-encoded */
-  const char* etag;     /* for S3LECT_IF_MATCH and S3LECT_IF_CHANGED: as a result gave it */
-  const void* body;     /* put */
-  size_t body_len;      /* put */
-  const char* after;    /* list: only keys greater than this one, or NULL */
-  uint32_t max_keys;    /* list: at most so many, 1..1000 */
-  uint32_t condition;   /* s3lect_condition_t */
-  uint32_t flags;       /* S3LECT_REQ_* */
-  uint32_t timeout_ms;  /* bound on the whole request, > 0; then UV_ETIMEDOUT */
-  uint32_t body_max;    /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
+  const char* key;     /* object key, or for a list its prefix; UTF-8, not percent-encoded */
+  const char* etag;    /* for S3LECT_IF_MATCH and S3LECT_IF_CHANGED: as a result gave it */
+  const void* body;    /* put */
+  size_t body_len;     /* put */
+  const char* after;   /* list: only keys greater than this one, or NULL */
+  uint32_t max_keys;   /* list: at most so many, 1..1000 */
+  uint32_t condition;  /* s3lect_condition_t */
+  uint32_t flags;      /* S3LECT_REQ_* */
+  uint32_t timeout_ms; /* bound on the whole request, > 0; then UV_ETIMEDOUT */
+  uint32_t body_max;   /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
   s3lect_store_cb cb;
 
-  s3lect_store_t* store;  /* read-only; set by the store */
-  uint64_t internal[48];  /* the store's scratch space while the request is under way */
+  s3lect_store_t* store; /* read-only; set by the store */
+  uint64_t internal[48]; /* the store's scratch space while the request is under way */
 };
 
 /** One object of a listing. */
@@ -95,13 +95,13 @@ typedef struct s3lect_store_entry_s {
 struct s3lect_store_result_s {
   uint32_t size; /* sizeof(s3lect_store_result_t) of whoever filled it */
   int32_t status;
-  int32_t outcome; /* s3lect_outcome_t */
+  int32_t outcome;     /* s3lect_outcome_t */
   int32_t http_status; /* 0 where no HTTP reply was read */
-  const char* etag;    /* get, put: opaque; quotes belong to it where the store sends them; or NULL */
-  const char* body;    /* get */
+  const char* etag; /* get, put: opaque; quotes belong to it where the store sends them; or NULL */
+  const char* body; /* get */
   size_t body_len;
-  int64_t store_time_ms; /* the reply's own time (Date), Unix time in ms; 0 if not given */
-  int64_t modified_ms;   /* when the object was written (Last-Modified); 0 if not given */
+  int64_t store_time_ms;   /* the reply's own time (Date), Unix time in ms; 0 if not given */
+  int64_t modified_ms;     /* when the object was written (Last-Modified); 0 if not given */
   uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
   uint32_t truncated;      /* list: more keys follow */
   const char* message;     /* for people: what the store or the transport said; NULL if nothing */
@@ -139,26 +139,26 @@ S3LECT_EXTERN void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_
 
 /** Options of the S3 store. Zero or NULL means the default. Strings are copied. */
 typedef struct s3lect_s3_options_s {
-  size_t size; /* sizeof(s3lect_s3_options_t); set by s3lect_s3_options_init */
-  const char* bucket;            /* required */
-  const char* endpoint;          /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
-                                    AWS_ENDPOINT_URL, else AWS in `region` */
-  const char* region;            /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
-  const char* access_key_id;     /* NULL: AWS_ACCESS_KEY_ID */
-  const char* secret_access_key; /* NULL: AWS_SECRET_ACCESS_KEY */
-  const char* session_token;     /* NULL: AWS_SESSION_TOKEN when the key came from there */
-  const char* ca_file;           /* PEM; NULL: AWS_CA_BUNDLE, else the system's authorities */
-  int32_t addressing;            /* s3lect_addressing_t */
-  uint32_t connect_timeout_ms;   /* TCP and DNS; default 1000 */
-  uint32_t tls_timeout_ms;       /* TLS handshake; default 2000 */
+  size_t size;                    /* sizeof(s3lect_s3_options_t); set by s3lect_s3_options_init */
+  const char* bucket;             /* required */
+  const char* endpoint;           /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
+                                     AWS_ENDPOINT_URL, else AWS in `region` */
+  const char* region;             /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
+  const char* access_key_id;      /* NULL: AWS_ACCESS_KEY_ID */
+  const char* secret_access_key;  /* NULL: AWS_SECRET_ACCESS_KEY */
+  const char* session_token;      /* NULL: AWS_SESSION_TOKEN when the key came from there */
+  const char* ca_file;            /* PEM; NULL: AWS_CA_BUNDLE, else the system's authorities */
+  int32_t addressing;             /* s3lect_addressing_t */
+  uint32_t connect_timeout_ms;    /* TCP and DNS; default 1000 */
+  uint32_t tls_timeout_ms;        /* TLS handshake; default 2000 */
   uint32_t first_byte_timeout_ms; /* request sent to first byte of reply; 0: the request's own */
-  uint32_t idle_timeout_ms;      /* an unused connection is closed after this; default 10000 */
-  uint32_t max_connections;      /* default 8; further requests wait in order */
+  uint32_t idle_timeout_ms;       /* an unused connection is closed after this; default 10000 */
+  uint32_t max_connections;       /* default 8; further requests wait in order */
 } s3lect_s3_options_t;
 
 typedef enum {
-  S3LECT_ADDRESSING_AUTO = 0, /* virtual host on AWS, path with a custom endpoint */
-  S3LECT_ADDRESSING_PATH = 1, /* https://host/bucket/key */
+  S3LECT_ADDRESSING_AUTO = 0,         /* virtual host on AWS, path with a custom endpoint */
+  S3LECT_ADDRESSING_PATH = 1,         /* https://host/bucket/key */
   S3LECT_ADDRESSING_VIRTUAL_HOST = 2, /* https://bucket.host/key */
 } s3lect_addressing_t;
 

@@ -76,10 +76,10 @@ struct s3l_http_req_s {
 };
 
 typedef struct s3l_http_client_options_s {
-  const char* host;        /* name or address literal, without brackets; copied */
+  const char* host; /* name or address literal, without brackets; copied */
   uint16_t port;
   bool tls;
-  const char* ca_file;     /* PEM, or NULL for the system's authorities */
+  const char* ca_file; /* PEM, or NULL for the system's authorities */
   uint32_t connect_timeout_ms;
   uint32_t tls_timeout_ms;
   uint32_t first_byte_timeout_ms; /* 0: only the request's own bound */

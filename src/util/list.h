@@ -14,7 +14,7 @@ struct s3l_list_s {
   s3l_list_t* prev;
 };
 
-#define S3L_CONTAINER_OF(ptr, type, member) ((type*)(void*)((char*)(ptr) - offsetof(type, member)))
+#define S3L_CONTAINER_OF(ptr, type, member) ((type*)(void*)((char*)(ptr)-offsetof(type, member)))
 
 static inline void s3l_list_init(s3l_list_t* l) {
   l->next = l;

@@ -1,7 +1,8 @@
 /* util/span.h (L0): a view of bytes that somebody else owns.
  *
- * All untrusted bytes travel as spans: nothing here looks for a terminating NUL, and nothing depends
- * on the locale. A span with p == NULL means "not there", one with n == 0 "there and empty". */
+ * All untrusted bytes travel as spans: nothing here looks for a terminating NUL, and nothing
+ * depends on the locale. A span with p == NULL means "not there", one with n == 0 "there and
+ * empty". */
 #ifndef S3L_UTIL_SPAN_H
 #define S3L_UTIL_SPAN_H
 

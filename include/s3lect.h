@@ -1,0 +1,42 @@
+/* s3lect.h: leader election among many processes on an object store that honours conditional
+ * writes (S3, MinIO, Ceph, R2, ...), for programs that run a libuv loop.
+ *
+ *   s3lect/elector.h   one candidate in one election: start here
+ *   s3lect/store.h     the store: S3, memory, or your own
+ *   s3lect/record.h    what the lockfile holds
+ *   s3lect/errno.h     error codes */
+#ifndef S3LECT_H
+#define S3LECT_H
+
+#include "s3lect/elector.h"
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+#include "s3lect/record.h"
+#include "s3lect/store.h"
+#include "s3lect/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The version of the library that is linked: S3LECT_VERSION_STRING of its headers. Static. */
+S3LECT_EXTERN const char* s3lect_version_string(void);
+
+/** CLOCK_BOOTTIME now, in ns: the clock of every valid_until_ns. Monotonic, counts time spent
+ * suspended (clock_gettime(2)); the best monotonic clock where there is none. Any thread. */
+S3LECT_EXTERN int64_t s3lect_now_ns(void);
+
+/** Has the library take its memory from these functions (all four, with the meaning of the C ones)
+ * in place of malloc and friends. Call it before anything else, once. libuv and OpenSSL have hooks
+ * of their own (uv_replace_allocator, CRYPTO_set_mem_functions).
+ * Errors: UV_EINVAL if one is NULL. */
+S3LECT_EXTERN int s3lect_set_allocator(void* (*malloc_func)(size_t),
+                                       void* (*realloc_func)(void*, size_t),
+                                       void* (*calloc_func)(size_t, size_t),
+                                       void (*free_func)(void*));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

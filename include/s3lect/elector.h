@@ -1,0 +1,230 @@
+/* s3lect/elector.h: one candidate in one election.
+ *
+ * Vocabulary
+ *   validity   the instant, on this machine's CLOCK_BOOTTIME, at which this elector stops being
+ *              leader unless a renewal is confirmed before
+ *   epoch      the fencing token: grows with every leadership, never repeats. Pass it along with
+ *              whatever you write, and let the receiver refuse a smaller one than it has seen: a
+ *              process can always be paused between asking s3lect_is_leader and acting on it
+ *
+ * Lifecycle: init, start, (resign, stop, start ...), close. An init that fails leaves nothing to
+ * clean up; after one that succeeds, close must be called, and the memory of the handle stays the
+ * elector's until the close callback. Everything is called from the loop's thread, except the
+ * three functions marked "any thread".
+ *
+ * Callbacks run from the loop, never inside a call of this API; any call is legal inside any
+ * callback, close included. Per leadership: on_started_leading once, then on_renewed any number of
+ * times, then on_stopped_leading exactly once, before the next on_started_leading. None runs after
+ * the close callback. */
+#ifndef S3LECT_ELECTOR_H
+#define S3LECT_ELECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+#include "s3lect/record.h"
+#include "s3lect/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct s3lect_elector_s s3lect_elector_t;
+typedef struct s3lect_event_s s3lect_event_t;
+
+typedef enum {
+  S3LECT_EVENT_STARTED_LEADING = 1,
+  S3LECT_EVENT_STOPPED_LEADING = 2,
+  S3LECT_EVENT_NEW_LEADER = 3,
+  S3LECT_EVENT_RENEWED = 4,
+  S3LECT_EVENT_ERROR = 5,
+} s3lect_event_kind_t;
+
+/** Why leadership ended. */
+typedef enum {
+  S3LECT_REASON_NONE = 0,
+  S3LECT_REASON_EXPIRED = 1,  /* validity passed before a renewal was confirmed */
+  S3LECT_REASON_LOST = 2,     /* the store shows another elector's record */
+  S3LECT_REASON_RESIGNED = 3, /* s3lect_elector_resign */
+  S3LECT_REASON_STOPPED = 4,  /* s3lect_elector_stop */
+  S3LECT_REASON_CLOSED = 5,   /* s3lect_elector_close */
+} s3lect_reason_t;
+
+/** What a callback is told; valid during the callback. */
+struct s3lect_event_s {
+  size_t size;
+  int32_t kind;   /* s3lect_event_kind_t */
+  int32_t reason; /* stopped leading: s3lect_reason_t */
+  int32_t error;  /* error: a negative code */
+  uint32_t reserved;
+  uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown */
+  int64_t valid_until_ns;  /* CLOCK_BOOTTIME. Started, renewed: validity now in force. Stopped: the
+                              instant at which leadership ended. Others: 0 if not leading */
+  const char* leader_id;   /* the leader as far as is known; "" if none is */
+  const char* leader_addr; /* its address; "" if none is known */
+  const char* message;     /* error: one line for people; else "" */
+};
+
+typedef void (*s3lect_event_cb)(s3lect_elector_t* elector, const s3lect_event_t* event);
+typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
+/** One line per thing that the election core is told and decides; `line` is valid during the call.
+ * For looking at what an elector does; the text may change between versions. */
+typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
+
+/** "started_leading", "stopped_leading", "new_leader", "renewed", "error". Static. Any thread. */
+S3LECT_EXTERN const char* s3lect_event_name(int kind);
+/** "expired", "lost", "resigned", "stopped", "closed", "none". Static. Any thread. */
+S3LECT_EXTERN const char* s3lect_reason_name(int reason);
+
+/** How an absent leader is recognised. */
+typedef enum {
+  /* A record must stand unchanged for a whole leader timeout under this elector's own eyes. */
+  S3LECT_EXPIRY_OBSERVED = 0,
+  /* Also if the store's own clock says so: Date minus Last-Modified of one response, plus 2 s. For
+   * stores whose nodes share a good clock; saves the wait after a start. */
+  S3LECT_EXPIRY_STORE_CLOCK = 1,
+} s3lect_expiry_t;
+
+/** Options. Zero or NULL means the default. Strings are copied by init; the store is not: it must
+ * outlive the elector. Names and defaults of the first group are the Go package's. */
+typedef struct s3lect_elector_options_s {
+  size_t size; /* sizeof(s3lect_elector_options_t); set by s3lect_elector_options_init */
+
+  const char* lockfile_path;       /* the object's key; required */
+  const char* server_id;           /* unique per process; required; 1..255 bytes of UTF-8 */
+  const char* server_addr;         /* host:port at which others reach this server; may be NULL */
+  uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default 5000 */
+  uint32_t infrequent_interval_ms; /* polling under a stable leader; default 30000 */
+  uint32_t leader_timeout_ms;      /* T: default 15000 */
+
+  s3lect_store_t* store;       /* required; on the same loop */
+  uint32_t renew_interval_ms;  /* default: the smaller of the frequent interval and T/3 */
+  uint32_t request_timeout_ms; /* each attempt; default: the smaller of 3000 and what fits into T
+                                  beside the renewal interval and the retry schedule */
+  uint32_t drift_ppm;          /* bound on the difference of clock rates; default 10000 (1 %) */
+  uint32_t grace_period_ms;    /* a new leader waits this long before on_started_leading */
+  uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
+  uint32_t stop_ack_ms;        /* when not 0: after on_stopped_leading, the record is released only
+                                  after s3lect_elector_ack_stopped, and not at all if that has not
+                                  come within this time (others then wait the timeout out) */
+  int32_t no_release;          /* 1: leave the record to expire on stop and close */
+  int32_t expiry;              /* s3lect_expiry_t */
+
+  s3lect_event_cb on_started_leading;
+  s3lect_event_cb on_stopped_leading;
+  s3lect_event_cb on_new_leader;
+  s3lect_event_cb on_renewed;
+  s3lect_event_cb on_error;
+  s3lect_trace_cb on_trace;
+} s3lect_elector_options_t;
+
+/** An elector. A fixed-size shell: the caller allocates it, must not move or copy it. */
+struct s3lect_elector_s {
+  void* data;      /* the caller's */
+  uv_loop_t* loop; /* read-only */
+  void* internal;
+  void* reserved[8];
+};
+
+/** Sets every option to its default. `size` is sizeof(s3lect_elector_options_t). */
+S3LECT_EXTERN void s3lect_elector_options_init(s3lect_elector_options_t* options, size_t size);
+
+/** Says what is wrong with options: one line that names the option, its value and the mend, into
+ * `message` (of `message_size` bytes, may be 0; "" if nothing is wrong). Returns what
+ * s3lect_elector_init would, but for UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_elector_options_check(const s3lect_elector_options_t* options,
+                                               char* message, size_t message_size);
+
+/** Prepares an elector; does no I/O and calls nothing back.
+ * Errors, with nothing to clean up: S3LECT_EOPTION (a missing or invalid option), S3LECT_ETIMING
+ * (renewal interval + retry schedule + request timeout do not fit into the leader timeout),
+ * UV_EINVAL (a struct size this library does not know), UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
+                                      const s3lect_elector_options_t* options);
+
+/** Stands in the election, under a fresh incarnation, until stop or close. Keeps the loop alive.
+ * Errors: UV_EALREADY, UV_ECANCELED (closing), UV_EIO (no randomness). */
+S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
+
+/** Gives up leadership but goes on standing: is_leader is false from here on, on_stopped_leading
+ * runs, the record is released, and for one leader timeout others go first.
+ * Errors: UV_EINVAL if it is not leading. */
+S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
+
+/** Stops standing, releasing the record if it leads. on_stopped_leading still runs.
+ * Errors: UV_EALREADY if it does not stand. */
+S3LECT_EXTERN int s3lect_elector_stop(s3lect_elector_t* elector);
+
+/** With stop_ack_ms: tells that the work of the leadership has ended, so that the record may be
+ * released. Legal inside on_stopped_leading and later; else without effect. */
+S3LECT_EXTERN void s3lect_elector_ack_stopped(s3lect_elector_t* elector);
+
+/** Stops standing and releases the record if it leads, for at most release_timeout_ms; then `cb`
+ * (may be NULL) runs and the handle's memory is the caller's again. Errors: UV_EALREADY. */
+S3LECT_EXTERN int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb);
+
+/** 1 only if this elector leads and its validity has not passed at this instant: a comparison
+ * with the clock, never a flag. 0 otherwise, also before start and while closing. Any thread (while
+ * the handle is open), lock-free. */
+S3LECT_EXTERN int s3lect_is_leader(const s3lect_elector_t* elector);
+
+/** Milliseconds until validity ends, rounded down; 0 if not leading. Any thread, lock-free. */
+S3LECT_EXTERN uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector);
+
+/** The epoch of the leadership that this elector holds, or held last; 0 before the first. Any
+ * thread, lock-free. Take it once, when work begins, then ask s3lect_is_leader: an epoch that was
+ * read before a positive answer may be older than the leadership, which the receiver of a fencing
+ * token refuses, but never newer. */
+S3LECT_EXTERN uint64_t s3lect_epoch(const s3lect_elector_t* elector);
+
+typedef enum {
+  S3LECT_ROLE_STOPPED = 0,
+  S3LECT_ROLE_FOLLOWER = 1,
+  S3LECT_ROLE_LEADER = 2,
+} s3lect_role_t;
+
+/** A snapshot of what an elector knows. */
+typedef struct s3lect_status_s {
+  size_t size;            /* set by the caller: sizeof(s3lect_status_t) */
+  int32_t role;           /* s3lect_role_t */
+  int32_t last_error;     /* 0 or the last error reported */
+  uint64_t epoch;         /* as s3lect_epoch */
+  int64_t valid_until_ns; /* CLOCK_BOOTTIME; 0 if not leading */
+  s3lect_record_t record; /* the last record seen or written; leader_id "" if there is none */
+} s3lect_status_t;
+
+/** Counters since init. */
+typedef struct s3lect_stats_s {
+  size_t size; /* set by the caller: sizeof(s3lect_stats_t) */
+  uint64_t reads;
+  uint64_t reads_not_modified;
+  uint64_t writes;
+  uint64_t renewals;         /* confirmed */
+  uint64_t leaderships;      /* started */
+  uint64_t retries;          /* attempts beyond an operation's first */
+  uint64_t failures;         /* operations given up */
+  uint64_t unknown_outcomes; /* writes whose reply was lost */
+  uint64_t unknown_resolved; /* of those, found to have been carried out */
+  uint64_t conflicts;        /* writes answered 412, 404 or 409 */
+  uint64_t late_replies;     /* renewals confirmed after their validity */
+} s3lect_stats_t;
+
+/** Errors: UV_EINVAL (a size this library does not know). */
+S3LECT_EXTERN int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status);
+S3LECT_EXTERN int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats);
+
+/** The leader's ID as last seen, "" if none is known; valid until the loop runs again. */
+S3LECT_EXTERN const char* s3lect_elector_leader(const s3lect_elector_t* elector);
+
+/** Whether the elector keeps its loop alive while it stands (default yes), as uv_ref/uv_unref. */
+S3LECT_EXTERN void s3lect_elector_ref(s3lect_elector_t* elector);
+S3LECT_EXTERN void s3lect_elector_unref(s3lect_elector_t* elector);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

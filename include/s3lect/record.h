@@ -1,0 +1,46 @@
+/* s3lect/record.h: what the lockfile holds.
+ *
+ * The first three fields are those of the Go package S3lect, whose lockfiles are read and written
+ * without loss; the others are absent (0 or empty) in a record that it wrote. */
+#ifndef S3LECT_RECORD_H
+#define S3LECT_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define S3LECT_ID_SIZE          256 /* server ID with its NUL: a longer one is refused */
+#define S3LECT_ADDR_SIZE        264 /* server address with its NUL */
+#define S3LECT_INCARNATION_SIZE 33  /* 32 hex digits and a NUL */
+
+/** A record. Fixed size: it holds no pointers and may be copied. */
+typedef struct s3lect_record_s {
+  char leader_id[S3LECT_ID_SIZE];
+  char leader_addr[S3LECT_ADDR_SIZE];
+  int64_t last_updated_ms; /* Unix time by the writer's wall clock, for display */
+  uint64_t epoch;          /* the fencing token; 0: the writer keeps none */
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  uint64_t write;             /* number of the write within the incarnation */
+  uint32_t leader_timeout_ms; /* 0: not given */
+  uint32_t renew_interval_ms; /* 0: not given */
+  int64_t acquired_ms;        /* Unix time; 0: not given */
+  uint64_t transitions;       /* leaderships so far on this lockfile */
+  int32_t released;           /* 1: the leader has given up (lastUpdated is Go's zero time) */
+} s3lect_record_t;
+
+/** Reads a lockfile's body: keys in any order and letter case, unknown ones ignored.
+ * Errors: S3LECT_ERECORD (not one JSON object, a field of a wrong type or out of range, no leader
+ * and not released), S3LECT_ETOOBIG (over 64 KiB). */
+S3LECT_EXTERN int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
