@@ -1,0 +1,60 @@
+#include "util/buf.h"
+
+#include <string.h>
+
+void s3l_buf_init(s3l_buf_t* b, char* p, size_t cap) {
+  b->p = p;
+  b->cap = cap;
+  b->len = 0;
+  b->overflow = false;
+}
+
+void s3l_buf_put(s3l_buf_t* b, s3l_span_t s) {
+  if (b->overflow || s.n > b->cap - b->len) {
+    b->overflow = true;
+    return;
+  }
+  if (s.n > 0)
+    memcpy(b->p + b->len, s.p, s.n);
+  b->len += s.n;
+}
+
+void s3l_buf_puts(s3l_buf_t* b, const char* s) {
+  s3l_buf_put(b, s3l_span_cstr(s));
+}
+
+void s3l_buf_putc(s3l_buf_t* b, char c) {
+  s3l_buf_put(b, (s3l_span_t){&c, 1});
+}
+
+void s3l_buf_u64(s3l_buf_t* b, uint64_t v) {
+  char digits[20];
+  size_t at = sizeof(digits);
+  do {
+    digits[--at] = (char)('0' + v % 10);
+    v /= 10;
+  } while (v != 0);
+  s3l_buf_put(b, (s3l_span_t){digits + at, sizeof(digits) - at});
+}
+
+void s3l_buf_i64(s3l_buf_t* b, int64_t v) {
+  if (v < 0) {
+    s3l_buf_putc(b, '-');
+    s3l_buf_u64(b, UINT64_C(0) - (uint64_t)v);
+  } else {
+    s3l_buf_u64(b, (uint64_t)v);
+  }
+}
+
+s3l_span_t s3l_buf_span(const s3l_buf_t* b) {
+  return (s3l_span_t){b->p, b->len};
+}
+
+const char* s3l_buf_cstr(s3l_buf_t* b) {
+  if (b->overflow || b->len >= b->cap) {
+    b->overflow = true;
+    return NULL;
+  }
+  b->p[b->len] = '\0';
+  return b->p;
+}

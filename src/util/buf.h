@@ -1,0 +1,37 @@
+/* util/buf.h (L0): bounded writer into memory that somebody else owns.
+ *
+ * Each put writes all of its bytes or none. The first one that does not fit sets `overflow`, and
+ * from then on nothing is written, so a whole text can be composed and the outcome asked once. */
+#ifndef S3L_UTIL_BUF_H
+#define S3L_UTIL_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/span.h"
+
+typedef struct s3l_buf_s {
+  char* p;
+  size_t cap;
+  size_t len;
+  bool overflow;
+} s3l_buf_t;
+
+void s3l_buf_init(s3l_buf_t* b, char* p, size_t cap);
+
+void s3l_buf_put(s3l_buf_t* b, s3l_span_t s);
+void s3l_buf_puts(s3l_buf_t* b, const char* s);
+void s3l_buf_putc(s3l_buf_t* b, char c);
+
+/** In decimal. */
+void s3l_buf_u64(s3l_buf_t* b, uint64_t v);
+void s3l_buf_i64(s3l_buf_t* b, int64_t v);
+
+/** What has been written. */
+s3l_span_t s3l_buf_span(const s3l_buf_t* b);
+
+/** Terminates with a NUL that does not count in `len`. NULL if anything did not fit. */
+const char* s3l_buf_cstr(s3l_buf_t* b);
+
+#endif

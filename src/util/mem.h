@@ -1,0 +1,36 @@
+/* util/mem.h (L0): the library's only way to the heap.
+ *
+ * One process-wide set of functions, as in uv_replace_allocator: it must be set before the first
+ * allocation, because memory is given back to whatever is set at that time. s3l_malloc(0) and
+ * s3l_calloc(0, n) return NULL like a failure; nobody here asks for that. */
+#ifndef S3L_UTIL_MEM_H
+#define S3L_UTIL_MEM_H
+
+#include <stddef.h>
+
+typedef struct s3l_mem_hooks_s {
+  void* (*malloc)(size_t size);
+  void* (*realloc)(void* ptr, size_t size);
+  void* (*calloc)(size_t count, size_t size);
+  void (*free)(void* ptr);
+} s3l_mem_hooks_t;
+
+/** Replaces the four functions; NULL, or a NULL member, restores libc's. Not thread-safe: call it
+ * before anything else. */
+void s3l_mem_set(const s3l_mem_hooks_t* hooks);
+
+void* s3l_malloc(size_t size);
+void* s3l_calloc(size_t count, size_t size);
+
+/** On failure the old block stays. */
+void* s3l_realloc(void* ptr, size_t size);
+
+void s3l_free(void* ptr);
+
+/** NULL gives NULL. */
+char* s3l_strdup(const char* s);
+
+/** Overwrites memory that held a secret; the compiler may not leave it out. */
+void s3l_wipe(void* ptr, size_t size);
+
+#endif
