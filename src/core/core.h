@@ -1,0 +1,258 @@
+/* core/core.h (L1): the election as a pure state machine.
+ *
+ * s3l_core_step takes the time and one event, and fills a bounded list of what is to be done;
+ * s3l_core_deadline says when it wants to be called next. No I/O, no clock, no memory, no callback:
+ * the libuv driver and the simulator are two executors of the same effects.
+ *
+ * Vocabulary
+ *   view        the newest state of the lockfile that this elector knows: a record (its own or
+ *               another's), absence, or something that is no record; with the ETag, and with the
+ *               time at which it was first seen
+ *   legal       from then on the record in view may be replaced (design rules 3, 10, 14)
+ *   operation   a poll, take-over, renewal or release; made of attempts by the retry schedule
+ *   uncertain   a write whose outcome is unknown; the record is read back before anything else
+ *   watching    polling at the frequent interval, ready to take over at the legal instant
+ *
+ * Invariants (checked at the end of every step)
+ *   - at most one request is under way;
+ *   - leading implies that validity lies in the future and that the view is one's own record of the
+ *     epoch that is led;
+ *   - validity is the send time of a write known to have landed, plus T * (1 - drift);
+ *   - an epoch is led at most once;
+ *   - every write carries a write number that no earlier one of this incarnation carried. */
+#ifndef S3L_CORE_CORE_H
+#define S3L_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/lease.h"
+#include "s3lect/record.h"
+#include "util/prng.h"
+#include "util/span.h"
+
+#define S3L_ETAG_SIZE   128 /* with the NUL; a longer ETag is refused where replies are read */
+#define S3L_EFFECTS_MAX 8
+#define S3L_SENT_MAX    8 /* writes whose send time is remembered */
+
+/** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
+ * though timers have a grain of a millisecond. */
+#define S3L_STOP_EARLY (5 * S3L_MS)
+/** A request still under way this long after its own bound is cancelled: a store must keep its
+ * bound, one that does not is reminded. */
+#define S3L_OVERDUE (1 * S3L_SECOND)
+
+typedef struct s3l_core_config_s {
+  const char* id;   /* both are the owner's and must outlive the core */
+  const char* addr; /* "" if there is none */
+  uint32_t leader_timeout_ms;
+  uint32_t renew_interval_ms;
+  uint32_t frequent_interval_ms;
+  uint32_t infrequent_interval_ms;
+  uint32_t request_timeout_ms;
+  uint32_t release_timeout_ms;
+  uint32_t grace_period_ms;
+  uint32_t stop_ack_ms;
+  uint32_t drift_ppm;
+  bool store_clock; /* S3LECT_EXPIRY_STORE_CLOCK */
+  bool no_release;
+} s3l_core_config_t;
+
+/* Values as in s3lect/elector.h and s3lect/store.h, which the core does not see (they know libuv);
+ * the driver asserts that they agree. */
+typedef enum { S3L_SETTLED = 0, S3L_NOT_APPLIED = 1, S3L_UNCERTAIN = 2 } s3l_outcome_t;
+typedef enum {
+  S3L_REASON_NONE = 0,
+  S3L_REASON_EXPIRED,
+  S3L_REASON_LOST,
+  S3L_REASON_RESIGNED,
+  S3L_REASON_STOPPED,
+  S3L_REASON_CLOSED,
+} s3l_reason_t;
+typedef enum {
+  S3L_NOTE_STARTED = 1,
+  S3L_NOTE_STOPPED,
+  S3L_NOTE_NEW_LEADER,
+  S3L_NOTE_RENEWED,
+  S3L_NOTE_ERROR,
+} s3l_note_t;
+
+typedef enum {
+  S3L_EV_TICK = 0, /* the deadline has come, or may have */
+  S3L_EV_START,    /* stand in the election */
+  S3L_EV_DONE,     /* the request under way has ended */
+  S3L_EV_RESIGN,   /* give up leadership, go on standing */
+  S3L_EV_STOP,     /* stop standing */
+  S3L_EV_ACK,      /* the application has stopped acting as leader */
+} s3l_event_kind_t;
+
+/** How a request ended; see s3lect_store_result_t. Borrowed during the step. */
+typedef struct s3l_result_s {
+  int status;
+  s3l_outcome_t outcome;
+  const char* etag; /* NULL if none */
+  s3l_span_t body;
+  int64_t store_time_ms;
+  int64_t modified_ms;
+  uint32_t retry_after_ms;
+  const char* message; /* NULL if none */
+} s3l_result_t;
+
+typedef struct s3l_event_s {
+  s3l_event_kind_t kind;
+  int64_t wall_ms;            /* Unix time now, for display and as a last resort for epochs */
+  const char* incarnation;    /* START: 32 hex digits, fresh */
+  uint64_t seed;              /* START: for jitter */
+  s3l_reason_t reason;        /* STOP: STOPPED or CLOSED */
+  const s3l_result_t* result; /* DONE */
+} s3l_event_t;
+
+typedef enum {
+  S3L_DO_READ = 1, /* get the lockfile, if it changed from `etag` where that is not "" */
+  S3L_DO_WRITE,    /* put `record`, if the lockfile has `etag`, or is absent where that is "" */
+  S3L_DO_CANCEL,   /* end the request under way; its DONE is still to come */
+  S3L_DO_NOTIFY,   /* tell the application */
+  S3L_DO_STOPPED,  /* standing is over; nothing is under way */
+} s3l_effect_kind_t;
+
+typedef struct s3l_effect_s {
+  s3l_effect_kind_t kind;
+  /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
+  const char* etag;
+  uint32_t timeout_ms;
+  bool disputed; /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
+  /* NOTIFY */
+  s3l_note_t note;
+  s3l_reason_t reason;
+  int error;
+  uint64_t epoch;
+  s3l_ns_t valid_until;
+  const char* message; /* borrowed as the event's result is; NULL if none */
+} s3l_effect_t;
+
+typedef struct s3l_effects_s {
+  size_t len;
+  s3l_effect_t at[S3L_EFFECTS_MAX];
+  s3lect_record_t record; /* of the WRITE, if there is one */
+} s3l_effects_t;
+
+typedef enum {
+  S3L_VIEW_UNKNOWN = 0,
+  S3L_VIEW_ABSENT,
+  S3L_VIEW_RECORD,
+  S3L_VIEW_FOREIGN, /* something that is no record */
+} s3l_view_kind_t;
+
+typedef struct s3l_view_s {
+  s3l_view_kind_t kind;
+  bool own;                 /* a record of this incarnation */
+  bool renewing;            /* its leader was seen to renew it */
+  char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
+  s3l_ns_t first_seen;      /* receipt of the first reply that showed it */
+  s3l_ns_t legal_at;
+  s3lect_record_t record; /* leader_id "" unless RECORD */
+} s3l_view_t;
+
+typedef enum {
+  S3L_OP_NONE = 0,
+  S3L_OP_READ,
+  S3L_OP_TAKE_OVER,
+  S3L_OP_RENEW,
+  S3L_OP_RELEASE,
+} s3l_op_kind_t;
+
+/** The request under way; for a write also what is needed to know the record again. */
+typedef struct s3l_op_s {
+  s3l_op_kind_t kind;
+  bool conditional; /* a read with an ETag */
+  bool disputed;
+  bool cancelled;
+  s3l_ns_t sent_at;
+  s3l_ns_t overdue_at;
+  uint64_t epoch;
+  uint64_t transitions;
+  int64_t acquired_ms;
+  int64_t wall_ms;
+} s3l_op_t;
+
+typedef struct s3l_sent_s {
+  uint64_t epoch;
+  uint64_t write; /* 0: empty */
+  s3l_ns_t at;
+} s3l_sent_t;
+
+typedef struct s3l_core_stats_s {
+  uint64_t reads, reads_not_modified, writes, renewals, leaderships, retries, failures;
+  uint64_t unknown_outcomes, unknown_resolved, conflicts, late_replies;
+} s3l_core_stats_t;
+
+typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
+
+/** The state. Plain data, may be copied; owners read it, only the core writes it. */
+typedef struct s3l_core_s {
+  s3l_core_config_t config;
+  s3l_phase_t phase;
+  s3l_ns_t now;
+  int64_t wall_ms;
+  s3l_prng_t prng;
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  uint64_t write; /* number of the last write */
+  s3l_sent_t sent[S3L_SENT_MAX];
+  s3l_view_t view;
+
+  /* Remembered for as long as the core lives, over all incarnations. */
+  uint64_t epoch_seen;      /* highest epoch ever seen or written */
+  uint64_t epoch_led;       /* last epoch that was led */
+  uint32_t timeout_seen_ms; /* largest leader timeout ever seen in a record */
+  int64_t store_time_ms;    /* the store's clock ... */
+  s3l_ns_t store_time_at;   /* ... when its reply was received */
+  uint64_t leader_told;     /* fingerprint of the leader last announced */
+  uint64_t duplicate_told;  /* fingerprint of the duplicate last reported */
+
+  /* Leadership. */
+  bool leading;
+  bool announced; /* on_started_leading has been told */
+  uint64_t epoch;
+  s3l_ns_t valid_until; /* 0 unless leading */
+  s3l_ns_t announce_at;
+  s3l_ns_t renew_at;
+
+  /* The request under way and what comes next. */
+  s3l_op_t op;
+  bool read_back;      /* read before anything else: a write was refused or is uncertain */
+  uint64_t uncertain;  /* number of the write whose outcome is unknown; 0: none */
+  bool refused;        /* the last write was refused by its ETag condition */
+  bool disputed_told;  /* S3LECT_EDISPUTED was reported of the ETag in view */
+  bool watching;
+  uint32_t attempt;    /* failed attempts of the operation under way */
+  s3l_ns_t op_started; /* its first attempt */
+  s3l_ns_t not_before; /* the next attempt */
+  s3l_ns_t poll_at;
+  s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
+
+  /* Leaving, and resignation. */
+  bool release_owed;
+  bool ack_owed;
+  s3l_ns_t ack_until;
+  s3l_ns_t leave_by;
+  int last_error;
+  s3l_core_stats_t stats;
+} s3l_core_t;
+
+/** Prepares a core. The configuration must have passed the option check. */
+void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
+
+/** Tells the core what happened at `now` (ns, CLOCK_BOOTTIME of its executor); `effects` is
+ * overwritten with what to do, in this order. DONE may only follow a READ or WRITE; START only while
+ * stopped; RESIGN only while leading; others at any time. */
+void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
+                   s3l_effects_t* effects);
+
+/** When TICK is due; S3L_NEVER if only an event from outside can change anything. */
+s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
+
+/** What is_leader is compared with: validity if leadership has been announced, else 0. */
+s3l_ns_t s3l_core_valid_until(const s3l_core_t* core);
+
+#endif
