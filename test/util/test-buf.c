@@ -1,0 +1,55 @@
+/* util/buf: bounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "util/buf.h"
+
+static void writes(void** state) {
+  char p[80];
+  s3l_buf_t b;
+  (void)state;
+  s3l_buf_init(&b, p, sizeof(p));
+  s3l_buf_puts(&b, "a=");
+  s3l_buf_u64(&b, UINT64_MAX);
+  s3l_buf_putc(&b, ',');
+  s3l_buf_i64(&b, INT64_MIN);
+  s3l_buf_putc(&b, ',');
+  s3l_buf_i64(&b, -1);
+  s3l_buf_u64(&b, 0);
+  s3l_buf_put(&b, (s3l_span_t){NULL, 0});
+  assert_string_equal(s3l_buf_cstr(&b), "a=18446744073709551615,-9223372036854775808,-10");
+  assert_int_equal(s3l_buf_span(&b).n, strlen(p));
+}
+
+static void stops_at_the_end(void** state) {
+  char p[5] = "....";
+  s3l_buf_t b;
+  (void)state;
+  s3l_buf_init(&b, p, 4);
+  s3l_buf_puts(&b, "abc");
+  assert_non_null(s3l_buf_cstr(&b));
+  s3l_buf_putc(&b, 'd');
+  assert_false(b.overflow);
+  assert_null(s3l_buf_cstr(&b)); /* no room for the NUL */
+  s3l_buf_init(&b, p, 4);
+  s3l_buf_puts(&b, "abcde");
+  assert_true(b.overflow);
+  assert_int_equal(b.len, 0);
+  s3l_buf_putc(&b, 'x'); /* would fit, but the text is already broken */
+  assert_int_equal(b.len, 0);
+  assert_int_equal(p[4], 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(writes),
+      cmocka_unit_test(stops_at_the_end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
