@@ -70,6 +70,8 @@ else()
   add_library(s3lect_llhttp OBJECT ${S3LECT_LLHTTP_SRC}/llhttp.c ${S3LECT_LLHTTP_SRC}/api.c
     ${S3LECT_LLHTTP_SRC}/http.c)
   target_include_directories(s3lect_llhttp SYSTEM PRIVATE ${S3LECT_LLHTTP_DIR})
+  # llhttp 8 is loose (blanks in header names ...) unless told otherwise; llhttp 9 is always strict.
+  target_compile_definitions(s3lect_llhttp PRIVATE LLHTTP_STRICT_MODE=1)
   set_target_properties(s3lect_llhttp PROPERTIES C_EXTENSIONS ON)
   target_include_directories(s3lect_dep_llhttp SYSTEM INTERFACE ${S3LECT_LLHTTP_DIR})
   set(S3LECT_LLHTTP_OBJECTS $<TARGET_OBJECTS:s3lect_llhttp>)

@@ -26,17 +26,11 @@
 
 #include "util/list.h"
 #include "util/span.h"
+#include "wire/http1.h"
 
 typedef struct s3l_http_client_s s3l_http_client_t;
 typedef struct s3l_http_req_s s3l_http_req_t;
 struct s3l_conn_s;
-
-#define S3L_HTTP_HEADERS_MAX 64
-
-typedef struct s3l_http_header_s {
-  s3l_span_t name;  /* as received; compare with s3l_span_ieq */
-  s3l_span_t value; /* without surrounding blanks */
-} s3l_http_header_t;
 
 /** The end of a request; valid during the callback. With status != 0 the HTTP fields hold what had
  * been read by then (http_status 0: nothing). */
