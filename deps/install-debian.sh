@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs what s3lect is built and tested with from Debian's own archive (Debian 12 and later).
+#   deps/install-debian.sh build   what the library, the command and the demo need
+#   deps/install-debian.sh test    all of that, and what ./test/run.sh needs (the default)
+# Silent and quick when nothing is missing, so that every front-door script can simply call it.
+# Works as root or through sudo, never asks a question, and installs no recommended packages.
+# Where the machine is not a Debian it says what to install and leaves the rest to CMake, which
+# names each library that it cannot find.
+set -euo pipefail
+
+build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsmn-dev node-llhttp
+  libcmocka-dev openssl curl procps)
+# Ceph: a monitor, an OSD and radosgw are a whole S3 server (test/stores/radosgw.sh).
+test=(clang clang-format libclang-rt-14-dev valgrind spin
+  radosgw ceph-mon ceph-osd ceph-common)
+
+case "${1:-test}" in
+  build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "usage: ${0##*/} [build|test]" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "deps: not a Debian system; what Debian calls ${wanted[*]} must be there already" >&2
+  exit 0
+fi
+
+# One query for all of them; dpkg-query's own exit status only says that it did not know some.
+installed=" $(dpkg-query -W -f '${db:Status-Status}:${Package} ' "${wanted[@]}" 2>/dev/null || true)"
+missing=()
+for package in "${wanted[@]}"; do
+  [[ $installed == *" installed:$package "* ]] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "deps: neither root nor sudo here; have an administrator run:" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+log=$(mktemp "${TMPDIR:-/tmp}/s3lect-deps.XXXXXX")
+trap 'rm -f "$log"' EXIT
+apt() { # A lock held by another apt is waited for; nothing may stop to ask.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+    apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" </dev/null >>"$log" 2>&1
+}
+
+echo "deps: installing from Debian: ${missing[*]}" >&2
+# A failed update is not yet an error: the lists that are there may well be good enough.
+apt update || true
+if ! apt install --no-install-recommends "${missing[@]}"; then
+  tail -n 25 "$log" >&2
+  echo "deps: apt-get could not install: ${missing[*]}" >&2
+  exit 1
+fi
