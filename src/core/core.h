@@ -220,12 +220,13 @@ typedef struct s3l_core_s {
 
   /* The request under way and what comes next. */
   s3l_op_t op;
-  bool read_back;      /* read before anything else: a write was refused or is uncertain */
-  uint64_t uncertain;  /* number of the write whose outcome is unknown; 0: none */
-  bool refused;        /* the last write was refused by its ETag condition */
-  bool disputed_told;  /* S3LECT_EDISPUTED was reported of the ETag in view */
+  bool read_back;     /* read before anything else: a write was refused or is uncertain */
+  uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
+  bool refused;       /* the last write was refused by its ETag condition */
+  bool disputed_told; /* S3LECT_EDISPUTED was reported of the ETag in view */
   bool watching;
-  uint32_t attempt;    /* failed attempts of the operation under way */
+  uint32_t attempt; /* failed attempts of the operation under way */
+  uint32_t poll_attempt;
   s3l_ns_t op_started; /* its first attempt */
   s3l_ns_t not_before; /* the next attempt */
   s3l_ns_t poll_at;
@@ -244,8 +245,8 @@ typedef struct s3l_core_s {
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
 /** Tells the core what happened at `now` (ns, CLOCK_BOOTTIME of its executor); `effects` is
- * overwritten with what to do, in this order. DONE may only follow a READ or WRITE; START only while
- * stopped; RESIGN only while leading; others at any time. */
+ * overwritten with what to do, in this order. DONE may only follow a READ or WRITE; START only
+ * while stopped; RESIGN only while leading; others at any time. */
 void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
                    s3l_effects_t* effects);
 

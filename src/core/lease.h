@@ -21,8 +21,9 @@ typedef int64_t s3l_ns_t;
 #define S3L_SECOND INT64_C(1000000000)
 
 /** Attempts of one operation: the first, then one more after each of these delays. */
-#define S3L_RETRY_DELAYS_MS {0, 100, 1000}
-#define S3L_RETRIES         3
+#define S3L_RETRY_DELAYS_MS                                                                        \
+  { 0, 100, 1000 }
+#define S3L_RETRIES 3
 /** What the retry schedule takes in all, the attempts themselves not counted. */
 #define S3L_RETRY_TOTAL_MS 1100
 

@@ -1,0 +1,363 @@
+/* core/core.c: the step: what an event means, and what is due. */
+#include "core/core.h"
+
+#include <string.h>
+
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+typedef enum {
+  ACT_NONE,
+  ACT_CANCEL,
+  ACT_READ,
+  ACT_TAKE_OVER,
+  ACT_RENEW,
+  ACT_RELEASE,
+  ACT_ABANDON, /* the release that is owed cannot, or need not, be written */
+  ACT_FINISH,
+} act_t;
+
+typedef struct due_s {
+  act_t act;
+  s3l_ns_t at;
+} due_t;
+
+static s3l_ns_t later(s3l_ns_t a, s3l_ns_t b) {
+  return a > b ? a : b;
+}
+
+static s3l_ns_t sooner(s3l_ns_t a, s3l_ns_t b) {
+  return a < b ? a : b;
+}
+
+s3l_effect_t* s3l_core_effect(s3l_effects_t* fx, s3l_effect_kind_t kind) {
+  S3L_ASSERT(fx->len < S3L_EFFECTS_MAX);
+  s3l_effect_t* e = &fx->at[fx->len++];
+  memset(e, 0, sizeof *e);
+  e->kind = kind;
+  return e;
+}
+
+void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message) {
+  S3L_ASSERT(error < 0);
+  c->last_error = error;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_ERROR;
+  e->error = error;
+  e->message = message;
+  e->epoch = c->announced ? c->epoch : 0;
+  e->valid_until = s3l_core_valid_until(c);
+}
+
+s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms) {
+  uint64_t fifth_us = (uint64_t)ms * 1000 / 5;
+  return ms * S3L_MS - (s3l_ns_t)(fifth_us / 2) * 1000 +
+         (s3l_ns_t)s3l_prng_below(&c->prng, fifth_us + 1) * 1000;
+}
+
+void s3l_core_operation_done(s3l_core_t* c) {
+  c->attempt = 0;
+  c->not_before = c->now;
+}
+
+/* Failures that another attempt a second later will meet again. */
+static bool is_lasting(int status) {
+  switch (status) {
+  case S3LECT_EDENIED:
+  case S3LECT_ENOBUCKET:
+  case S3LECT_EUNSUPPORTED:
+  case S3LECT_EREGION:
+  case S3LECT_ESKEW:
+  case S3LECT_ESIGNATURE:
+  case S3LECT_ECREDENTIALS:
+  case S3LECT_EREDIRECT:
+  case S3LECT_ETLSCA:
+  case S3LECT_ETLSNAME:
+  case S3LECT_ETLSEXPIRED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Delay before the attempt after `failed` failed ones; S3L_NEVER: the operation is given up. */
+static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3l_result_t* r) {
+  s3l_ns_t delay = is_lasting(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
+  if (delay == S3L_NEVER)
+    return S3L_NEVER;
+  c->stats.retries++;
+  return later(delay, sooner(r->retry_after_ms * S3L_MS, S3L_SECOND));
+}
+
+static void report_failure(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  c->stats.failures++;
+  s3l_core_error(c, fx, r->status != 0 ? r->status : S3LECT_EETAG, r->message);
+}
+
+void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  s3l_ns_t delay = next_attempt(c, ++c->attempt, r);
+  if (delay != S3L_NEVER) {
+    c->not_before = s3l_ns_add(c->now, delay);
+    return;
+  }
+  c->attempt = 0;
+  report_failure(c, fx, r);
+  if (c->release_owed) {
+    c->release_owed = false; /* others wait the leader timeout out */
+    c->not_before = c->now;
+  } else if (c->leading) {
+    c->not_before = later(s3l_ns_add(c->now, 100 * S3L_MS),
+                          s3l_ns_add(c->op_started, c->config.renew_interval_ms * S3L_MS));
+  } else {
+    c->not_before = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+  }
+}
+
+static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  s3l_ns_t delay = next_attempt(c, ++c->poll_attempt, r);
+  if (delay == S3L_NEVER) {
+    c->poll_attempt = 0;
+    report_failure(c, fx, r);
+    delay = s3l_core_jitter(c, c->config.frequent_interval_ms);
+  }
+  c->poll_at = s3l_ns_add(c->now, delay);
+}
+
+/* What is due next, and when. Does not look at leadership's own timers: s3l_lead_tick does. */
+
+static due_t due_release(const s3l_core_t* c) {
+  due_t d = {ACT_ABANDON, c->now};
+  if (c->ack_owed)
+    d.at = c->ack_until; /* not acknowledged in time: releasing would invite a second writer */
+  else if (c->read_back)
+    d = (due_t){ACT_READ, c->not_before};
+  else if (s3l_view_is_own_claim(c))
+    d = (due_t){ACT_RELEASE, c->not_before};
+  if (c->phase == S3L_PHASE_LEAVING && d.at > c->leave_by)
+    d = (due_t){ACT_ABANDON, c->leave_by};
+  return d;
+}
+
+static due_t due_as_follower(const s3l_core_t* c) {
+  due_t poll = {ACT_READ, later(c->poll_at, c->now)};
+  bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching;
+  s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
+  if (c->ack_owed)
+    at = later(at, c->ack_until);
+  return wants && at <= poll.at ? (due_t){ACT_TAKE_OVER, at} : poll;
+}
+
+static due_t due(const s3l_core_t* c) {
+  if (c->phase == S3L_PHASE_STOPPED)
+    return (due_t){ACT_NONE, S3L_NEVER};
+  bool leaving = c->phase == S3L_PHASE_LEAVING;
+  if (c->op.kind != S3L_OP_NONE) {
+    s3l_ns_t at = leaving ? (c->release_owed ? sooner(c->op.overdue_at, c->leave_by) : c->now)
+                          : c->op.overdue_at;
+    return (due_t){ACT_CANCEL, c->op.cancelled ? S3L_NEVER : at};
+  }
+  if (c->release_owed)
+    return due_release(c);
+  if (leaving)
+    return (due_t){ACT_FINISH, c->now};
+  if (c->read_back)
+    return (due_t){ACT_READ, c->not_before};
+  if (c->leading)
+    return (due_t){ACT_RENEW, later(c->renew_at, c->not_before)};
+  return due_as_follower(c);
+}
+
+static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
+  s3l_op_t* op = &c->op;
+  memset(op, 0, sizeof *op);
+  op->kind = S3L_OP_READ;
+  op->sent_at = c->now;
+  op->conditional = !c->read_back && c->view.etag[0] != '\0';
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_READ);
+  e->etag = op->conditional ? c->view.etag : "";
+  e->timeout_ms = c->config.request_timeout_ms;
+  s3l_ns_t bound = c->leading                      ? c->valid_until
+                   : c->phase == S3L_PHASE_LEAVING ? c->leave_by
+                                                   : S3L_NEVER;
+  if ((bound - c->now) / S3L_MS < e->timeout_ms)
+    e->timeout_ms = (uint32_t)later((bound - c->now) / S3L_MS, 1);
+  op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
+  c->stats.reads++;
+}
+
+static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
+  switch (act) {
+  case ACT_CANCEL:
+    c->op.cancelled = true;
+    (void)s3l_core_effect(fx, S3L_DO_CANCEL);
+    break;
+  case ACT_READ:
+    send_read(c, fx);
+    break;
+  case ACT_TAKE_OVER:
+    c->ack_owed = false; /* its time has passed */
+    s3l_write_send(c, fx, S3L_OP_TAKE_OVER);
+    break;
+  case ACT_RENEW:
+    s3l_write_send(c, fx, S3L_OP_RENEW);
+    break;
+  case ACT_RELEASE:
+    s3l_write_send(c, fx, S3L_OP_RELEASE);
+    break;
+  case ACT_ABANDON:
+    c->release_owed = false;
+    c->ack_owed = false;
+    break;
+  case ACT_FINISH:
+    c->phase = S3L_PHASE_STOPPED;
+    (void)s3l_core_effect(fx, S3L_DO_STOPPED);
+    break;
+  case ACT_NONE:
+    S3L_UNREACHABLE();
+  }
+}
+
+/* Events. */
+
+static void start(s3l_core_t* c, const s3l_event_t* ev) {
+  S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE);
+  S3L_ASSERT(strlen(ev->incarnation) == S3LECT_INCARNATION_SIZE - 1);
+  memcpy(c->incarnation, ev->incarnation, sizeof c->incarnation);
+  s3l_prng_seed(&c->prng, ev->seed);
+  c->phase = S3L_PHASE_STANDING;
+  c->write = 0;
+  memset(c->sent, 0, sizeof c->sent);
+  memset(&c->view, 0, sizeof c->view);
+  c->read_back = false;
+  c->uncertain = 0;
+  c->refused = false;
+  c->disputed_told = false;
+  c->watching = true;
+  c->attempt = 0;
+  c->poll_attempt = 0;
+  c->not_before = c->now;
+  c->poll_at = c->now;
+  c->hold_until = 0;
+  c->release_owed = false;
+  c->ack_owed = false;
+  c->leader_told = 0;
+  c->duplicate_told = 0;
+}
+
+/* Whether the store holds, or may come to hold, a claim of ours that others would wait for. */
+static bool may_own_claim(const s3l_core_t* c) {
+  return s3l_view_is_own_claim(c) || c->op.kind == S3L_OP_TAKE_OVER || c->uncertain != 0;
+}
+
+static void resign(s3l_core_t* c, s3l_effects_t* fx) {
+  if (!c->leading)
+    return;
+  s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
+  c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
+  c->release_owed = true;
+}
+
+static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
+  if (c->phase != S3L_PHASE_STANDING)
+    return;
+  c->release_owed = !c->config.no_release && (c->release_owed || may_own_claim(c));
+  s3l_lead_stop(c, fx, reason);
+  c->phase = S3L_PHASE_LEAVING;
+  c->leave_by =
+      s3l_ns_add(c->ack_owed ? c->ack_until : c->now, c->config.release_timeout_ms * S3L_MS);
+}
+
+static void acknowledged(s3l_core_t* c) {
+  c->ack_owed = false;
+  if (c->phase == S3L_PHASE_LEAVING)
+    c->leave_by = s3l_ns_add(c->now, c->config.release_timeout_ms * S3L_MS);
+}
+
+static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  if (s3l_view_read(c, fx, r)) {
+    bool changed = c->view.first_seen == c->now;
+    if (r->status == S3LECT_ENOTMODIFIED)
+      c->stats.reads_not_modified++;
+    if (c->read_back && changed)
+      s3l_core_operation_done(c); /* what was to be written is overtaken */
+    c->read_back = false;
+    c->poll_attempt = 0;
+    s3l_lead_resolve(c, fx);
+  } else if (c->read_back) {
+    s3l_core_attempt_failed(c, fx, r);
+  } else {
+    poll_failed(c, fx, r);
+  }
+}
+
+static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  s3l_op_t op = c->op;
+  S3L_ASSERT(op.kind != S3L_OP_NONE);
+  c->op.kind = S3L_OP_NONE;
+  if (op.kind == S3L_OP_READ)
+    read_done(c, fx, r);
+  else
+    s3l_write_done(c, fx, &op, r);
+}
+
+static void check_invariants(const s3l_core_t* c) {
+  S3L_ASSERT(!c->leading || c->now < c->valid_until);
+  S3L_ASSERT(!c->leading || (s3l_view_is_own_claim(c) && c->view.record.epoch == c->epoch));
+  S3L_ASSERT(!c->leading || (c->phase == S3L_PHASE_STANDING && c->epoch == c->epoch_led));
+  S3L_ASSERT(c->leading || (!c->announced && c->valid_until == 0));
+  S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || c->op.kind == S3L_OP_NONE);
+  (void)c;
+}
+
+void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
+  S3L_ASSERT(config->leader_timeout_ms > 0 && config->renew_interval_ms > 0);
+  S3L_ASSERT(strlen(config->id) > 0 && strlen(config->id) < S3LECT_ID_SIZE);
+  S3L_ASSERT(strlen(config->addr) < S3LECT_ADDR_SIZE);
+  memset(c, 0, sizeof *c);
+  c->config = *config;
+}
+
+void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effects_t* fx) {
+  fx->len = 0;
+  c->now = later(now, c->now);
+  c->wall_ms = ev->wall_ms;
+  s3l_lead_tick(c,
+                fx); /* first of all: nothing that arrives late may act for a lease that is over */
+  switch (ev->kind) {
+  case S3L_EV_TICK:
+    break;
+  case S3L_EV_START:
+    start(c, ev);
+    break;
+  case S3L_EV_DONE:
+    request_done(c, fx, ev->result);
+    break;
+  case S3L_EV_RESIGN:
+    resign(c, fx);
+    break;
+  case S3L_EV_STOP:
+    stop(c, fx, ev->reason);
+    break;
+  case S3L_EV_ACK:
+    acknowledged(c);
+    break;
+  }
+  for (due_t d = due(c); d.at <= c->now; d = due(c))
+    perform(c, fx, d.act);
+  check_invariants(c);
+}
+
+s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
+  s3l_ns_t at = due(c).at;
+  if (c->leading) {
+    at = sooner(at, c->valid_until - S3L_STOP_EARLY);
+    if (!c->announced)
+      at = sooner(at, c->announce_at);
+  }
+  return at;
+}
+
+s3l_ns_t s3l_core_valid_until(const s3l_core_t* c) {
+  return c->announced ? c->valid_until : 0;
+}

@@ -1,0 +1,61 @@
+/* core/internal.h (L1): what the core's files share. Not for its users.
+ *
+ *   core.c    the step: what is due, what an event means; the schedule of attempts
+ *   view.c    what a reply shows of the lockfile, and when it may be replaced
+ *   lead.c    becoming and being leader, and ceasing to be
+ *   write.c   the records that are written, and what became of them */
+#ifndef S3L_CORE_INTERNAL_H
+#define S3L_CORE_INTERNAL_H
+
+#include "core/core.h"
+
+/* core.c */
+
+s3l_effect_t* s3l_core_effect(s3l_effects_t* fx, s3l_effect_kind_t kind);
+void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message);
+/** ms, give or take 10 %. */
+s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms);
+/** An attempt of a write or of its read-back failed: sets when the next may come, or ends the
+ * operation (and reports it). */
+void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+/** The operation under way has done what it was for. */
+void s3l_core_operation_done(s3l_core_t* c);
+
+/* view.c */
+
+/** Takes in a reply to a read. False if it told nothing of the lockfile (it failed). */
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+/** The view is what this elector just wrote. */
+void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
+/** T * (1 + drift) of the record in view. */
+s3l_ns_t s3l_view_wait(const s3l_core_t* c);
+/** Whether the view is a record of this incarnation that is not released. */
+bool s3l_view_is_own_claim(const s3l_core_t* c);
+void s3l_core_tell_leader(s3l_core_t* c, s3l_effects_t* fx);
+
+/* lead.c */
+
+/** Leads the epoch in view, whose newest write was sent at `sent_at`, if enough of its lease is
+ * left; else nothing. */
+void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
+/** A write of the epoch that is led, sent at `sent_at`, is known to have landed. */
+void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
+/** Ends leadership, if there is one, at once. */
+void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason);
+/** Does what time alone demands: ends leadership whose validity is over, announces one whose grace
+ * period is. */
+void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx);
+/** After a read-back: is it still, or after all, this elector that leads? */
+void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx);
+
+/* write.c */
+
+void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind);
+void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                    const s3l_result_t* result);
+/** The record that `op` wrote, or is to write. */
+void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* record);
+/** Send time of a write of this incarnation; -1 if it is not remembered. */
+s3l_ns_t s3l_write_sent_at(const s3l_core_t* c, uint64_t epoch, uint64_t write);
+
+#endif

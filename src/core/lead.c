@@ -1,0 +1,112 @@
+/* core/lead.c: becoming leader, being it, and ceasing to be it. */
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+static s3l_ns_t hold(const s3l_core_t* c) {
+  return s3l_lease_hold(c->config.leader_timeout_ms * S3L_MS, c->config.drift_ppm);
+}
+
+/* Renewals are jittered towards the earlier side only: the timing rule was checked with the whole
+ * interval. */
+static s3l_ns_t next_renewal(s3l_core_t* c, s3l_ns_t sent_at) {
+  uint32_t ms = c->config.renew_interval_ms;
+  uint64_t early = s3l_prng_below(&c->prng, (uint64_t)ms * 1000 / 10 + 1);
+  return s3l_ns_add(sent_at, ms * S3L_MS - (s3l_ns_t)early * 1000);
+}
+
+static void announce(s3l_core_t* c, s3l_effects_t* fx) {
+  S3L_ASSERT(c->leading && !c->announced && c->now < c->valid_until);
+  c->announced = true;
+  c->stats.leaderships++;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_STARTED;
+  e->epoch = c->epoch;
+  e->valid_until = c->valid_until;
+}
+
+void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
+  S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
+  s3l_ns_t valid_until = s3l_ns_add(sent_at, hold(c));
+  /* With less than a third of the lease left the first renewal might come too late: the claim
+   * stands in the store as a record of one's own, so it is written again first. */
+  bool enough = valid_until - c->now >= hold(c) / 3;
+  bool fresh = c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
+  if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
+    return;
+  c->leading = true;
+  c->announced = false;
+  c->epoch = c->view.record.epoch;
+  c->epoch_led = c->epoch;
+  c->valid_until = valid_until;
+  c->renew_at = next_renewal(c, sent_at);
+  c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
+  s3l_core_operation_done(c);
+  s3l_lead_tick(c, fx);
+}
+
+void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
+  S3L_ASSERT(c->leading && c->now < c->valid_until);
+  s3l_ns_t valid_until = s3l_ns_add(sent_at, hold(c));
+  if (valid_until <= c->valid_until)
+    return;
+  c->valid_until = valid_until;
+  c->renew_at = next_renewal(c, sent_at);
+  c->stats.renewals++;
+  s3l_core_operation_done(c);
+  if (!c->announced)
+    return;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_RENEWED;
+  e->epoch = c->epoch;
+  e->valid_until = c->valid_until;
+}
+
+void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
+  if (!c->leading)
+    return;
+  s3l_ns_t ended = c->now < c->valid_until ? c->now : c->valid_until;
+  bool announced = c->announced;
+  c->leading = false;
+  c->announced = false;
+  c->valid_until = 0;
+  c->watching = true;
+  c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+  c->not_before = c->now; /* what the renewal was waiting for is over */
+  c->attempt = 0;
+  if (c->view.own)
+    c->view.legal_at = c->now;
+  if (!announced)
+    return;
+  c->ack_owed = c->config.stop_ack_ms > 0;
+  c->ack_until = s3l_ns_add(c->now, c->config.stop_ack_ms * S3L_MS);
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_STOPPED;
+  e->reason = reason;
+  e->epoch = c->epoch;
+  e->valid_until = ended;
+}
+
+void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
+  if (!c->leading)
+    return;
+  if (c->now >= c->valid_until - S3L_STOP_EARLY)
+    s3l_lead_stop(c, fx, S3L_REASON_EXPIRED);
+  else if (!c->announced && c->now >= c->announce_at)
+    announce(c, fx);
+}
+
+void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
+  const s3lect_record_t* r = &c->view.record;
+  bool own = s3l_view_is_own_claim(c);
+  s3l_ns_t sent_at = own ? s3l_write_sent_at(c, r->epoch, r->write) : -1;
+  if (own && r->write == c->uncertain)
+    c->stats.unknown_resolved++;
+  c->uncertain = 0;
+  if (c->leading && !(own && r->epoch == c->epoch))
+    s3l_lead_stop(c, fx, S3L_REASON_LOST);
+  else if (c->leading && sent_at >= 0)
+    s3l_lead_renewed(c, fx, sent_at);
+  else if (!c->leading && own && sent_at >= 0)
+    s3l_lead_if_valid(c, fx, sent_at);
+}

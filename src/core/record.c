@@ -1,0 +1,125 @@
+#include "core/record.h"
+
+#include <string.h>
+
+#include "s3lect/errno.h"
+#include "util/assert.h"
+#include "util/buf.h"
+#include "util/json.h"
+#include "util/timefmt.h"
+
+/* An epoch beyond this is taken for damage: it must stay possible to go on counting. */
+#define EPOCH_MAX (UINT64_MAX >> 1)
+/* Longest leader timeout or interval that a record may give: four weeks. */
+#define DURATION_MS_MAX UINT64_C(2419200000)
+/* S3L_RECORD_RELEASED as Unix time. */
+#define RELEASED_MS INT64_C(-62135596800000)
+/* Everything in a body but the escaped ID and address. */
+#define FIXED_PART_MAX 512
+
+/* Each reader leaves the zero of `record` where the key is absent; false means the wrong type. */
+
+static bool read_string(const s3l_json_t* j, const char* name, char* out, size_t cap) {
+  int r = s3l_json_get_string(j, S3L_JSON_ROOT, name, out, cap);
+  return r == 0 || r == S3LECT_ENOTFOUND;
+}
+
+static bool read_number(const s3l_json_t* j, const char* name, uint64_t max, uint64_t* out) {
+  int r = s3l_json_get_u64(j, S3L_JSON_ROOT, name, out);
+  return r == S3LECT_ENOTFOUND || (r == 0 && *out <= max);
+}
+
+static bool read_duration(const s3l_json_t* j, const char* name, uint32_t* out) {
+  uint64_t ms = 0;
+  if (!read_number(j, name, DURATION_MS_MAX, &ms))
+    return false;
+  *out = (uint32_t)ms;
+  return true;
+}
+
+static bool read_time(const s3l_json_t* j, const char* name, int64_t* ms) {
+  char text[64];
+  int r = s3l_json_get_string(j, S3L_JSON_ROOT, name, text, sizeof text);
+  if (r == S3LECT_ENOTFOUND)
+    return true;
+  return r == 0 && s3l_time_parse_rfc3339(s3l_span_cstr(text), ms);
+}
+
+static bool is_incarnation(const char* s) {
+  size_t n = strlen(s);
+  return n == 0 || (n == S3LECT_INCARNATION_SIZE - 1 && strspn(s, "0123456789abcdef") == n);
+}
+
+static bool read_fields(const s3l_json_t* j, s3lect_record_t* r) {
+  if (!read_string(j, "leaderID", r->leader_id, sizeof r->leader_id) ||
+      !read_string(j, "leaderAddr", r->leader_addr, sizeof r->leader_addr) ||
+      !read_time(j, "lastUpdated", &r->last_updated_ms) ||
+      !read_number(j, "epoch", EPOCH_MAX, &r->epoch) ||
+      !read_string(j, "incarnation", r->incarnation, sizeof r->incarnation) ||
+      !is_incarnation(r->incarnation) || !read_number(j, "write", UINT64_MAX, &r->write) ||
+      !read_duration(j, "leaderTimeoutMs", &r->leader_timeout_ms) ||
+      !read_duration(j, "renewIntervalMs", &r->renew_interval_ms) ||
+      !read_time(j, "acquired", &r->acquired_ms) ||
+      !read_number(j, "transitions", UINT64_MAX - 1, &r->transitions))
+    return false;
+  if (!s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
+    return false;
+  r->released = r->last_updated_ms == RELEASED_MS;
+  if (r->released)
+    r->last_updated_ms = 0;
+  return r->released || r->leader_id[0] != '\0';
+}
+
+int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
+  memset(record, 0, sizeof *record);
+  if (body.n > S3L_RECORD_BODY_MAX)
+    return S3LECT_ETOOBIG;
+  s3l_json_t j;
+  if (s3l_json_parse(&j, body) == 0 && read_fields(&j, record))
+    return 0;
+  memset(record, 0, sizeof *record);
+  return S3LECT_ERECORD;
+}
+
+static void put_string(s3l_buf_t* b, const char* key, const char* value) {
+  s3l_buf_puts(b, key);
+  s3l_json_put_string(b, s3l_span_cstr(value));
+}
+
+static void put_number(s3l_buf_t* b, const char* key, uint64_t value) {
+  s3l_buf_puts(b, key);
+  s3l_buf_u64(b, value);
+}
+
+static void put_time(s3l_buf_t* b, const char* key, int64_t ms) {
+  char text[S3L_TIME_RFC3339_SIZE];
+  if (!s3l_time_format_rfc3339(ms, text))
+    (void)s3l_time_format_rfc3339(0, text); /* a wall clock beyond year 9999 is only display */
+  put_string(b, key, text);
+}
+
+size_t s3l_record_encode(const s3lect_record_t* r, char* buf, size_t cap) {
+  s3l_buf_t b;
+  s3l_buf_init(&b, buf, cap);
+  put_string(&b, "{\"leaderID\":", r->leader_id);
+  if (r->leader_addr[0] != '\0')
+    put_string(&b, ",\"leaderAddr\":", r->leader_addr);
+  if (r->released)
+    put_string(&b, ",\"lastUpdated\":", S3L_RECORD_RELEASED);
+  else
+    put_time(&b, ",\"lastUpdated\":", r->last_updated_ms);
+  put_number(&b, ",\"epoch\":", r->epoch);
+  put_string(&b, ",\"incarnation\":", r->incarnation);
+  put_number(&b, ",\"write\":", r->write);
+  put_number(&b, ",\"leaderTimeoutMs\":", r->leader_timeout_ms);
+  put_number(&b, ",\"renewIntervalMs\":", r->renew_interval_ms);
+  put_time(&b, ",\"acquired\":", r->acquired_ms);
+  put_number(&b, ",\"transitions\":", r->transitions);
+  s3l_buf_puts(&b, "}");
+  return b.overflow ? 0 : b.len;
+}
+
+size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr) {
+  /* The longest escape of one byte is six: \u003c; an invalid byte becomes U+FFFD, three. */
+  return FIXED_PART_MAX + 6 * (strlen(leader_id) + strlen(leader_addr));
+}

@@ -1,0 +1,30 @@
+/* core/record.h (L1): the lockfile's body, read and written.
+ *
+ * Format: one JSON object; the Go package's three fields first, then ours (design section 4). What
+ * is written is unique: incarnation and write number never repeat together, so that stores whose
+ * ETag is a hash of the body give every write another one. What is read comes from anybody: any
+ * order and letter case of keys, unknown keys ignored, everything else refused rather than guessed
+ * at. */
+#ifndef S3L_CORE_RECORD_H
+#define S3L_CORE_RECORD_H
+
+#include <stddef.h>
+
+#include "s3lect/record.h"
+#include "util/span.h"
+
+#define S3L_RECORD_BODY_MAX 65536 /* a larger lockfile is not read */
+
+/** Go's zero time, which marks a released record. */
+#define S3L_RECORD_RELEASED "0001-01-01T00:00:00Z"
+
+/** 0, S3LECT_ERECORD or S3LECT_ETOOBIG; *record is all zero on error. */
+int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);
+
+/** Writes the body, without a terminating NUL. Returns its length; 0 if it does not fit. */
+size_t s3l_record_encode(const s3lect_record_t* record, char* buf, size_t cap);
+
+/** Bytes that suffice for any record of this leader ID and address. */
+size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr);
+
+#endif

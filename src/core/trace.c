@@ -1,0 +1,73 @@
+#include "core/trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "s3lect/errno.h"
+
+static const char* status_name(int status, char fallback[16]) {
+  switch (status) {
+#define XX(name, value, text)                                                                      \
+  case S3LECT_##name:                                                                              \
+    return #name;
+    S3LECT_ERRNO_MAP(XX)
+#undef XX
+  default:
+    snprintf(fallback, 16, "%d", status);
+    return status == 0 ? "ok" : fallback;
+  }
+}
+
+static size_t written(int n, size_t cap) {
+  return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
+}
+
+static size_t trace_result(const s3l_result_t* r, char* buf, size_t cap) {
+  static const char* const outcomes[] = {"", " not-applied", " uncertain"};
+  char code[16];
+  return written(snprintf(buf, cap, "done %s%s%s%s", status_name(r->status, code),
+                          outcomes[r->outcome], r->etag != NULL ? " " : "",
+                          r->etag != NULL ? r->etag : ""),
+                 cap);
+}
+
+size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
+  static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack"};
+  if (ev->kind == S3L_EV_DONE)
+    return trace_result(ev->result, buf, cap);
+  return written(snprintf(buf, cap, "%s", names[ev->kind]), cap);
+}
+
+static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t cap) {
+  static const char* const notes[] = {"", "started", "stopped", "new-leader", "renewed", "error"};
+  static const char* const reasons[] = {"", "expired", "lost", "resigned", "stopped", "closed"};
+  char code[16];
+  char valid[32] = "";
+  if (e->valid_until > 0)
+    snprintf(valid, sizeof valid, " valid=%+.3fs", (double)(e->valid_until - now) / 1e9);
+  return written(snprintf(buf, cap, "notify %s%s%s%s%s epoch=%" PRIu64 "%s", notes[e->note],
+                          e->reason ? " " : "", reasons[e->reason], e->error ? " " : "",
+                          e->error ? status_name(e->error, code) : "", e->epoch, valid),
+                 cap);
+}
+
+size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_t now, char* buf,
+                        size_t cap) {
+  switch (e->kind) {
+  case S3L_DO_READ:
+    return written(snprintf(buf, cap, "read%s%s", e->etag[0] ? " if-changed " : "", e->etag), cap);
+  case S3L_DO_WRITE:
+    return written(snprintf(buf, cap, "write %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s",
+                            e->etag[0] ? "if-match " : "if-absent", e->etag, r->epoch, r->write,
+                            r->released ? " released" : "", e->disputed ? " disputed" : ""),
+                   cap);
+  case S3L_DO_CANCEL:
+    return written(snprintf(buf, cap, "cancel"), cap);
+  case S3L_DO_STOPPED:
+    return written(snprintf(buf, cap, "stopped"), cap);
+  case S3L_DO_NOTIFY:
+    return trace_note(e, now, buf, cap);
+  }
+  return 0;
+}

@@ -1,0 +1,190 @@
+/* core/view.c: what a reply shows of the lockfile, and when what it shows may be replaced.
+ *
+ * The observation (design rule 3) restarts whenever the ETag changes: what counts is how long this
+ * elector itself has seen one version stand, by its own clock, from the receipt of the first reply
+ * that showed it. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "core/record.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+/* Margin of the store-clock shortcut: Date and Last-Modified each have a grain of one second. */
+#define STORE_CLOCK_MARGIN (2 * S3L_SECOND)
+/* FNV-1a over a string and its NUL. */
+static uint64_t fingerprint(uint64_t h, const char* s) {
+  do {
+    h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+  } while (*s++ != '\0');
+  return h;
+}
+
+static uint64_t leader_fingerprint(const s3lect_record_t* r) {
+  uint64_t h = UINT64_C(0xcbf29ce484222325) ^ r->epoch;
+  return fingerprint(fingerprint(h, r->leader_id), r->incarnation);
+}
+
+void s3l_core_tell_leader(s3l_core_t* c, s3l_effects_t* fx) {
+  if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
+    return;
+  uint64_t h = leader_fingerprint(&c->view.record);
+  if (h == c->leader_told)
+    return;
+  c->leader_told = h;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_NEW_LEADER;
+  e->epoch = c->view.record.epoch;
+}
+
+bool s3l_view_is_own_claim(const s3l_core_t* c) {
+  return c->view.kind == S3L_VIEW_RECORD && c->view.own && !c->view.record.released;
+}
+
+s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
+  uint32_t t = c->config.leader_timeout_ms;
+  /* Of a record that is gone or unreadable the timeout is unknown: the largest one ever seen. */
+  uint32_t seen =
+      c->view.kind == S3L_VIEW_RECORD ? c->view.record.leader_timeout_ms : c->timeout_seen_ms;
+  return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);
+}
+
+/* Age by the store's own clock; -1 if the reply does not tell. */
+static s3l_ns_t store_age(const s3l_result_t* r) {
+  if (r->store_time_ms <= 0 || r->modified_ms <= 0 || r->store_time_ms < r->modified_ms)
+    return -1;
+  int64_t ms = r->store_time_ms - r->modified_ms;
+  return ms > S3L_NEVER / S3L_MS ? S3L_NEVER : ms * S3L_MS;
+}
+
+static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
+  s3l_ns_t age = store_age(r);
+  if (!c->config.store_clock || age < 0 || c->view.kind == S3L_VIEW_ABSENT)
+    return;
+  s3l_ns_t needed = s3l_ns_add(s3l_view_wait(c), STORE_CLOCK_MARGIN);
+  s3l_ns_t legal_at = s3l_ns_add(c->now, needed > age ? needed - age : 0);
+  if (legal_at < c->view.legal_at)
+    c->view.legal_at = legal_at;
+}
+
+/* Where the record has no epoch the next one comes from the store's clock. What is known of that is
+ * late by up to its grain and a reply's way, and must lie beyond any epoch there was before. */
+static s3l_ns_t epoch_seed_wait(const s3l_core_t* c) {
+  return c->config.request_timeout_ms * S3L_MS + S3L_SECOND + 100 * S3L_MS;
+}
+
+static s3l_ns_t legal_at(const s3l_core_t* c) {
+  const s3l_view_t* v = &c->view;
+  if (v->kind == S3L_VIEW_RECORD && v->record.released)
+    return v->record.epoch > 0 ? c->now : s3l_ns_add(c->now, epoch_seed_wait(c));
+  if (v->own)
+    return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
+  return s3l_ns_add(c->now, s3l_view_wait(c));
+}
+
+/* Another process with our server ID is alive if it renews, or if it took our own record. A record
+ * of our ID that just stands there is what an earlier run of ours left. */
+static void find_duplicate(s3l_core_t* c, s3l_effects_t* fx, bool took_ours) {
+  const s3lect_record_t* r = &c->view.record;
+  if (c->view.own || r->released || strcmp(r->leader_id, c->config.id) != 0)
+    return;
+  uint64_t h = fingerprint(UINT64_C(0xcbf29ce484222325), r->incarnation);
+  if (!(c->view.renewing || took_ours) || h == c->duplicate_told)
+    return;
+  c->duplicate_told = h;
+  s3l_core_error(c, fx, S3LECT_EDUPID, c->config.id);
+}
+
+static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) {
+  return a->epoch == b->epoch && !a->released && !b->released &&
+         strcmp(a->incarnation, b->incarnation) == 0 && strcmp(a->leader_id, b->leader_id) == 0;
+}
+
+/* The lockfile is not what it was: everything that was known of it starts again. */
+static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, const char* etag,
+                     const s3lect_record_t* record) {
+  s3l_view_t* v = &c->view;
+  bool was_own_claim = s3l_view_is_own_claim(c);
+  bool renewing =
+      kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, record);
+  v->kind = kind;
+  v->renewing = renewing;
+  v->record = *record;
+  v->own = kind == S3L_VIEW_RECORD && strcmp(record->incarnation, c->incarnation) == 0;
+  v->first_seen = c->now;
+  memset(v->etag, 0, sizeof v->etag);
+  memcpy(v->etag, etag, strlen(etag));
+  c->refused = false;
+  c->disputed_told = false;
+  if (kind == S3L_VIEW_RECORD) {
+    if (record->epoch > c->epoch_seen)
+      c->epoch_seen = record->epoch;
+    if (record->leader_timeout_ms > c->timeout_seen_ms)
+      c->timeout_seen_ms = record->leader_timeout_ms;
+    find_duplicate(c, fx, was_own_claim);
+  }
+  v->legal_at = legal_at(c);
+}
+
+static bool is_usable_etag(const char* etag) {
+  return etag != NULL && etag[0] != '\0' && strlen(etag) < S3L_ETAG_SIZE;
+}
+
+static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  if (strcmp(r->etag, c->view.etag) == 0)
+    return; /* a view without an object has no ETag: nothing is equal to it */
+  s3lect_record_t record;
+  memset(&record, 0, sizeof record);
+  int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &record);
+  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag, &record);
+  if (err != 0)
+    s3l_core_error(c, fx, S3LECT_ERECORD, "it is left for a whole leader timeout, then replaced");
+  else
+    s3l_core_tell_leader(c, fx);
+}
+
+static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
+  s3lect_record_t none;
+  memset(&none, 0, sizeof none);
+  if (c->view.kind != S3L_VIEW_ABSENT)
+    set_view(c, fx, S3L_VIEW_ABSENT, "", &none);
+}
+
+/* How often to look: a leader that was seen to renew, and not long ago, is stable. */
+static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
+  const s3l_view_t* v = &c->view;
+  uint32_t renew_ms =
+      v->record.renew_interval_ms > 0 ? v->record.renew_interval_ms : c->config.renew_interval_ms;
+  s3l_ns_t late = 2 * renew_ms * S3L_MS;
+  bool fresh = c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
+  c->watching = !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh);
+  c->poll_at =
+      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching ? c->config.frequent_interval_ms
+                                                        : c->config.infrequent_interval_ms));
+}
+
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  bool oversized = r->status == S3LECT_ETOOBIG && is_usable_etag(r->etag);
+  if ((r->status == 0 && is_usable_etag(r->etag)) || oversized)
+    show_object(c, fx, r);
+  else if (r->status == S3LECT_ENOTFOUND)
+    show_absence(c, fx);
+  else if (r->status != S3LECT_ENOTMODIFIED || c->view.etag[0] == '\0')
+    return false;
+  if (r->store_time_ms > 0) {
+    c->store_time_ms = r->store_time_ms;
+    c->store_time_at = c->now;
+  }
+  apply_store_clock(c, r);
+  set_watching(c, r);
+  return true;
+}
+
+void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+  s3lect_record_t record;
+  s3l_write_record(c, op, &record);
+  S3L_ASSERT(is_usable_etag(etag));
+  set_view(c, fx, S3L_VIEW_RECORD, etag, &record);
+  S3L_ASSERT(c->view.own);
+  s3l_core_tell_leader(c, fx);
+}

@@ -1,0 +1,146 @@
+/* core/write.c: the records that are written, and what became of them.
+ *
+ * Unknown is a state (design rule 5): a write that may have landed is never repeated blindly. The
+ * record is read back first, and the write number in it tells which of one's writes landed last. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+/* The store's time now, in ms: its last Date, carried on by one's own clock. */
+static uint64_t store_time(const s3l_core_t* c) {
+  int64_t ms =
+      c->store_time_ms > 0 ? c->store_time_ms + (c->now - c->store_time_at) / S3L_MS : c->wall_ms;
+  return ms > 0 ? (uint64_t)ms : 0;
+}
+
+/* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
+ * has been seen since. */
+static bool keeps_epoch(const s3l_core_t* c) {
+  return s3l_view_is_own_claim(c) && c->view.record.epoch > c->epoch_led &&
+         c->view.record.epoch >= c->epoch_seen;
+}
+
+static uint64_t next_epoch(const s3l_core_t* c) {
+  if (keeps_epoch(c))
+    return c->view.record.epoch;
+  uint64_t next = c->epoch_seen + 1;
+  if (c->view.kind == S3L_VIEW_RECORD && c->view.record.epoch > 0)
+    return next; /* epoch_seen includes the record's */
+  uint64_t seed = store_time(c);
+  return seed > next ? seed : next;
+}
+
+void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* r) {
+  memset(r, 0, sizeof *r);
+  memcpy(r->leader_id, c->config.id, strlen(c->config.id));
+  memcpy(r->leader_addr, c->config.addr, strlen(c->config.addr));
+  memcpy(r->incarnation, c->incarnation, sizeof r->incarnation);
+  r->epoch = op->epoch;
+  r->write = c->write;
+  r->leader_timeout_ms = c->config.leader_timeout_ms;
+  r->renew_interval_ms = c->config.renew_interval_ms;
+  r->acquired_ms = op->acquired_ms;
+  r->transitions = op->transitions;
+  r->released = op->kind == S3L_OP_RELEASE;
+  r->last_updated_ms = r->released ? 0 : op->wall_ms;
+}
+
+s3l_ns_t s3l_write_sent_at(const s3l_core_t* c, uint64_t epoch, uint64_t write) {
+  const s3l_sent_t* s = &c->sent[write % S3L_SENT_MAX];
+  return write > 0 && s->write == write && s->epoch == epoch ? s->at : -1;
+}
+
+static uint32_t to_timeout_ms(s3l_ns_t left, uint32_t at_most_ms) {
+  s3l_ns_t ms = left / S3L_MS;
+  if (ms < 1)
+    ms = 1;
+  return ms < at_most_ms ? (uint32_t)ms : at_most_ms;
+}
+
+static uint32_t write_timeout(const s3l_core_t* c, s3l_op_kind_t kind) {
+  uint32_t most = c->config.request_timeout_ms;
+  if (kind == S3L_OP_RENEW)
+    return to_timeout_ms(c->valid_until - c->now, most); /* later it renews nothing */
+  if (kind == S3L_OP_RELEASE && c->phase == S3L_PHASE_LEAVING)
+    return to_timeout_ms(c->leave_by - c->now, most);
+  return most;
+}
+
+void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
+  const s3lect_record_t* seen = &c->view.record;
+  bool goes_on = kind != S3L_OP_TAKE_OVER || keeps_epoch(c);
+  S3L_ASSERT(c->op.kind == S3L_OP_NONE && !c->read_back);
+  S3L_ASSERT(kind == S3L_OP_TAKE_OVER ? !c->leading : s3l_view_is_own_claim(c));
+  c->write++;
+  s3l_op_t* op = &c->op;
+  memset(op, 0, sizeof *op);
+  op->kind = kind;
+  op->sent_at = c->now;
+  op->wall_ms = c->wall_ms;
+  op->disputed = c->refused;
+  op->epoch = kind == S3L_OP_TAKE_OVER ? next_epoch(c) : seen->epoch;
+  op->transitions = goes_on ? seen->transitions : seen->transitions + 1;
+  op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
+  c->sent[c->write % S3L_SENT_MAX] =
+      (s3l_sent_t){.epoch = op->epoch, .write = c->write, .at = c->now};
+  if (c->attempt == 0)
+    c->op_started = c->now;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
+  e->etag = c->view.etag;
+  e->disputed = op->disputed;
+  e->timeout_ms = write_timeout(c, kind);
+  op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
+  s3l_write_record(c, op, &fx->record);
+  c->stats.writes++;
+}
+
+static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+  s3l_view_written(c, fx, op, etag);
+  s3l_core_operation_done(c);
+  switch (op->kind) {
+  case S3L_OP_TAKE_OVER:
+    s3l_lead_if_valid(c, fx, op->sent_at);
+    break;
+  case S3L_OP_RENEW:
+    if (c->leading) {
+      s3l_lead_renewed(c, fx, op->sent_at);
+    } else if (!c->release_owed) { /* else it was ended on purpose */
+      c->stats.late_replies++;
+      s3l_core_error(c, fx, S3LECT_ELATE, NULL);
+    }
+    break;
+  default:
+    c->release_owed = false;
+    break;
+  }
+}
+
+static bool is_refusal(const s3l_result_t* r) {
+  return r->outcome == S3L_SETTLED &&
+         (r->status == S3LECT_EPRECONDITION || r->status == S3LECT_ENOTFOUND ||
+          r->status == S3LECT_ECONFLICT);
+}
+
+void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
+  if (r->status == 0 && r->outcome == S3L_SETTLED && r->etag != NULL && r->etag[0] != '\0' &&
+      strlen(r->etag) < S3L_ETAG_SIZE) {
+    landed(c, fx, op, r->etag);
+    return;
+  }
+  if (is_refusal(r)) {
+    c->stats.conflicts++;
+    c->read_back = true;
+    c->refused = r->status == S3LECT_EPRECONDITION && c->view.etag[0] != '\0';
+    if (op->disputed && c->refused && !c->disputed_told) {
+      c->disputed_told = true;
+      s3l_core_error(c, fx, S3LECT_EDISPUTED, r->message);
+    }
+  } else if (r->outcome != S3L_NOT_APPLIED) {
+    c->stats.unknown_outcomes++;
+    c->read_back = true;
+    c->uncertain = c->write;
+  }
+  s3l_core_attempt_failed(c, fx, r);
+}
