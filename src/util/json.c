@@ -7,6 +7,7 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/hex.h"
+#include "util/utf8.h"
 
 #define JSMN_STATIC
 #define JSMN_STRICT
@@ -16,68 +17,6 @@ enum { TYPE_OBJECT, TYPE_ARRAY, TYPE_STRING, TYPE_NUMBER, TYPE_TRUE, TYPE_FALSE,
 
 #define NAME_MAX_BYTES 64
 #define REPLACEMENT    0xFFFDu
-
-/* ---- UTF-8 ---- */
-
-/* Length of the valid sequence at the start of s, or 0; overlong forms and surrogates are invalid.
- */
-static size_t utf8_length(s3l_span_t s) {
-  const unsigned char* p = (const unsigned char*)s.p;
-  size_t n;
-  uint32_t code, least;
-  if (s.n == 0)
-    return 0;
-  if (p[0] < 0x80)
-    return 1;
-  if (p[0] >= 0xC2 && p[0] <= 0xDF) {
-    n = 2;
-    code = p[0] & 0x1Fu;
-    least = 0x80;
-  } else if (p[0] >= 0xE0 && p[0] <= 0xEF) {
-    n = 3;
-    code = p[0] & 0x0Fu;
-    least = 0x800;
-  } else if (p[0] >= 0xF0 && p[0] <= 0xF4) {
-    n = 4;
-    code = p[0] & 0x07u;
-    least = 0x10000;
-  } else {
-    return 0;
-  }
-  if (s.n < n)
-    return 0;
-  for (size_t i = 1; i < n; i++) {
-    if ((p[i] & 0xC0u) != 0x80u)
-      return 0;
-    code = code << 6 | (p[i] & 0x3Fu);
-  }
-  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-    return 0;
-  return n;
-}
-
-static size_t utf8_encode(uint32_t code, char out[4]) {
-  if (code < 0x80) {
-    out[0] = (char)code;
-    return 1;
-  }
-  if (code < 0x800) {
-    out[0] = (char)(0xC0u | code >> 6);
-    out[1] = (char)(0x80u | (code & 0x3Fu));
-    return 2;
-  }
-  if (code < 0x10000) {
-    out[0] = (char)(0xE0u | code >> 12);
-    out[1] = (char)(0x80u | (code >> 6 & 0x3Fu));
-    out[2] = (char)(0x80u | (code & 0x3Fu));
-    return 3;
-  }
-  out[0] = (char)(0xF0u | code >> 18);
-  out[1] = (char)(0x80u | (code >> 12 & 0x3Fu));
-  out[2] = (char)(0x80u | (code >> 6 & 0x3Fu));
-  out[3] = (char)(0x80u | (code & 0x3Fu));
-  return 4;
-}
 
 /* ---- Grammar: each check takes its piece off the front of the span, or fails. ---- */
 
@@ -140,7 +79,7 @@ static bool check_string(s3l_span_t* s) {
         return false;
       continue;
     }
-    size_t n = c < 0x20 ? 0 : utf8_length(*s);
+    size_t n = c < 0x20 ? 0 : s3l_utf8_length(*s);
     if (n == 0)
       return false;
     skip(s, n);
@@ -348,7 +287,7 @@ static bool unescape(s3l_span_t s, char* out, size_t cap) {
     uint32_t code = take_escape(&s);
     if (code == 0)
       b.overflow = true;
-    s3l_buf_put(&b, (s3l_span_t){utf8, utf8_encode(code, utf8)});
+    s3l_buf_put(&b, (s3l_span_t){utf8, s3l_utf8_encode(code, utf8)});
   }
   if (s3l_buf_cstr(&b) != NULL)
     return true;
@@ -480,7 +419,7 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
   s3l_buf_putc(b, '"');
   while (s.n > 0) {
     char c = s.p[0];
-    size_t n = utf8_length(s);
+    size_t n = s3l_utf8_length(s);
     if (n == 0) {
       put_escape(b, REPLACEMENT);
       n = 1;

@@ -1,0 +1,182 @@
+#include "elector_options.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/utf8.h"
+
+#define DEFAULT_FREQUENT_MS       5000
+#define DEFAULT_INFREQUENT_MS     30000
+#define DEFAULT_LEADER_TIMEOUT_MS 15000
+#define DEFAULT_RELEASE_MS        1000
+#define DEFAULT_DRIFT_PPM         10000
+
+#define KEY_MAX                   1024       /* bytes: the S3 limit on a key */
+#define DURATION_MS_MAX           2419200000 /* four weeks: as much as a record may give */
+#define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
+#define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
+
+typedef struct problem_s {
+  char* message;
+  size_t size;
+} problem_t;
+
+__attribute__((format(printf, 3, 4))) static int fail(problem_t* p, int code, const char* format,
+                                                      ...) {
+  if (p->message != NULL && p->size > 0) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(p->message, p->size, format, args);
+    va_end(args);
+  }
+  return code;
+}
+
+/* The struct may be an older, shorter one, or a newer, longer one whose extra options are unset. */
+static int copy_known(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
+                      problem_t* p) {
+  const unsigned char* bytes = (const unsigned char*)in;
+  memset(out, 0, sizeof *out);
+  if (in->size < offsetof(s3lect_elector_options_t, renew_interval_ms))
+    return fail(p, UV_EINVAL,
+                "size: %zu is not a size of s3lect_elector_options_t; call "
+                "s3lect_elector_options_init first",
+                in->size);
+  for (size_t i = sizeof *out; i < in->size; i++)
+    if (bytes[i] != 0)
+      return fail(p, UV_ENOTSUP, "size: an option is set that this version does not know");
+  memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
+  out->size = sizeof *out;
+  return 0;
+}
+
+static uint32_t or_default(uint32_t value, uint32_t standard) {
+  return value != 0 ? value : standard;
+}
+
+static void put_defaults(s3lect_elector_options_t* o) {
+  o->server_addr = o->server_addr != NULL ? o->server_addr : "";
+  o->frequent_interval_ms = or_default(o->frequent_interval_ms, DEFAULT_FREQUENT_MS);
+  o->infrequent_interval_ms = or_default(o->infrequent_interval_ms, DEFAULT_INFREQUENT_MS);
+  o->leader_timeout_ms = or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
+  o->release_timeout_ms = or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
+  o->drift_ppm = or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
+  o->renew_interval_ms = or_default(
+      o->renew_interval_ms, s3l_default_renew_ms(o->frequent_interval_ms, o->leader_timeout_ms));
+}
+
+static int check_string(problem_t* p, const char* name, const char* value, size_t max) {
+  size_t n = value != NULL ? strlen(value) : 0;
+  if (n == 0)
+    return fail(p, S3LECT_EOPTION, "%s: missing; it is required", name);
+  if (n > max)
+    return fail(p, S3LECT_EOPTION, "%s: \"%.40s...\" has %zu bytes; at most %zu are allowed", name,
+                value, n, max);
+  if (!s3l_utf8_is_valid(s3l_span_cstr(value)))
+    return fail(p, S3LECT_EOPTION, "%s: \"%s\" is not valid UTF-8", name, value);
+  return 0;
+}
+
+static int check_duration(problem_t* p, const char* name, uint32_t ms) {
+  if (ms > DURATION_MS_MAX)
+    return fail(p, S3LECT_EOPTION, "%s: %" PRIu32 " ms is over the limit of four weeks", name, ms);
+  return 0;
+}
+
+static int check_timing(problem_t* p, s3lect_elector_options_t* o) {
+  uint32_t given = o->request_timeout_ms;
+  if (o->drift_ppm > DRIFT_PPM_MAX)
+    return fail(p, S3LECT_EOPTION, "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)",
+                o->drift_ppm, DRIFT_PPM_MAX);
+  if (given == 0)
+    o->request_timeout_ms =
+        s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
+  if (o->request_timeout_ms < REQUEST_MS_MIN && given == 0)
+    o->request_timeout_ms = REQUEST_MS_MIN;
+  uint64_t missing = s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms,
+                                           o->leader_timeout_ms, o->drift_ppm);
+  if (missing == 0)
+    return 0;
+  uint64_t least = ((uint64_t)o->leader_timeout_ms * (1000000 - o->drift_ppm) / 1000000 + missing) *
+                       1000000 / (1000000 - o->drift_ppm) +
+                   1;
+  return fail(p, S3LECT_ETIMING,
+              "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
+              " ms + retry schedule %d ms + request timeout %" PRIu32
+              " ms must fit into it less %g %% for clock drift; raise it to %" PRIu64
+              " ms or shorten the others by %" PRIu64 " ms",
+              o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS, o->request_timeout_ms,
+              (double)o->drift_ppm / 10000, least, missing);
+}
+
+static int check_values(problem_t* p, s3lect_elector_options_t* o) {
+  int r = check_string(p, "lockfile_path", o->lockfile_path, KEY_MAX);
+  if (r == 0)
+    r = check_string(p, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
+  if (r == 0 && o->server_addr[0] != '\0')
+    r = check_string(p, "server_addr", o->server_addr, S3LECT_ADDR_SIZE - 1);
+  if (r == 0 && o->store == NULL)
+    r = fail(p, S3LECT_EOPTION, "store: missing; open one with s3lect_s3_init or another");
+  if (r == 0)
+    r = check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
+  if (r == 0)
+    r = check_duration(p, "infrequent_interval_ms", o->infrequent_interval_ms);
+  if (r == 0)
+    r = check_duration(p, "leader_timeout_ms", o->leader_timeout_ms);
+  if (r == 0)
+    r = check_duration(p, "renew_interval_ms", o->renew_interval_ms);
+  if (r == 0)
+    r = check_duration(p, "grace_period_ms", o->grace_period_ms);
+  if (r == 0)
+    r = check_duration(p, "stop_ack_ms", o->stop_ack_ms);
+  if (r == 0)
+    r = check_duration(p, "release_timeout_ms", o->release_timeout_ms);
+  if (r == 0 && (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK))
+    r = fail(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t", o->expiry);
+  return r;
+}
+
+int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
+                                char* message, size_t message_size) {
+  problem_t p = {message, message_size};
+  if (message != NULL && message_size > 0)
+    message[0] = '\0';
+  int r = copy_known(in, out, &p);
+  if (r != 0)
+    return r;
+  put_defaults(out);
+  r = check_values(&p, out);
+  return r != 0 ? r : check_timing(&p, out);
+}
+
+s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, const char* id,
+                                           const char* addr) {
+  return (s3l_core_config_t){
+      .id = id,
+      .addr = addr,
+      .leader_timeout_ms = o->leader_timeout_ms,
+      .renew_interval_ms = o->renew_interval_ms,
+      .frequent_interval_ms = o->frequent_interval_ms,
+      .infrequent_interval_ms = o->infrequent_interval_ms,
+      .request_timeout_ms = o->request_timeout_ms,
+      .release_timeout_ms = o->release_timeout_ms,
+      .grace_period_ms = o->grace_period_ms,
+      .stop_ack_ms = o->stop_ack_ms,
+      .drift_ppm = o->drift_ppm,
+      .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
+      .no_release = o->no_release != 0,
+  };
+}
+
+void s3lect_elector_options_init(s3lect_elector_options_t* options, size_t size) {
+  memset(options, 0, size);
+  options->size = size;
+}
+
+int s3lect_elector_options_check(const s3lect_elector_options_t* options, char* message,
+                                 size_t message_size) {
+  s3lect_elector_options_t resolved;
+  return s3l_elector_options_resolve(options, &resolved, message, message_size);
+}
