@@ -1,0 +1,52 @@
+/* wire/s3_reply.h (L1): what an S3 reply means.
+ *
+ * A pure table from (operation, HTTP status, error code) to (our status, outcome): see the comments
+ * in s3_reply.c for the reasons. Bodies that are not S3's (a proxy's HTML) leave the code empty,
+ * and the status alone decides. */
+#ifndef S3L_WIRE_S3_REPLY_H
+#define S3L_WIRE_S3_REPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+#include "util/span.h"
+#include "wire/s3_request.h"
+
+#define S3L_ETAG_MAX 127 /* bytes */
+
+/** The values of s3lect_outcome_t, which this layer does not see. */
+enum { S3L_S3_SETTLED = 0, S3L_S3_NOT_APPLIED = 1, S3L_S3_UNCERTAIN = 2 };
+
+/** An <Error> document; members that are missing, or do not fit, are empty. */
+typedef struct s3l_s3_error_s {
+  char code[64];
+  char message[256];
+  char region[64]; /* the bucket's, where the store names it */
+  char request_id[64];
+} s3l_s3_error_t;
+
+typedef struct s3l_s3_verdict_s {
+  int status; /* 0 or S3LECT_E* */
+  int outcome;
+} s3l_s3_verdict_t;
+
+/** True if the body is an <Error> document (with a code or not). */
+bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error);
+
+/** `region_named`: the reply says which region the bucket is in. */
+s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code,
+                                bool region_named);
+
+/** Copies a usable ETag, as received but for a "W/" in front. False, with out[0] = 0, if it is
+ * missing, empty, longer than S3L_ETAG_MAX or holds what no header may. */
+bool s3l_s3_etag(s3l_span_t header, char out[S3L_ETAG_MAX + 1]);
+
+/** Retry-After in ms, from seconds or from a date (needs the reply's own date, else 0). Bounded to
+ * one hour; 0 if there is none. */
+uint32_t s3l_s3_retry_after(s3l_span_t header, int64_t date_ms);
+
+/** One line for people: "403 AccessDenied: Access Denied (request id 4442587FB7D0A2F9)". */
+void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error);
+
+#endif

@@ -1,0 +1,54 @@
+/* wire/s3_request.h (L1): one signed S3 request as the bytes of an HTTP/1.1 request.
+ *
+ * Everything that decides what the store does is signed, the conditions included: a middlebox that
+ * strips If-Match then makes the store refuse the request instead of writing without a guard. The
+ * body is always hashed, sent with Content-Length, never chunked, without Expect and without
+ * checksums in trailers. No value may hold CR, LF or NUL, so that nothing can be smuggled in. */
+#ifndef S3L_WIRE_S3_REQUEST_H
+#define S3L_WIRE_S3_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/span.h"
+#include "wire/sigv4.h"
+
+typedef enum {
+  S3L_S3_GET = 0,
+  S3L_S3_HEAD = 1,
+  S3L_S3_PUT = 2,
+  S3L_S3_DELETE = 3,
+  S3L_S3_LIST = 4,
+} s3l_s3_op_t;
+
+/** Where requests go; the same for all of a store. */
+typedef struct s3l_s3_target_s {
+  s3l_span_t host;   /* as the Host header has it: with the port where it is not the scheme's own */
+  s3l_span_t bucket; /* in the path; empty where the host names it (virtual-host addressing) */
+  s3l_span_t region;
+  s3l_span_t user_agent;
+} s3l_s3_target_t;
+
+typedef struct s3l_s3_keys_s {
+  s3l_span_t access_key;
+  s3l_span_t secret;
+  s3l_span_t token; /* of temporary keys; n == 0 for none */
+} s3l_s3_keys_t;
+
+typedef struct s3l_s3_request_s {
+  s3l_s3_op_t op;
+  s3l_span_t key;           /* raw; of a list the prefix, which may be empty */
+  s3l_span_t if_match;      /* sent as it stands; p == NULL for no such header */
+  s3l_span_t if_none_match; /* likewise */
+  s3l_span_t body;          /* put */
+  s3l_span_t after;         /* list: start-after; n == 0 for none */
+  uint32_t max_keys;        /* list */
+} s3l_s3_request_t;
+
+/** Writes the request, signed for `time_ms`. 0 and *len; S3LECT_EOPTION if a value cannot be sent,
+ * or S3LECT_ETOOBIG if it does not fit. */
+int s3l_s3_request_write(s3l_signer_t* signer, const s3l_s3_target_t* target,
+                         const s3l_s3_keys_t* keys, const s3l_s3_request_t* request,
+                         int64_t time_ms, char* buf, size_t cap, size_t* len);
+
+#endif

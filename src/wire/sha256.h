@@ -1,0 +1,68 @@
+/* wire/sha256.h (L1): SHA-256 and HMAC-SHA-256 over OpenSSL.
+ *
+ * Signing makes up most of what a request costs, so two things are kept: an engine (the algorithm
+ * and a context) and a prepared HMAC key (both its padded blocks already hashed).
+ *
+ * There are two ways to libcrypto. By default its plain SHA256_* functions, which OpenSSL 3
+ * deprecates but keeps: they allocate nothing, and a context is copied by assignment. With
+ * S3L_SHA256_EVP (set by itself where libcrypto was built without the deprecated functions; define
+ * it for a FIPS provider) EVP, which in OpenSSL 3.0 allocates once for each hash.
+ *
+ * One engine serves one thread and one computation at a time. The computing functions fail only if
+ * libcrypto does, which callers report as lack of memory. */
+#ifndef S3L_WIRE_SHA256_H
+#define S3L_WIRE_SHA256_H
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/span.h"
+
+#ifdef OPENSSL_NO_DEPRECATED_3_0
+#  define S3L_SHA256_EVP
+#endif
+
+#define S3L_SHA256_SIZE     32
+#define S3L_SHA256_BLOCK    64
+#define S3L_SHA256_HEX_SIZE 64
+
+typedef struct s3l_sha256_s {
+#ifdef S3L_SHA256_EVP
+  EVP_MD* md;
+  EVP_MD_CTX* ctx;
+#else
+  SHA256_CTX ctx;
+#endif
+} s3l_sha256_t;
+
+/** A secret: to be wiped by its owner. */
+typedef struct s3l_hmac_key_s {
+#ifdef S3L_SHA256_EVP
+  uint8_t inner[S3L_SHA256_BLOCK];
+  uint8_t outer[S3L_SHA256_BLOCK];
+#else
+  SHA256_CTX inner;
+  SHA256_CTX outer;
+#endif
+} s3l_hmac_key_t;
+
+/** Hash of no bytes at all, in hexadecimal. */
+extern const char s3l_sha256_empty_hex[S3L_SHA256_HEX_SIZE + 1];
+
+bool s3l_sha256_open(s3l_sha256_t* engine);
+
+/** Also fine on a zeroed engine. */
+void s3l_sha256_close(s3l_sha256_t* engine);
+
+bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SIZE]);
+
+/** The same in lower-case hexadecimal, with a NUL. */
+bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]);
+
+bool s3l_hmac_prepare(s3l_sha256_t* engine, s3l_span_t secret, s3l_hmac_key_t* key);
+bool s3l_hmac(s3l_sha256_t* engine, const s3l_hmac_key_t* key, s3l_span_t data,
+              uint8_t out[S3L_SHA256_SIZE]);
+
+#endif
