@@ -146,7 +146,8 @@ S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector
                                       const s3lect_elector_options_t* options);
 
 /** Stands in the election, under a fresh incarnation, until stop or close. Keeps the loop alive.
- * Errors: UV_EALREADY, UV_ECANCELED (closing), UV_EIO (no randomness). */
+ * Errors: UV_EALREADY, UV_EBUSY (an earlier stop is still releasing the record), UV_ECANCELED
+ * (closing), UV_EIO (the system gave no random bytes). */
 S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
 
 /** Gives up leadership but goes on standing: is_leader is false from here on, on_stopped_leading

@@ -1,0 +1,277 @@
+#include "driver.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "core/record.h"
+#include "core/trace.h"
+#include "elector_options.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+S3L_STATIC_ASSERT((int)S3L_SETTLED == (int)S3LECT_SETTLED, "outcomes agree");
+S3L_STATIC_ASSERT((int)S3L_NOT_APPLIED == (int)S3LECT_NOT_APPLIED, "outcomes agree");
+S3L_STATIC_ASSERT((int)S3L_UNCERTAIN == (int)S3LECT_UNCERTAIN, "outcomes agree");
+S3L_STATIC_ASSERT((int)S3L_REASON_EXPIRED == (int)S3LECT_REASON_EXPIRED, "reasons agree");
+S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons agree");
+S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
+S3L_STATIC_ASSERT((int)S3L_NOTE_ERROR == (int)S3LECT_EVENT_ERROR, "notes agree");
+
+static void run(s3l_driver_t* d, const s3l_event_t* event);
+
+/* What other threads see. The epoch goes first: whoever sees the new validity sees it too. */
+static void publish(s3l_driver_t* d) {
+  bool withdrawn = d->ask_resign || d->ask_stop != 0;
+  atomic_store_explicit(&d->epoch, d->core.epoch, memory_order_release);
+  atomic_store_explicit(&d->valid_until, withdrawn ? 0 : s3l_core_valid_until(&d->core),
+                        memory_order_release);
+}
+
+void s3l_driver_withdraw(s3l_driver_t* d) {
+  atomic_store_explicit(&d->valid_until, 0, memory_order_release);
+}
+
+/* Effects. */
+
+static s3lect_event_cb callback_for(const s3l_driver_t* d, s3l_note_t note) {
+  switch (note) {
+  case S3L_NOTE_STARTED:
+    return d->on_started_leading;
+  case S3L_NOTE_STOPPED:
+    return d->on_stopped_leading;
+  case S3L_NOTE_NEW_LEADER:
+    return d->on_new_leader;
+  case S3L_NOTE_RENEWED:
+    return d->on_renewed;
+  case S3L_NOTE_ERROR:
+    return d->on_error;
+  }
+  return NULL;
+}
+
+static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
+  s3lect_event_cb cb = callback_for(d, e->note);
+  if (cb == NULL)
+    return;
+  const s3lect_record_t* r = &d->core.view.record;
+  s3lect_event_t event = {
+      .size = sizeof event,
+      .kind = (int32_t)e->note,
+      .reason = (int32_t)e->reason,
+      .error = e->error,
+      .epoch = e->epoch,
+      .valid_until_ns = e->valid_until,
+      .leader_id = r->released ? "" : r->leader_id,
+      .leader_addr = r->released ? "" : r->leader_addr,
+      .message = e->message != NULL ? e->message
+                 : e->error != 0    ? s3lect_strerror(e->error)
+                                    : "",
+  };
+  cb(d->handle, &event);
+}
+
+static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+  s3l_driver_t* d = req->data;
+  s3l_result_t result = {
+      .status = r->status,
+      .outcome = (s3l_outcome_t)r->outcome,
+      .etag = r->etag,
+      .body = {r->body, r->body_len},
+      .store_time_ms = r->store_time_ms,
+      .modified_ms = r->modified_ms,
+      .retry_after_ms = r->retry_after_ms,
+      .message = r->message,
+  };
+  run(d, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &result});
+}
+
+static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
+  s3lect_store_t* store = d->req.store;
+  s3lect_store_req_t* req = &d->req;
+  bool conditional = e->etag[0] != '\0';
+  req->etag = conditional ? e->etag : NULL;
+  req->timeout_ms = e->timeout_ms;
+  req->flags = 0;
+  int err;
+  if (e->kind == S3L_DO_READ) {
+    req->condition = conditional ? S3LECT_IF_CHANGED : S3LECT_ALWAYS;
+    req->body = NULL;
+    req->body_len = 0;
+    err = store->ops->get(store, req);
+  } else {
+    req->condition = conditional ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
+    req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
+    req->body = d->body;
+    req->body_len = s3l_record_encode(record, d->body, d->body_size);
+    S3L_ASSERT(req->body_len > 0);
+    err = store->ops->put(store, req);
+  }
+  d->submit_error = err;
+}
+
+static void trace_line(s3l_driver_t* d, const char* line) {
+  d->on_trace(d->handle, line);
+}
+
+static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
+  for (size_t i = 0; i < fx->len; i++) {
+    const s3l_effect_t* e = &fx->at[i];
+    if (d->on_trace != NULL) {
+      char line[S3L_TRACE_SIZE];
+      s3l_trace_effect(e, &fx->record, d->core.now, line, sizeof line);
+      trace_line(d, line);
+    }
+    switch (e->kind) {
+    case S3L_DO_READ:
+    case S3L_DO_WRITE:
+      submit(d, e, &fx->record);
+      break;
+    case S3L_DO_CANCEL:
+      if (!d->ended) /* else the request's end is about to be told */
+        d->req.store->ops->cancel(d->req.store, &d->req);
+      break;
+    case S3L_DO_NOTIFY:
+      notify(d, e);
+      break;
+    case S3L_DO_STOPPED:
+      break; /* the phase says it */
+    }
+  }
+}
+
+/* Steps. */
+
+static void step(s3l_driver_t* d, s3l_event_t* event) {
+  s3l_effects_t fx;
+  event->wall_ms = s3l_clock_wall_ms();
+  if (d->on_trace != NULL) {
+    char line[S3L_TRACE_SIZE];
+    s3l_trace_event(event, line, sizeof line);
+    trace_line(d, line);
+  }
+  s3l_core_step(&d->core, s3l_clock_boottime_ns(), event, &fx);
+  publish(d);
+  execute(d, &fx);
+}
+
+/* One thing that was asked for; false if there is nothing more to do now. */
+static bool step_asked(s3l_driver_t* d) {
+  s3l_event_t event = {.kind = S3L_EV_TICK};
+  if (d->submit_error != 0) {
+    s3l_result_t failed = {.status = d->submit_error, .outcome = S3L_NOT_APPLIED};
+    d->submit_error = 0;
+    event = (s3l_event_t){.kind = S3L_EV_DONE, .result = &failed};
+    step(d, &event);
+    return true;
+  }
+  if (d->ask_ack) {
+    d->ask_ack = false;
+    event.kind = S3L_EV_ACK;
+  } else if (d->ask_resign) {
+    d->ask_resign = false;
+    event.kind = S3L_EV_RESIGN;
+  } else if (d->ask_stop != 0) {
+    event.kind = S3L_EV_STOP;
+    event.reason = (s3l_reason_t)d->ask_stop;
+    d->ask_stop = 0;
+  } else if (d->ask_start && d->core.phase == S3L_PHASE_STOPPED) {
+    d->ask_start = false;
+    event = (s3l_event_t){.kind = S3L_EV_START, .incarnation = d->incarnation, .seed = d->seed};
+  } else {
+    return false;
+  }
+  step(d, &event);
+  return true;
+}
+
+static void on_timer(uv_timer_t* timer) {
+  run(timer->data, &(s3l_event_t){.kind = S3L_EV_TICK});
+}
+
+static void on_closed(uv_handle_t* timer) {
+  s3l_driver_t* d = timer->data;
+  s3lect_elector_t* handle = d->handle;
+  s3lect_elector_cb cb = d->close_cb;
+  handle->internal = NULL;
+  s3l_free(d->body);
+  s3l_free(d);
+  if (cb != NULL)
+    cb(handle);
+}
+
+static void arm(s3l_driver_t* d) {
+  int64_t deadline = s3l_core_deadline(&d->core);
+  if (deadline == S3L_NEVER) {
+    uv_timer_stop(&d->timer);
+    return;
+  }
+  int64_t left = deadline - s3l_clock_boottime_ns();
+  uint64_t ms = left > 0 ? (uint64_t)((left + S3L_MS - 1) / S3L_MS) : 0;
+  uv_update_time(d->handle->loop); /* else the timer would count from when this iteration began */
+  uv_timer_start(&d->timer, on_timer, ms, 0);
+}
+
+static void run(s3l_driver_t* d, const s3l_event_t* event) {
+  S3L_ASSERT(!d->running);
+  d->running = true;
+  d->ended = event->kind == S3L_EV_DONE;
+  /* What was asked for came first: a renewal that is confirmed after a resignation renews nothing.
+   */
+  while (step_asked(d))
+    ;
+  s3l_event_t copy = *event;
+  d->ended = false;
+  if (d->core.phase != S3L_PHASE_STOPPED)
+    step(d, &copy);
+  while (step_asked(d))
+    ;
+  d->running = false;
+  if (d->closing && d->core.phase == S3L_PHASE_STOPPED)
+    uv_close((uv_handle_t*)&d->timer, on_closed);
+  else
+    arm(d);
+}
+
+void s3l_driver_wake(s3l_driver_t* d) {
+  if (!d->running)
+    uv_timer_start(&d->timer, on_timer, 0, 0);
+}
+
+int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
+                      s3l_driver_t** out) {
+  size_t key = strlen(o->lockfile_path) + 1;
+  size_t id = strlen(o->server_id) + 1;
+  size_t addr = strlen(o->server_addr) + 1;
+  size_t body = s3l_record_encode_max(o->server_id, o->server_addr);
+  s3l_driver_t* d = s3l_calloc(1, sizeof *d);
+  char* text = d != NULL ? s3l_malloc(body + key + id + addr) : NULL;
+  if (text == NULL || uv_timer_init(handle->loop, &d->timer) != 0) {
+    s3l_free(text);
+    s3l_free(d);
+    return UV_ENOMEM;
+  }
+  d->body = text;
+  d->body_size = body;
+  memcpy(text + body, o->lockfile_path, key);
+  memcpy(text + body + key, o->server_id, id);
+  memcpy(text + body + key + id, o->server_addr, addr);
+  s3l_core_config_t config = s3l_elector_options_core(o, text + body + key, text + body + key + id);
+  s3l_core_init(&d->core, &config);
+  atomic_init(&d->valid_until, 0);
+  atomic_init(&d->epoch, 0);
+  d->handle = handle;
+  d->timer.data = d;
+  d->req.data = d;
+  d->req.store = o->store;
+  d->req.key = text + body;
+  d->req.body_max = S3L_RECORD_BODY_MAX;
+  d->req.cb = on_store_done;
+  d->on_started_leading = o->on_started_leading;
+  d->on_stopped_leading = o->on_stopped_leading;
+  d->on_new_leader = o->on_new_leader;
+  d->on_renewed = o->on_renewed;
+  d->on_error = o->on_error;
+  d->on_trace = o->on_trace;
+  *out = d;
+  return 0;
+}

@@ -1,0 +1,67 @@
+/* driver.h (L7): runs one election core on a libuv loop: feeds it time and results, carries out its
+ * effects on the store, the timer and the application's callbacks.
+ *
+ * Vocabulary
+ *   run      one core step with the effects it demands, then whatever the application asked for
+ *            meanwhile, until nothing is left; always from the loop, never nested
+ *   asked    what API calls asked for since: calls only note it (and take effect on is_leader at
+ *            once), so that no callback runs inside a call and any call is legal in any callback
+ *
+ * Invariants
+ *   - published validity is never later than the core's, and 0 from the moment at which the
+ *     application has asked to stop or resign;
+ *   - at most one store request is under way, and the driver lives until it has ended. */
+#ifndef S3L_DRIVER_H
+#define S3L_DRIVER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "core/core.h"
+#include "s3lect/elector.h"
+
+typedef struct s3l_driver_s {
+  /* Read by any thread; written by the loop's. */
+  _Atomic int64_t valid_until;
+  _Atomic uint64_t epoch;
+
+  s3lect_elector_t* handle;
+  uv_timer_t timer;
+  s3lect_store_req_t req;
+  s3l_core_t core;
+
+  bool running; /* inside a run */
+  bool ended;   /* the request under way has ended, which the core is still to be told */
+  bool ask_start;
+  bool ask_resign;
+  bool ask_ack;
+  bool closing;
+  uint8_t ask_stop; /* s3l_reason_t or 0 */
+  int submit_error; /* the store did not take the request: its end is still to be told */
+  s3lect_elector_cb close_cb;
+  uint64_t seed;
+  char incarnation[S3LECT_INCARNATION_SIZE]; /* of the start that was asked for */
+
+  s3lect_event_cb on_started_leading;
+  s3lect_event_cb on_stopped_leading;
+  s3lect_event_cb on_new_leader;
+  s3lect_event_cb on_renewed;
+  s3lect_event_cb on_error;
+  s3lect_trace_cb on_trace;
+  size_t body_size;
+  char* body; /* what is being written; behind it the strings that options gave */
+} s3l_driver_t;
+
+/** Allocates and prepares a driver; `options` have been resolved. Errors: UV_ENOMEM. */
+int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* options,
+                      s3l_driver_t** out);
+
+/** Has the loop look at what was asked for, soon. */
+void s3l_driver_wake(s3l_driver_t* d);
+
+/** Publishes 0: from here on is_leader says no, until the core has caught up. */
+void s3l_driver_withdraw(s3l_driver_t* d);
+
+#endif

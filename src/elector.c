@@ -1,0 +1,175 @@
+/* elector.c: the public handle. Calls only note what is asked for and wake the driver, which acts
+ * on it from the loop; see driver.h. */
+#include "s3lect/elector.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "driver.h"
+#include "elector_options.h"
+#include "util/hex.h"
+
+static s3l_driver_t* driver_of(const s3lect_elector_t* elector) {
+  return elector->internal;
+}
+
+int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
+                        const s3lect_elector_options_t* options) {
+  s3lect_elector_options_t resolved;
+  int r = s3l_elector_options_resolve(options, &resolved, NULL, 0);
+  if (r != 0)
+    return r;
+  void* data = elector->data; /* the caller's, even before init */
+  memset(elector, 0, sizeof *elector);
+  elector->data = data;
+  elector->loop = loop;
+  s3l_driver_t* d;
+  r = s3l_driver_create(elector, &resolved, &d);
+  if (r == 0)
+    elector->internal = d;
+  return r;
+}
+
+static bool is_standing(const s3l_driver_t* d) {
+  bool stands = d->core.phase == S3L_PHASE_STANDING || d->ask_start;
+  return stands && d->ask_stop == 0;
+}
+
+int s3lect_elector_start(s3lect_elector_t* elector) {
+  s3l_driver_t* d = driver_of(elector);
+  unsigned char bytes[16 + sizeof d->seed];
+  if (d->closing)
+    return UV_ECANCELED;
+  if (is_standing(d))
+    return UV_EALREADY;
+  if (d->ask_stop != 0 || d->core.phase != S3L_PHASE_STOPPED)
+    return UV_EBUSY;
+  if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0)
+    return UV_EIO;
+  s3l_hex_encode(bytes, 16, d->incarnation);
+  d->incarnation[S3LECT_INCARNATION_SIZE - 1] = '\0';
+  memcpy(&d->seed, bytes + 16, sizeof d->seed);
+  d->ask_start = true;
+  s3l_driver_wake(d);
+  return 0;
+}
+
+int s3lect_elector_resign(s3lect_elector_t* elector) {
+  s3l_driver_t* d = driver_of(elector);
+  if (!s3lect_is_leader(elector))
+    return UV_EINVAL;
+  d->ask_resign = true;
+  s3l_driver_withdraw(d);
+  s3l_driver_wake(d);
+  return 0;
+}
+
+static void ask_stop(s3l_driver_t* d, s3l_reason_t reason) {
+  d->ask_stop = (uint8_t)reason;
+  s3l_driver_withdraw(d);
+  s3l_driver_wake(d);
+}
+
+int s3lect_elector_stop(s3lect_elector_t* elector) {
+  s3l_driver_t* d = driver_of(elector);
+  if (!is_standing(d))
+    return UV_EALREADY;
+  if (d->ask_start) { /* it has not begun: nothing to undo */
+    d->ask_start = false;
+    return 0;
+  }
+  ask_stop(d, S3L_REASON_STOPPED);
+  return 0;
+}
+
+void s3lect_elector_ack_stopped(s3lect_elector_t* elector) {
+  s3l_driver_t* d = driver_of(elector);
+  d->ask_ack = true;
+  s3l_driver_wake(d);
+}
+
+int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
+  s3l_driver_t* d = driver_of(elector);
+  if (d->closing)
+    return UV_EALREADY;
+  d->closing = true;
+  d->close_cb = cb;
+  d->ask_start = false;
+  ask_stop(d, S3L_REASON_CLOSED);
+  return 0;
+}
+
+int s3lect_is_leader(const s3lect_elector_t* elector) {
+  const s3l_driver_t* d = driver_of(elector);
+  if (d == NULL)
+    return 0; /* closed */
+  int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+  return valid_until != 0 && s3l_clock_boottime_ns() < valid_until;
+}
+
+uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector) {
+  const s3l_driver_t* d = driver_of(elector);
+  if (d == NULL)
+    return 0;
+  int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+  int64_t left = valid_until != 0 ? valid_until - s3l_clock_boottime_ns() : 0;
+  return left > 0 ? (uint64_t)(left / S3L_MS) : 0;
+}
+
+uint64_t s3lect_epoch(const s3lect_elector_t* elector) {
+  const s3l_driver_t* d = driver_of(elector);
+  return d != NULL ? atomic_load_explicit(&d->epoch, memory_order_acquire) : 0;
+}
+
+const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
+  const s3lect_record_t* r = &driver_of(elector)->core.view.record;
+  return r->released ? "" : r->leader_id;
+}
+
+int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
+  const s3l_driver_t* d = driver_of(elector);
+  const s3l_core_t* c = &d->core;
+  if (status->size != sizeof *status)
+    return UV_EINVAL;
+  memset(status, 0, sizeof *status);
+  status->size = sizeof *status;
+  if (s3lect_is_leader(elector)) {
+    status->role = S3LECT_ROLE_LEADER;
+    status->valid_until_ns = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+  } else {
+    status->role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
+  }
+  status->last_error = c->last_error;
+  status->epoch = s3lect_epoch(elector);
+  status->record = c->view.record;
+  return 0;
+}
+
+int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
+  const s3l_core_stats_t* s = &driver_of(elector)->core.stats;
+  if (stats->size != sizeof *stats)
+    return UV_EINVAL;
+  *stats = (s3lect_stats_t){
+      .size = sizeof *stats,
+      .reads = s->reads,
+      .reads_not_modified = s->reads_not_modified,
+      .writes = s->writes,
+      .renewals = s->renewals,
+      .leaderships = s->leaderships,
+      .retries = s->retries,
+      .failures = s->failures,
+      .unknown_outcomes = s->unknown_outcomes,
+      .unknown_resolved = s->unknown_resolved,
+      .conflicts = s->conflicts,
+      .late_replies = s->late_replies,
+  };
+  return 0;
+}
+
+void s3lect_elector_ref(s3lect_elector_t* elector) {
+  uv_ref((uv_handle_t*)&driver_of(elector)->timer);
+}
+
+void s3lect_elector_unref(s3lect_elector_t* elector) {
+  uv_unref((uv_handle_t*)&driver_of(elector)->timer);
+}
