@@ -1,0 +1,304 @@
+/* wire/s3_request: the bytes that go out, checked as a store would check them: from what was sent.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "s3lect/errno.h"
+#include "wire/s3_request.h"
+
+#define TIME_MS 1369353600000
+
+static s3l_signer_t signer;
+static char sent[16384];
+static size_t sent_len;
+
+static const s3l_s3_keys_t keys = {
+    {"AKIAIOSFODNN7EXAMPLE", 20}, {"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", 40}, {NULL, 0}};
+static const s3l_s3_target_t path_style = {
+    {"127.0.0.1:9000", 14}, {"bucket", 6}, {"us-east-1", 9}, {"s3lect/test", 11}};
+static const s3l_s3_target_t virtual_host = {
+    {"examplebucket.s3.amazonaws.com", 30}, {"", 0}, {"us-east-1", 9}, {"s3lect/test", 11}};
+
+static int write_to(const s3l_s3_target_t* target, const s3l_s3_keys_t* k,
+                    const s3l_s3_request_t* r, size_t cap) {
+  memset(sent, 'Z', sizeof(sent));
+  return s3l_s3_request_write(&signer, target, k, r, TIME_MS, sent, cap, &sent_len);
+}
+
+/* Splits what was sent. */
+typedef struct parsed_s {
+  s3l_span_t method, path, query, body;
+  s3l_sigv4_pair_t headers[24];
+  size_t headers_len;
+} parsed_t;
+
+static s3l_span_t take_until(s3l_span_t* s, const char* end) {
+  size_t n = strlen(end);
+  for (size_t i = 0; i + n <= s->n; i++) {
+    if (memcmp(s->p + i, end, n) == 0) {
+      s3l_span_t head = {s->p, i};
+      s->p += i + n;
+      s->n -= i + n;
+      return head;
+    }
+  }
+  fail_msg("no end of line");
+  return *s;
+}
+
+static void parse(parsed_t* p) {
+  s3l_span_t rest = {sent, sent_len};
+  s3l_span_t line = take_until(&rest, "\r\n");
+  p->method = take_until(&line, " ");
+  s3l_span_t target = take_until(&line, " ");
+  assert_true(s3l_span_eq(line, S3L_SPAN("HTTP/1.1")));
+  p->path = target;
+  p->query = S3L_SPAN("");
+  if (memchr(target.p, '?', target.n) != NULL) {
+    p->path = take_until(&target, "?");
+    p->query = target;
+  }
+  for (p->headers_len = 0;; p->headers_len++) {
+    line = take_until(&rest, "\r\n");
+    if (line.n == 0)
+      break;
+    assert_true(p->headers_len < 24);
+    p->headers[p->headers_len].name = take_until(&line, ": ");
+    p->headers[p->headers_len].value = line;
+  }
+  p->body = rest;
+}
+
+static s3l_span_t header(const parsed_t* p, const char* name) {
+  s3l_span_t found = {NULL, 0};
+  for (size_t i = 0; i < p->headers_len; i++) {
+    if (s3l_span_ieq(p->headers[i].name, s3l_span_cstr(name))) {
+      assert_null(found.p); /* never twice */
+      found = p->headers[i].value;
+    }
+  }
+  return found;
+}
+
+static void assert_header(const parsed_t* p, const char* name, const char* want) {
+  s3l_span_t value = header(p, name);
+  if (!s3l_span_eq(value, s3l_span_cstr(want)) || (value.p == NULL) != (want == NULL))
+    fail_msg("%s is %.*s", name, (int)value.n, value.p == NULL ? "" : value.p);
+}
+
+static bool is_signed(const parsed_t* p, s3l_span_t name) {
+  s3l_span_t auth = header(p, "authorization");
+  (void)take_until(&auth, "SignedHeaders=");
+  s3l_span_t list = take_until(&auth, ", ");
+  while (list.n > 0) {
+    const char* semicolon = memchr(list.p, ';', list.n);
+    size_t n = semicolon == NULL ? list.n : (size_t)(semicolon - list.p);
+    if (s3l_span_ieq((s3l_span_t){list.p, n}, name))
+      return true;
+    list.p += n + (semicolon != NULL);
+    list.n -= n + (semicolon != NULL);
+  }
+  return false;
+}
+
+/* What a store does: recomputes the signature from the request as it arrived. */
+static void assert_signature_holds(const parsed_t* p) {
+  s3l_sigv4_pair_t signed_headers[24];
+  s3l_sigv4_request_t r = {p->method,      p->path, p->query,
+                           signed_headers, 0,       header(p, "x-amz-content-sha256")};
+  s3l_sigv4_scope_t scope;
+  s3l_signer_t store;
+  char hash[65], want[1024];
+  s3l_buf_t b;
+  for (size_t i = 0; i < p->headers_len; i++) {
+    if (is_signed(p, p->headers[i].name))
+      signed_headers[r.headers_len++] = p->headers[i];
+  }
+  assert_true(s3l_signer_open(&store));
+  assert_true(s3l_sha256_hex(&store.engine, p->body, hash));
+  assert_header(p, "x-amz-content-sha256", hash);
+  assert_true(s3l_sigv4_scope(&scope, TIME_MS, S3L_SPAN("us-east-1"), S3L_SPAN("s3")));
+  assert_header(p, "x-amz-date", scope.time);
+  s3l_buf_init(&b, want, sizeof(want));
+  assert_true(s3l_signer_authorization(&store, &r, &scope, keys.access_key, keys.secret, &b));
+  assert_header(p, "authorization", s3l_buf_cstr(&b));
+  s3l_signer_close(&store);
+}
+
+static void composes_a_get(void** state) {
+  static const char want[] =
+      "GET /bucket/leases/a%20b HTTP/1.1\r\n"
+      "host: 127.0.0.1:9000\r\n"
+      "user-agent: s3lect/test\r\n"
+      "cache-control: no-cache\r\n"
+      "if-none-match: \"abc\"\r\n"
+      "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\r\n"
+      "x-amz-date: 20130524T000000Z\r\n"
+      "authorization: AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/"
+      "aws4_request, SignedHeaders=host;if-none-match;x-amz-content-sha256;x-amz-date, Signature=";
+  const s3l_s3_request_t r = {
+      .op = S3L_S3_GET, .key = S3L_SPAN("leases/a b"), .if_none_match = S3L_SPAN("\"abc\"")};
+  parsed_t p;
+  (void)state;
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  assert_memory_equal(sent, want, sizeof(want) - 1);
+  parse(&p);
+  assert_int_equal(p.body.n, 0);
+  assert_signature_holds(&p);
+}
+
+static void composes_a_conditional_put(void** state) {
+  const s3l_s3_keys_t temporary = {keys.access_key, keys.secret, S3L_SPAN("TOKEN/+==")};
+  s3l_s3_request_t r = {.op = S3L_S3_PUT,
+                        .key = S3L_SPAN("leases/k"),
+                        .if_match = S3L_SPAN("\"d41d8\""),
+                        .body = S3L_SPAN("{\"epoch\":1}")};
+  parsed_t p;
+  (void)state;
+  assert_int_equal(write_to(&virtual_host, &temporary, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.method, S3L_SPAN("PUT")));
+  assert_true(s3l_span_eq(p.path, S3L_SPAN("/leases/k")));
+  assert_true(s3l_span_eq(p.body, r.body));
+  assert_header(&p, "host", "examplebucket.s3.amazonaws.com");
+  assert_header(&p, "content-length", "11");
+  assert_header(&p, "content-type", "application/json");
+  assert_header(&p, "if-match", "\"d41d8\"");
+  assert_header(&p, "if-none-match", NULL);
+  assert_header(&p, "x-amz-security-token", "TOKEN/+==");
+  assert_header(&p, "expect", NULL);
+  assert_header(&p, "transfer-encoding", NULL);
+  assert_true(is_signed(&p, S3L_SPAN("if-match")));
+  assert_true(is_signed(&p, S3L_SPAN("content-type")));
+  assert_true(is_signed(&p, S3L_SPAN("x-amz-security-token")));
+  assert_signature_holds(&p);
+
+  r.if_match = (s3l_span_t){NULL, 0};
+  r.if_none_match = S3L_SPAN("*");
+  r.body = (s3l_span_t){NULL, 0};
+  assert_int_equal(write_to(&virtual_host, &temporary, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_header(&p, "if-none-match", "*");
+  assert_header(&p, "content-length", "0");
+  assert_true(is_signed(&p, S3L_SPAN("if-none-match")));
+  assert_signature_holds(&p);
+}
+
+static void composes_the_others(void** state) {
+  s3l_s3_request_t r = {.op = S3L_S3_DELETE, .key = S3L_SPAN("k"), .if_match = S3L_SPAN("x")};
+  parsed_t p;
+  (void)state;
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.method, S3L_SPAN("DELETE")));
+  assert_true(is_signed(&p, S3L_SPAN("if-match")));
+  assert_header(&p, "content-length", NULL);
+  assert_signature_holds(&p);
+
+  r = (s3l_s3_request_t){.op = S3L_S3_HEAD, .key = S3L_SPAN("k")};
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.method, S3L_SPAN("HEAD")));
+  assert_signature_holds(&p);
+
+  r = (s3l_s3_request_t){
+      .op = S3L_S3_LIST, .key = S3L_SPAN("p/é"), .after = S3L_SPAN("p/a&b"), .max_keys = 1000};
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.path, S3L_SPAN("/bucket")));
+  assert_true(s3l_span_eq(
+      p.query, S3L_SPAN("list-type=2&max-keys=1000&prefix=p%2F%C3%A9&start-after=p%2Fa%26b")));
+  assert_signature_holds(&p);
+
+  r = (s3l_s3_request_t){.op = S3L_S3_LIST, .max_keys = 1};
+  assert_int_equal(write_to(&virtual_host, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.path, S3L_SPAN("/")));
+  assert_true(s3l_span_eq(p.query, S3L_SPAN("list-type=2&max-keys=1")));
+  assert_signature_holds(&p);
+}
+
+static void nothing_can_be_smuggled_in(void** state) {
+  static const s3l_span_t evil[] = {{"a\r\nX: y", 7}, {"a\nb", 3}, {"a\rb", 3}, {"a\0b", 3}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(evil) / sizeof(evil[0]); i++) {
+    s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("k"), .if_match = evil[i]};
+    assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    r.if_match = (s3l_span_t){NULL, 0};
+    r.if_none_match = evil[i];
+    assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    r.if_none_match = (s3l_span_t){NULL, 0};
+    s3l_s3_keys_t k = keys;
+    k.token = evil[i];
+    assert_int_equal(write_to(&path_style, &k, &r, sizeof(sent)), S3LECT_EOPTION);
+    k = keys;
+    k.access_key = evil[i];
+    assert_int_equal(write_to(&path_style, &k, &r, sizeof(sent)), S3LECT_EOPTION);
+    s3l_s3_target_t t = path_style;
+    t.host = evil[i];
+    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    t = path_style;
+    t.region = evil[i];
+    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+  }
+  /* In a key, line ends are escaped; only NUL is refused. */
+  s3l_s3_request_t r = {.op = S3L_S3_GET, .key = S3L_SPAN("a\r\nb")};
+  parsed_t p;
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_true(s3l_span_eq(p.path, S3L_SPAN("/bucket/a%0D%0Ab")));
+  r.key = S3L_SPAN("a\0b");
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+  r.key = S3L_SPAN("");
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+}
+
+static void writes_within_its_buffer(void** state) {
+  const s3l_s3_request_t r = {.op = S3L_S3_PUT,
+                              .key = S3L_SPAN("k"),
+                              .if_none_match = S3L_SPAN("*"),
+                              .body = S3L_SPAN("0123456789")};
+  (void)state;
+  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
+  size_t whole = sent_len;
+  for (size_t cap = 0; cap < whole; cap++) {
+    assert_int_equal(write_to(&path_style, &keys, &r, cap), S3LECT_ETOOBIG);
+    assert_int_equal(sent[cap], 'Z');
+    assert_int_equal(sent_len, 0);
+  }
+  assert_int_equal(write_to(&path_style, &keys, &r, whole), 0);
+  /* The longest key, at its worst, and one more. */
+  static char key[1024 + 256];
+  memset(key, ' ', sizeof(key));
+  s3l_s3_request_t big = {.op = S3L_S3_GET, .key = {key, 1024}};
+  assert_int_equal(write_to(&path_style, &keys, &big, sizeof(sent)), 0);
+  big.key.n = sizeof(key);
+  assert_int_equal(write_to(&path_style, &keys, &big, sizeof(sent)), S3LECT_EOPTION);
+}
+
+static int open_signer(void** state) {
+  (void)state;
+  return s3l_signer_open(&signer) ? 0 : -1;
+}
+
+static int close_signer(void** state) {
+  (void)state;
+  s3l_signer_close(&signer);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(composes_a_get),           cmocka_unit_test(composes_a_conditional_put),
+      cmocka_unit_test(composes_the_others),      cmocka_unit_test(nothing_can_be_smuggled_in),
+      cmocka_unit_test(writes_within_its_buffer),
+  };
+  return cmocka_run_group_tests(tests, open_signer, close_signer);
+}
