@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Style of what git tracks: sources.sh format | shell
+#   format  every .c and .h is as clang-format (with the repository's .clang-format) would have it
+#   shell   every shell script parses and is executable
+# Exit 77: skipped, with the reason printed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+git rev-parse --is-inside-work-tree >/dev/null 2>&1 || skip "not a git work tree"
+
+case "${1:-}" in
+  format)
+    command -v clang-format >/dev/null || skip "no clang-format here"
+    mapfile -t files < <(git ls-files '*.c' '*.h')
+    clang-format --dry-run -Werror "${files[@]}"
+    ;;
+  shell)
+    mapfile -t files < <(git ls-files '*.sh' .ci/run)
+    for file in "${files[@]}"; do
+      bash -n "$file"
+      [ -x "$file" ] || { echo "$file has no run bit"; exit 1; }
+    done
+    ;;
+  *)
+    echo "usage: ${0##*/} format|shell" >&2
+    exit 2
+    ;;
+esac
+echo "${#files[@]} files are well"
