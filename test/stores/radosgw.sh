@@ -270,7 +270,7 @@ case "$verb" in
   with)
     dir=${dir:-$prefix}
     # What the caller has set comes first: the same tests can be run against any store.
-    if [ -z "${AWS_ENDPOINT_URL_S3:-}" ] && [ -f "$dir/env" ]; then
+    if [ -z "${S3LECT_TEST_BUCKET:-}" ] && [ -f "$dir/env" ]; then
       source "$dir/env"
     fi
     exec "$@"

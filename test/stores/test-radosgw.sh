@@ -57,7 +57,7 @@ eval "$("$radosgw" start --dir "$dir/b")"
   "$AWS_ENDPOINT_URL_S3" || fail "two stores did not serve side by side"
 again=$("$radosgw" start --dir "$dir/b")
 grep -qF "$AWS_ENDPOINT_URL_S3" <<<"$again" || fail "a second start made another store"
-given=$(env -u AWS_ENDPOINT_URL_S3 "$radosgw" with --dir "$dir/b" -- printenv AWS_ENDPOINT_URL_S3)
+given=$(env -u AWS_ENDPOINT_URL_S3 -u S3LECT_TEST_BUCKET "$radosgw" with --dir "$dir/b" -- printenv AWS_ENDPOINT_URL_S3)
 [ "$given" = "$AWS_ENDPOINT_URL_S3" ] || fail "with did not give the started store"
 
 # A start that meets the daemons of a killed one, whose files say nothing of being ready.
