@@ -6,8 +6,9 @@
 #include "util/assert.h"
 #include "util/url.h"
 
-#define PATH_MAX_BYTES (3 * 1024 + 256) /* S3 keys have up to 1024 bytes, bucket names up to 255   \
-                                         */
+#define PATH_MAX_BYTES                                                                             \
+  (3 * 1024 + 256) /* S3 keys have up to 1024 bytes, bucket names up to 255                        \
+                    */
 #define QUERY_MAX_BYTES (2 * PATH_MAX_BYTES)
 #define HEADERS_MAX     8
 
@@ -118,9 +119,9 @@ static bool draft_payload(draft_t* d, s3l_signer_t* signer, const s3l_s3_request
 static bool inputs_are_valid(const s3l_s3_target_t* target, const s3l_s3_keys_t* keys,
                              const s3l_s3_request_t* r) {
   bool wants_key = r->op != S3L_S3_LIST;
-  return is_clean(target->host) && target->host.n > 0 && is_clean(target->region) && is_clean(target->user_agent) &&
-         is_clean(keys->access_key) && is_clean(keys->token) && is_clean(r->if_match) &&
-         is_clean(r->if_none_match) && (!wants_key || r->key.n > 0) &&
+  return is_clean(target->host) && target->host.n > 0 && is_clean(target->region) &&
+         is_clean(target->user_agent) && is_clean(keys->access_key) && is_clean(keys->token) &&
+         is_clean(r->if_match) && is_clean(r->if_none_match) && (!wants_key || r->key.n > 0) &&
          (r->key.n == 0 || memchr(r->key.p, '\0', r->key.n) == NULL) &&
          (r->after.n == 0 || memchr(r->after.p, '\0', r->after.n) == NULL);
 }
