@@ -24,9 +24,13 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "net/deadlines.h"
 #include "util/list.h"
 #include "util/span.h"
 #include "wire/http1.h"
+
+/* The connection's send buffer: what compose may fill. */
+#define S3L_HTTP_SEND_MAX 32768
 
 typedef struct s3l_http_client_s s3l_http_client_t;
 typedef struct s3l_http_req_s s3l_http_req_t;
@@ -35,8 +39,9 @@ struct s3l_conn_s;
 /** The end of a request; valid during the callback. With status != 0 the HTTP fields hold what had
  * been read by then (http_status 0: nothing). */
 typedef struct s3l_http_reply_s {
-  int status; /* 0, or UV_ETIMEDOUT, UV_ECANCELED, UV_ECONN*, UV_EAI_*, S3LECT_ETLS*,
-                 S3LECT_EBADREPLY, S3LECT_ETOOBIG, what compose returned, ... */
+  int status; /* 0, or UV_ETIMEDOUT, UV_ECANCELED, UV_ECONN*, UV_EAI_*, S3LECT_ETLS*, UV_EOF (the
+                 peer closed before a byte of the reply), S3LECT_EBADREPLY, S3LECT_ETOOBIG, what
+                 compose returned, ... */
   bool sent;
   int http_status;
   const s3l_http_header_t* headers;
@@ -52,17 +57,17 @@ struct s3l_http_req_s {
    * buf and returns its length, or a negative error that ends the request unsent. */
   ssize_t (*compose)(s3l_http_req_t* req, char* buf, size_t cap);
   void (*done)(s3l_http_req_t* req, const s3l_http_reply_t* reply);
-  uint32_t timeout_ms; /* bound on everything, queueing included */
+  uint32_t timeout_ms; /* bound on everything, queueing included; 0: none */
   uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
   bool replayable;     /* a read: may be sent again on a fresh connection */
   bool head;           /* a HEAD request: the reply has no body whatever its headers say */
 
-  /* The client's. */
+  /* The client's. All zero before the first submit. */
   s3l_list_t link;
   s3l_http_client_t* client;
   struct s3l_conn_s* conn;
-  uint64_t deadline_ns; /* uv_hrtime */
-  size_t heap_index;    /* in the client's deadline queue */
+  s3l_deadline_t deadline;
+  uint64_t seq; /* the order of submission */
   uint8_t state;
   bool sent;
   bool replayed;
@@ -81,7 +86,8 @@ typedef struct s3l_http_client_options_s {
   uint32_t max_connections;
 } s3l_http_client_options_t;
 
-/** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, S3LECT_ETLS (the CA file). */
+/** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, UV_EINVAL (the host), S3LECT_ETLS
+ * (the CA file). Unused connections do not keep the loop alive, requests do. */
 int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
                            s3l_http_client_t** out);
 

@@ -1,0 +1,346 @@
+/* http/client.c: requests, their queue and the pool; see client.h. Connections are in conn.c.
+ *
+ * submit, cancel and close only move requests between lists and start `soon`; everything that calls
+ * out (compose, done, the close callback) runs from the loop, in on_soon or in a connection's
+ * events. After a call-out nothing is assumed about the request, and lists are read afresh. The
+ * client itself cannot go away during a call-out, since it is freed by the closing of its last
+ * libuv handle. */
+#include "http/client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "http/client_internal.h"
+#include "http/conn.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+/* Of a request. 0 is also what a request has that was never submitted. */
+enum { OVER = 0, QUEUED, ACTIVE, ENDING };
+
+static void on_soon(uv_idle_t* idle);
+
+static void wake(s3l_http_client_t* c) {
+  int rc = uv_idle_start(&c->soon, on_soon);
+  S3L_ASSERT(rc == 0);
+  (void)rc;
+}
+
+void s3l_client_say(s3l_http_client_t* c, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(c->message, sizeof(c->message), format, args);
+  va_end(args);
+}
+
+/* ---- the end of a request ---- */
+
+static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const s3l_conn_t* conn,
+                   const char* message) {
+  s3l_http_reply_t reply = {.status = status, .sent = req->sent, .message = message};
+  if (conn != NULL) {
+    reply.http_status = conn->parse.status;
+    reply.headers = conn->parse.headers;
+    reply.headers_len = conn->parse.headers_len;
+    reply.body =
+        (s3l_span_t){conn->parse.body_len > 0 ? conn->parse.body : "", conn->parse.body_len};
+  }
+  s3l_deadlines_clear(&c->deadlines, &req->deadline);
+  req->state = OVER;
+  req->conn = NULL;
+  if (--c->pending == 0)
+    s3l_deadlines_ref(&c->deadlines, false);
+  req->done(req, &reply);
+}
+
+static void unqueue(s3l_http_client_t* c, s3l_http_req_t* req) {
+  s3l_list_remove(&req->link);
+  c->queue_len--;
+}
+
+/* Makes a request one whose done is owed, with a connection's closing if it was on one. */
+static void set_ending(s3l_http_client_t* c, s3l_http_req_t* req, s3l_list_t* list, int error) {
+  if (req->state == QUEUED)
+    unqueue(c, req);
+  else if (req->conn != NULL)
+    s3l_conn_close(req->conn);
+  req->conn = NULL;
+  req->state = ENDING;
+  req->pending_error = error;
+  s3l_list_push_back(list, &req->link);
+}
+
+static void finish_all(s3l_http_client_t* c, s3l_list_t* list, const char* message) {
+  while (!s3l_list_empty(list)) {
+    s3l_http_req_t* req = S3L_CONTAINER_OF(list->next, s3l_http_req_t, link);
+    s3l_list_remove(&req->link);
+    finish(c, req, req->pending_error, NULL, message);
+  }
+}
+
+/* So that requests which end up in the list meanwhile wait for the next round. */
+static void move_list(s3l_list_t* from, s3l_list_t* to) {
+  s3l_list_init(to);
+  if (s3l_list_empty(from))
+    return;
+  *to = *from;
+  to->next->prev = to;
+  to->prev->next = to;
+  s3l_list_init(from);
+}
+
+static void on_req_deadline(s3l_deadline_t* deadline) {
+  s3l_http_req_t* req = S3L_CONTAINER_OF(deadline, s3l_http_req_t, deadline);
+  s3l_http_client_t* c = req->client;
+  s3l_conn_t* conn = req->conn;
+  unsigned ms = req->timeout_ms;
+  if (req->state == ENDING)
+    return; /* done is owed already */
+  if (req->state == ACTIVE) {
+    if (s3l_http1_parse_begun(&conn->parse))
+      s3l_client_say(c, "reply of %s: not complete within %u ms", c->origin, ms);
+    else
+      s3l_client_say(c, "no reply from %s within %u ms", c->origin, ms);
+    s3l_conn_close(conn);
+    finish(c, req, UV_ETIMEDOUT, conn, c->message);
+    return;
+  }
+  unqueue(c, req);
+  if (c->opening_len == 0)
+    s3l_client_say(c, "no connection to %s became free within %u ms", c->origin, ms);
+  else if (S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link)->state == S3L_CONN_SHAKING)
+    s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin, ms);
+  else
+    s3l_client_say(c, "connect to %s: no answer within %u ms", c->origin, ms);
+  finish(c, req, UV_ETIMEDOUT, NULL, c->message);
+}
+
+/* ---- the pool ---- */
+
+/* The first request that this connection may carry. One that is sent again wants a connection that
+ * has not been used, since a used one may be dead too. */
+static s3l_http_req_t* take(s3l_http_client_t* c, const s3l_conn_t* conn) {
+  for (s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next) {
+    s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, link);
+    if (!(req->replayed && conn->reused)) {
+      unqueue(c, req);
+      return req;
+    }
+  }
+  return NULL;
+}
+
+static bool send_one(s3l_http_client_t* c) {
+  for (s3l_list_t* l = c->idle.next; l != &c->idle; l = l->next) {
+    s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
+    s3l_http_req_t* req = take(c, conn);
+    if (req != NULL) {
+      req->state = ACTIVE;
+      s3l_conn_send(conn, req);
+      return true;
+    }
+  }
+  return false;
+}
+
+static void dispatch(s3l_http_client_t* c) {
+  while (!c->closing && c->queue_len > 0 && send_one(c)) {
+  }
+  while (!c->closing && c->queue_len > c->opening_len &&
+         c->conns_len < c->options.max_connections) {
+    s3l_conn_t* conn;
+    int rc = s3l_conn_open(c, &conn);
+    if (rc == 0)
+      continue;
+    s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(rc));
+    s3l_client_conn_failed(c, rc, c->next_seq);
+    break;
+  }
+}
+
+void s3l_client_conn_ready(s3l_conn_t* conn) {
+  dispatch(conn->client);
+}
+
+void s3l_client_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
+  s3l_http_client_t* c = conn->client;
+  if (c->queue_len > 0)
+    wake(c); /* a connection or a place for one has become free */
+  finish(c, req, status, conn, status != 0 ? c->message : NULL);
+}
+
+void s3l_client_req_replay(s3l_http_client_t* c, s3l_http_req_t* req) {
+  req->replayed = true;
+  req->conn = NULL;
+  req->state = QUEUED;
+  s3l_list_push_front(&c->queue, &req->link);
+  c->queue_len++;
+  /* The one that died was the most recently used: the others have been idle for longer. */
+  while (!s3l_list_empty(&c->idle))
+    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
+  wake(c);
+}
+
+/* Where the client has no other connection, everybody who waited for this one fails with it: they
+ * would meet the same, one after the other, each after its own time-out. Else the first in the
+ * queue does, so that a dead origin is not dialled for ever by requests that nobody ends. */
+void s3l_client_conn_failed(s3l_http_client_t* c, int status, uint64_t seq) {
+  s3l_list_t failed;
+  s3l_list_init(&failed);
+  for (s3l_list_t* l = c->queue.next; l != &c->queue;) {
+    s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, link);
+    l = l->next;
+    if (req->seq <= seq) {
+      set_ending(c, req, &failed, status);
+      if (c->conns_len > 0)
+        break;
+    }
+  }
+  if (c->queue_len > 0)
+    wake(c);
+  finish_all(c, &failed, c->message);
+}
+
+/* ---- the end of the client ---- */
+
+void s3l_client_handle_closed(s3l_http_client_t* c) {
+  S3L_ASSERT(c->handles > 0);
+  if (--c->handles > 0 || !c->closing)
+    return;
+  void (*cb)(void*) = c->close_cb;
+  void* arg = c->close_arg;
+  s3l_tls_context_free(c->tls);
+  s3l_free(c);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void on_deadlines_closed(s3l_deadlines_t* q) {
+  s3l_client_handle_closed(S3L_CONTAINER_OF(q, s3l_http_client_t, deadlines));
+}
+
+static void on_soon_closed(uv_handle_t* handle) {
+  s3l_client_handle_closed(S3L_CONTAINER_OF(handle, s3l_http_client_t, soon));
+}
+
+static void shut_down(s3l_http_client_t* c) {
+  s3l_list_t ending;
+  move_list(&c->ending, &ending);
+  while (!s3l_list_empty(&c->queue))
+    set_ending(c, S3L_CONTAINER_OF(c->queue.next, s3l_http_req_t, link), &ending, UV_ECANCELED);
+  while (!s3l_list_empty(&c->busy)) {
+    s3l_conn_t* conn = S3L_CONTAINER_OF(c->busy.next, s3l_conn_t, link);
+    set_ending(c, conn->req, &ending, UV_ECANCELED);
+  }
+  while (!s3l_list_empty(&c->opening))
+    s3l_conn_close(S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link));
+  while (!s3l_list_empty(&c->idle))
+    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
+  finish_all(c, &ending, NULL);
+  s3l_deadlines_close(&c->deadlines, on_deadlines_closed);
+  uv_close((uv_handle_t*)&c->soon, on_soon_closed);
+}
+
+static void on_soon(uv_idle_t* idle) {
+  s3l_http_client_t* c = S3L_CONTAINER_OF(idle, s3l_http_client_t, soon);
+  s3l_list_t ending;
+  (void)uv_idle_stop(idle);
+  if (c->closing) {
+    shut_down(c);
+    return;
+  }
+  move_list(&c->ending, &ending);
+  finish_all(c, &ending, NULL);
+  dispatch(c);
+}
+
+/* ---- what the owner calls ---- */
+
+static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
+  c->options = *options;
+  c->options.host = NULL;
+  c->options.ca_file = NULL;
+  if (c->options.max_connections == 0)
+    c->options.max_connections = 1;
+  if (options->host == NULL || options->host[0] == 0 ||
+      !s3l_span_copy(s3l_span_cstr(options->host), c->host, sizeof(c->host)))
+    return UV_EINVAL;
+  const char* format = strchr(c->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
+  snprintf(c->origin, sizeof(c->origin), format, c->host, (unsigned)options->port);
+  return 0;
+}
+
+int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
+                           s3l_http_client_t** out) {
+  s3l_http_client_t* c = s3l_calloc(1, sizeof(*c));
+  if (c == NULL)
+    return UV_ENOMEM;
+  c->loop = loop;
+  int rc = copy_options(c, options);
+  if (rc == 0 && options->tls)
+    rc = s3l_tls_context_client(options->ca_file, &c->tls, NULL, 0);
+  if (rc != 0) {
+    s3l_free(c);
+    return rc;
+  }
+  s3l_list_init(&c->queue);
+  s3l_list_init(&c->ending);
+  s3l_list_init(&c->opening);
+  s3l_list_init(&c->idle);
+  s3l_list_init(&c->busy);
+  /* Neither can fail: they only enter the handle into the loop. */
+  rc = s3l_deadlines_init(&c->deadlines, loop);
+  S3L_ASSERT(rc == 0);
+  rc = uv_idle_init(loop, &c->soon);
+  S3L_ASSERT(rc == 0);
+  c->handles = 2;
+  *out = c;
+  return 0;
+}
+
+int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
+  if (c->closing)
+    return UV_ECANCELED;
+  S3L_ASSERT(req->state == OVER && req->compose != NULL && req->done != NULL);
+  req->client = c;
+  req->conn = NULL;
+  req->seq = ++c->next_seq;
+  req->state = QUEUED;
+  req->sent = false;
+  req->replayed = false;
+  req->pending_error = 0;
+  s3l_deadline_init(&req->deadline, on_req_deadline);
+  if (req->timeout_ms != 0)
+    s3l_deadlines_set(&c->deadlines, &req->deadline, s3l_deadline_in(req->timeout_ms));
+  if (c->pending++ == 0)
+    s3l_deadlines_ref(&c->deadlines, true);
+  s3l_list_push_back(&c->queue, &req->link);
+  c->queue_len++;
+  wake(c);
+  return 0;
+}
+
+void s3l_http_client_cancel(s3l_http_req_t* req) {
+  if (req->state != QUEUED && req->state != ACTIVE)
+    return;
+  s3l_http_client_t* c = req->client;
+  set_ending(c, req, &c->ending, UV_ECANCELED);
+  wake(c);
+}
+
+void s3l_http_client_close(s3l_http_client_t* c, void (*cb)(void* arg), void* arg) {
+  S3L_ASSERT(!c->closing);
+  c->closing = true;
+  c->close_cb = cb;
+  c->close_arg = arg;
+  wake(c);
+}
+
+s3l_span_t s3l_http_reply_header(const s3l_http_reply_t* reply, const char* name) {
+  s3l_span_t want = s3l_span_cstr(name);
+  for (size_t i = 0; i < reply->headers_len; i++)
+    if (s3l_span_ieq(reply->headers[i].name, want))
+      return reply->headers[i].value;
+  return (s3l_span_t){NULL, 0};
+}

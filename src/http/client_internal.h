@@ -1,0 +1,54 @@
+/* http/client_internal.h (L3): what client.c and conn.c share of the client. */
+#ifndef S3L_HTTP_CLIENT_INTERNAL_H
+#define S3L_HTTP_CLIENT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "http/client.h"
+#include "http/conn.h"
+#include "net/deadlines.h"
+#include "net/tls_context.h"
+#include "util/list.h"
+
+/* RFC 1035: a name has at most 253 characters; a literal with a scope is shorter. */
+#define S3L_HTTP_HOST_MAX 256
+
+struct s3l_http_client_s {
+  uv_loop_t* loop;
+  s3l_http_client_options_t options; /* host and ca_file not to be used: see below */
+  char host[S3L_HTTP_HOST_MAX];
+  char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
+  s3l_tls_context_t* tls;              /* NULL: plain */
+
+  s3l_deadlines_t deadlines;
+  uv_idle_t soon;   /* runs while there is something to do that must not be done inside a call */
+  unsigned handles; /* of libuv, own and of connections: when 0 while closing, the end */
+
+  s3l_list_t queue;  /* requests waiting, first in, first out */
+  s3l_list_t ending; /* requests whose done is owed */
+  size_t queue_len;
+  size_t pending; /* requests submitted and not yet done */
+  uint64_t next_seq;
+
+  s3l_list_t opening; /* connections DIALING or SHAKING */
+  s3l_list_t idle;    /* the most recently used first */
+  s3l_list_t busy;
+  size_t opening_len;
+  size_t conns_len; /* all that are not closing */
+
+  bool closing;
+  void (*close_cb)(void* arg);
+  void* close_arg;
+  char message[512]; /* about the latest failure */
+};
+
+/** Writes the client's message. */
+__attribute__((format(printf, 2, 3))) void s3l_client_say(s3l_http_client_t* c, const char* format,
+                                                          ...);
+
+/** One libuv handle less; frees the client with its last. */
+void s3l_client_handle_closed(s3l_http_client_t* c);
+
+#endif

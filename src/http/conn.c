@@ -1,0 +1,287 @@
+/* http/conn.c: see conn.h. */
+#include "http/conn.h"
+
+#include "http/client_internal.h"
+#include "net/tcp.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
+  s3l_deadlines_t* q = &conn->client->deadlines;
+  if (ms != 0)
+    s3l_deadlines_set(q, &conn->deadline, s3l_deadline_in(ms));
+  else
+    s3l_deadlines_clear(q, &conn->deadline);
+}
+
+static bool is_opening(const s3l_conn_t* conn) {
+  return conn->state == S3L_CONN_DIALING || conn->state == S3L_CONN_SHAKING;
+}
+
+/* Takes it off the client's books. */
+static void unlist(s3l_conn_t* conn) {
+  s3l_http_client_t* c = conn->client;
+  s3l_list_remove(&conn->link);
+  s3l_deadlines_clear(&c->deadlines, &conn->deadline);
+  if (is_opening(conn))
+    c->opening_len--;
+  c->conns_len--;
+}
+
+static void release(s3l_conn_t* conn) {
+  s3l_http1_parse_free(&conn->parse);
+  s3l_free(conn);
+}
+
+void s3l_conn_close(s3l_conn_t* conn) {
+  if (conn->state == S3L_CONN_CLOSING)
+    return;
+  bool dialing = conn->state == S3L_CONN_DIALING;
+  unlist(conn);
+  conn->state = S3L_CONN_CLOSING;
+  conn->req = NULL;
+  if (dialing) {
+    s3l_dial_cancel(&conn->dial);
+    release(conn);
+  } else {
+    s3l_stream_close(&conn->stream);
+  }
+}
+
+static void on_stream_closed(s3l_stream_t* stream) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
+  s3l_http_client_t* c = conn->client;
+  release(conn);
+  s3l_client_handle_closed(c);
+}
+
+/* ---- opening ---- */
+
+static void fail_opening(s3l_conn_t* conn, int status) {
+  s3l_http_client_t* c = conn->client;
+  uint64_t seq = conn->seq;
+  s3l_conn_close(conn);
+  s3l_client_conn_failed(c, status, seq);
+}
+
+static void become_idle(s3l_conn_t* conn) {
+  s3l_http_client_t* c = conn->client;
+  if (is_opening(conn))
+    c->opening_len--;
+  s3l_list_remove(&conn->link);
+  s3l_list_push_front(&c->idle, &conn->link);
+  conn->state = S3L_CONN_IDLE;
+  conn->req = NULL;
+  set_deadline(conn, c->options.idle_timeout_ms);
+  s3l_stream_ref(&conn->stream, false);
+}
+
+static void on_stream_ready(s3l_stream_t* stream) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
+  become_idle(conn);
+  s3l_client_conn_ready(conn);
+}
+
+static void say_handshake(s3l_conn_t* conn, int status) {
+  const char* why = conn->stream.why != NULL ? conn->stream.why : uv_strerror(status);
+  s3l_client_say(conn->client, "TLS handshake with %s: %s", conn->client->origin, why);
+}
+
+static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(dial, s3l_conn_t, dial);
+  s3l_http_client_t* c = conn->client;
+  if (status != 0) {
+    char address[64];
+    s3l_dial_failed_address(dial, address, sizeof(address));
+    if (address[0] == 0)
+      s3l_client_say(c, "look-up of %s: %s", c->host, uv_strerror(status));
+    else if (s3l_span_eq(s3l_span_cstr(address), s3l_span_cstr(c->origin)))
+      s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(status));
+    else
+      s3l_client_say(c, "connect to %s (%s): %s", c->origin, address, uv_strerror(status));
+    fail_opening(conn, status);
+    return;
+  }
+  c->handles++;
+  conn->state = S3L_CONN_SHAKING;
+  int rc = s3l_stream_open(&conn->stream, tcp, c->tls, c->tls != NULL ? c->host : NULL);
+  if (rc != 0) {
+    if (c->tls != NULL)
+      say_handshake(conn, rc);
+    else
+      s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(rc));
+    fail_opening(conn, rc);
+    return;
+  }
+  if (c->tls != NULL)
+    set_deadline(conn, c->options.tls_timeout_ms);
+  else
+    on_stream_ready(&conn->stream);
+}
+
+/* ---- a request ---- */
+
+static void end_request(s3l_conn_t* conn, int status, bool keep) {
+  s3l_http_req_t* req = conn->req;
+  if (keep)
+    become_idle(conn);
+  else
+    s3l_conn_close(conn);
+  s3l_client_req_done(conn, req, status);
+}
+
+/* The connection is gone in the middle of a request. */
+static void lose_request(s3l_conn_t* conn, int status) {
+  s3l_http_client_t* c = conn->client;
+  s3l_http_req_t* req = conn->req;
+  bool begun = s3l_http1_parse_begun(&conn->parse);
+  const char* why = conn->stream.why != NULL ? conn->stream.why : uv_strerror(status);
+  if (!begun && conn->reused && req->replayable && !req->replayed) {
+    s3l_conn_close(conn);
+    s3l_client_req_replay(c, req);
+    return;
+  }
+  if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
+    status = begun ? S3LECT_EBADREPLY : UV_EOF;
+  if (begun && status == UV_EOF) {
+    status = s3l_http1_parse_eof(&conn->parse);
+    if (status == S3L_HTTP1_DONE) {
+      end_request(conn, 0, false);
+      return;
+    }
+    why = conn->parse.reason;
+  }
+  if (begun)
+    s3l_client_say(c, "reply of %s: %s", c->origin, why);
+  else if (status == UV_EOF)
+    s3l_client_say(c, "%s closed the connection without a reply", c->origin);
+  else
+    s3l_client_say(c, "request to %s: %s", c->origin, why);
+  end_request(conn, status, false);
+}
+
+void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
+  s3l_http_client_t* c = conn->client;
+  S3L_ASSERT(conn->state == S3L_CONN_IDLE && conn->req == NULL);
+  s3l_list_remove(&conn->link);
+  s3l_list_push_back(&c->busy, &conn->link);
+  conn->state = S3L_CONN_BUSY;
+  conn->req = req;
+  req->conn = conn;
+  s3l_stream_ref(&conn->stream, true);
+  s3l_http1_parse_start(&conn->parse, req->head, req->body_max);
+  s3l_deadlines_clear(&c->deadlines, &conn->deadline);
+
+  ssize_t n = req->compose(req, conn->send_buf, sizeof(conn->send_buf));
+  if (conn->state != S3L_CONN_BUSY)
+    return; /* cancelled from within compose */
+  if (n <= 0 || (size_t)n > sizeof(conn->send_buf)) {
+    s3l_client_say(c, "request to %s could not be composed", c->origin);
+    end_request(conn, n < 0 ? (int)n : UV_EINVAL, true);
+    return;
+  }
+  bool handed;
+  int rc = s3l_stream_write(&conn->stream, conn->send_buf, (size_t)n, &handed);
+  if (handed)
+    req->sent = true;
+  if (rc < 0)
+    lose_request(conn, rc);
+  else
+    set_deadline(conn, c->options.first_byte_timeout_ms);
+}
+
+static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
+  size_t used;
+  if (conn->state != S3L_CONN_BUSY) {
+    s3l_conn_close(conn); /* nobody asked for anything */
+    return;
+  }
+  s3l_deadlines_clear(&conn->client->deadlines, &conn->deadline);
+  int rc = s3l_http1_parse_feed(&conn->parse, data, n, &used);
+  if (rc == S3L_HTTP1_MORE)
+    return;
+  if (rc == S3L_HTTP1_DONE) {
+    /* Not kept: with bytes after the reply, or where the peer answered before it had read all. */
+    bool keep = conn->parse.keep_alive && used == n && !stream->user_write;
+    conn->reused = true;
+    end_request(conn, 0, keep);
+    return;
+  }
+  s3l_client_say(conn->client, "reply of %s: %s", conn->client->origin, conn->parse.reason);
+  end_request(conn, rc, false);
+}
+
+static void on_stream_written(s3l_stream_t* stream, int status) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
+  if (status != 0 && conn->state == S3L_CONN_BUSY)
+    lose_request(conn, status);
+}
+
+static void on_stream_end(s3l_stream_t* stream, int status) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
+  if (conn->state == S3L_CONN_SHAKING) {
+    say_handshake(conn, status);
+    fail_opening(conn, status);
+  } else if (conn->state == S3L_CONN_BUSY) {
+    lose_request(conn, status);
+  } else {
+    s3l_conn_close(conn);
+  }
+}
+
+static void on_deadline(s3l_deadline_t* deadline) {
+  s3l_conn_t* conn = S3L_CONTAINER_OF(deadline, s3l_conn_t, deadline);
+  s3l_http_client_t* c = conn->client;
+  switch (conn->state) {
+  case S3L_CONN_DIALING:
+    s3l_client_say(c, "connect to %s: no answer within %u ms", c->origin,
+                   c->options.connect_timeout_ms);
+    fail_opening(conn, UV_ETIMEDOUT);
+    break;
+  case S3L_CONN_SHAKING:
+    s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin,
+                   c->options.tls_timeout_ms);
+    fail_opening(conn, UV_ETIMEDOUT);
+    break;
+  case S3L_CONN_BUSY:
+    s3l_client_say(c, "no reply from %s within %u ms", c->origin, c->options.first_byte_timeout_ms);
+    end_request(conn, UV_ETIMEDOUT, false);
+    break;
+  case S3L_CONN_IDLE:
+    s3l_conn_close(conn);
+    break;
+  case S3L_CONN_CLOSING:
+    S3L_UNREACHABLE();
+  }
+}
+
+int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
+  s3l_conn_t* conn = s3l_malloc(sizeof(*conn)); /* large: its buffers are not cleared */
+  if (conn == NULL)
+    return UV_ENOMEM;
+  conn->client = c;
+  conn->state = S3L_CONN_DIALING;
+  conn->reused = false;
+  conn->seq = c->next_seq;
+  conn->req = NULL;
+  s3l_deadline_init(&conn->deadline, on_deadline);
+  conn->stream.on_ready = on_stream_ready;
+  conn->stream.on_read = on_stream_read;
+  conn->stream.on_end = on_stream_end;
+  conn->stream.on_written = on_stream_written;
+  conn->stream.on_closed = on_stream_closed;
+  s3l_http1_parse_init(&conn->parse);
+  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, c->host, c->options.port, on_dialed);
+  if (rc != 0) {
+    release(conn);
+    return rc;
+  }
+  s3l_list_push_back(&c->opening, &conn->link);
+  c->opening_len++;
+  c->conns_len++;
+  set_deadline(conn, c->options.connect_timeout_ms);
+  *out = conn;
+  return 0;
+}

@@ -1,0 +1,204 @@
+/* net/dial.c: see dial.h. */
+#include "net/dial.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <netdb.h>
+
+#include "net/tcp.h"
+#include "util/assert.h"
+#include "util/list.h"
+#include "util/mem.h"
+
+/* Outlives its dial where it loses or is cancelled. */
+typedef struct s3l_attempt_s {
+  uv_connect_t req;
+  uv_tcp_t* tcp;
+  s3l_dial_t* dial; /* NULL: nobody wants it any more */
+  size_t at;
+} attempt_t;
+
+bool s3l_address_parse(const char* host, uint16_t port, s3l_address_t* out) {
+  memset(out, 0, sizeof(*out));
+  return uv_ip4_addr(host, port, &out->in4) == 0 || uv_ip6_addr(host, port, &out->in6) == 0;
+}
+
+static void on_closed(uv_handle_t* handle) {
+  s3l_free(handle->data);
+}
+
+static void drop_attempt(s3l_dial_t* d, size_t i) {
+  attempt_t* a = d->attempts[i];
+  if (a == NULL)
+    return;
+  a->dial = NULL;
+  d->attempts[i] = NULL;
+  d->pending--;
+  s3l_tcp_close(a->tcp, on_closed);
+}
+
+/* "No route", "no such family" say less about the server than what another address answered. */
+static bool is_vague(int error) {
+  return error == 0 || error == UV_ENETUNREACH || error == UV_EHOSTUNREACH ||
+         error == UV_EADDRNOTAVAIL || error == UV_EAFNOSUPPORT || error == UV_EINVAL;
+}
+
+static void note_failure(s3l_dial_t* d, size_t at, int error) {
+  if (is_vague(error) && d->error != 0)
+    return;
+  d->error = error;
+  d->error_at = at;
+}
+
+static void advance(s3l_dial_t* d);
+
+static void on_connected(uv_connect_t* req, int status) {
+  attempt_t* a = S3L_CONTAINER_OF(req, attempt_t, req);
+  s3l_dial_t* d = a->dial;
+  if (d == NULL)
+    return; /* dropped; its close is under way */
+  if (status != 0) {
+    note_failure(d, a->at, status);
+    drop_attempt(d, a->at);
+    advance(d);
+    return;
+  }
+  uv_tcp_t* tcp = a->tcp;
+  d->attempts[a->at] = NULL;
+  d->pending--;
+  s3l_free(a);
+  s3l_dial_cancel(d);
+  d->cb(d, 0, tcp);
+}
+
+static int begin_attempt(s3l_dial_t* d, size_t i) {
+  attempt_t* a = s3l_calloc(1, sizeof(*a));
+  if (a == NULL)
+    return UV_ENOMEM;
+  a->tcp = s3l_tcp_new(d->loop);
+  if (a->tcp == NULL) {
+    s3l_free(a);
+    return UV_ENOMEM;
+  }
+  a->tcp->data = a;
+  a->dial = d;
+  a->at = i;
+  d->attempts[i] = a;
+  d->pending++;
+  int rc = uv_tcp_connect(&a->req, a->tcp, &d->addresses[i].sa, on_connected);
+  if (rc != 0)
+    drop_attempt(d, i);
+  return rc;
+}
+
+/* Begins the next attempt, if there is one. Where nothing is left to wait for, the stagger deadline
+ * comes at once, and reports the failure from the loop. */
+static void advance(s3l_dial_t* d) {
+  bool begun = false;
+  while (!begun && d->next < d->addresses_len) {
+    size_t i = d->next++;
+    int rc = begin_attempt(d, i);
+    if (rc == 0)
+      begun = true;
+    else
+      note_failure(d, i, rc);
+  }
+  if (d->pending == 0)
+    s3l_deadlines_set(d->deadlines, &d->stagger, uv_hrtime());
+  else if (d->next < d->addresses_len)
+    s3l_deadlines_set(d->deadlines, &d->stagger, s3l_deadline_in(S3L_DIAL_STAGGER_MS));
+  else
+    s3l_deadlines_clear(d->deadlines, &d->stagger);
+}
+
+static void on_stagger(s3l_deadline_t* deadline) {
+  s3l_dial_t* d = S3L_CONTAINER_OF(deadline, s3l_dial_t, stagger);
+  if (d->pending > 0 || d->next < d->addresses_len)
+    advance(d);
+  else
+    d->cb(d, d->error, NULL);
+}
+
+static void prepare(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, s3l_dial_cb cb) {
+  memset(d, 0, sizeof(*d));
+  d->loop = loop;
+  d->deadlines = deadlines;
+  d->cb = cb;
+  s3l_deadline_init(&d->stagger, on_stagger);
+}
+
+static bool take_family(s3l_dial_t* d, const struct addrinfo* ai, const struct addrinfo** next,
+                        bool v6) {
+  for (; ai != NULL; ai = ai->ai_next) {
+    if (ai->ai_family != (v6 ? AF_INET6 : AF_INET) || ai->ai_addrlen > sizeof(s3l_address_t))
+      continue;
+    memcpy(&d->addresses[d->addresses_len++], ai->ai_addr, ai->ai_addrlen);
+    *next = ai->ai_next;
+    return true;
+  }
+  *next = NULL;
+  return false;
+}
+
+static void on_resolved(void* arg, int status, const struct addrinfo* found) {
+  s3l_dial_t* d = arg;
+  d->resolve = NULL;
+  if (status == 0) {
+    /* The families by turns, beginning with the one that the system puts first. */
+    const struct addrinfo* rest[2] = {found, found};
+    bool v6 = found->ai_family == AF_INET6;
+    while (d->addresses_len < S3L_DIAL_ADDRESSES_MAX && (rest[0] != NULL || rest[1] != NULL)) {
+      take_family(d, rest[v6], &rest[v6], v6);
+      v6 = !v6;
+    }
+    if (d->addresses_len == 0)
+      status = UV_EAI_NODATA;
+  }
+  if (status != 0)
+    d->cb(d, status, NULL);
+  else
+    advance(d);
+}
+
+int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, const char* host,
+                   uint16_t port, s3l_dial_cb cb) {
+  s3l_address_t literal;
+  if (s3l_address_parse(host, port, &literal)) {
+    s3l_dial_start_addresses(d, loop, deadlines, &literal, 1, cb);
+    return 0;
+  }
+  prepare(d, loop, deadlines, cb);
+  return s3l_resolve_start(loop, host, port, on_resolved, d, &d->resolve);
+}
+
+void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
+                              const s3l_address_t* addresses, size_t n, s3l_dial_cb cb) {
+  S3L_ASSERT(n >= 1 && n <= S3L_DIAL_ADDRESSES_MAX);
+  prepare(d, loop, deadlines, cb);
+  memcpy(d->addresses, addresses, n * sizeof(*addresses));
+  d->addresses_len = n;
+  advance(d);
+}
+
+void s3l_dial_cancel(s3l_dial_t* d) {
+  if (d->resolve != NULL)
+    s3l_resolve_abandon(d->resolve);
+  d->resolve = NULL;
+  for (size_t i = 0; i < d->addresses_len; i++)
+    drop_attempt(d, i);
+  s3l_deadlines_clear(d->deadlines, &d->stagger);
+}
+
+void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap) {
+  char ip[INET6_ADDRSTRLEN] = "";
+  out[0] = 0;
+  if (d->error_at >= d->addresses_len)
+    return;
+  const s3l_address_t* a = &d->addresses[d->error_at];
+  bool v6 = a->sa.sa_family == AF_INET6;
+  int rc = v6 ? uv_ip6_name(&a->in6, ip, sizeof(ip)) : uv_ip4_name(&a->in4, ip, sizeof(ip));
+  if (rc == 0)
+    snprintf(out, cap, v6 ? "[%s]:%u" : "%s:%u", ip,
+             ntohs(v6 ? a->in6.sin6_port : a->in4.sin_port));
+}

@@ -1,0 +1,77 @@
+/* net/dial.h (L2): opens a TCP connection to a host with one or many addresses.
+ *
+ * Vocabulary
+ *   attempt   one connect to one address
+ *   stagger   how long an attempt may hang before the next address is tried beside it
+ *
+ * Addresses are tried in the system's order (RFC 6724), the two families by turns; the next one
+ * when one fails, or after the stagger while one hangs ("happy eyeballs", RFC 8305, without its
+ * parallel DNS). The first attempt that succeeds wins, the others are closed.
+ *
+ * Lifecycle: start, then either the callback (once, never inside start), or cancel. After either
+ * the dial may be started again or its memory reused. A bound on the whole is the caller's. */
+#ifndef S3L_NET_DIAL_H
+#define S3L_NET_DIAL_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "net/deadlines.h"
+#include "net/resolve.h"
+
+/* Enough for every front end that S3 puts into one answer. */
+#define S3L_DIAL_ADDRESSES_MAX 8
+
+/* RFC 8305, section 5 */
+#define S3L_DIAL_STAGGER_MS 250
+
+typedef union s3l_address_u {
+  struct sockaddr sa;
+  struct sockaddr_in in4;
+  struct sockaddr_in6 in6;
+} s3l_address_t;
+
+typedef struct s3l_dial_s s3l_dial_t;
+struct s3l_attempt_s;
+
+/** status 0: `tcp` is connected, belongs to the callee, and is given back with s3l_tcp_close. Else
+ * UV_EAI_* (the look-up) or what the most telling attempt failed with. */
+typedef void (*s3l_dial_cb)(s3l_dial_t* d, int status, uv_tcp_t* tcp);
+
+struct s3l_dial_s {
+  uv_loop_t* loop;
+  s3l_deadlines_t* deadlines;
+  s3l_dial_cb cb;
+  s3l_resolve_t* resolve; /* under way, or NULL */
+  s3l_deadline_t stagger; /* also what brings a failure out of start */
+  s3l_address_t addresses[S3L_DIAL_ADDRESSES_MAX];
+  struct s3l_attempt_s* attempts[S3L_DIAL_ADDRESSES_MAX]; /* NULL: not begun, or over */
+  size_t addresses_len;
+  size_t next;    /* address to be tried next */
+  size_t pending; /* attempts under way */
+  int error;
+  size_t error_at; /* the address that gave it */
+};
+
+/** Parses an IPv4 or IPv6 literal, without brackets. */
+bool s3l_address_parse(const char* host, uint16_t port, s3l_address_t* out);
+
+/** Starts with a look-up, or without one if the host is a literal. Errors: UV_ENOMEM, UV_EINVAL. */
+int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, const char* host,
+                   uint16_t port, s3l_dial_cb cb);
+
+/** The same for addresses already known; 1 to S3L_DIAL_ADDRESSES_MAX of them. */
+void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
+                              const s3l_address_t* addresses, size_t n, s3l_dial_cb cb);
+
+/** The callback will not run. */
+void s3l_dial_cancel(s3l_dial_t* d);
+
+/** Which address the failure that was reported belongs to, as "10.0.0.1:80" or "[::1]:80"; empty if
+ * none was tried. */
+void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap);
+
+#endif

@@ -1,0 +1,236 @@
+/* net/stream.c: see stream.h. */
+#include "net/stream.h"
+
+#include "net/tcp.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+#include "util/list.h"
+#include "util/mem.h"
+
+static void on_uv_written(uv_write_t* req, int status);
+
+static void end(s3l_stream_t* s, int status) {
+  if (s->ended || s->closing)
+    return;
+  s->ended = true;
+  (void)uv_read_stop((uv_stream_t*)s->tcp);
+  s->on_end(s, status);
+}
+
+static void end_tls(s3l_stream_t* s, int status) {
+  s->why = s->engine.why;
+  end(s, status);
+}
+
+/* Hands bytes to the kernel: by a plain write where it takes them, else through libuv's queue. */
+static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
+  uv_stream_t* stream = (uv_stream_t*)s->tcp;
+  /* libuv wants a char*, and does not write to it. */
+  uv_buf_t buf = {.base = (char*)(uintptr_t)data, .len = n};
+  int did = uv_try_write(stream, &buf, 1);
+  if (did == UV_EAGAIN)
+    did = 0;
+  if (did < 0)
+    return did;
+  if (did > 0)
+    *handed = true;
+  if ((size_t)did == n)
+    return S3L_STREAM_WRITTEN;
+  buf.base += did;
+  buf.len -= (size_t)did;
+  int rc = uv_write(&s->write_req, stream, &buf, 1, on_uv_written);
+  if (rc != 0)
+    return rc;
+  *handed = true;
+  s->writing = true;
+  return S3L_STREAM_PENDING;
+}
+
+/* Sends what TLS has to send, application data or not. */
+static int flush(s3l_stream_t* s, bool* handed) {
+  int rc = S3L_STREAM_WRITTEN;
+  if (s->writing) {
+    *handed = true; /* it will follow */
+    return S3L_STREAM_PENDING;
+  }
+  while (rc == S3L_STREAM_WRITTEN) {
+    size_t n = s3l_tls_take(&s->engine, s->out, S3L_STREAM_OUT_MAX);
+    if (n == 0)
+      break;
+    rc = send_bytes(s, s->out, n, handed);
+  }
+  return rc;
+}
+
+/* The same where nobody waits for it. If it fails, reading will tell. */
+static void flush_aside(s3l_stream_t* s) {
+  bool handed;
+  (void)flush(s, &handed);
+}
+
+static void on_uv_written(uv_write_t* req, int status) {
+  s3l_stream_t* s = S3L_CONTAINER_OF(req, s3l_stream_t, write_req);
+  bool handed;
+  s->writing = false;
+  if (s->closing)
+    return;
+  if (status == 0 && s->tls) {
+    int rc = flush(s, &handed);
+    if (rc == S3L_STREAM_PENDING)
+      return;
+    status = rc < 0 ? rc : 0;
+  }
+  if (s->user_write) {
+    s->user_write = false;
+    s->on_written(s, status);
+  }
+}
+
+static bool pump_handshake(s3l_stream_t* s) {
+  int rc = s3l_tls_handshake(&s->engine);
+  flush_aside(s); /* the next flight, or an alert */
+  if (rc == S3L_TLS_MORE)
+    return false;
+  if (rc < 0) {
+    end_tls(s, rc);
+    return false;
+  }
+  s->ready = true;
+  s->on_ready(s);
+  return !s->closing;
+}
+
+static void pump_tls(s3l_stream_t* s) {
+  if (!s->ready && !pump_handshake(s))
+    return;
+  for (;;) {
+    /* What was read from the socket is with the engine: the buffer is free. */
+    ssize_t n = s3l_tls_read(&s->engine, s->read_buf, sizeof(s->read_buf));
+    if (n > 0) {
+      s->on_read(s, s->read_buf, (size_t)n);
+      if (s->closing)
+        return;
+      continue;
+    }
+    if (s3l_tls_has_output(&s->engine))
+      flush_aside(s); /* an alert, a key update */
+    if (n == UV_EOF)
+      end(s, UV_EOF);
+    else if (n < 0)
+      end_tls(s, (int)n);
+    return;
+  }
+}
+
+static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
+  s3l_stream_t* s = handle->data;
+  (void)suggested;
+  buf->base = s->read_buf;
+  buf->len = sizeof(s->read_buf);
+}
+
+static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
+  s3l_stream_t* s = stream->data;
+  if (n == 0 || s->closing || s->ended)
+    return;
+  if (n > 0 && !s->tls) {
+    s->on_read(s, buf->base, (size_t)n);
+    return;
+  }
+  if (n > 0) {
+    int rc = s3l_tls_feed(&s->engine, buf->base, (size_t)n);
+    if (rc != 0)
+      end(s, rc);
+    else
+      pump_tls(s);
+    return;
+  }
+  if (n == UV_EOF && s->tls) {
+    s->why = s->ready ? "the connection was cut off (no close_notify)"
+                      : "the peer closed the connection";
+    n = S3LECT_ETLS;
+  }
+  end(s, (int)n);
+}
+
+static int begin_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* host) {
+  bool handed = false;
+  s->out = s3l_malloc(S3L_STREAM_OUT_MAX);
+  if (s->out == NULL)
+    return UV_ENOMEM;
+  int rc = s3l_tls_engine_init(&s->engine, context, host);
+  if (rc != 0) {
+    s->why = "set-up failed";
+    return rc;
+  }
+  s->tls = true;
+  rc = s3l_tls_handshake(&s->engine);
+  S3L_ASSERT(rc != S3L_TLS_READY);
+  if (rc < 0) {
+    s->why = s->engine.why;
+    return rc;
+  }
+  rc = flush(s, &handed);
+  return rc < 0 ? rc : 0;
+}
+
+int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
+  int rc = 0;
+  s->tcp = tcp;
+  s->tls = s->ended = s->closing = s->writing = s->user_write = false;
+  s->ready = context == NULL;
+  s->why = NULL;
+  s->out = NULL;
+  tcp->data = s;
+  if (context != NULL)
+    rc = begin_tls(s, context, host);
+  if (rc == 0)
+    rc = uv_read_start((uv_stream_t*)tcp, on_alloc, on_uv_read);
+  if (rc != 0)
+    s3l_stream_close(s);
+  return rc;
+}
+
+int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
+  int rc;
+  S3L_ASSERT(s->ready && !s->closing && !s->user_write);
+  *handed = false;
+  if (s->tls) {
+    rc = s3l_tls_write(&s->engine, data, n);
+    if (rc == 0)
+      rc = flush(s, handed);
+    else
+      s->why = s->engine.why;
+  } else {
+    rc = send_bytes(s, data, n, handed);
+  }
+  s->user_write = rc == S3L_STREAM_PENDING;
+  return rc;
+}
+
+void s3l_stream_ref(s3l_stream_t* s, bool keep_alive) {
+  if (keep_alive)
+    uv_ref((uv_handle_t*)s->tcp);
+  else
+    uv_unref((uv_handle_t*)s->tcp);
+}
+
+static void on_uv_closed(uv_handle_t* handle) {
+  s3l_stream_t* s = handle->data;
+  if (s->tls)
+    s3l_tls_engine_free(&s->engine);
+  s3l_free(s->out);
+  s->out = NULL;
+  s->on_closed(s);
+}
+
+void s3l_stream_close(s3l_stream_t* s) {
+  if (s->closing)
+    return;
+  s->closing = true;
+  if (s->tls && !s->writing) {
+    s3l_tls_shutdown(&s->engine);
+    flush_aside(s); /* what does not go out at once is dropped by the close */
+  }
+  s3l_tcp_close(s->tcp, on_uv_closed);
+}

@@ -1,0 +1,73 @@
+/* net/stream.h (L2): bytes over a connected uv_tcp_t, plain or under TLS.
+ *
+ * Invariants
+ *   - one write at a time: the next only after the last is complete;
+ *   - the end (on_end) is told once, and nothing is read after it; UV_EOF is an end in good order:
+ *     the peer's FIN, under TLS its close_notify. Under TLS a FIN alone is S3LECT_ETLS, since
+ *     anybody on the way may have sent it;
+ *   - no callback runs inside write or close; each callback may close the stream.
+ *
+ * Lifecycle: open takes the connection over (on failure too); close; the memory is free in
+ * on_closed. A stream belongs to its owner's struct; what is read is shown in the stream's own
+ * buffer. */
+#ifndef S3L_NET_STREAM_H
+#define S3L_NET_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#include "net/tls_engine.h"
+
+/* One TLS record of plaintext; a reply of S3 fits in one read. */
+#define S3L_STREAM_READ_MAX 16384
+
+/* Ciphertext on its way to the kernel: one full record with what TLS adds. */
+#define S3L_STREAM_OUT_MAX 17408
+
+typedef struct s3l_stream_s s3l_stream_t;
+
+struct s3l_stream_s {
+  /* Set by the owner before open. */
+  void (*on_ready)(s3l_stream_t* s); /* TLS: the handshake is over (plain: never called) */
+  void (*on_read)(s3l_stream_t* s, const char* data, size_t n);
+  void (*on_end)(s3l_stream_t* s, int status);
+  void (*on_written)(s3l_stream_t* s, int status); /* a write that was pending is complete */
+  void (*on_closed)(s3l_stream_t* s);
+
+  /* For the owner to read. */
+  bool ready;
+  const char* why; /* on_end with an S3LECT_ETLS* status: text for people, else NULL */
+
+  /* Private. */
+  uv_tcp_t* tcp;
+  uv_write_t write_req;
+  bool tls;
+  bool ended;
+  bool closing;
+  bool writing;    /* write_req is with libuv */
+  bool user_write; /* on_written is owed */
+  s3l_tls_engine_t engine;
+  char* out; /* TLS only */
+  char read_buf[S3L_STREAM_READ_MAX];
+};
+
+enum { S3L_STREAM_PENDING = 0, S3L_STREAM_WRITTEN = 1 };
+
+/** `context` NULL: plain, ready at once. Else the handshake begins; `host` as in tls_engine.
+ * Errors: UV_ENOMEM, S3LECT_ETLS, what libuv says; on_closed then comes as after close. */
+int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host);
+
+/** Writes all of it. S3L_STREAM_WRITTEN: the kernel has it. S3L_STREAM_PENDING: the data must stay
+ * until on_written. Errors: what libuv says, S3LECT_ETLS. *handed: whether any byte may have left.
+ */
+int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed);
+
+/** Whether the stream keeps the loop alive. */
+void s3l_stream_ref(s3l_stream_t* s, bool keep_alive);
+
+/** Under TLS says good-bye first, as far as that is possible at once. No callback but on_closed
+ * comes after it. No-op when closing already. */
+void s3l_stream_close(s3l_stream_t* s);
+
+#endif
