@@ -99,6 +99,7 @@ void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_
   s3l_ns_t delay = next_attempt(c, ++c->attempt, r);
   if (delay != S3L_NEVER) {
     c->not_before = s3l_ns_add(c->now, delay);
+    c->read_back_at = c->not_before;
     return;
   }
   c->attempt = 0;
@@ -112,6 +113,7 @@ void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_
   } else {
     c->not_before = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
   }
+  c->read_back_at = c->not_before;
 }
 
 static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
@@ -131,7 +133,7 @@ static due_t due_release(const s3l_core_t* c) {
   if (c->ack_owed)
     d.at = c->ack_until; /* not acknowledged in time: releasing would invite a second writer */
   else if (c->read_back)
-    d = (due_t){ACT_READ, c->not_before};
+    d = (due_t){ACT_READ, c->read_back_at};
   else if (s3l_view_is_own_claim(c))
     d = (due_t){ACT_RELEASE, c->not_before};
   if (c->phase == S3L_PHASE_LEAVING && d.at > c->leave_by)
@@ -162,7 +164,7 @@ static due_t due(const s3l_core_t* c) {
   if (leaving)
     return (due_t){ACT_FINISH, c->now};
   if (c->read_back)
-    return (due_t){ACT_READ, c->not_before};
+    return (due_t){ACT_READ, c->read_back_at};
   if (c->leading)
     return (due_t){ACT_RENEW, later(c->renew_at, c->not_before)};
   return due_as_follower(c);
@@ -275,7 +277,7 @@ static void acknowledged(s3l_core_t* c) {
 }
 
 static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
-  if (s3l_view_read(c, fx, r)) {
+  if (s3l_view_read(c, r)) {
     bool changed = c->view.first_seen == c->now;
     if (r->status == S3LECT_ENOTMODIFIED)
       c->stats.reads_not_modified++;
@@ -284,6 +286,7 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     c->read_back = false;
     c->poll_attempt = 0;
     s3l_lead_resolve(c, fx);
+    s3l_view_report(c, fx);
   } else if (c->read_back) {
     s3l_core_attempt_failed(c, fx, r);
   } else {

@@ -148,6 +148,8 @@ typedef struct s3l_view_s {
   s3l_view_kind_t kind;
   bool own;                 /* a record of this incarnation */
   bool renewing;            /* its leader was seen to renew it */
+  bool took_ours;           /* it replaced a claim of our own */
+  bool untold;              /* it has changed, and s3l_view_report has not told so yet */
   char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;      /* receipt of the first reply that showed it */
   s3l_ns_t legal_at;
@@ -220,7 +222,8 @@ typedef struct s3l_core_s {
 
   /* The request under way and what comes next. */
   s3l_op_t op;
-  bool read_back;     /* read before anything else: a write was refused or is uncertain */
+  bool read_back; /* read before anything else: a write was refused or is uncertain */
+  s3l_ns_t read_back_at;
   uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
   bool refused;       /* the last write was refused by its ETag condition */
   bool disputed_told; /* S3LECT_EDISPUTED was reported of the ETag in view */
@@ -228,7 +231,7 @@ typedef struct s3l_core_s {
   uint32_t attempt; /* failed attempts of the operation under way */
   uint32_t poll_attempt;
   s3l_ns_t op_started; /* its first attempt */
-  s3l_ns_t not_before; /* the next attempt */
+  s3l_ns_t not_before; /* the next attempt at a write */
   s3l_ns_t poll_at;
   s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
 

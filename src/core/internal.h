@@ -24,14 +24,16 @@ void s3l_core_operation_done(s3l_core_t* c);
 /* view.c */
 
 /** Takes in a reply to a read. False if it told nothing of the lockfile (it failed). */
-bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+bool s3l_view_read(s3l_core_t* c, const s3l_result_t* result);
 /** The view is what this elector just wrote. */
-void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
+void s3l_view_written(s3l_core_t* c, const s3l_op_t* op, const char* etag);
 /** T * (1 + drift) of the record in view. */
 s3l_ns_t s3l_view_wait(const s3l_core_t* c);
 /** Whether the view is a record of this incarnation that is not released. */
 bool s3l_view_is_own_claim(const s3l_core_t* c);
-void s3l_core_tell_leader(s3l_core_t* c, s3l_effects_t* fx);
+/** Tells the application what a changed view means: a new leader, a duplicate, something foreign.
+ * Apart from taking it in, so that the end of one's own leadership is told first. */
+void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx);
 
 /* lead.c */
 

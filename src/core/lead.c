@@ -72,7 +72,8 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
   c->valid_until = 0;
   c->watching = true;
   c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
-  c->not_before = c->now; /* what the renewal was waiting for is over */
+  c->not_before = c->now;
+  c->read_back_at = c->now; /* what the renewal was waiting for is over */
   c->attempt = 0;
   if (c->view.own)
     c->view.legal_at = c->now;

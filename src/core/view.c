@@ -25,18 +25,6 @@ static uint64_t leader_fingerprint(const s3lect_record_t* r) {
   return fingerprint(fingerprint(h, r->leader_id), r->incarnation);
 }
 
-void s3l_core_tell_leader(s3l_core_t* c, s3l_effects_t* fx) {
-  if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
-    return;
-  uint64_t h = leader_fingerprint(&c->view.record);
-  if (h == c->leader_told)
-    return;
-  c->leader_told = h;
-  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_NEW_LEADER;
-  e->epoch = c->view.record.epoch;
-}
-
 bool s3l_view_is_own_claim(const s3l_core_t* c) {
   return c->view.kind == S3L_VIEW_RECORD && c->view.own && !c->view.record.released;
 }
@@ -82,29 +70,17 @@ static s3l_ns_t legal_at(const s3l_core_t* c) {
   return s3l_ns_add(c->now, s3l_view_wait(c));
 }
 
-/* Another process with our server ID is alive if it renews, or if it took our own record. A record
- * of our ID that just stands there is what an earlier run of ours left. */
-static void find_duplicate(s3l_core_t* c, s3l_effects_t* fx, bool took_ours) {
-  const s3lect_record_t* r = &c->view.record;
-  if (c->view.own || r->released || strcmp(r->leader_id, c->config.id) != 0)
-    return;
-  uint64_t h = fingerprint(UINT64_C(0xcbf29ce484222325), r->incarnation);
-  if (!(c->view.renewing || took_ours) || h == c->duplicate_told)
-    return;
-  c->duplicate_told = h;
-  s3l_core_error(c, fx, S3LECT_EDUPID, c->config.id);
-}
-
 static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) {
   return a->epoch == b->epoch && !a->released && !b->released &&
          strcmp(a->incarnation, b->incarnation) == 0 && strcmp(a->leader_id, b->leader_id) == 0;
 }
 
 /* The lockfile is not what it was: everything that was known of it starts again. */
-static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, const char* etag,
+static void set_view(s3l_core_t* c, s3l_view_kind_t kind, const char* etag,
                      const s3lect_record_t* record) {
   s3l_view_t* v = &c->view;
-  bool was_own_claim = s3l_view_is_own_claim(c);
+  v->took_ours = s3l_view_is_own_claim(c);
+  v->untold = true;
   bool renewing =
       kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, record);
   v->kind = kind;
@@ -121,7 +97,6 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
       c->epoch_seen = record->epoch;
     if (record->leader_timeout_ms > c->timeout_seen_ms)
       c->timeout_seen_ms = record->leader_timeout_ms;
-    find_duplicate(c, fx, was_own_claim);
   }
   v->legal_at = legal_at(c);
 }
@@ -130,24 +105,20 @@ static bool is_usable_etag(const char* etag) {
   return etag != NULL && etag[0] != '\0' && strlen(etag) < S3L_ETAG_SIZE;
 }
 
-static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void show_object(s3l_core_t* c, const s3l_result_t* r) {
   if (strcmp(r->etag, c->view.etag) == 0)
     return; /* a view without an object has no ETag: nothing is equal to it */
   s3lect_record_t record;
   memset(&record, 0, sizeof record);
   int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &record);
-  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag, &record);
-  if (err != 0)
-    s3l_core_error(c, fx, S3LECT_ERECORD, "it is left for a whole leader timeout, then replaced");
-  else
-    s3l_core_tell_leader(c, fx);
+  set_view(c, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag, &record);
 }
 
-static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
+static void show_absence(s3l_core_t* c) {
   s3lect_record_t none;
   memset(&none, 0, sizeof none);
   if (c->view.kind != S3L_VIEW_ABSENT)
-    set_view(c, fx, S3L_VIEW_ABSENT, "", &none);
+    set_view(c, S3L_VIEW_ABSENT, "", &none);
 }
 
 /* How often to look: a leader that was seen to renew, and not long ago, is stable. */
@@ -163,12 +134,12 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
                                                         : c->config.infrequent_interval_ms));
 }
 
-bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+bool s3l_view_read(s3l_core_t* c, const s3l_result_t* r) {
   bool oversized = r->status == S3LECT_ETOOBIG && is_usable_etag(r->etag);
   if ((r->status == 0 && is_usable_etag(r->etag)) || oversized)
-    show_object(c, fx, r);
+    show_object(c, r);
   else if (r->status == S3LECT_ENOTFOUND)
-    show_absence(c, fx);
+    show_absence(c);
   else if (r->status != S3LECT_ENOTMODIFIED || c->view.etag[0] == '\0')
     return false;
   if (r->store_time_ms > 0) {
@@ -180,11 +151,45 @@ bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   return true;
 }
 
-void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+void s3l_view_written(s3l_core_t* c, const s3l_op_t* op, const char* etag) {
   s3lect_record_t record;
   s3l_write_record(c, op, &record);
   S3L_ASSERT(is_usable_etag(etag));
-  set_view(c, fx, S3L_VIEW_RECORD, etag, &record);
+  set_view(c, S3L_VIEW_RECORD, etag, &record);
   S3L_ASSERT(c->view.own);
-  s3l_core_tell_leader(c, fx);
+}
+
+static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
+  uint64_t h = leader_fingerprint(&c->view.record);
+  if (h == c->leader_told)
+    return;
+  c->leader_told = h;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3L_NOTE_NEW_LEADER;
+  e->epoch = c->view.record.epoch;
+}
+
+/* Another process with our server ID is alive if it renews, or if it took our own record. A record
+ * of our ID that just stands there is what an earlier run of ours left. */
+static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
+  const s3l_view_t* v = &c->view;
+  if (v->own || strcmp(v->record.leader_id, c->config.id) != 0 || !(v->renewing || v->took_ours))
+    return;
+  uint64_t h = fingerprint(UINT64_C(0xcbf29ce484222325), v->record.incarnation);
+  if (h == c->duplicate_told)
+    return;
+  c->duplicate_told = h;
+  s3l_core_error(c, fx, S3LECT_EDUPID, c->config.id);
+}
+
+void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx) {
+  if (!c->view.untold)
+    return;
+  c->view.untold = false;
+  if (c->view.kind == S3L_VIEW_FOREIGN)
+    s3l_core_error(c, fx, S3LECT_ERECORD, "it is left for a whole leader timeout, then replaced");
+  if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
+    return;
+  report_leader(c, fx);
+  report_duplicate(c, fx);
 }

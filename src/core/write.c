@@ -97,7 +97,8 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
 }
 
 static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
-  s3l_view_written(c, fx, op, etag);
+  s3l_view_written(c, op, etag);
+  s3l_view_report(c, fx);
   s3l_core_operation_done(c);
   switch (op->kind) {
   case S3L_OP_TAKE_OVER:
@@ -143,4 +144,6 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
     c->uncertain = c->write;
   }
   s3l_core_attempt_failed(c, fx, r);
+  if (is_refusal(r) && c->attempt > 0)
+    c->read_back_at = c->now; /* the store answered: only the next write has to wait */
 }

@@ -1,0 +1,286 @@
+/* Golden traces: each file in test/core/golden is a transcript of one scenario.
+ *
+ *   # comment
+ *   config T=15000 renew=5000 ...        anything not named has its default
+ *   0 start                              at 0 ms this happens (column 0: input)
+ *   +20 done absent                      20 ms after the next request was sent
+ *       read                             and the core decides this (indented: output)
+ *   5020.5 deadline                      the core's own deadline came (output too)
+ *
+ * The test plays the inputs and compares the whole transcript. With S3L_GOLDEN_UPDATE=1 it writes
+ * the files anew instead: read the difference before you commit it. */
+#include <dirent.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "core/record.h"
+#include "core/trace.h"
+#include "s3lect/errno.h"
+
+#define TEXT_MAX 65536
+#define BASE     (INT64_C(1000) * S3L_SECOND) /* the clock does not begin at 0 */
+#define WALL_MS  INT64_C(1700000000000)
+#define OWN      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+typedef struct play_s {
+  s3l_core_t core;
+  s3l_ns_t now; /* since BASE */
+  char* out;
+  size_t len;
+} play_t;
+
+static void say(play_t* p, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(play_t* p, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(p->out + p->len, TEXT_MAX - p->len, format, args);
+  va_end(args);
+  assert_true(n >= 0 && (size_t)n < TEXT_MAX - p->len);
+  p->len += (size_t)n;
+}
+
+static void step(play_t* p, s3l_event_t* ev) {
+  s3l_effects_t fx;
+  ev->wall_ms = WALL_MS + p->now / S3L_MS;
+  s3l_core_step(&p->core, BASE + p->now, ev, &fx);
+  for (size_t i = 0; i < fx.len; i++) {
+    char line[S3L_TRACE_SIZE];
+    s3l_trace_effect(&fx.at[i], &fx.record, BASE + p->now, line, sizeof line);
+    say(p, "    %s\n", line);
+  }
+}
+
+static void say_time(play_t* p, s3l_ns_t at) {
+  if (at % S3L_MS == 0)
+    say(p, "%" PRId64, at / S3L_MS);
+  else
+    say(p, "%.3f", (double)at / 1e6);
+}
+
+/* Runs the core's own next deadline. */
+static void run_next(play_t* p) {
+  s3l_ns_t at = s3l_core_deadline(&p->core);
+  s3l_event_t tick = {.kind = S3L_EV_TICK};
+  assert_true(at != S3L_NEVER && at - BASE >= p->now);
+  p->now = at - BASE;
+  say_time(p, p->now);
+  say(p, " deadline\n");
+  step(p, &tick);
+}
+
+/* Runs the deadlines that lie before `until`. */
+static void run_until(play_t* p, s3l_ns_t until) {
+  while (s3l_core_deadline(&p->core) - BASE <= until)
+    run_next(p);
+  p->now = until;
+}
+
+/* When the line's input comes. */
+static s3l_ns_t time_of(play_t* p, const char* line, char** rest) {
+  s3l_ns_t at = (s3l_ns_t)(strtod(line, rest) * 1e6);
+  if (line[0] != '+')
+    return at;
+  while (p->core.op.kind == S3L_OP_NONE)
+    run_next(p);
+  return p->core.op.sent_at - BASE + at;
+}
+
+/* "name=value" within a line, or the fallback. */
+static uint64_t number(const char* line, const char* name, uint64_t fallback) {
+  char key[32];
+  snprintf(key, sizeof key, " %s=", name);
+  const char* at = strstr(line, key);
+  return at != NULL ? strtoull(at + strlen(key), NULL, 10) : fallback;
+}
+
+static const char* word(const char* line, const char* name, char out[64], const char* fallback) {
+  char key[32];
+  snprintf(key, sizeof key, " %s=", name);
+  const char* at = strstr(line, key);
+  if (at == NULL)
+    return fallback;
+  at += strlen(key);
+  snprintf(out, 64, "%.*s", (int)strcspn(at, " "), at);
+  return out;
+}
+
+static bool has(const char* line, const char* flag) {
+  const char* at = strstr(line, flag);
+  return at != NULL && at[-1] == ' ' && (at[strlen(flag)] == '\0' || at[strlen(flag)] == ' ');
+}
+
+static void config(play_t* p, const char* line) {
+  static char id[64];
+  uint32_t t = (uint32_t)number(line, "T", 15000);
+  s3l_core_config_t c = {
+      .id = word(line, "id", id, "a"),
+      .addr = "",
+      .leader_timeout_ms = t,
+      .renew_interval_ms = (uint32_t)number(line, "renew", 5000),
+      .frequent_interval_ms = (uint32_t)number(line, "frequent", 5000),
+      .infrequent_interval_ms = (uint32_t)number(line, "infrequent", 30000),
+      .request_timeout_ms = (uint32_t)number(line, "timeout", 3000),
+      .release_timeout_ms = (uint32_t)number(line, "release", 1000),
+      .grace_period_ms = (uint32_t)number(line, "grace", 0),
+      .stop_ack_ms = (uint32_t)number(line, "ack", 0),
+      .drift_ppm = (uint32_t)number(line, "drift", 10000),
+      .store_clock = has(line, "store-clock"),
+      .no_release = has(line, "no-release"),
+  };
+  s3l_core_init(&p->core, &c);
+}
+
+/* The body of a record that another, or this elector, wrote. */
+static size_t record_body(const char* line, char* body, size_t cap) {
+  s3lect_record_t r;
+  char id[64];
+  memset(&r, 0, sizeof r);
+  snprintf(r.leader_id, sizeof r.leader_id, "%s", word(line, "id", id, "b"));
+  r.epoch = number(line, "epoch", 7);
+  r.write = number(line, "n", 1);
+  r.leader_timeout_ms = (uint32_t)number(line, "T", 15000);
+  r.renew_interval_ms = 5000;
+  r.transitions = 3;
+  r.released = has(line, "released");
+  r.last_updated_ms = WALL_MS;
+  if (!has(line, "go"))
+    memset(r.incarnation, has(line, "own") ? 'a' : 'b', S3LECT_INCARNATION_SIZE - 1);
+  return s3l_record_encode(&r, body, cap);
+}
+
+static bool result_of(const char* line, s3l_result_t* r, char* body, char etag[64]) {
+  static const struct {
+    const char* word;
+    int status;
+    s3l_outcome_t outcome;
+  } ends[] = {{"unchanged", S3LECT_ENOTMODIFIED, S3L_SETTLED},
+              {"absent", S3LECT_ENOTFOUND, S3L_SETTLED},
+              {"refused", S3LECT_EPRECONDITION, S3L_SETTLED},
+              {"conflict", S3LECT_ECONFLICT, S3L_SETTLED},
+              {"denied", S3LECT_EDENIED, S3L_NOT_APPLIED},
+              {"throttled", S3LECT_ETHROTTLED, S3L_NOT_APPLIED},
+              {"failed", S3LECT_ESERVER, S3L_NOT_APPLIED},
+              {"lost", S3LECT_EUNKNOWN, S3L_UNCERTAIN},
+              {"toobig", S3LECT_ETOOBIG, S3L_SETTLED},
+              {"ok", 0, S3L_SETTLED}};
+  memset(r, 0, sizeof *r);
+  r->etag = word(line, "etag", etag, NULL);
+  r->store_time_ms = (int64_t)number(line, "date", 0);
+  r->modified_ms = (int64_t)number(line, "modified", 0);
+  r->retry_after_ms = (uint32_t)number(line, "after", 0);
+  if (has(line, "record"))
+    r->body = (s3l_span_t){body, record_body(line, body, 2048)};
+  else if (has(line, "garbage"))
+    r->body = S3L_SPAN("<html>not a record</html>");
+  else
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+      if (has(line, ends[i].word)) {
+        r->status = ends[i].status;
+        r->outcome = ends[i].outcome;
+        return true;
+      }
+  return r->body.p != NULL;
+}
+
+static void input(play_t* p, const char* line) {
+  char* rest;
+  s3l_ns_t at = time_of(p, line, &rest);
+  char body[2048];
+  char etag[64];
+  s3l_result_t result;
+  s3l_event_t ev = {.kind = S3L_EV_TICK, .result = &result};
+  if (has(rest, "blocked")) /* the loop stood still until now */
+    p->now = at;
+  else
+    run_until(p, at);
+  say(p, "%s\n", line);
+  if (has(rest, "start"))
+    ev = (s3l_event_t){.kind = S3L_EV_START, .incarnation = OWN, .seed = 1};
+  else if (has(rest, "resign"))
+    ev.kind = S3L_EV_RESIGN;
+  else if (has(rest, "stop"))
+    ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3L_REASON_STOPPED};
+  else if (has(rest, "ack"))
+    ev.kind = S3L_EV_ACK;
+  else if (has(rest, "end"))
+    return;
+  else if (has(rest, "blocked"))
+    ev.kind = S3L_EV_TICK;
+  else {
+    ev.kind = S3L_EV_DONE;
+    if (!result_of(rest, &result, body, etag))
+      fail_msg("cannot read the line \"%s\"", line);
+  }
+  step(p, &ev);
+}
+
+/* Whether a line is played, rather than something that the core decided. */
+static bool is_input(const char* line) {
+  return (line[0] == '+' || (line[0] >= '0' && line[0] <= '9')) &&
+         strstr(line, " deadline") == NULL;
+}
+
+static void play(const char* path) {
+  static char text[TEXT_MAX], out[TEXT_MAX], copy[TEXT_MAX];
+  play_t p = {.out = out};
+  FILE* f = fopen(path, "r");
+  assert_non_null(f);
+  size_t n = fread(text, 1, sizeof text - 1, f);
+  fclose(f);
+  text[n] = '\0';
+  memcpy(copy, text, n + 1);
+  char* save = NULL;
+  for (char* line = strtok_r(copy, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
+    if (line[0] == '#') {
+      say(&p, "%s\n", line);
+    } else if (strncmp(line, "config", 6) == 0) {
+      say(&p, "%s\n", line);
+      config(&p, line);
+    } else if (is_input(line)) {
+      input(&p, line);
+    }
+  }
+  if (getenv("S3L_GOLDEN_UPDATE") != NULL) {
+    f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(out, 1, p.len, f), p.len);
+    assert_int_equal(fclose(f), 0);
+    return;
+  }
+  if (strcmp(text, out) != 0)
+    fail_msg("%s: the transcript is now:\n%s", path, out);
+}
+
+static void test_golden_traces(void** state) {
+  (void)state;
+  const char* folder = S3L_TEST_DIR "/core/golden";
+  DIR* dir = opendir(folder);
+  assert_non_null(dir);
+  int played = 0;
+  for (struct dirent* e = readdir(dir); e != NULL; e = readdir(dir)) {
+    char path[512];
+    if (strstr(e->d_name, ".trace") == NULL)
+      continue;
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    print_message("  %s\n", e->d_name);
+    play(path);
+    played++;
+  }
+  closedir(dir);
+  assert_true(played >= 10); /* a folder that was not found, or emptied, must not pass */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden_traces)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/record.h"
+#include "s3lect/errno.h"
+
+static int parse(const char* body, s3lect_record_t* r) {
+  return s3l_record_parse(s3l_span_cstr(body), r);
+}
+
+static void test_reads_what_go_writes(void** state) {
+  (void)state;
+  s3lect_record_t r;
+  /* local offset, nine fraction digits; then without address; then released, the ID kept */
+  assert_int_equal(parse("{\"leaderID\":\"server-001\",\"leaderAddr\":\"10.0.1.42:8443\","
+                         "\"lastUpdated\":\"2024-10-27T12:30:45.123456789+02:00\"}",
+                         &r),
+                   0);
+  assert_string_equal(r.leader_id, "server-001");
+  assert_string_equal(r.leader_addr, "10.0.1.42:8443");
+  assert_int_equal(r.last_updated_ms, INT64_C(1730025045123));
+  assert_int_equal(r.epoch, 0);
+  assert_int_equal(r.released, 0);
+  assert_string_equal(r.incarnation, "");
+  assert_int_equal(
+      parse("{\"leaderID\":\"a\\u003cb\",\"lastUpdated\":\"2024-10-27T10:30:45Z\"}", &r), 0);
+  assert_string_equal(r.leader_id, "a<b");
+  assert_int_equal(parse("{\"leaderID\":\"s\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}\n", &r), 0);
+  assert_int_equal(r.released, 1);
+  assert_string_equal(r.leader_id, "s");
+}
+
+static void test_keys_in_any_order_and_case(void** state) {
+  (void)state;
+  s3lect_record_t r;
+  assert_int_equal(parse(" {\"unknown\":{\"a\":[1,2,{}]},\"EPOCH\":9,\"LASTUPDATED\":"
+                         "\"2024-10-27T10:30:45Z\",\"leaderid\":\"x\",\"n\":null} ",
+                         &r),
+                   0);
+  assert_string_equal(r.leader_id, "x");
+  assert_int_equal(r.epoch, 9);
+}
+
+static void test_refuses_what_is_no_record(void** state) {
+  (void)state;
+  static const char* const bad[] = {
+      "",
+      " ",
+      "null",
+      "[]",
+      "\"x\"",
+      "{}",
+      "{",
+      "<html><body>502 Bad Gateway</body></html>",
+      "{\"leaderID\":\"a\"}",                                         /* no time */
+      "{\"lastUpdated\":\"2024-10-27T10:30:45Z\"}",                   /* no leader */
+      "{\"leaderID\":\"\",\"lastUpdated\":\"2024-10-27T10:30:45Z\"}", /* no leader */
+      "{\"leaderID\":7,\"lastUpdated\":\"2024-10-27T10:30:45Z\"}",    /* wrong type */
+      "{\"leaderID\":\"a\",\"lastUpdated\":1730025045}",              /* wrong type */
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"yesterday\"}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\"",    /* truncated */
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\"}{}", /* more behind it */
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":-1}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":1.5}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":\"7\"}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":"
+      "18446744073709551615}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"incarnation\":\"short\"}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"leaderTimeoutMs\":"
+      "99999999999}",
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    s3lect_record_t r;
+    memset(&r, 1, sizeof r);
+    if (parse(bad[i], &r) != S3LECT_ERECORD)
+      fail_msg("accepted: %s", bad[i]);
+    assert_string_equal(r.leader_id, "");
+    assert_int_equal(r.epoch, 0);
+  }
+}
+
+static void test_refuses_oversize(void** state) {
+  (void)state;
+  size_t n = S3L_RECORD_BODY_MAX + 1;
+  char* body = malloc(n);
+  s3lect_record_t r;
+  memset(body, ' ', n);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &r), S3LECT_ETOOBIG);
+  free(body);
+  char id[S3LECT_ID_SIZE + 200];
+  memset(id, 'x', S3LECT_ID_SIZE);
+  snprintf(id + S3LECT_ID_SIZE, sizeof id - S3LECT_ID_SIZE, "\"");
+  char text[1024];
+  snprintf(text, sizeof text, "{\"leaderID\":\"%s,\"lastUpdated\":\"2024-10-27T10:30:45Z\"}", id);
+  assert_int_equal(parse(text, &r), S3LECT_ERECORD);
+}
+
+static s3lect_record_t example(void) {
+  s3lect_record_t r;
+  memset(&r, 0, sizeof r);
+  snprintf(r.leader_id, sizeof r.leader_id, "server-001 <\"\\\xc3\xa9>");
+  snprintf(r.leader_addr, sizeof r.leader_addr, "10.0.1.42:8443");
+  snprintf(r.incarnation, sizeof r.incarnation, "0123456789abcdef0123456789abcdef");
+  r.last_updated_ms = INT64_C(1730025045123);
+  r.epoch = UINT64_C(1730025045123);
+  r.write = 17;
+  r.leader_timeout_ms = 15000;
+  r.renew_interval_ms = 5000;
+  r.acquired_ms = INT64_C(1730023920000);
+  r.transitions = 4;
+  return r;
+}
+
+static void test_round_trip(void** state) {
+  (void)state;
+  char body[1024];
+  s3lect_record_t in = example();
+  s3lect_record_t out;
+  size_t n = s3l_record_encode(&in, body, sizeof body);
+  assert_true(n > 0 && n <= s3l_record_encode_max(in.leader_id, in.leader_addr));
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+  in.released = 1;
+  in.last_updated_ms = 0;
+  n = s3l_record_encode(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+}
+
+static void test_exact_bytes(void** state) {
+  (void)state;
+  char body[1024];
+  s3lect_record_t r = example();
+  snprintf(r.leader_id, sizeof r.leader_id, "a");
+  size_t n = s3l_record_encode(&r, body, sizeof body - 1);
+  body[n] = '\0';
+  assert_string_equal(body, "{\"leaderID\":\"a\",\"leaderAddr\":\"10.0.1.42:8443\","
+                            "\"lastUpdated\":\"2024-10-27T10:30:45.123Z\",\"epoch\":1730025045123,"
+                            "\"incarnation\":\"0123456789abcdef0123456789abcdef\",\"write\":17,"
+                            "\"leaderTimeoutMs\":15000,\"renewIntervalMs\":5000,"
+                            "\"acquired\":\"2024-10-27T10:12:00Z\",\"transitions\":4}");
+  for (size_t cap = 0; cap < n; cap++) /* never half a record */
+    assert_int_equal(s3l_record_encode(&r, body, cap), 0);
+}
+
+static void test_longest_fits(void** state) {
+  (void)state;
+  s3lect_record_t r = example();
+  s3lect_record_t out;
+  memset(r.leader_id, '<', sizeof r.leader_id - 1);
+  memset(r.leader_addr, '&', sizeof r.leader_addr - 1);
+  r.leader_id[sizeof r.leader_id - 1] = r.leader_addr[sizeof r.leader_addr - 1] = '\0';
+  r.epoch = UINT64_MAX >> 1;
+  r.write = UINT64_MAX;
+  r.transitions = UINT64_MAX - 1;
+  r.leader_timeout_ms = r.renew_interval_ms = 2419200000;
+  char body[8192];
+  size_t n = s3l_record_encode(&r, body, s3l_record_encode_max(r.leader_id, r.leader_addr));
+  assert_true(n > 0);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_memory_equal(&r, &out, sizeof r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reads_what_go_writes),
+      cmocka_unit_test(test_keys_in_any_order_and_case),
+      cmocka_unit_test(test_refuses_what_is_no_record),
+      cmocka_unit_test(test_refuses_oversize),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_exact_bytes),
+      cmocka_unit_test(test_longest_fits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
