@@ -5,6 +5,7 @@
 
 #include "util/buf.h"
 #include "util/hex.h"
+#include "util/utf8.h"
 
 typedef struct tag_s {
   s3l_span_t name; /* local */
@@ -133,15 +134,8 @@ bool s3l_xml_next(s3l_span_t* rest, const char* name, s3l_span_t* inner) {
 static bool put_code_point(s3l_buf_t* b, uint32_t code) {
   if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
     return false;
-  if (code < 0x80) {
-    s3l_buf_putc(b, (char)code);
-    return true;
-  }
-  int tail = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static const unsigned char lead[4] = {0, 0xC0, 0xE0, 0xF0};
-  s3l_buf_putc(b, (char)(lead[tail] | code >> (6 * tail)));
-  while (tail-- > 0)
-    s3l_buf_putc(b, (char)(0x80u | (code >> (6 * tail) & 0x3Fu)));
+  char utf8[4];
+  s3l_buf_put(b, (s3l_span_t){utf8, s3l_utf8_encode(code, utf8)});
   return true;
 }
 

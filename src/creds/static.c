@@ -1,0 +1,68 @@
+/* creds/static.c (L4): credentials that do not change, from options or from the environment. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "creds/creds.h"
+#include "s3lect/errno.h"
+#include "util/mem.h"
+
+typedef struct fixed_s {
+  s3l_creds_provider_t provider;
+  s3l_creds_t creds;
+} fixed_t;
+
+static const s3l_creds_t* fixed_get(s3l_creds_provider_t* provider, s3l_creds_wait_t* wait) {
+  (void)wait; /* nobody ever has to */
+  return &S3L_CONTAINER_OF(provider, fixed_t, provider)->creds;
+}
+
+static void wipe_and_free(char* s) {
+  if (s != NULL)
+    s3l_wipe(s, strlen(s));
+  s3l_free(s);
+}
+
+static void fixed_close(s3l_creds_provider_t* provider, void (*cb)(void* arg), void* arg) {
+  fixed_t* f = S3L_CONTAINER_OF(provider, fixed_t, provider);
+  wipe_and_free(f->creds.access_key);
+  wipe_and_free(f->creds.secret);
+  wipe_and_free(f->creds.token);
+  s3l_free(f);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static const s3l_creds_ops_t fixed_ops = {fixed_get, fixed_close};
+
+static bool is_empty(const char* s) {
+  return s == NULL || s[0] == '\0';
+}
+
+int s3l_creds_static(const char* access_key, const char* secret, const char* token,
+                     s3l_creds_provider_t** out) {
+  if (is_empty(access_key) || is_empty(secret))
+    return S3LECT_ECREDENTIALS;
+  fixed_t* f = s3l_calloc(1, sizeof(*f));
+  if (f == NULL)
+    return UV_ENOMEM;
+  f->provider.ops = &fixed_ops;
+  f->creds.access_key = s3l_strdup(access_key);
+  f->creds.secret = s3l_strdup(secret);
+  f->creds.token = is_empty(token) ? NULL : s3l_strdup(token);
+  if (f->creds.access_key == NULL || f->creds.secret == NULL ||
+      (!is_empty(token) && f->creds.token == NULL)) {
+    fixed_close(&f->provider, NULL, NULL);
+    return UV_ENOMEM;
+  }
+  *out = &f->provider;
+  return 0;
+}
+
+int s3l_creds_environment(s3l_creds_provider_t** out) {
+  const char* token = getenv("AWS_SESSION_TOKEN");
+  if (is_empty(token))
+    token = getenv("AWS_SECURITY_TOKEN");
+  return s3l_creds_static(getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY"), token, out);
+}

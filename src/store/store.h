@@ -1,0 +1,33 @@
+/* store/store.h (L5): what the stores of this library have in common. */
+#ifndef S3L_STORE_STORE_H
+#define S3L_STORE_STORE_H
+
+#include "s3lect/store.h"
+#include "util/assert.h"
+
+#define S3L_STORE_KEY_MAX          1024
+#define S3L_STORE_BODY_MAX_DEFAULT 65536
+
+typedef enum {
+  S3L_STORE_GET = 0,
+  S3L_STORE_PUT = 1,
+  S3L_STORE_DEL = 2,
+  S3L_STORE_LIST = 3,
+} s3l_store_op_t;
+
+/** Checks what the caller filled in: 0 or UV_EINVAL. */
+int s3l_store_req_check(const s3lect_store_req_t* req, s3l_store_op_t op);
+
+/** The request's own bound on a body that is read, or the default. */
+uint32_t s3l_store_body_max(const s3lect_store_req_t* req);
+
+/** A result of that status and outcome with all else zero. */
+s3lect_store_result_t s3l_store_result(int status, int outcome);
+
+/** A store's own state of one request, kept in the request's scratch space. */
+#define S3L_STORE_REQ_STATE(req, type) ((type*)(void*)(req)->internal)
+#define S3L_STORE_REQ_STATE_FITS(type)                                                             \
+  S3L_STATIC_ASSERT(sizeof(type) <= sizeof(((s3lect_store_req_t*)0)->internal),                    \
+                    "a request's state must fit in its scratch space")
+
+#endif
