@@ -163,10 +163,15 @@ void s3l_client_conn_ready(s3l_conn_t* conn) {
   dispatch(conn->client);
 }
 
+void s3l_client_conn_gone(s3l_http_client_t* c) {
+  if (c->queue_len > 0)
+    wake(c);
+}
+
 void s3l_client_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
   s3l_http_client_t* c = conn->client;
-  if (c->queue_len > 0)
-    wake(c); /* a connection or a place for one has become free */
+  if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
+    wake(c);
   finish(c, req, status, conn, status != 0 ? c->message : NULL);
 }
 

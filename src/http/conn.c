@@ -27,6 +27,7 @@ static void unlist(s3l_conn_t* conn) {
   if (is_opening(conn))
     c->opening_len--;
   c->conns_len--;
+  s3l_client_conn_gone(c);
 }
 
 static void release(s3l_conn_t* conn) {

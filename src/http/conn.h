@@ -61,6 +61,9 @@ void s3l_conn_close(s3l_conn_t* conn);
 /** A connection has become IDLE. */
 void s3l_client_conn_ready(s3l_conn_t* conn);
 
+/** A connection was closed, for whatever reason: there is a place for another. */
+void s3l_client_conn_gone(s3l_http_client_t* client);
+
 /** A connection could not be opened; `client->message` says why. It is closing, or freed. */
 void s3l_client_conn_failed(s3l_http_client_t* client, int status, uint64_t seq);
 

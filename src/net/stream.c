@@ -1,11 +1,18 @@
 /* net/stream.c: see stream.h. */
 #include "net/stream.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
 #include "net/tcp.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/list.h"
 #include "util/mem.h"
+
+#ifndef MSG_NOSIGNAL /* macOS: libuv sets SO_NOSIGPIPE on its sockets */
+#  define MSG_NOSIGNAL 0
+#endif
 
 static void on_uv_written(uv_write_t* req, int status);
 
@@ -22,23 +29,30 @@ static void end_tls(s3l_stream_t* s, int status) {
   end(s, status);
 }
 
-/* Hands bytes to the kernel: by a plain write where it takes them, else through libuv's queue. */
-static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
-  uv_stream_t* stream = (uv_stream_t*)s->tcp;
-  /* libuv wants a char*, and does not write to it. */
-  uv_buf_t buf = {.base = (char*)(uintptr_t)data, .len = n};
-  int did = uv_try_write(stream, &buf, 1);
-  if (did == UV_EAGAIN)
-    did = 0;
-  if (did < 0)
+/* Hands bytes to the kernel; gives how many it took. Not by uv_try_write, which raises SIGPIPE
+ * where the peer has gone: we live in somebody else's process. */
+static ssize_t send_now(s3l_stream_t* s, const char* data, size_t n) {
+  ssize_t did;
+  do
+    did = send(s->fd, data, n, MSG_NOSIGNAL);
+  while (did < 0 && errno == EINTR);
+  if (did >= 0)
     return did;
+  return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : uv_translate_sys_error(errno);
+}
+
+/* The same for all of them, through libuv's queue if need be. */
+static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
+  ssize_t did = send_now(s, data, n);
+  if (did < 0)
+    return (int)did;
   if (did > 0)
     *handed = true;
   if ((size_t)did == n)
     return S3L_STREAM_WRITTEN;
-  buf.base += did;
-  buf.len -= (size_t)did;
-  int rc = uv_write(&s->write_req, stream, &buf, 1, on_uv_written);
+  /* libuv wants a char*, and does not write to it. */
+  uv_buf_t buf = {.base = (char*)(uintptr_t)data + did, .len = n - (size_t)did};
+  int rc = uv_write(&s->write_req, (uv_stream_t*)s->tcp, &buf, 1, on_uv_written);
   if (rc != 0)
     return rc;
   *handed = true;
@@ -174,15 +188,23 @@ static int begin_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* ho
   return rc < 0 ? rc : 0;
 }
 
+/* Room for the largest request, so that one send takes it: libuv's own writes raise SIGPIPE. */
+static int prepare_socket(s3l_stream_t* s) {
+  int size = 4 * S3L_STREAM_OUT_MAX;
+  uv_handle_t* handle = (uv_handle_t*)s->tcp;
+  (void)uv_send_buffer_size(handle, &size); /* only a wish */
+  return uv_fileno(handle, &s->fd);
+}
+
 int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
-  int rc = 0;
   s->tcp = tcp;
   s->tls = s->ended = s->closing = s->writing = s->user_write = false;
   s->ready = context == NULL;
   s->why = NULL;
   s->out = NULL;
   tcp->data = s;
-  if (context != NULL)
+  int rc = prepare_socket(s);
+  if (rc == 0 && context != NULL)
     rc = begin_tls(s, context, host);
   if (rc == 0)
     rc = uv_read_start((uv_stream_t*)tcp, on_alloc, on_uv_read);
@@ -224,13 +246,20 @@ static void on_uv_closed(uv_handle_t* handle) {
   s->on_closed(s);
 }
 
+/* Best effort: what does not go out at once is dropped. */
+static void say_good_bye(s3l_stream_t* s) {
+  size_t n;
+  s3l_tls_shutdown(&s->engine);
+  do
+    n = s3l_tls_take(&s->engine, s->out, S3L_STREAM_OUT_MAX);
+  while (n > 0 && send_now(s, s->out, n) == (ssize_t)n);
+}
+
 void s3l_stream_close(s3l_stream_t* s) {
   if (s->closing)
     return;
   s->closing = true;
-  if (s->tls && !s->writing) {
-    s3l_tls_shutdown(&s->engine);
-    flush_aside(s); /* what does not go out at once is dropped by the close */
-  }
+  if (s->tls && !s->writing)
+    say_good_bye(s);
   s3l_tcp_close(s->tcp, on_uv_closed);
 }

@@ -41,6 +41,7 @@ struct s3l_stream_s {
 
   /* Private. */
   uv_tcp_t* tcp;
+  uv_os_fd_t fd;
   uv_write_t write_req;
   bool tls;
   bool ended;

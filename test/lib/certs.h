@@ -1,0 +1,24 @@
+/* A throwaway certificate authority, made at run time: PEM files in a temporary directory. */
+#ifndef S3L_TEST_CERTS_H
+#define S3L_TEST_CERTS_H
+
+#define S3L_CERTS_PATH_MAX 128
+
+typedef struct s3l_certs_s {
+  char dir[S3L_CERTS_PATH_MAX];
+  char ca[S3L_CERTS_PATH_MAX];       /* signed all of the following */
+  char other_ca[S3L_CERTS_PATH_MAX]; /* signed nothing */
+  char good[S3L_CERTS_PATH_MAX];     /* localhost, 127.0.0.1, ::1 */
+  char expired[S3L_CERTS_PATH_MAX];  /* the same names, until yesterday */
+  char future[S3L_CERTS_PATH_MAX];   /* the same names, from tomorrow on */
+  char wrong[S3L_CERTS_PATH_MAX];    /* wrong.example, 192.0.2.1 */
+  char key[S3L_CERTS_PATH_MAX];      /* of each of them */
+} s3l_certs_t;
+
+/** 0, or -1 with a line on stderr. */
+int s3l_certs_make(s3l_certs_t* c);
+
+/** Removes the files and the directory. */
+void s3l_certs_remove(const s3l_certs_t* c);
+
+#endif
