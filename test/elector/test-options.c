@@ -1,0 +1,155 @@
+/* Options: every bad one ends in one line that names it, its value and the mend. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "s3lect.h"
+
+static s3lect_store_t some_store;
+
+static s3lect_elector_options_t good(void) {
+  s3lect_elector_options_t o;
+  s3lect_elector_options_init(&o, sizeof o);
+  o.lockfile_path = "locks/db";
+  o.server_id = "a";
+  o.store = &some_store;
+  return o;
+}
+
+static void expect(const s3lect_elector_options_t* o, int code, const char* part) {
+  char message[512];
+  s3lect_elector_t e;
+  uv_loop_t loop;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_elector_options_check(o, message, sizeof message), code);
+  if (strstr(message, part) == NULL)
+    fail_msg("\"%s\" does not say \"%s\"", message, part);
+  assert_null(strchr(message, '\n'));
+  assert_int_equal(s3lect_elector_options_check(o, NULL, 0), code);
+  assert_int_equal(s3lect_elector_init(&loop, &e, o), code);
+  assert_int_equal(uv_loop_close(&loop), 0); /* nothing to clean up */
+}
+
+static void test_missing_options(void** state) {
+  (void)state;
+  s3lect_elector_options_t o = good();
+  o.lockfile_path = NULL;
+  expect(&o, S3LECT_EOPTION, "lockfile_path: missing");
+  o = good();
+  o.server_id = "";
+  expect(&o, S3LECT_EOPTION, "server_id: missing");
+  o = good();
+  o.store = NULL;
+  expect(&o, S3LECT_EOPTION, "store: missing");
+}
+
+static void test_strings_out_of_bounds(void** state) {
+  (void)state;
+  char text[2000];
+  memset(text, 'x', sizeof text);
+  text[256] = '\0';
+  s3lect_elector_options_t o = good();
+  o.server_id = text;
+  expect(&o, S3LECT_EOPTION, "server_id: ");
+  expect(&o, S3LECT_EOPTION, "256 bytes");
+  o = good();
+  o.server_addr = text + 0;
+  text[256] = 'x';
+  text[264] = '\0';
+  expect(&o, S3LECT_EOPTION, "server_addr: ");
+  o = good();
+  text[264] = 'x';
+  text[1025] = '\0';
+  o.lockfile_path = text;
+  expect(&o, S3LECT_EOPTION, "lockfile_path: ");
+  o = good();
+  o.server_id = "a\xff";
+  expect(&o, S3LECT_EOPTION, "UTF-8");
+}
+
+static void test_unsafe_timing(void** state) {
+  (void)state;
+  s3lect_elector_options_t o = good();
+  o.leader_timeout_ms = 1000;
+  expect(&o, S3LECT_ETIMING, "leader_timeout: 1000 ms is unsafe");
+  o = good();
+  o.request_timeout_ms = 9000;
+  expect(&o, S3LECT_ETIMING, "shorten the others by 250 ms");
+  o = good();
+  o.renew_interval_ms = 14000;
+  expect(&o, S3LECT_ETIMING, "renewal interval 14000 ms");
+  o = good();
+  o.drift_ppm = 200001;
+  expect(&o, S3LECT_EOPTION, "drift_ppm");
+  o = good();
+  o.expiry = 7;
+  expect(&o, S3LECT_EOPTION, "expiry: 7");
+  o = good();
+  o.frequent_interval_ms = UINT32_MAX;
+  expect(&o, S3LECT_EOPTION, "frequent_interval_ms: ");
+}
+
+/* The timeout that the message proposes is one that passes, and the smallest one. */
+static void test_proposal_is_right(void** state) {
+  (void)state;
+  char message[512];
+  s3lect_elector_options_t o = good();
+  o.leader_timeout_ms = 2000;
+  o.renew_interval_ms = 700;
+  o.request_timeout_ms = 700;
+  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
+  const char* at = strstr(message, "raise it to ");
+  assert_non_null(at);
+  unsigned ms = 0;
+  assert_int_equal(sscanf(at, "raise it to %u ms", &ms), 1);
+  o.leader_timeout_ms = ms;
+  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), 0);
+  assert_string_equal(message, "");
+  o.leader_timeout_ms = ms - 2;
+  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
+}
+
+/* Structs of another version: shorter ones are taken, longer ones if what is unknown is unset. */
+static void test_struct_sizes(void** state) {
+  (void)state;
+  struct {
+    s3lect_elector_options_t o;
+    char more[16];
+  } newer;
+  memset(&newer, 0, sizeof newer);
+  newer.o = good();
+  newer.o.size = sizeof newer;
+  char message[512];
+  assert_int_equal(s3lect_elector_options_check(&newer.o, message, sizeof message), 0);
+  newer.more[3] = 1;
+  expect(&newer.o, UV_ENOTSUP, "does not know");
+  s3lect_elector_options_t o = good();
+  o.size = offsetof(s3lect_elector_options_t, on_trace);
+  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), 0);
+  o.size = 8;
+  expect(&o, UV_EINVAL, "size");
+}
+
+static void test_names(void** state) {
+  (void)state;
+  assert_string_equal(s3lect_event_name(S3LECT_EVENT_STARTED_LEADING), "started_leading");
+  assert_string_equal(s3lect_event_name(99), "unknown");
+  assert_string_equal(s3lect_reason_name(S3LECT_REASON_LOST), "lost");
+  assert_string_equal(s3lect_reason_name(-1), "none");
+  assert_string_equal(s3lect_version_string(), S3LECT_VERSION_STRING);
+  assert_int_equal(s3lect_set_allocator(NULL, NULL, NULL, NULL), UV_EINVAL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_missing_options), cmocka_unit_test(test_strings_out_of_bounds),
+      cmocka_unit_test(test_unsafe_timing),   cmocka_unit_test(test_proposal_is_right),
+      cmocka_unit_test(test_struct_sizes),    cmocka_unit_test(test_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

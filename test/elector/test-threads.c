@@ -1,0 +1,111 @@
+/* What any thread may ask: is_leader, valid_for_ms and epoch, while the loop's thread goes through
+ * leaderships; to be run under ThreadSanitizer.
+ *
+ * ctest labels: tsan */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/script_store.h"
+#include "lib/wait.h"
+#include "s3lect.h"
+
+#define LEADERSHIPS 20
+
+typedef struct shared_s {
+  s3lect_elector_t e;
+  _Atomic bool over;
+  _Atomic unsigned seen_leading; /* answers of yes */
+  _Atomic unsigned seen_not;
+  _Atomic bool wrong;
+} shared_t;
+
+static void* ask(void* arg) {
+  shared_t* s = arg;
+  uint64_t newest = 0;
+  while (!atomic_load(&s->over)) {
+    uint64_t epoch = s3lect_epoch(&s->e);
+    if (epoch < newest) /* epochs only grow, for every observer */
+      atomic_store(&s->wrong, true);
+    newest = epoch;
+    if (s3lect_is_leader(&s->e)) {
+      atomic_fetch_add(&s->seen_leading, 1);
+      if (s3lect_epoch(&s->e) == 0) /* the epoch is published before the validity */
+        atomic_store(&s->wrong, true);
+    } else {
+      atomic_fetch_add(&s->seen_not, 1);
+    }
+    if (s3lect_valid_for_ms(&s->e) > 14850)
+      atomic_store(&s->wrong, true);
+  }
+  return NULL;
+}
+
+static unsigned asked(_Atomic unsigned* counter) {
+  return atomic_load(counter);
+}
+
+/* Lets the other thread see the present state: waits for an event of its own making. */
+static void let_see(_Atomic unsigned* counter) {
+  unsigned before = asked(counter);
+  while (asked(counter) == before)
+    sched_yield();
+}
+
+static void closed(s3lect_elector_t* e) {
+  ++*(unsigned*)e->data;
+}
+
+static void test_questions_from_another_thread(void** state) {
+  (void)state;
+  static shared_t s;
+  static s3l_script_store_t store;
+  uv_loop_t loop;
+  pthread_t thread;
+  unsigned done = 0;
+  s3lect_elector_options_t o;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  s3l_script_store_init(&loop, &store);
+  s3lect_elector_options_init(&o, sizeof o);
+  o.lockfile_path = "k";
+  o.server_id = "a";
+  o.store = &store.store;
+  s.e.data = &done;
+  assert_int_equal(s3lect_elector_init(&loop, &s.e, &o), 0);
+  assert_int_equal(pthread_create(&thread, NULL, ask, &s), 0);
+  s3lect_record_t record = s3l_script_store_released();
+  for (int i = 0; i < LEADERSHIPS; i++) {
+    assert_int_equal(s3lect_elector_start(&s.e), 0);
+    s3l_script_store_expect(&store, false);
+    s3l_script_store_show(&store, &record, "\"e1\"");
+    s3l_script_store_expect(&store, true);
+    s3l_script_store_answer(&store, 0, S3LECT_SETTLED, "\"e2\"");
+    assert_int_equal(s3lect_is_leader(&s.e), 1);
+    let_see(&s.seen_leading);
+    assert_int_equal(s3lect_elector_stop(&s.e), 0);
+    let_see(&s.seen_not);
+    s3l_script_store_expect(&store, true);
+    record = store.put;
+    s3l_script_store_answer(&store, 0, S3LECT_SETTLED, "\"e3\"");
+  }
+  atomic_store(&s.over, true);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_false(atomic_load(&s.wrong));
+  assert_true(asked(&s.seen_leading) >= LEADERSHIPS && asked(&s.seen_not) >= LEADERSHIPS);
+  assert_int_equal(s3lect_epoch(&s.e), 7 + LEADERSHIPS);
+  assert_int_equal(s3lect_elector_close(&s.e, closed), 0);
+  s3l_wait_count(&loop, &done, 1, "the close callback");
+  s3lect_store_close(&store.store, NULL);
+  s3l_wait_loop_end(&loop);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_questions_from_another_thread)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* A store of a test's own, written against the public interface as a user would: it holds each
+ * request until the test answers it, and gives every answer from the loop. */
+#ifndef S3L_TEST_SCRIPT_STORE_H
+#define S3L_TEST_SCRIPT_STORE_H
+
+#include <stdbool.h>
+
+#include "s3lect/record.h"
+#include "s3lect/store.h"
+
+typedef struct s3l_script_store_s {
+  s3lect_store_t store;
+  uv_idle_t pump;          /* gives the answer in the loop's next turn */
+  s3lect_store_req_t* req; /* under way; NULL: none */
+  bool is_put;
+  unsigned requests; /* so far */
+  unsigned cancels;
+  int refuse;         /* when not 0: get and put return this, once, and take nothing */
+  bool answer_cancel; /* end cancelled requests at once (default), or only when the test does */
+
+  bool answering;
+  s3lect_store_result_t result;
+  char etag[64];
+  char body[2048];
+  s3lect_record_t put; /* what the last put wanted to write */
+} s3l_script_store_t;
+
+void s3l_script_store_init(uv_loop_t* loop, s3l_script_store_t* s);
+
+/** Waits until a request is under way; fails the test if it is not of that kind. */
+void s3l_script_store_expect(s3l_script_store_t* s, bool put);
+
+/** Answers the request under way and waits until the answer has been taken. */
+void s3l_script_store_answer(s3l_script_store_t* s, int status, int outcome, const char* etag);
+
+/** Answers a read with a record of another server, or one's own (`record` copied). */
+void s3l_script_store_show(s3l_script_store_t* s, const s3lect_record_t* record, const char* etag);
+
+/** A released record of epoch 7, by server "b". */
+s3lect_record_t s3l_script_store_released(void);
+
+#endif

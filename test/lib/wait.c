@@ -1,0 +1,77 @@
+#include "lib/wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+typedef struct wait_s {
+  uv_timer_t watchdog;
+  uv_prepare_t before; /* looks after timers and idle handles have run ... */
+  uv_check_t after;    /* ... and after input has been taken */
+  bool (*done)(void* arg);
+  void* arg;
+  bool late;
+} wait_t;
+
+static void on_watchdog(uv_timer_t* timer) {
+  wait_t* w = timer->data;
+  w->late = true;
+  uv_stop(timer->loop);
+}
+
+static void on_before(uv_prepare_t* before) {
+  wait_t* w = before->data;
+  if (w->done(w->arg))
+    uv_stop(before->loop);
+}
+
+static void on_after(uv_check_t* after) {
+  wait_t* w = after->data;
+  if (w->done(w->arg))
+    uv_stop(after->loop);
+}
+
+void s3l_wait(uv_loop_t* loop, bool (*done)(void* arg), void* arg, const char* what) {
+  static wait_t w; /* static: a test that fails jumps out of here */
+  w.done = done;
+  w.arg = arg;
+  w.late = false;
+  w.watchdog.data = w.before.data = w.after.data = &w;
+  assert_int_equal(uv_timer_init(loop, &w.watchdog), 0);
+  assert_int_equal(uv_prepare_init(loop, &w.before), 0);
+  assert_int_equal(uv_check_init(loop, &w.after), 0);
+  assert_int_equal(uv_timer_start(&w.watchdog, on_watchdog, S3L_WAIT_MS, 0), 0);
+  assert_int_equal(uv_prepare_start(&w.before, on_before), 0);
+  assert_int_equal(uv_check_start(&w.after, on_after), 0);
+  while (!done(arg) && !w.late)
+    uv_run(loop, UV_RUN_DEFAULT);
+  uv_close((uv_handle_t*)&w.watchdog, NULL);
+  uv_close((uv_handle_t*)&w.before, NULL);
+  uv_close((uv_handle_t*)&w.after, NULL);
+  uv_run(loop, UV_RUN_NOWAIT); /* the handles' memory is used again by the next wait */
+  if (w.late)
+    fail_msg("waited %d ms in vain for: %s", S3L_WAIT_MS, what);
+}
+
+typedef struct count_s {
+  const unsigned* counter;
+  unsigned n;
+} count_t;
+
+static bool reached(void* arg) {
+  const count_t* c = arg;
+  return *c->counter >= c->n;
+}
+
+void s3l_wait_count(uv_loop_t* loop, const unsigned* counter, unsigned n, const char* what) {
+  count_t c = {counter, n};
+  s3l_wait(loop, reached, &c, what);
+}
+
+void s3l_wait_loop_end(uv_loop_t* loop) {
+  assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(uv_loop_close(loop), 0);
+}
