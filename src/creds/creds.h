@@ -49,9 +49,15 @@ struct s3l_creds_provider_s {
 int s3l_creds_static(const char* access_key, const char* secret, const char* token,
                      s3l_creds_provider_t** out);
 
-/** What AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (or the older
- * AWS_SECURITY_TOKEN) hold now; later changes are not seen. An empty variable counts as unset.
- * Errors: UV_ENOMEM, S3LECT_ECREDENTIALS (none, or only half of them). */
-int s3l_creds_environment(s3l_creds_provider_t** out);
+/** What the environment says: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (or
+ * the older AWS_SECURITY_TOKEN). An empty variable counts as unset: NULL. The pointers are the
+ * environment's own, to be copied (by s3l_creds_static) before it changes. */
+typedef struct s3l_creds_environment_s {
+  const char* access_key;
+  const char* secret;
+  const char* token;
+} s3l_creds_environment_t;
+
+s3l_creds_environment_t s3l_creds_environment(void);
 
 #endif

@@ -60,9 +60,15 @@ int s3l_creds_static(const char* access_key, const char* secret, const char* tok
   return 0;
 }
 
-int s3l_creds_environment(s3l_creds_provider_t** out) {
-  const char* token = getenv("AWS_SESSION_TOKEN");
-  if (is_empty(token))
-    token = getenv("AWS_SECURITY_TOKEN");
-  return s3l_creds_static(getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY"), token, out);
+static const char* variable(const char* name) {
+  const char* value = getenv(name);
+  return is_empty(value) ? NULL : value;
+}
+
+s3l_creds_environment_t s3l_creds_environment(void) {
+  s3l_creds_environment_t e = {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
+                               variable("AWS_SESSION_TOKEN")};
+  if (e.token == NULL)
+    e.token = variable("AWS_SECURITY_TOKEN");
+  return e;
 }

@@ -1,0 +1,270 @@
+/* store/s3.c (L5): the S3 REST protocol over HTTP/1.1 with SigV4, as a store.
+ *
+ * A request lives in the caller's struct: the HTTP request within its scratch space is composed and
+ * signed when a connection is free, so that queued requests hold no memory and carry the time at
+ * which they are sent. A put is handed to the HTTP client once, and is not replayable.
+ *
+ * Two dialects of If-Match: most stores take an ETag as they gave it, in quotes; some take it only
+ * bare, and answer 412 to anything else. Which one a store speaks is assumed to be the first, tried
+ * otherwise when the caller says that a refusal is disputed, and proven for good by the first
+ * conditional put that succeeds. */
+#include <string.h>
+
+#include "creds/creds.h"
+#include "s3lect/version.h"
+#include "store/s3_options.h"
+#include "store/s3_result.h"
+#include "store/store.h"
+#include "util/mem.h"
+#include "wire/s3_request.h"
+
+#define ERROR_BODY_MAX 65536
+#define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
+
+typedef enum { QUOTED_ASSUMED, QUOTED_PROVEN, BARE_PROVEN } dialect_t;
+
+typedef struct s3_s {
+  s3lect_store_t* store;
+  s3l_http_client_t* client;
+  s3l_creds_provider_t* creds;
+  s3l_signer_t signer;
+  s3l_s3_target_t target;
+  dialect_t dialect;
+  bool closing;
+  s3lect_store_close_cb close_cb;
+  char host_header[S3L_S3_HOST_MAX + 8];
+  char bucket[S3L_S3_BUCKET_MAX];
+  char region[S3L_S3_REGION_MAX];
+  s3l_s3_scratch_t scratch;
+} s3_t;
+
+typedef struct state_s {
+  s3l_http_req_t http;
+  s3lect_store_req_t* req;
+  uint8_t op; /* s3l_s3_op_t */
+  bool active;
+  bool sent_quoted; /* If-Match went out with quotes, or with the quotes taken off: */
+  bool sent_bare;
+} state_t;
+
+S3L_STORE_REQ_STATE_FITS(state_t);
+
+/* ---- ETag dialect ---- */
+
+static bool is_quoted(s3l_span_t etag) {
+  return etag.n >= 2 && etag.p[0] == '"' && etag.p[etag.n - 1] == '"';
+}
+
+/* The ETag as this store wants it in If-Match; notes in the state which way it went out. */
+static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
+  s3l_span_t etag = s3l_span_cstr(s->req->etag);
+  if (!is_quoted(etag))
+    return etag;
+  bool disputed = (s->req->flags & S3LECT_REQ_ETAG_DISPUTED) != 0;
+  s->sent_bare = s3->dialect == BARE_PROVEN || (s3->dialect == QUOTED_ASSUMED && disputed);
+  s->sent_quoted = !s->sent_bare;
+  return s->sent_bare ? (s3l_span_t){etag.p + 1, etag.n - 2} : etag;
+}
+
+/* Only a put proves anything: some stores ignore If-Match on a delete. */
+static void learn_dialect(s3_t* s3, const state_t* s, int status) {
+  if (s->op != S3L_S3_PUT || status != 0 || s3->dialect != QUOTED_ASSUMED)
+    return;
+  if (s->sent_bare)
+    s3->dialect = BARE_PROVEN;
+  else if (s->sent_quoted)
+    s3->dialect = QUOTED_PROVEN;
+}
+
+/* ---- One request ---- */
+
+static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
+  const s3lect_store_req_t* req = s->req;
+  s3l_s3_request_t r = {.op = (s3l_s3_op_t)s->op, .key = s3l_span_cstr(req->key)};
+  switch (req->condition) {
+  case S3LECT_IF_ABSENT:
+    r.if_none_match = S3L_SPAN("*");
+    break;
+  case S3LECT_IF_MATCH:
+    r.if_match = in_dialect(s3, s);
+    break;
+  case S3LECT_IF_CHANGED:
+    r.if_none_match = s3l_span_cstr(req->etag);
+    break;
+  default:
+    break;
+  }
+  if (r.op == S3L_S3_PUT)
+    r.body = (s3l_span_t){req->body, req->body_len};
+  if (r.op == S3L_S3_LIST) {
+    r.after = s3l_span_cstr(req->after);
+    r.max_keys = req->max_keys;
+  }
+  return r;
+}
+
+static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
+  state_t* s = S3L_CONTAINER_OF(http, state_t, http);
+  s3_t* s3 = http->data;
+  uv_timeval64_t now;
+  size_t len;
+  const s3l_creds_t* creds = s3->creds->ops->get(s3->creds, NULL);
+  if (creds == NULL)
+    return S3LECT_ECREDENTIALS;
+  int err = uv_gettimeofday(&now);
+  if (err != 0)
+    return err;
+  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key), s3l_span_cstr(creds->secret),
+                              s3l_span_cstr(creds->token)};
+  const s3l_s3_request_t request = describe_request(s3, s);
+  err = s3l_s3_request_write(&s3->signer, &s3->target, &keys, &request,
+                             now.tv_sec * 1000 + now.tv_usec / 1000, buf, cap, &len);
+  if (err == S3LECT_ETOOBIG)
+    return UV_ENOBUFS; /* the other code is about replies */
+  return err != 0 ? err : (ssize_t)len;
+}
+
+static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
+  state_t* s = S3L_CONTAINER_OF(http, state_t, http);
+  s3_t* s3 = http->data;
+  s3lect_store_req_t* req = s->req;
+  s3lect_store_result_t r =
+      s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, s3->target.region, &s3->scratch);
+  learn_dialect(s3, s, r.status);
+  s->active = false;
+  req->cb(req, &r);
+  /* The store outlives its callbacks, even one that closes it. */
+  s3l_s3_scratch_free(&s3->scratch);
+}
+
+static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
+  uint32_t object = s3l_store_body_max(req);
+  if (op == S3L_S3_LIST)
+    return LIST_BODY_MAX;
+  return op == S3L_S3_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
+}
+
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t store_op,
+                  s3l_s3_op_t op) {
+  s3_t* s3 = store->internal;
+  state_t* s = S3L_STORE_REQ_STATE(req, state_t);
+  int err = s3l_store_req_check(req, store_op);
+  if (err == 0 && s3->closing)
+    err = UV_ECANCELED;
+  if (err != 0)
+    return err;
+  memset(s, 0, sizeof(*s));
+  s->req = req;
+  s->op = (uint8_t)op;
+  s->http.data = s3;
+  s->http.compose = on_compose;
+  s->http.done = on_done;
+  s->http.timeout_ms = req->timeout_ms;
+  s->http.body_max = reply_max(req, op);
+  s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
+  req->store = store;
+  err = s3l_http_client_submit(s3->client, &s->http);
+  s->active = err == 0;
+  return err;
+}
+
+/* ---- The store's vtable ---- */
+
+static int s3_get(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_GET, S3L_S3_GET);
+}
+
+static int s3_put(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_PUT, S3L_S3_PUT);
+}
+
+static int s3_del(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_DEL, S3L_S3_DELETE);
+}
+
+static int s3_list(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_LIST, S3L_S3_LIST);
+}
+
+static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
+  state_t* s = S3L_STORE_REQ_STATE(req, state_t);
+  (void)store;
+  if (s->active)
+    s3l_http_client_cancel(&s->http);
+}
+
+static void on_creds_closed(void* arg) {
+  s3_t* s3 = arg;
+  s3lect_store_t* store = s3->store;
+  s3lect_store_close_cb cb = s3->close_cb;
+  s3l_signer_close(&s3->signer);
+  s3l_free(s3);
+  store->internal = NULL;
+  if (cb != NULL)
+    cb(store);
+}
+
+static void on_client_closed(void* arg) {
+  s3_t* s3 = arg;
+  s3->creds->ops->close(s3->creds, on_creds_closed, s3);
+}
+
+static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
+  s3_t* s3 = store->internal;
+  s3->closing = true;
+  s3->close_cb = cb;
+  s3l_http_client_close(s3->client, on_client_closed, s3);
+}
+
+static const s3lect_store_ops_t s3_ops = {
+    .version = S3LECT_STORE_VERSION,
+    .get = s3_get,
+    .put = s3_put,
+    .del = s3_del,
+    .list = s3_list,
+    .cancel = s3_cancel,
+    .close = s3_close,
+};
+
+/* ---- Opening ---- */
+
+static void keep_target(s3_t* s3, const s3l_s3_config_t* c) {
+  memcpy(s3->host_header, c->host_header, sizeof(s3->host_header));
+  memcpy(s3->bucket, c->bucket, sizeof(s3->bucket));
+  memcpy(s3->region, c->region, sizeof(s3->region));
+  s3->target.host = s3l_span_cstr(s3->host_header);
+  s3->target.bucket = c->path_style ? s3l_span_cstr(s3->bucket) : S3L_SPAN("");
+  s3->target.region = s3l_span_cstr(s3->region);
+  s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
+}
+
+int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options) {
+  char unused[640];
+  s3l_buf_t message;
+  s3l_s3_config_t config;
+  s3l_buf_init(&message, unused, sizeof(unused));
+  int err = s3l_s3_configure(options, &config, &message);
+  if (err != 0)
+    return err;
+  s3_t* s3 = s3l_calloc(1, sizeof(*s3));
+  if (s3 == NULL)
+    return UV_ENOMEM;
+  s3->store = store;
+  keep_target(s3, &config);
+  err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
+  if (err == 0)
+    err = s3l_creds_static(config.access_key, config.secret, config.token, &s3->creds);
+  if (err == 0)
+    err = s3l_http_client_create(loop, &config.http, &s3->client);
+  if (err != 0) {
+    if (s3->creds != NULL)
+      s3->creds->ops->close(s3->creds, NULL, NULL);
+    s3l_signer_close(&s3->signer);
+    s3l_free(s3);
+    return err;
+  }
+  store->loop = loop;
+  store->ops = &s3_ops;
+  store->internal = s3;
+  return 0;
+}

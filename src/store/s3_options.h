@@ -1,0 +1,34 @@
+/* store/s3_options.h (L5): options and environment of the S3 store, checked and put together. */
+#ifndef S3L_STORE_S3_OPTIONS_H
+#define S3L_STORE_S3_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "http/client.h"
+#include "s3lect/store.h"
+#include "util/buf.h"
+
+#define S3L_S3_HOST_MAX   254 /* with its NUL */
+#define S3L_S3_BUCKET_MAX 256 /* with its NUL */
+#define S3L_S3_REGION_MAX 64  /* with its NUL */
+#define S3L_S3_TOKEN_MAX  8192
+
+/** What the store is made of. Pointers lead into the options, the environment, or the struct
+ * itself, which therefore must not be copied. */
+typedef struct s3l_s3_config_s {
+  s3l_http_client_options_t http;
+  bool path_style;
+  char host[S3L_S3_HOST_MAX];            /* what is connected to */
+  char host_header[S3L_S3_HOST_MAX + 8]; /* the same with brackets and port where they belong */
+  char bucket[S3L_S3_BUCKET_MAX];
+  char region[S3L_S3_REGION_MAX];
+  const char* access_key;
+  const char* secret;
+  const char* token; /* or NULL */
+} s3l_s3_config_t;
+
+/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS with one line in `message`. */
+int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config,
+                     s3l_buf_t* message);
+
+#endif

@@ -1,0 +1,27 @@
+/* store/s3_result.h (L5): from an HTTP reply to a store result. */
+#ifndef S3L_STORE_S3_RESULT_H
+#define S3L_STORE_S3_RESULT_H
+
+#include "http/client.h"
+#include "s3lect/store.h"
+#include "util/span.h"
+#include "wire/s3_reply.h"
+
+#define S3L_S3_MESSAGE_MAX 640
+
+/** What a result points to, for as long as its callback runs. */
+typedef struct s3l_s3_scratch_s {
+  char etag[S3L_ETAG_MAX + 1];
+  char message[S3L_S3_MESSAGE_MAX];
+  s3lect_store_entry_t* entries; /* to be freed, with the text that they point to, if not NULL */
+} s3l_s3_scratch_t;
+
+/** `region` is the one that was asked: a reply that names another is about that. */
+s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t op,
+                                    const s3l_http_reply_t* reply, s3l_span_t region,
+                                    s3l_s3_scratch_t* scratch);
+
+/** Frees what a result pointed to. */
+void s3l_s3_scratch_free(s3l_s3_scratch_t* scratch);
+
+#endif
