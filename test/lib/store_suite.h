@@ -21,6 +21,7 @@ typedef struct s3l_store_suite_s {
   /* What this store promises beyond what every one must: */
   bool fresh_etags;     /* equal bodies get different ETags */
   bool guarded_deletes; /* If-Match on a delete is honoured */
+  bool clear_conflicts; /* writes that meet never end uncertain (Ceph 16 answers some with a 500) */
 } s3l_store_suite_t;
 
 /** A request that remembers how it ended. Zero it first. */

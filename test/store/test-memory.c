@@ -31,7 +31,8 @@ static int open_store(void** state) {
                               .store = &store,
                               .timeout_ms = 1000,
                               .fresh_etags = true,
-                              .guarded_deletes = true};
+                              .guarded_deletes = true,
+                              .clear_conflicts = true};
   s3l_suite_prefix(&suite);
   *state = &suite;
   return 0;
