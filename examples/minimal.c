@@ -1,0 +1,41 @@
+/* Stands in the election for s3://BUCKET/locks/db until Ctrl-C: minimal BUCKET SERVER-ID
+ * Keys, region and endpoint come from the usual AWS_* variables. */
+#include <s3lect.h>
+#include <stdio.h>
+
+static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  (void)e; /* pass ev->epoch along with all you write; the receiver refuses smaller ones */
+  printf("leading, epoch %llu\n", (unsigned long long)ev->epoch);
+}
+
+static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  (void)e;
+  printf("not leading any more: %s\n", s3lect_reason_name(ev->reason));
+}
+
+int main(int argc, char** argv) {
+  s3lect_store_t store;
+  s3lect_elector_t elector;
+  s3lect_s3_options_t s3;
+  s3lect_elector_options_t options;
+  uv_loop_t* loop = uv_default_loop();
+
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  s3lect_s3_options_init(&s3, sizeof s3);
+  s3.bucket = argc > 1 ? argv[1] : NULL;
+  s3lect_elector_options_init(&options, sizeof options);
+  options.lockfile_path = "locks/db";
+  options.server_id = argc > 2 ? argv[2] : NULL; /* unique for each process */
+  options.store = &store;
+  options.on_started_leading = on_started;
+  options.on_stopped_leading = on_stopped;
+
+  int err = s3lect_s3_init(loop, &store, &s3);
+  if (err == 0)
+    err = s3lect_elector_init(loop, &elector, &options);
+  if (err == 0)
+    err = s3lect_elector_start(&elector);
+  if (err != 0)
+    return fprintf(stderr, "%s\n", s3lect_strerror(err)), 1;
+  return uv_run(loop, UV_RUN_DEFAULT);
+}
