@@ -1,0 +1,87 @@
+/* s3lect: leader election on an object store, as a command. */
+#include <s3lect.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "elect.h"
+#include "options.h"
+#include "run.h"
+#include "status.h"
+#include "text.h"
+
+static int flush_stdout(void) {
+  if (fflush(stdout) == 0)
+    return 0;
+  cli_say("cannot write to standard output");
+  return CLI_EXIT_FAILED;
+}
+
+static int print_help(cli_command_t command) {
+  cli_help(command);
+  return flush_stdout();
+}
+
+static int print_version(void) {
+  printf("s3lect %s\n", s3lect_version_string());
+  return flush_stdout();
+}
+
+static int unknown_command(const char* word, const char* hint) {
+  const char* what = word[0] == '-' ? "option" : "command";
+  if (hint != NULL)
+    cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
+  else
+    cli_say("unknown %s %.200s: the commands are elect, run and status (s3lect --help)", what,
+            word);
+  return CLI_EXIT_USAGE;
+}
+
+static int help_command(const char* name) {
+  const char* hint = NULL;
+  if (name == NULL)
+    return print_help(0);
+  cli_command_t command = cli_command_find(name, &hint);
+  return command != 0 ? print_help(command) : unknown_command(name, hint);
+}
+
+static int dispatch(cli_command_t command, int argc, char** argv) {
+  static cli_options_t options;
+  char message[CLI_MESSAGE_SIZE];
+  if (cli_options_parse(&options, command, argc, argv, message) != 0) {
+    cli_say("%s", message);
+    return CLI_EXIT_USAGE;
+  }
+  if (options.help)
+    return print_help(command);
+  switch (command) {
+  case CLI_ELECT:
+    return cli_elect(&options);
+  case CLI_RUN:
+    return cli_run(&options);
+  default:
+    return cli_status(&options);
+  }
+}
+
+int main(int argc, char** argv) {
+  const char* hint = NULL;
+  if (argc < 2) {
+    cli_say("no command: s3lect elect, run or status (s3lect --help)");
+    return CLI_EXIT_USAGE;
+  }
+  const char* word = argv[1];
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    return print_help(0);
+  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+    return print_version();
+  if (strcmp(word, "help") == 0)
+    return help_command(argc > 2 ? argv[2] : NULL);
+  cli_command_t command = cli_command_find(word, &hint);
+  if (command == 0)
+    return unknown_command(word, hint);
+  static const char* const names[] = {
+      [CLI_ELECT] = "s3lect elect", [CLI_RUN] = "s3lect run", [CLI_STATUS] = "s3lect status"};
+  cli_say_name(names[command]);
+  return dispatch(command, argc - 2, argv + 2);
+}

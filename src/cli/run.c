@@ -1,0 +1,329 @@
+/* The command runs from the moment leadership starts until it ends by itself, leadership nears its
+ * end, or s3lect is told to leave. Killing it on time is the guard's part (guard.h); this file
+ * decides when it starts, moves its bound with every renewal, and releases the lockfile only when
+ * the guard has reported that all of it is gone. */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "guard.h"
+#include "text.h"
+
+#define MS             INT64_C(1000000)
+#define GRACE_MAX_MS   5000u
+#define MARGIN_MIN_MS  100u /* a loaded machine's delay between SIGKILL and a process's end */
+#define MARGIN_MAX_MS  1000u
+#define LOST_POLL_MS   10
+#define FORWARDED_ONLY 5 /* the signals in `forwarded` */
+
+static const int forwarded[FORWARDED_ONLY] = {SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+typedef struct run_s {
+  cli_session_t session;
+  cli_child_t child;
+  cli_kill_times_t times;
+  uv_timer_t lost_timer; /* the guard is gone: polls for the end of the group */
+  pid_t lost_group;
+  bool on_terminal;
+  bool leading;
+  bool leaving;      /* told to: the command's end is the end */
+  bool start_failed; /* exec failed: exit_code says how */
+  int exit_code;
+  uint64_t epoch;
+  int64_t valid_until_ns;
+  int said_error; /* the last error that was said: repetitions are not */
+} run_t;
+
+int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
+                   char message[CLI_MESSAGE_SIZE]) {
+  cli_timing_t timing;
+  cli_timing(options, &timing);
+  uint32_t t = timing.leader_timeout_ms;
+  uint32_t margin = t / 20;
+  margin = margin < MARGIN_MIN_MS ? MARGIN_MIN_MS : margin > MARGIN_MAX_MS ? MARGIN_MAX_MS : margin;
+  /* A renewal that comes in on time must be in time for the command, too. */
+  int64_t room = (int64_t)t * 99 / 100 - timing.renew_ms - timing.request_timeout_ms - margin;
+  uint32_t grace = t / 4 < GRACE_MAX_MS ? t / 4 : GRACE_MAX_MS;
+  if ((int64_t)grace > room)
+    grace = room > 0 ? (uint32_t)room : 0;
+  if (options->kill_after_ms != 0)
+    grace = options->kill_after_ms;
+  if (room <= 0 || (int64_t)grace > room) {
+    snprintf(message, CLI_MESSAGE_SIZE,
+             "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
+             "ms, --renew %" PRIu32 "ms and --request-timeout %" PRIu32 "ms it may be %" PRId64
+             "ms at most; raise --leader-timeout",
+             grace, t, timing.renew_ms, timing.request_timeout_ms, room > 0 ? room : 0);
+    return S3LECT_ETIMING;
+  }
+  *times = (cli_kill_times_t){margin, grace};
+  return 0;
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+static int64_t bound(const run_t* run) {
+  return run->valid_until_ns - run->times.margin_ms * MS;
+}
+
+static void leave(run_t* run, int exit_code) {
+  run->leaving = true;
+  cli_session_finish(&run->session, exit_code);
+}
+
+static void maybe_start(run_t* run) {
+  if (!run->leading || run->leaving || run->child.running || run->session.finishing)
+    return;
+  int64_t grace = run->times.grace_ms * MS;
+  /* Too close to the end: the renewal that is due will start it. */
+  if (s3lect_now_ns() >= bound(run) - grace)
+    return;
+  cli_child_start(&run->child, run->epoch, bound(run), grace);
+}
+
+static int exit_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void say_gone(const run_t* run, const guard_report_t* report) {
+  const char* command = run->session.options->child_argv[0];
+  if (WIFSIGNALED(report->status))
+    cli_say("%s ended by signal %d", command, WTERMSIG(report->status));
+  else
+    cli_say("%s exited with status %d", command, WEXITSTATUS(report->status));
+}
+
+static void on_gone(run_t* run, const guard_report_t* report) {
+  if (run->start_failed) {
+    leave(run, run->exit_code);
+    return;
+  }
+  switch (report->cause) {
+  case GUARD_NO_FORK:
+    cli_say("cannot start a process: %s", strerror(report->error));
+    leave(run, CLI_EXIT_FAILED);
+    return;
+  case GUARD_TOO_LATE:
+    break;
+  case GUARD_SELF:
+    say_gone(run, report);
+    leave(run, exit_status(report->status));
+    return;
+  default:
+    say_gone(run, report);
+    if (!run->leaving)
+      cli_say("waiting to lead again");
+    break;
+  }
+  if (run->leaving)
+    leave(run, report->cause == GUARD_TOO_LATE ? 0 : exit_status(report->status));
+  else
+    maybe_start(run);
+}
+
+static void on_no_exec(run_t* run, int err) {
+  const char* command = run->session.options->child_argv[0];
+  bool missing = err == ENOENT || err == ENOTDIR;
+  cli_say("cannot run %s: %s", command, missing ? "not found" : strerror(err));
+  run->start_failed = true;
+  run->exit_code = missing ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_EXECUTE;
+}
+
+static void on_report(cli_child_t* child, const guard_report_t* report) {
+  run_t* run = child->data;
+  switch (report->kind) {
+  case GUARD_STARTED:
+    cli_say("leading with epoch %" PRIu64 ": started %s, pid %d", run->epoch,
+            run->session.options->child_argv[0], (int)report->pid);
+    break;
+  case GUARD_NO_EXEC:
+    on_no_exec(run, report->error);
+    break;
+  case GUARD_STOPPING:
+    cli_say("leadership could not be renewed and is about to end: stopping %s",
+            run->session.options->child_argv[0]);
+    break;
+  case GUARD_GONE:
+    on_gone(run, report);
+    break;
+  default:
+    break;
+  }
+}
+
+/* --- the guard is gone ---------------------------------------------------------------------- */
+
+static void on_lost_timer(uv_timer_t* timer) {
+  run_t* run = timer->data;
+  int status;
+  /* As PID 1 of a container, this process inherits the command. */
+  if (run->lost_group > 0) {
+    waitpid(-run->lost_group, &status, WNOHANG);
+    if (kill(-run->lost_group, 0) == 0 || errno != ESRCH)
+      return;
+  }
+  uv_timer_stop(timer);
+  leave(run, CLI_EXIT_FAILED);
+}
+
+static void on_lost(cli_child_t* child) {
+  run_t* run = child->data;
+  if (run->session.finishing)
+    return;
+  cli_say("the guard process was killed: stopping");
+  run->leaving = true;
+  run->lost_group = child->running ? child->pid : 0;
+  uv_timer_start(&run->lost_timer, on_lost_timer, 0, LOST_POLL_MS);
+}
+
+/* --- events and signals --------------------------------------------------------------------- */
+
+static void on_event(cli_session_t* session, const s3lect_event_t* event) {
+  run_t* run = session->data;
+  switch (event->kind) {
+  case S3LECT_EVENT_STARTED_LEADING:
+  case S3LECT_EVENT_RENEWED:
+    run->leading = true;
+    run->epoch = event->epoch;
+    run->valid_until_ns = event->valid_until_ns;
+    run->said_error = 0;
+    cli_child_bound(&run->child, bound(run));
+    maybe_start(run);
+    break;
+  case S3LECT_EVENT_STOPPED_LEADING:
+    run->leading = false;
+    if (run->child.running)
+      cli_say("leadership ended (%s)", s3lect_reason_name(event->reason));
+    /* Another may lead by now: no grace. */
+    cli_child_kill(&run->child);
+    cli_child_make_sure(&run->child);
+    break;
+  case S3LECT_EVENT_NEW_LEADER:
+    run->said_error = 0;
+    if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
+      cli_say("%s leads", event->leader_id);
+    break;
+  case S3LECT_EVENT_ERROR:
+    if (event->error != run->said_error)
+      cli_say("%s: %s", s3lect_err_name(event->error), event->message);
+    run->said_error = event->error;
+    break;
+  default:
+    break;
+  }
+}
+
+static bool ends_without_command(const run_t* run, int signum) {
+  /* A closed terminal ends what it started; elsewhere SIGHUP means "read your files again". */
+  return signum == SIGTERM || signum == SIGINT || signum == SIGQUIT ||
+         (signum == SIGHUP && run->on_terminal);
+}
+
+static void on_signal(cli_session_t* session, int signum) {
+  run_t* run = session->data;
+  bool ending = signum == SIGTERM || signum == SIGINT;
+  if (session->finishing) {
+    if (ending)
+      _exit(128 + signum);
+  } else if (!run->child.running) {
+    if (ends_without_command(run, signum))
+      leave(run, 0);
+  } else if (!ending) {
+    cli_child_signal(&run->child, signum);
+  } else if (!run->leaving) {
+    run->leaving = true;
+    cli_child_stop(&run->child, signum);
+  } else {
+    cli_child_kill(&run->child);
+  }
+}
+
+static void on_released(cli_session_t* session) {
+  run_t* run = session->data;
+  cli_child_close(&run->child);
+  uv_close((uv_handle_t*)&run->lost_timer, NULL);
+}
+
+/* --- setting up ----------------------------------------------------------------------------- */
+
+static int install(run_t* run, int guard_fd) {
+  run->child.data = run;
+  run->child.on_report = on_report;
+  run->child.on_lost = on_lost;
+  run->lost_timer.data = run;
+  int r = uv_timer_init(&run->session.loop, &run->lost_timer);
+  if (r == 0)
+    r = cli_child_open(&run->child, &run->session.loop, guard_fd);
+  if (r == 0)
+    r = cli_session_signal(&run->session, SIGTERM);
+  if (r == 0)
+    r = cli_session_signal(&run->session, SIGINT);
+  for (int i = 0; r == 0 && i < FORWARDED_ONLY; i++)
+    r = cli_session_signal(&run->session, forwarded[i]);
+  return r;
+}
+
+static int run_under_guard(run_t* run, const cli_options_t* options, int guard_fd, int events_fd) {
+  int r = cli_session_open(&run->session, options, events_fd);
+  if (r != 0)
+    return r;
+  r = install(run, guard_fd);
+  if (r != 0) {
+    /* Nothing has started yet and little is left to rely on: leave it to the kernel. */
+    cli_say("cannot start: %s", uv_strerror(r));
+    return CLI_EXIT_FAILED;
+  }
+  return cli_session_run(&run->session);
+}
+
+static int open_events(const cli_options_t* options, int* fd) {
+  *fd = -1;
+  if (options->events_file == NULL)
+    return 0;
+  *fd = open(options->events_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+  if (*fd >= 0)
+    return 0;
+  cli_say("--events %s cannot be opened: %s", options->events_file, strerror(errno));
+  return CLI_EXIT_USAGE;
+}
+
+int cli_run(const cli_options_t* options) {
+  static run_t run;
+  char message[CLI_MESSAGE_SIZE];
+  int events_fd, guard_fd;
+  /* What is wrong with the options is said before there is a guard to clean up. */
+  int r = cli_session_check(options);
+  if (r != 0)
+    return r;
+  if (cli_kill_times(options, &run.times, message) != 0) {
+    cli_say("%s", message);
+    return CLI_EXIT_USAGE;
+  }
+  r = open_events(options, &events_fd);
+  if (r != 0)
+    return r;
+  int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  run.on_terminal = terminal >= 0;
+  if (terminal >= 0)
+    close(terminal);
+  r = guard_fork(options->child_argv, options->id, &guard_fd);
+  if (r != 0) {
+    cli_say("cannot start the guard process: %s", strerror(r));
+    return CLI_EXIT_FAILED;
+  }
+  run.session.data = &run;
+  run.session.events_optional =
+      true; /* the command comes first, and must be gone before a release */
+  run.session.on_event = on_event;
+  run.session.on_signal = on_signal;
+  run.session.on_released = on_released;
+  return run_under_guard(&run, options, guard_fd, events_fd);
+}

@@ -1,0 +1,22 @@
+/* cli/run.h (L8): `s3lect run`: run a command only while leader. */
+#ifndef S3L_CLI_RUN_H
+#define S3L_CLI_RUN_H
+
+#include "options.h"
+#include "session.h"
+
+/** How the end of the command is fitted into the leadership. All in ms. */
+typedef struct cli_kill_times_s {
+  uint32_t margin_ms; /* between the SIGKILL and the end of validity */
+  uint32_t grace_ms;  /* between SIGTERM and SIGKILL */
+} cli_kill_times_t;
+
+/** Derives them. Returns 0, or S3LECT_ETIMING with a line in `message` if --kill-after leaves a
+ * leader no time to renew before the command would be stopped. */
+int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
+                   char message[CLI_MESSAGE_SIZE]);
+
+/** Returns the exit status. */
+int cli_run(const cli_options_t* options);
+
+#endif

@@ -1,0 +1,254 @@
+#include "session.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define FLUSH_MS 1000 /* how long the exit waits for a slow reader of the events */
+
+/* The library's messages about options begin with a field's name; people who use the command know
+ * it by another. */
+static const struct {
+  const char* field;
+  const char* option;
+} words[] = {
+    {"leader_timeout", "--leader-timeout"},
+    {"leader_timeout_ms", "--leader-timeout"},
+    {"renew_interval_ms", "--renew"},
+    {"request_timeout_ms", "--request-timeout"},
+    {"infrequent_interval_ms", "--infrequent"},
+    {"frequent_interval_ms", "--frequent"},
+    {"server_id", "--id"},
+    {"server_addr", "--addr"},
+    {"lockfile_path", "the key in --store"},
+    {"bucket", "the bucket in --store"},
+    {"endpoint", "--endpoint"},
+    {"region", "--region"},
+    {"ca_file", "--ca-file"},
+    {"addressing", "--virtual-host"},
+};
+
+static void say_options(const char* message) {
+  size_t n = strcspn(message, ": ");
+  if (strncmp(message, "credentials:", 12) == 0) { /* the command has no options for them */
+    cli_say("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+    return;
+  }
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    if (strlen(words[i].field) == n && strncmp(message, words[i].field, n) == 0) {
+      cli_say("%s%s", words[i].option, message + n);
+      return;
+    }
+  cli_say("%s", message);
+}
+
+void cli_timing(const cli_options_t* options, cli_timing_t* timing) {
+  uint32_t t = options->leader_timeout_ms != 0 ? options->leader_timeout_ms : 15000;
+  uint32_t frequent = options->frequent_ms != 0 ? options->frequent_ms : 5000;
+  uint32_t renew = frequent < t / 3 ? frequent : t / 3;
+  if (options->renew_ms != 0)
+    renew = options->renew_ms;
+  int64_t room = (int64_t)t * 99 / 100 - renew - 1100; /* beside the retries' delays */
+  uint32_t request = room >= 3000 ? 3000 : room > 0 ? (uint32_t)room : 1;
+  if (options->request_timeout_ms != 0)
+    request = options->request_timeout_ms;
+  *timing = (cli_timing_t){t, renew, request};
+}
+
+void cli_store_options(const cli_options_t* options, s3lect_s3_options_t* s3) {
+  s3lect_s3_options_init(s3, sizeof *s3);
+  s3->bucket = options->bucket;
+  s3->endpoint = options->endpoint;
+  s3->region = options->region;
+  s3->ca_file = options->ca_file;
+  s3->addressing = (int32_t)options->addressing;
+}
+
+static void elector_options(cli_session_t* session, s3lect_elector_options_t* to) {
+  const cli_options_t* from = session->options;
+  s3lect_elector_options_init(to, sizeof *to);
+  to->lockfile_path = from->key;
+  to->server_id = from->id;
+  to->server_addr = from->addr;
+  to->frequent_interval_ms = from->frequent_ms;
+  to->infrequent_interval_ms = from->infrequent_ms;
+  to->leader_timeout_ms = from->leader_timeout_ms;
+  to->renew_interval_ms = from->renew_ms;
+  to->request_timeout_ms = from->request_timeout_ms;
+  to->store = &session->store;
+}
+
+static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
+  cli_session_t* session = elector->data;
+  if (session->events.writer != NULL)
+    cli_events_put(&session->events, event);
+  if (event->kind != S3LECT_EVENT_ERROR)
+    session->answered = true;
+  /* Most likely a slip in --store, which is better said at once than every five seconds; a bucket
+   * that goes away later is an error like others. */
+  if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_ENOBUCKET && !session->answered) {
+    cli_say("--store %s: there is no bucket %s there: check its name, --endpoint and --region",
+            session->options->store, session->options->bucket);
+    cli_session_finish(session, CLI_EXIT_USAGE);
+    return;
+  }
+  if (session->on_event != NULL)
+    session->on_event(session, event);
+}
+
+static void on_signal(uv_signal_t* handle, int signum) {
+  cli_session_t* session = handle->data;
+  session->on_signal(session, signum);
+}
+
+static void on_writer_error(void* arg, int err) {
+  cli_session_t* session = arg;
+  if (session->events_optional) {
+    cli_say("events cannot be written any more: %s", uv_strerror(err));
+    return;
+  }
+  cli_say("events cannot be written (%s): leaving", uv_strerror(err));
+  cli_session_finish(session, CLI_EXIT_FAILED);
+}
+
+static int usage(int r, const char* message) {
+  if (r == 0)
+    return 0;
+  say_options(message[0] != '\0' ? message : s3lect_strerror(r));
+  return CLI_EXIT_USAGE;
+}
+
+int cli_store_check(const cli_options_t* options) {
+  char message[CLI_MESSAGE_SIZE] = "";
+  s3lect_s3_options_t s3;
+  cli_store_options(options, &s3);
+  return usage(s3lect_s3_options_check(&s3, message, sizeof message), message);
+}
+
+int cli_session_check(const cli_options_t* options) {
+  cli_session_t session = {.options = options};
+  char message[CLI_MESSAGE_SIZE] = "";
+  s3lect_elector_options_t elector;
+  elector_options(&session, &elector);
+  int r = usage(s3lect_elector_options_check(&elector, message, sizeof message), message);
+  return r != 0 ? r : cli_store_check(options);
+}
+
+static void drop_loop(cli_session_t* session) {
+  uv_run(&session->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&session->loop);
+}
+
+static int open_store(cli_session_t* session) {
+  s3lect_s3_options_t s3;
+  cli_store_options(session->options, &s3);
+  int r = s3lect_s3_init(&session->loop, &session->store, &s3);
+  if (r != 0)
+    cli_say("%s", s3lect_strerror(r));
+  return r;
+}
+
+static int open_elector(cli_session_t* session) {
+  s3lect_elector_options_t options;
+  elector_options(session, &options);
+  options.on_started_leading = on_event;
+  options.on_stopped_leading = on_event;
+  options.on_new_leader = on_event;
+  options.on_renewed = on_event;
+  options.on_error = on_event;
+  int r = s3lect_elector_init(&session->loop, &session->elector, &options);
+  if (r == 0) {
+    session->elector.data = session;
+    r = s3lect_elector_start(&session->elector);
+    if (r != 0)
+      s3lect_elector_close(&session->elector, NULL);
+  }
+  if (r != 0)
+    cli_say("cannot start: %s", s3lect_strerror(r));
+  return r;
+}
+
+int cli_session_open(cli_session_t* session, const cli_options_t* options, int events_fd) {
+  session->options = options;
+  if (cli_session_check(options) != 0)
+    return CLI_EXIT_USAGE;
+  /* Writing to a pipe or socket that the other side has closed is an error, not the end. */
+  signal(SIGPIPE, SIG_IGN);
+  int r = uv_loop_init(&session->loop);
+  if (r != 0) {
+    cli_say("cannot start: %s", uv_strerror(r));
+    return CLI_EXIT_FAILED;
+  }
+  session->events.id = options->id;
+  if (events_fd >= 0)
+    r = cli_writer_open(&session->events.writer, &session->loop, events_fd, on_writer_error,
+                        session);
+  if (r != 0)
+    cli_say("cannot start: %s", uv_strerror(r));
+  if (r == 0)
+    r = open_store(session);
+  if (r == 0) {
+    r = open_elector(session);
+    if (r != 0) {
+      uv_run(&session->loop, UV_RUN_NOWAIT);
+      s3lect_store_close(&session->store, NULL);
+    }
+  }
+  if (r != 0) {
+    cli_writer_close(session->events.writer, 0);
+    drop_loop(session);
+    return r == S3LECT_EOPTION || r == S3LECT_ECREDENTIALS || r == S3LECT_ETIMING ? CLI_EXIT_USAGE
+                                                                                  : CLI_EXIT_FAILED;
+  }
+  return 0;
+}
+
+int cli_session_signal(cli_session_t* session, int signum) {
+  struct sigaction now;
+  /* nohup and shells start programs with some signals ignored: that stands. */
+  if (sigaction(signum, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+    return 0;
+  if (session->signals_len == sizeof session->signals / sizeof session->signals[0])
+    return UV_ENOBUFS;
+  uv_signal_t* handle = &session->signals[session->signals_len];
+  int r = uv_signal_init(&session->loop, handle);
+  if (r != 0)
+    return r;
+  session->signals_len++;
+  handle->data = session;
+  uv_unref((uv_handle_t*)handle);
+  return uv_signal_start(handle, on_signal, signum);
+}
+
+static void on_store_closed(s3lect_store_t* store) {
+  cli_session_t* session = store->data;
+  for (size_t i = 0; i < session->signals_len; i++)
+    uv_close((uv_handle_t*)&session->signals[i], NULL);
+}
+
+static void on_elector_closed(s3lect_elector_t* elector) {
+  cli_session_t* session = elector->data;
+  session->closed = true;
+  if (session->on_released != NULL)
+    session->on_released(session);
+  session->store.data = session;
+  s3lect_store_close(&session->store, on_store_closed);
+}
+
+void cli_session_finish(cli_session_t* session, int exit_code) {
+  if (session->finishing)
+    return;
+  session->finishing = true;
+  session->exit_code = exit_code;
+  s3lect_elector_close(&session->elector, on_elector_closed);
+}
+
+int cli_session_run(cli_session_t* session) {
+  uv_run(&session->loop, UV_RUN_DEFAULT);
+  cli_writer_close(session->events.writer, FLUSH_MS);
+  drop_loop(session);
+  return session->exit_code;
+}

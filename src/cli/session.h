@@ -1,0 +1,67 @@
+/* cli/session.h (L8): what `elect` and `run` share: a loop, a store, an elector, the signals.
+ *
+ * Lifecycle: open (which starts the elector), run (the loop, until finish has closed everything),
+ * done. finish stops standing, which releases the lockfile if it is held, and may be called from
+ * any callback, once or often. */
+#ifndef S3L_CLI_SESSION_H
+#define S3L_CLI_SESSION_H
+
+#include <s3lect.h>
+#include <stdbool.h>
+
+#include "events.h"
+#include "options.h"
+
+typedef struct cli_session_s cli_session_t;
+
+struct cli_session_s {
+  const cli_options_t* options;
+  void* data; /* the command's */
+  void (*on_event)(cli_session_t* session, const s3lect_event_t* event);
+  void (*on_signal)(cli_session_t* session, int signum);
+  void (*on_released)(cli_session_t* session); /* the elector is closed; may be NULL */
+
+  uv_loop_t loop;
+  s3lect_store_t store;
+  s3lect_elector_t elector;
+  uv_signal_t signals[8];
+  size_t signals_len;
+  cli_events_t events;  /* writer NULL: events are not written */
+  bool events_optional; /* not to be able to write them is no reason to leave */
+  int exit_code;
+  bool finishing;
+  bool closed;   /* the elector is closed: its functions must not be called any more */
+  bool answered; /* the store has told something: a missing bucket is no slip any more */
+};
+
+/** Timing as the elector will see it: what the options say, and the library's defaults. */
+typedef struct cli_timing_s {
+  uint32_t leader_timeout_ms;
+  uint32_t renew_ms;
+  uint32_t request_timeout_ms;
+} cli_timing_t;
+
+void cli_timing(const cli_options_t* options, cli_timing_t* timing);
+
+/** Say on stderr what is wrong with the store's options, or any, if anything. Return 0 or
+ * CLI_EXIT_USAGE. */
+int cli_store_check(const cli_options_t* options);
+int cli_session_check(const cli_options_t* options);
+
+/** Fills the S3 store's options from the command line's. */
+void cli_store_options(const cli_options_t* options, s3lect_s3_options_t* s3);
+
+/** Opens all of it and starts the elector. events_fd: where events go, or -1. Returns 0, or an
+ * exit status after a line on stderr, with nothing to clean up. */
+int cli_session_open(cli_session_t* session, const cli_options_t* options, int events_fd);
+
+/** Has on_signal called for a signal, unless this process was started with it ignored. */
+int cli_session_signal(cli_session_t* session, int signum);
+
+/** Stops standing, closes everything; the loop then ends. The first call's exit code counts. */
+void cli_session_finish(cli_session_t* session, int exit_code);
+
+/** Runs the loop to its end; returns the exit code. */
+int cli_session_run(cli_session_t* session);
+
+#endif

@@ -1,0 +1,395 @@
+/* The guard: the whole process group is gone at its bound, whatever happens to anybody. The
+ * commands are shell scripts; those that note the time do it with /proc/uptime, which is
+ * CLOCK_BOOTTIME, the clock of the bounds.
+ *
+ * ctest labels: no-valgrind. */
+#include "cli/guard.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <s3lect.h>
+
+#include "cli/child.h"
+
+#define MS          INT64_C(1000000)
+#define LONG_MS     60000
+#define REPORTS_MAX 16
+/* What a loaded machine may be late; without the guard it would be for ever. */
+#define LATE_MS 500
+
+typedef struct test_s {
+  uv_loop_t loop;
+  cli_child_t child;
+  guard_report_t reports[REPORTS_MAX];
+  int len;
+  int seen; /* reports that a wait has passed */
+  bool lost;
+  char dir[64];
+} test_t;
+
+static void on_report(cli_child_t* child, const guard_report_t* report) {
+  test_t* t = child->data;
+  assert_true(t->len < REPORTS_MAX);
+  t->reports[t->len++] = *report;
+}
+
+static void on_lost(cli_child_t* child) {
+  test_t* t = child->data;
+  t->lost = true;
+}
+
+/* Waits for the next report of a kind. */
+static guard_report_t await(test_t* t, uint32_t kind) {
+  for (;;) {
+    for (; t->seen < t->len; t->seen++)
+      if (t->reports[t->seen].kind == kind)
+        return t->reports[t->seen++];
+    assert_false(t->lost);
+    uv_run(&t->loop, UV_RUN_ONCE);
+  }
+}
+
+static void begin(test_t* t, const char* script) {
+  static char* argv[] = {"/bin/sh", "-c", NULL, NULL};
+  static char text[2048];
+  memset(t, 0, sizeof *t);
+  snprintf(t->dir, sizeof t->dir, "/tmp/s3lect-guard-XXXXXX");
+  assert_non_null(mkdtemp(t->dir));
+  snprintf(text, sizeof text, "cd %s; %s", t->dir, script);
+  argv[2] = text;
+  int fd;
+  assert_int_equal(guard_fork(argv, "the-id", &fd), 0);
+  assert_int_equal(uv_loop_init(&t->loop), 0);
+  t->child.data = t;
+  t->child.on_report = on_report;
+  t->child.on_lost = on_lost;
+  assert_int_equal(cli_child_open(&t->child, &t->loop, fd), 0);
+}
+
+static void end(test_t* t) {
+  cli_child_close(&t->child);
+  uv_run(&t->loop, UV_RUN_DEFAULT);
+  assert_int_equal(uv_loop_close(&t->loop), 0);
+  while (wait(NULL) > 0)
+    continue;
+  char command[128];
+  const char* const files[] = {"log", "ready", "pids"};
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    snprintf(command, sizeof command, "%s/%s", t->dir, files[i]);
+    unlink(command);
+  }
+  assert_int_equal(rmdir(t->dir), 0);
+}
+
+static void start_for(test_t* t, int64_t bound_ms, int64_t grace_ms) {
+  cli_child_start(&t->child, 42, s3lect_now_ns() + bound_ms * MS, grace_ms * MS);
+}
+
+/* Reads a file of the script's; "" if there is none. */
+static const char* text_of(const test_t* t, const char* name) {
+  static char text[65536];
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", t->dir, name);
+  FILE* file = fopen(path, "re");
+  size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+  text[n] = '\0';
+  if (file != NULL)
+    fclose(file);
+  return text;
+}
+
+static void on_tick(uv_timer_t* timer) {
+  (void)timer;
+}
+
+/* Waits until the script has made the file `ready`. */
+static void await_ready(test_t* t) {
+  uv_timer_t tick;
+  assert_int_equal(uv_timer_init(&t->loop, &tick), 0);
+  assert_int_equal(uv_timer_start(&tick, on_tick, 5, 5), 0);
+  while (text_of(t, "ready")[0] == '\0')
+    uv_run(&t->loop, UV_RUN_ONCE);
+  uv_close((uv_handle_t*)&tick, NULL);
+  uv_run(&t->loop, UV_RUN_NOWAIT);
+}
+
+/* The latest time in the log, in ns. */
+static int64_t last_time(const test_t* t) {
+  int64_t last = 0;
+  for (const char* p = text_of(t, "log"); *p != '\0'; p += strcspn(p, "\n") + 1) {
+    double at = strtod(p, NULL);
+    last = (int64_t)(at * 1e9) > last ? (int64_t)(at * 1e9) : last;
+    if (p[strcspn(p, "\n")] == '\0')
+      break;
+  }
+  return last;
+}
+
+/* Every process that the script wrote into `pids` is gone. */
+static void assert_all_gone(const test_t* t, int count) {
+  int n = 0;
+  for (char* p = (char*)(uintptr_t)text_of(t, "pids"); *p != '\0'; n++) {
+    long pid = strtol(p, &p, 10);
+    assert_true(pid > 1);
+    assert_int_equal(kill((pid_t)pid, 0), -1);
+    while (*p == '\n')
+      p++;
+  }
+  assert_int_equal(n, count);
+}
+
+/* Logs the time for ever, and is deaf to everything but SIGKILL. */
+#define DEAF                                                                                       \
+  "trap '' TERM INT HUP QUIT; "                                                                    \
+  "note() { while :; do read up rest </proc/uptime; echo $up >>log; sleep 0.01; done; }; "
+
+/* ... as a command with a child and a grandchild, whose parent has ended. */
+#define DEAF_FAMILY                                                                                \
+  DEAF "( ( sh -c 'echo $PPID' >>pids; note ) & ); "                                               \
+       "( sh -c 'echo $PPID' >>pids; note ) & "                                                    \
+       "echo $$ >>pids; until [ $(wc -l <pids) = 3 ]; do sleep 0.01; done; echo yes >ready; note"
+
+static void passes_on_the_exit_status(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "read pid name state parent group rest </proc/self/stat; "
+            "echo $S3LECT_EPOCH $S3LECT_ID $group $$ >log; exit 7");
+  start_for(&t, LONG_MS, 100);
+  int pid = await(&t, GUARD_STARTED).pid;
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_SELF);
+  assert_true(WIFEXITED(gone.status));
+  assert_int_equal(WEXITSTATUS(gone.status), 7);
+  char expected[64];
+  snprintf(expected, sizeof expected, "42 the-id %d %d\n", pid, pid);
+  assert_string_equal(text_of(&t, "log"), expected);
+  end(&t);
+}
+
+static void can_start_again(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "echo $S3LECT_EPOCH >>log; kill -KILL $$");
+  start_for(&t, LONG_MS, 100);
+  assert_int_equal(WTERMSIG(await(&t, GUARD_GONE).status), SIGKILL);
+  cli_child_start(&t.child, 43, s3lect_now_ns() + LONG_MS * MS, 100 * MS);
+  assert_int_equal(WTERMSIG(await(&t, GUARD_GONE).status), SIGKILL);
+  assert_string_equal(text_of(&t, "log"), "42\n43\n");
+  end(&t);
+}
+
+static void says_what_cannot_be_executed(void** state) {
+  (void)state;
+  static char* missing[] = {"/nonexistent/program", NULL};
+  static char* folder[] = {"/tmp", NULL};
+  char** const argv[] = {missing, folder};
+  const int status[] = {127, 126};
+  for (int i = 0; i < 2; i++) {
+    test_t t;
+    begin(&t, "");
+    cli_child_close(&t.child);
+    uv_run(&t.loop, UV_RUN_DEFAULT);
+    int fd;
+    assert_int_equal(guard_fork(argv[i], "x", &fd), 0);
+    assert_int_equal(cli_child_open(&t.child, &t.loop, fd), 0);
+    start_for(&t, LONG_MS, 100);
+    assert_true(await(&t, GUARD_NO_EXEC).error != 0);
+    assert_int_equal(WEXITSTATUS(await(&t, GUARD_GONE).status), status[i]);
+    end(&t);
+  }
+}
+
+static void refuses_to_start_too_late(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "echo ran >log");
+  start_for(&t, 50, 100);
+  assert_int_equal(await(&t, GUARD_GONE).cause, GUARD_TOO_LATE);
+  assert_string_equal(text_of(&t, "log"), "");
+  end(&t);
+}
+
+/* SIGTERM a grace before the bound: who heeds it has that long. */
+static void asks_before_it_kills(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "trap 'echo asked >log; exit 3' TERM; echo yes >ready; while :; do sleep 0.01; done");
+  start_for(&t, 2000, 1500);
+  await(&t, GUARD_STOPPING);
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_BOUNDED);
+  assert_int_equal(WEXITSTATUS(gone.status), 3);
+  assert_string_equal(text_of(&t, "log"), "asked\n");
+  end(&t);
+}
+
+static void kills_the_whole_group_at_the_bound(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, DEAF_FAMILY);
+  int64_t bound = s3lect_now_ns() + 1500 * MS;
+  cli_child_start(&t.child, 42, bound, 300 * MS);
+  await_ready(&t);
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_BOUNDED);
+  assert_int_equal(WTERMSIG(gone.status), SIGKILL);
+  assert_all_gone(&t, 3);
+  assert_true(last_time(&t) > 0);
+  assert_true(last_time(&t) <= bound + LATE_MS * MS);
+  end(&t);
+}
+
+static void a_renewal_moves_the_bound(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, DEAF_FAMILY);
+  int64_t first = s3lect_now_ns() + 1000 * MS;
+  cli_child_start(&t.child, 42, first, 200 * MS);
+  cli_child_bound(&t.child, first + 1000 * MS);
+  await(&t, GUARD_GONE);
+  assert_all_gone(&t, 3);
+  assert_true(last_time(&t) > first);
+  assert_true(last_time(&t) <= first + 1000 * MS + LATE_MS * MS);
+  end(&t);
+}
+
+static void stop_asks_then_kills(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, DEAF_FAMILY);
+  start_for(&t, LONG_MS, 200);
+  await_ready(&t);
+  cli_child_stop(&t.child, SIGINT);
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_ORDERED);
+  assert_int_equal(WTERMSIG(gone.status), SIGKILL);
+  assert_all_gone(&t, 3);
+  end(&t);
+}
+
+static void kill_does_not_ask(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "trap 'echo asked >log' TERM; echo yes >ready; while :; do sleep 0.01; done");
+  start_for(&t, LONG_MS, LONG_MS / 2);
+  await_ready(&t);
+  cli_child_kill(&t.child);
+  assert_int_equal(WTERMSIG(await(&t, GUARD_GONE).status), SIGKILL);
+  assert_string_equal(text_of(&t, "log"), "");
+  end(&t);
+}
+
+static void signals_are_passed_on(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "trap 'echo usr1 >log; exit 0' USR1; echo yes >ready; while :; do sleep 0.01; done");
+  start_for(&t, LONG_MS, 100);
+  await_ready(&t);
+  cli_child_signal(&t.child, SIGUSR1);
+  assert_int_equal(await(&t, GUARD_GONE).cause, GUARD_SELF);
+  assert_string_equal(text_of(&t, "log"), "usr1\n");
+  end(&t);
+}
+
+static void a_stopped_command_still_ends(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "echo yes >ready; kill -STOP $$; while :; do sleep 0.01; done");
+  start_for(&t, LONG_MS, LONG_MS / 2);
+  await_ready(&t);
+  cli_child_stop(&t.child, SIGTERM);
+  assert_int_equal(WTERMSIG(await(&t, GUARD_GONE).status), SIGTERM);
+  end(&t);
+}
+
+/* The end of s3lect, by whatever, shows the guard as the end of the socket. */
+static void kills_when_its_parent_has_gone(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, DEAF_FAMILY);
+  start_for(&t, LONG_MS, 100);
+  await_ready(&t);
+  cli_child_close(&t.child);
+  uv_run(&t.loop, UV_RUN_DEFAULT);
+  while (wait(NULL) > 0) /* the guard is this process's only child */
+    continue;
+  assert_all_gone(&t, 3);
+  end(&t);
+}
+
+static void what_a_command_leaves_behind_ends_with_it(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "( echo $(sh -c 'echo $PPID') >>pids; exec sleep 1000 ) & "
+            "setsid sh -c 'echo $$ >>pids; trap \"\" TERM; while :; do sleep 0.01; done' & "
+            "until [ -e pids ] && [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; exit 5");
+  start_for(&t, LONG_MS, 200);
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_SELF);
+  assert_int_equal(WEXITSTATUS(gone.status), 5);
+  assert_all_gone(&t, 2);
+  end(&t);
+}
+
+static void the_command_dies_with_the_guard(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, DEAF_FAMILY);
+  start_for(&t, LONG_MS, 100);
+  await_ready(&t);
+  /* The guard is the command's parent. */
+  char path[64];
+  int guard = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)t.child.pid);
+  FILE* stat = fopen(path, "re");
+  assert_non_null(stat);
+  assert_int_equal(fscanf(stat, "%*d %*s %*c %d", &guard), 1);
+  fclose(stat);
+  pid_t group = t.child.pid;
+  assert_int_equal(kill((pid_t)guard, SIGKILL), 0);
+  while (!t.lost)
+    uv_run(&t.loop, UV_RUN_ONCE);
+  /* Orphans are init's, which reaps them in its own time: gone or a zombie, but not running. */
+  for (;;) {
+    char state_letter = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)group);
+    stat = fopen(path, "re");
+    if (stat == NULL)
+      break;
+    int n = fscanf(stat, "%*d %*s %c", &state_letter);
+    fclose(stat);
+    if (n != 1 || state_letter == 'Z' || state_letter == 'X')
+      break;
+  }
+  end(&t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(passes_on_the_exit_status),
+      cmocka_unit_test(can_start_again),
+      cmocka_unit_test(says_what_cannot_be_executed),
+      cmocka_unit_test(refuses_to_start_too_late),
+      cmocka_unit_test(asks_before_it_kills),
+      cmocka_unit_test(kills_the_whole_group_at_the_bound),
+      cmocka_unit_test(a_renewal_moves_the_bound),
+      cmocka_unit_test(stop_asks_then_kills),
+      cmocka_unit_test(kill_does_not_ask),
+      cmocka_unit_test(signals_are_passed_on),
+      cmocka_unit_test(a_stopped_command_still_ends),
+      cmocka_unit_test(kills_when_its_parent_has_gone),
+      cmocka_unit_test(what_a_command_leaves_behind_ends_with_it),
+      cmocka_unit_test(the_command_dies_with_the_guard),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

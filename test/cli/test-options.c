@@ -1,0 +1,315 @@
+/* The command line: what is accepted, and the one line that each problem gets. */
+#include "cli/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/run.h"
+
+#define STORE "--store", "s3://bucket/path/to/lock.json"
+
+static char message[CLI_MESSAGE_SIZE];
+
+/* Parses a NULL-terminated list of words. */
+static int parse(cli_options_t* options, cli_command_t command, const char* const* words) {
+  static char text[64][512];
+  static char* argv[65];
+  int argc = 0;
+  for (; words[argc] != NULL; argc++) {
+    snprintf(text[argc], sizeof text[argc], "%s", words[argc]);
+    argv[argc] = text[argc];
+  }
+  argv[argc] = NULL;
+  return cli_options_parse(options, command, argc, argv, message);
+}
+
+static void all_options(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[] = {STORE,
+                         "--endpoint",
+                         "http://127.0.0.1:9000",
+                         "--region=eu-west-3",
+                         "--path-style",
+                         "--ca-file",
+                         "/etc/ca.pem",
+                         "--id",
+                         "node-7",
+                         "--addr=10.0.0.7:8443",
+                         "--leader-timeout",
+                         "10s",
+                         "--renew=1.5s",
+                         "--frequent",
+                         "500ms",
+                         "--infrequent",
+                         "2m",
+                         "--request-timeout=900ms",
+                         NULL};
+  assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  assert_string_equal(o.bucket, "bucket");
+  assert_string_equal(o.key, "path/to/lock.json");
+  assert_string_equal(o.endpoint, "http://127.0.0.1:9000");
+  assert_string_equal(o.region, "eu-west-3");
+  assert_int_equal(o.addressing, S3LECT_ADDRESSING_PATH);
+  assert_string_equal(o.ca_file, "/etc/ca.pem");
+  assert_string_equal(o.id, "node-7");
+  assert_string_equal(o.addr, "10.0.0.7:8443");
+  assert_int_equal(o.leader_timeout_ms, 10000);
+  assert_int_equal(o.renew_ms, 1500);
+  assert_int_equal(o.frequent_ms, 500);
+  assert_int_equal(o.infrequent_ms, 120000);
+  assert_int_equal(o.request_timeout_ms, 900);
+}
+
+static void defaults(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[] = {STORE, NULL};
+  assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  assert_ptr_equal(o.id, o.default_id);
+  assert_non_null(strrchr(o.id, '-'));
+  assert_int_equal(o.leader_timeout_ms, 0);
+  assert_int_equal(o.addressing, S3LECT_ADDRESSING_AUTO);
+  assert_null(o.endpoint);
+}
+
+static void the_last_of_two_counts(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[] = {STORE, "--path-style", "--virtual-host", "--id", "a", "--id=b", NULL};
+  assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  assert_int_equal(o.addressing, S3LECT_ADDRESSING_VIRTUAL_HOST);
+  assert_string_equal(o.id, "b");
+}
+
+static void commands_of_run(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* dashes[] = {STORE, "--kill-after", "2s", "--", "server", "--store", "x", NULL};
+  assert_int_equal(parse(&o, CLI_RUN, dashes), 0);
+  assert_string_equal(o.child_argv[0], "server");
+  assert_string_equal(o.child_argv[1], "--store");
+  assert_int_equal(o.kill_after_ms, 2000);
+  const char* bare[] = {STORE, "server", "--id", "x", NULL};
+  assert_int_equal(parse(&o, CLI_RUN, bare), 0);
+  assert_string_equal(o.child_argv[0], "server");
+  assert_string_not_equal(o.id, "x");
+}
+
+static void help_comes_before_all_checks(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[] = {"--help", "--nonsense", NULL};
+  assert_int_equal(parse(&o, CLI_STATUS, words), 0);
+  assert_true(o.help);
+}
+
+static void durations(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    uint32_t ms;
+  } good[] = {{"1ms", 1},        {"500ms", 500},    {"5s", 5000},   {"2m", 120000},
+              {"1h", 3600000},   {"24h", 86400000}, {"1.5s", 1500}, {"0.25s", 250},
+              {"1.2345s", 1234}, {"00007s", 7000}};
+  static const struct {
+    const char* text;
+    const char* says;
+  } bad[] = {{"5", "5 has no unit: write 5s or 5ms"},
+             {"1.5", "1.5 has no unit: write 1.5s or 1.5ms"},
+             {"", " is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"s", "s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"-5s", "-5s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"+5s", "+5s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {" 5s", " 5s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"5 s", "5 s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"5S", "5S is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"5.s", "5.s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {".5s", ".5s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"1e3s", "1e3s is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"5sec", "5sec is no length of time: write 500ms, 5s, 2m or 1h"},
+             {"0s", "0s is out of range: from 1ms to 24h"},
+             {"0.1ms", "0.1ms is out of range: from 1ms to 24h"},
+             {"25h", "25h is out of range: from 1ms to 24h"},
+             {"99999999999h", "99999999999h is out of range: from 1ms to 24h"},
+             {"18446744073709551617ms",
+              "18446744073709551617ms is no length of time: write 500ms, 5s, 2m or 1h"}};
+  uint32_t ms;
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    assert_int_equal(cli_duration_parse(good[i].text, &ms, message), 0);
+    assert_int_equal(ms, good[i].ms);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_int_equal(cli_duration_parse(bad[i].text, &ms, message), S3LECT_EOPTION);
+    assert_string_equal(message, bad[i].says);
+  }
+}
+
+static void each_problem_gets_its_line(void** state) {
+  (void)state;
+  static const struct {
+    cli_command_t command;
+    const char* words[8];
+    const char* says;
+  } bad[] = {
+      {CLI_ELECT, {NULL}, "--store is missing: name the lockfile, --store s3://BUCKET/KEY"},
+      {CLI_ELECT, {"--store"}, "--store needs a value: --store s3://BUCKET/KEY"},
+      {CLI_ELECT, {"--store", "--id", "a"}, "--store needs a value: --store s3://BUCKET/KEY"},
+      {CLI_ELECT, {"--store="}, "--store is empty: give it a value, --store s3://BUCKET/KEY"},
+      {CLI_ELECT,
+       {"--store", "bucket/key"},
+       "--store bucket/key is no S3 address: write s3://BUCKET/KEY"},
+      {CLI_ELECT,
+       {"--store", "s3:///key"},
+       "--store s3:///key names no bucket: write s3://BUCKET/KEY"},
+      {CLI_ELECT, {"--store", "s3://"}, "--store s3:// names no bucket: write s3://BUCKET/KEY"},
+      {CLI_STATUS,
+       {"--store", "s3://bucket"},
+       "--store s3://bucket names no key: add the lockfile's, s3://bucket/leader.json"},
+      {CLI_STATUS,
+       {"--store", "s3://bucket/"},
+       "--store s3://bucket/ names no key: add the lockfile's, s3://bucket/leader.json"},
+      {CLI_ELECT,
+       {STORE, "--leader-timout", "5s"},
+       "unknown option --leader-timout: did you mean --leader-timeout?"},
+      {CLI_ELECT, {STORE, "--freq=5s"}, "unknown option --freq: did you mean --frequent?"},
+      {CLI_ELECT, {STORE, "--xyzzy"}, "unknown option --xyzzy: s3lect elect --help lists them"},
+      {CLI_ELECT, {STORE, "-i", "x"}, "unknown option -i: did you mean --id?"},
+      {CLI_ELECT,
+       {STORE, "--json"},
+       "--json is no option of this command: it belongs to s3lect status"},
+      {CLI_STATUS,
+       {STORE, "--kill-after", "5s"},
+       "--kill-after is no option of this command: it belongs to s3lect run"},
+      {CLI_STATUS, {STORE, "--json=yes"}, "--json takes no value: leave =yes away"},
+      {CLI_ELECT, {STORE, "--renew", "5"}, "--renew 5 has no unit: write 5s or 5ms"},
+      {CLI_ELECT,
+       {STORE, "--renew", "soon"},
+       "--renew soon is no length of time: write 500ms, 5s, 2m or 1h"},
+      {CLI_ELECT, {STORE, "--renew"}, "--renew needs a value: --renew DUR"},
+      {CLI_ELECT, {STORE, "--id", ""}, "--id is empty: give it a value, --id ID"},
+      {CLI_ELECT,
+       {STORE, "--addr", "10.0.0.1"},
+       "--addr 10.0.0.1 is no address: write HOST:PORT, such as 10.0.1.42:8443"},
+      {CLI_ELECT,
+       {STORE, "--addr", "host:0"},
+       "--addr host:0 is no address: write HOST:PORT, such as 10.0.1.42:8443"},
+      {CLI_ELECT,
+       {STORE, "--addr", "host:65536"},
+       "--addr host:65536 is no address: write HOST:PORT, such as 10.0.1.42:8443"},
+      {CLI_ELECT,
+       {STORE, "--addr", "fe80::1:80"},
+       "--addr fe80::1:80 is no address: write HOST:PORT, such as 10.0.1.42:8443"},
+      {CLI_ELECT,
+       {STORE, "--addr", "https://host:80"},
+       "--addr https://host:80 is no address: write HOST:PORT, such as 10.0.1.42:8443"},
+      {CLI_ELECT, {STORE, "server"}, "unexpected argument server: s3lect elect takes options only"},
+      {CLI_STATUS,
+       {STORE, "--", "server"},
+       "unexpected argument server: s3lect status takes options only"},
+      {CLI_RUN,
+       {STORE},
+       "no command to run: add it after --, as in: s3lect run --store s3://BUCKET/KEY -- COMMAND "
+       "ARG"},
+      {CLI_RUN,
+       {STORE, "--"},
+       "no command to run: add it after --, as in: s3lect run --store s3://BUCKET/KEY -- COMMAND "
+       "ARG"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    cli_options_t o;
+    assert_int_equal(parse(&o, bad[i].command, bad[i].words), S3LECT_EOPTION);
+    assert_string_equal(message, bad[i].says);
+    assert_null(strchr(message, '\n'));
+  }
+}
+
+static void too_long_values(void** state) {
+  (void)state;
+  cli_options_t o;
+  char id[400], store[500];
+  memset(id, 'i', sizeof id);
+  id[S3LECT_ID_SIZE] = '\0';
+  const char* words[] = {STORE, "--id", id, NULL};
+  assert_int_equal(parse(&o, CLI_ELECT, words), S3LECT_EOPTION);
+  assert_non_null(strstr(message, "is too long: at most 255 bytes"));
+  id[S3LECT_ID_SIZE - 1] = '\0';
+  assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  snprintf(store, sizeof store, "s3://%.255sx/key", id);
+  const char* bucket[] = {"--store", store, NULL};
+  assert_int_equal(parse(&o, CLI_ELECT, bucket), S3LECT_EOPTION);
+  assert_non_null(strstr(message, "names too long a bucket"));
+}
+
+static void addresses(void** state) {
+  (void)state;
+  static const char* const good[] = {"host:1", "10.0.1.42:65535", "[fe80::1]:8443", "a.b.c:443"};
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    cli_options_t o;
+    const char* words[] = {STORE, "--addr", good[i], NULL};
+    assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  }
+}
+
+static void names_of_commands(void** state) {
+  (void)state;
+  const char* hint;
+  assert_int_equal(cli_command_find("elect", &hint), CLI_ELECT);
+  assert_int_equal(cli_command_find("run", &hint), CLI_RUN);
+  assert_int_equal(cli_command_find("status", &hint), CLI_STATUS);
+  assert_int_equal(cli_command_find("statsu", &hint), 0);
+  assert_string_equal(hint, "status");
+  assert_int_equal(cli_command_find("elections", &hint), 0);
+  assert_int_equal(cli_command_find("frobnicate", &hint), 0);
+  assert_null(hint);
+}
+
+/* Whatever the options: the bound lies before validity, and a renewal that comes in at its slowest
+ * still comes before the SIGTERM. */
+static void kill_times(void** state) {
+  (void)state;
+  for (uint32_t t = 1500; t <= 120000; t += 500) {
+    cli_options_t o = {.leader_timeout_ms = t};
+    cli_kill_times_t times;
+    cli_timing_t timing;
+    cli_timing(&o, &timing);
+    assert_int_equal(cli_kill_times(&o, &times, message), 0);
+    assert_true(times.margin_ms >= 100 && times.grace_ms <= 5000);
+    assert_true(times.grace_ms > 0);
+    assert_true(timing.renew_ms + timing.request_timeout_ms + times.grace_ms + times.margin_ms <=
+                t * 99ull / 100);
+  }
+  cli_options_t o = {.leader_timeout_ms = 15000, .kill_after_ms = 6000};
+  cli_kill_times_t times;
+  assert_int_equal(cli_kill_times(&o, &times, message), 0);
+  assert_int_equal(times.grace_ms, 6000);
+  assert_int_equal(times.margin_ms, 750);
+  o.kill_after_ms = 6101;
+  assert_int_equal(cli_kill_times(&o, &times, message), S3LECT_ETIMING);
+  assert_string_equal(message,
+                      "--kill-after 6101ms does not fit: with --leader-timeout 15000ms, --renew "
+                      "5000ms and --request-timeout 3000ms it may be 6100ms at most; raise "
+                      "--leader-timeout");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_options),
+      cmocka_unit_test(defaults),
+      cmocka_unit_test(the_last_of_two_counts),
+      cmocka_unit_test(commands_of_run),
+      cmocka_unit_test(help_comes_before_all_checks),
+      cmocka_unit_test(durations),
+      cmocka_unit_test(each_problem_gets_its_line),
+      cmocka_unit_test(too_long_values),
+      cmocka_unit_test(addresses),
+      cmocka_unit_test(names_of_commands),
+      cmocka_unit_test(kill_times),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* The command line as people meet it: the real command, its one line on stderr, its exit status.
+ * (What the parser says in each case is in test-options.c.)
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/proc.h"
+
+#define PROGRAM S3L_BUILD_DIR "/src/s3lect"
+#define STORE   "--store", "s3://bucket/key"
+
+static const char* const keys[] = {"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=testtest",
+                                   NULL};
+static const char* const no_keys[] = {"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY=", NULL};
+
+typedef struct case_s {
+  const char* args[12];
+  const char* says; /* the line, or how it begins if it ends with "..." */
+} case_t;
+
+static void assert_says(const char* line, const char* says) {
+  size_t n = strlen(says);
+  if (n > 3 && strcmp(says + n - 3, "...") == 0 && strlen(line) >= n - 3)
+    assert_memory_equal(line, says, n - 3);
+  else
+    assert_string_equal(line, says);
+}
+
+static void expect(const case_t* c, const char* const* env) {
+  const char* argv[16] = {PROGRAM};
+  procs_t procs;
+  procs_begin(&procs);
+  for (size_t i = 0; i < 12 && c->args[i] != NULL; i++)
+    argv[i + 1] = c->args[i];
+  proc_t* proc = proc_spawn(&procs, argv, env);
+  assert_says(proc_line(proc, PROC_ERR, ""), c->says);
+  assert_int_equal(proc_wait(proc), 2);
+  assert_null(proc_try_line(proc, PROC_ERR, "", true)); /* one line */
+  assert_null(proc_try_line(proc, PROC_OUT, "", true));
+  procs_end(&procs);
+}
+
+static void bad_input(void** state) {
+  (void)state;
+  static const case_t cases[] = {
+      {{NULL}, "s3lect: no command: s3lect elect, run or status (s3lect --help)"},
+      {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
+      {{"lead"},
+       "s3lect: unknown command lead: the commands are elect, run and status (s3lect "
+       "--help)"},
+      {{"--store", "x"},
+       "s3lect: unknown option --store: the commands are elect, run and status "
+       "(s3lect --help)"},
+      {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
+      {{"elect"}, "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY"},
+      {{"status", "--store", "s3:///key"},
+       "s3lect status: --store s3:///key names no bucket: write s3://BUCKET/KEY"},
+      {{"run", STORE, "--kil-after", "5s", "--", "true"},
+       "s3lect run: unknown option --kil-after: did you mean --kill-after?"},
+      {{"elect", STORE, "--renew", "5"}, "s3lect elect: --renew 5 has no unit: write 5s or 5ms"},
+      {{"elect", STORE, "--leader-timeout", "2s", "--renew", "1s"},
+       "s3lect elect: --leader-timeout: 2000 ms is unsafe: ..."},
+      {{"run", STORE, "--leader-timeout", "15s", "--kill-after", "10s", "--", "true"},
+       "s3lect run: --kill-after 10000ms does not fit: with --leader-timeout 15000ms, ..."},
+      {{"elect", STORE, "--endpoint", "ftp://host"}, "s3lect elect: --endpoint..."},
+      {{"elect", STORE, "--endpoint", "http://"}, "s3lect elect: --endpoint..."},
+      {{"elect", STORE, "--ca-file", "/nonexistent/ca.pem", "--endpoint", "https://localhost"},
+       "s3lect elect: --ca-file..."},
+      {{"elect", "--store", "s3://Not_A_Bucket!/key"}, "s3lect elect: the bucket in --store..."},
+      {{"run", STORE, "--events", "/nonexistent/dir/events", "--", "true"},
+       "s3lect run: --events /nonexistent/dir/events cannot be opened: No such file or directory"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    expect(&cases[i], keys);
+}
+
+static void no_credentials(void** state) {
+  (void)state;
+  static const case_t cases[] = {
+      {{"elect", STORE},
+       "s3lect elect: no credentials: set AWS_ACCESS_KEY_ID and "
+       "AWS_SECRET_ACCESS_KEY"},
+      {{"run", STORE, "--", "true"}, "s3lect run: no credentials: set AWS_ACCESS_KEY_ID..."},
+      {{"status", STORE}, "s3lect status: no credentials: set AWS_ACCESS_KEY_ID..."},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    expect(&cases[i], no_keys);
+}
+
+static void prints(const char* const* args, const char* first, const char* later) {
+  const char* argv[8] = {PROGRAM};
+  procs_t procs;
+  procs_begin(&procs);
+  for (size_t i = 0; args[i] != NULL; i++)
+    argv[i + 1] = args[i];
+  proc_t* proc = proc_spawn(&procs, argv, no_keys);
+  assert_says(proc_line(proc, PROC_OUT, ""), first);
+  if (later != NULL)
+    proc_line(proc, PROC_OUT, later);
+  assert_int_equal(proc_wait(proc), 0);
+  proc_rewind(proc, PROC_OUT);
+  for (const char* line; (line = proc_try_line(proc, PROC_OUT, "", true)) != NULL;)
+    assert_true(strlen(line) <= 96);
+  assert_null(proc_try_line(proc, PROC_ERR, "", true));
+  procs_end(&procs);
+}
+
+static void help_and_version(void** state) {
+  (void)state;
+  static const char general[] = "s3lect: elects one leader among many processes...";
+  prints((const char*[]){"--help", NULL}, general, "  status   print who leads");
+  prints((const char*[]){"-h", NULL}, general, "Examples:");
+  prints((const char*[]){"help", NULL}, general, "Environment: AWS_ACCESS_KEY_ID");
+  prints((const char*[]){"help", "run", NULL}, "Usage: s3lect run ...", "--kill-after DUR");
+  prints((const char*[]){"run", "--help", NULL}, "Usage: s3lect run ...", "--events FILE");
+  prints((const char*[]){"elect", "--help", NULL}, "Usage: s3lect elect ...", "--infrequent DUR");
+  prints((const char*[]){"status", "-h", NULL}, "Usage: s3lect status ...", "--json");
+  prints((const char*[]){"--version", NULL}, "s3lect 0.1.0", NULL);
+}
+
+static void a_full_disk_is_an_error(void** state) {
+  (void)state;
+  procs_t procs;
+  procs_begin(&procs);
+  proc_t* proc = proc_spawn(
+      &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " --help >/dev/full", NULL}, NULL);
+  proc_line(proc, PROC_ERR, "s3lect: cannot write to standard output");
+  assert_int_equal(proc_wait(proc), 1);
+  procs_end(&procs);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bad_input),
+      cmocka_unit_test(no_credentials),
+      cmocka_unit_test(help_and_version),
+      cmocka_unit_test(a_full_disk_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
