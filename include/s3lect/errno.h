@@ -57,7 +57,8 @@ typedef enum {
       S3LECT_ERRNO_END = -5099
 } s3lect_errno_t;
 
-/** Describes a code of ours or of libuv's in one sentence. Never NULL; static storage. Any thread. */
+/** Describes a code of ours or of libuv's in one sentence. Never NULL; static storage. Any thread.
+ */
 S3LECT_EXTERN const char* s3lect_strerror(int err);
 
 /** The code's name, "S3LECT_EDUPID" or "UV_ECONNREFUSED" style without the prefix: "EDUPID",

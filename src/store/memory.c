@@ -31,6 +31,7 @@ typedef struct memory_s {
   size_t objects_len;
   size_t objects_cap;
   s3l_list_t requests;
+  s3l_list_t mark; /* finish_waiting's; not on its stack, as gcc 12 takes the link for dangling */
   uint64_t writes;
   bool closing;
   s3lect_store_close_cb close_cb;
@@ -257,14 +258,13 @@ static void finish(memory_t* m, state_t* s) {
 /* Ends what waits now. What callbacks add waits for the next time round, so that a caller that goes
  * on for ever does not keep the loop from its other work. */
 static void finish_waiting(memory_t* m) {
-  s3l_list_t mark;
-  s3l_list_push_back(&m->requests, &mark);
-  while (m->requests.next != &mark) {
+  s3l_list_push_back(&m->requests, &m->mark);
+  while (m->requests.next != &m->mark) {
     s3l_list_t* link = m->requests.next;
     s3l_list_remove(link);
     finish(m, S3L_CONTAINER_OF(link, state_t, link));
   }
-  s3l_list_remove(&mark);
+  s3l_list_remove(&m->mark);
 }
 
 static void on_idle(uv_idle_t* idle) {
