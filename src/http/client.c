@@ -266,6 +266,7 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
   c->options = *options;
   c->options.host = NULL;
   c->options.ca_file = NULL;
+  c->options.why = NULL;
   if (c->options.max_connections == 0)
     c->options.max_connections = 1;
   if (options->host == NULL || options->host[0] == 0 ||
@@ -284,7 +285,7 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   c->loop = loop;
   int rc = copy_options(c, options);
   if (rc == 0 && options->tls)
-    rc = s3l_tls_context_client(options->ca_file, &c->tls, NULL, 0);
+    rc = s3l_tls_context_client(options->ca_file, &c->tls, options->why, options->why_cap);
   if (rc != 0) {
     s3l_free(c);
     return rc;

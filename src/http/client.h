@@ -79,11 +79,15 @@ typedef struct s3l_http_client_options_s {
   uint16_t port;
   bool tls;
   const char* ca_file; /* PEM, or NULL for the system's authorities */
-  uint32_t connect_timeout_ms;
+  /* Bounds in milliseconds; 0: only the request's own. */
+  uint32_t connect_timeout_ms; /* look-up and connect together */
   uint32_t tls_timeout_ms;
-  uint32_t first_byte_timeout_ms; /* 0: only the request's own bound */
-  uint32_t idle_timeout_ms;
-  uint32_t max_connections;
+  uint32_t first_byte_timeout_ms; /* from the sending of the request */
+  uint32_t idle_timeout_ms; /* how long an unused connection is kept; 0: until the peer closes */
+  uint32_t max_connections; /* 0: 1 */
+  /* Where create says what is wrong with the CA file; NULL: nowhere. Not kept. */
+  char* why;
+  size_t why_cap;
 } s3l_http_client_options_t;
 
 /** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, UV_EINVAL (the host), S3LECT_ETLS

@@ -180,6 +180,7 @@ static void on_stream_written(s3l_stream_t* stream, int status) {
 static void on_connection(uv_stream_t* listener, int status) {
   s3l_script_server_t* server = S3L_CONTAINER_OF(listener, s3l_script_server_t, listener);
   assert_int_equal(status, 0);
+  server->accepting = true;
   conn_t* conn = calloc(1, sizeof(*conn));
   uv_tcp_t* tcp = s3l_tcp_new(server->loop);
   assert_non_null(conn);
@@ -199,6 +200,7 @@ static void on_connection(uv_stream_t* listener, int status) {
   conn->stream.on_written = on_stream_written;
   conn->stream.on_closed = on_stream_closed;
   assert_int_equal(s3l_stream_open(&conn->stream, tcp, server->tls, NULL), 0);
+  server->accepting = false;
   if (server->unref)
     s3l_stream_ref(&conn->stream, false);
   if (server->tls == NULL)

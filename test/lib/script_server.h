@@ -72,6 +72,7 @@ struct s3l_script_server_s {
   unsigned resumed;  /* TLS handshakes that resumed a session */
   unsigned ended;    /* connections that the peer ended, in whatever way */
   unsigned failures; /* connections that ended while a step waited for text */
+  bool accepting;    /* true while it takes a connection, which is all that it allocates for */
   unsigned strays;   /* bytes received that no step expected, seen at the end of connections */
 
   uv_loop_t* loop;
