@@ -24,7 +24,10 @@ void s3l_buf_puts(s3l_buf_t* b, const char* s) {
 }
 
 void s3l_buf_putc(s3l_buf_t* b, char c) {
-  s3l_buf_put(b, (s3l_span_t){&c, 1});
+  if (b->overflow || b->len == b->cap)
+    b->overflow = true;
+  else
+    b->p[b->len++] = c;
 }
 
 void s3l_buf_u64(s3l_buf_t* b, uint64_t v) {

@@ -9,6 +9,7 @@
 /* The longest key (1024 bytes, each written as three) and the longest session token. */
 #define CANONICAL_MAX 12288
 #define SCOPE_MAX     128
+#define NAMES_MAX     1024 /* the list of signed headers */
 
 bool s3l_sigv4_scope(s3l_sigv4_scope_t* scope, int64_t time_ms, s3l_span_t region,
                      s3l_span_t service) {
@@ -114,26 +115,30 @@ static void put_value(s3l_buf_t* b, s3l_span_t value) {
     s3l_buf_put(b, (s3l_span_t){value.p + plain, value.n - plain});
 }
 
-static void put_signed_headers(s3l_buf_t* b, const s3l_sigv4_request_t* r, const size_t* order) {
+/* The sorted headers and, apart from them, the list of their names. */
+static void put_headers(s3l_buf_t* headers, s3l_buf_t* names, const s3l_sigv4_request_t* r,
+                        const size_t* order) {
   for (size_t i = 0; i < r->headers_len; i++) {
-    s3l_span_t name = r->headers[order[i]].name;
-    if (i > 0 && s3l_span_ieq(name, r->headers[order[i - 1]].name))
-      continue;
-    if (i > 0)
-      s3l_buf_putc(b, ';');
-    put_lower(b, name);
+    const s3l_sigv4_pair_t* h = &r->headers[order[i]];
+    if (i > 0 && compare_names(h->name, r->headers[order[i - 1]].name) == 0) {
+      s3l_buf_putc(headers, ',');
+    } else {
+      size_t start = names->len + (i > 0 ? 1 : 0);
+      if (i > 0)
+        s3l_buf_putc(names, ';');
+      put_lower(names, h->name);
+      if (names->overflow)
+        return;
+      s3l_buf_putc(headers, '\n');
+      s3l_buf_put(headers, (s3l_span_t){names->p + start, names->len - start});
+      s3l_buf_putc(headers, ':');
+    }
+    put_value(headers, h->value);
   }
 }
 
-void s3l_sigv4_signed_headers(s3l_buf_t* b, const s3l_sigv4_request_t* request) {
-  size_t order[S3L_SIGV4_HEADERS_MAX];
-  if (sort_headers(request, order))
-    put_signed_headers(b, request, order);
-  else
-    b->overflow = true;
-}
-
-void s3l_sigv4_canonical_request(s3l_buf_t* b, const s3l_sigv4_request_t* request) {
+/* `names` is left with the list of signed headers. */
+static void put_canonical(s3l_buf_t* b, s3l_buf_t* names, const s3l_sigv4_request_t* request) {
   size_t order[S3L_SIGV4_HEADERS_MAX];
   if (!sort_headers(request, order)) {
     b->overflow = true;
@@ -144,21 +149,19 @@ void s3l_sigv4_canonical_request(s3l_buf_t* b, const s3l_sigv4_request_t* reques
   s3l_buf_put(b, request->path);
   s3l_buf_putc(b, '\n');
   s3l_buf_put(b, request->query);
-  for (size_t i = 0; i < request->headers_len; i++) {
-    const s3l_sigv4_pair_t* h = &request->headers[order[i]];
-    if (i > 0 && s3l_span_ieq(h->name, request->headers[order[i - 1]].name)) {
-      s3l_buf_putc(b, ',');
-    } else {
-      s3l_buf_putc(b, '\n');
-      put_lower(b, h->name);
-      s3l_buf_putc(b, ':');
-    }
-    put_value(b, h->value);
-  }
-  s3l_buf_puts(b, "\n\n");
-  put_signed_headers(b, request, order);
+  put_headers(b, names, request, order);
+  s3l_buf_put(b, S3L_SPAN("\n\n"));
+  s3l_buf_put(b, s3l_buf_span(names));
   s3l_buf_putc(b, '\n');
   s3l_buf_put(b, request->payload_hash);
+  b->overflow = b->overflow || names->overflow;
+}
+
+void s3l_sigv4_canonical_request(s3l_buf_t* b, const s3l_sigv4_request_t* request) {
+  char text[NAMES_MAX];
+  s3l_buf_t names;
+  s3l_buf_init(&names, text, sizeof(text));
+  put_canonical(b, &names, request);
 }
 
 /* ---- Scope, key, signature ---- */
@@ -254,10 +257,12 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
                               const s3l_sigv4_scope_t* scope, s3l_span_t access_key,
                               s3l_span_t secret, s3l_buf_t* out) {
   char canonical[CANONICAL_MAX], to_sign[SCOPE_MAX + S3L_SHA256_HEX_SIZE + 64];
+  char signed_headers[NAMES_MAX];
   char hash[S3L_SHA256_HEX_SIZE + 1], signature[S3L_SHA256_HEX_SIZE + 1];
-  s3l_buf_t b;
+  s3l_buf_t b, names;
   s3l_buf_init(&b, canonical, sizeof(canonical));
-  s3l_sigv4_canonical_request(&b, request);
+  s3l_buf_init(&names, signed_headers, sizeof(signed_headers));
+  put_canonical(&b, &names, request);
   if (b.overflow || !ensure_key(signer, secret, scope) ||
       !s3l_sha256_hex(&signer->engine, s3l_buf_span(&b), hash))
     return false;
@@ -271,7 +276,7 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
   s3l_buf_putc(out, '/');
   s3l_sigv4_put_scope(out, scope);
   s3l_buf_puts(out, ", SignedHeaders=");
-  s3l_sigv4_signed_headers(out, request);
+  s3l_buf_put(out, s3l_buf_span(&names));
   s3l_buf_puts(out, ", Signature=");
   s3l_buf_puts(out, signature);
   return !out->overflow;

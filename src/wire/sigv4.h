@@ -57,9 +57,6 @@ bool s3l_sigv4_scope(s3l_sigv4_scope_t* scope, int64_t time_ms, s3l_span_t regio
 /** Encodes raw parameters and sorts them by encoded name, then value. */
 void s3l_sigv4_query(s3l_buf_t* b, const s3l_sigv4_pair_t* params, size_t n);
 
-/** "host;x-amz-date": the names, lower-case, sorted, each once. */
-void s3l_sigv4_signed_headers(s3l_buf_t* b, const s3l_sigv4_request_t* request);
-
 void s3l_sigv4_canonical_request(s3l_buf_t* b, const s3l_sigv4_request_t* request);
 
 /** "20130524/us-east-1/s3/aws4_request" */

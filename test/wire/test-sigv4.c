@@ -367,9 +367,6 @@ static void each_stage_of_v1(void** state) {
   s3l_sigv4_canonical_request(&b, &r);
   assert_string_equal(s3l_buf_cstr(&b), canonical_want);
   s3l_buf_init(&b, text, sizeof(text));
-  s3l_sigv4_signed_headers(&b, &r);
-  assert_string_equal(s3l_buf_cstr(&b), "host;range;x-amz-content-sha256;x-amz-date");
-  s3l_buf_init(&b, text, sizeof(text));
   s3l_sigv4_string_to_sign(&b, &scope, s3l_span_cstr(v->canonical_hash));
   assert_string_equal(s3l_buf_cstr(&b), to_sign_want);
   assert_true(s3l_sigv4_signing_key(&signer.engine, s3_secret, &scope, key));
