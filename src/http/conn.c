@@ -138,7 +138,8 @@ static void lose_request(s3l_conn_t* conn, int status) {
   s3l_http_req_t* req = conn->req;
   bool begun = s3l_http1_parse_begun(&conn->parse);
   const char* why = conn->stream.why != NULL ? conn->stream.why : uv_strerror(status);
-  if (!begun && conn->reused && req->replayable && !req->replayed) {
+  S3L_ASSERT(!(conn->reused && req->replayed)); /* so it is sent again once only */
+  if (!begun && conn->reused && req->replayable) {
     s3l_conn_close(conn);
     s3l_client_req_replay(c, req);
     return;

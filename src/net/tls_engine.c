@@ -60,10 +60,6 @@ int s3l_tls_engine_init(s3l_tls_engine_t* e, s3l_tls_context_t* context, const c
 }
 
 void s3l_tls_engine_free(s3l_tls_engine_t* e) {
-  /* OpenSSL takes a session for bad if its connection ends without close_notify; for TLS a network
-   * that broke off is no reason to. */
-  if (e->ready && !e->failed)
-    SSL_set_shutdown(e->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   SSL_free(e->ssl);
   e->ssl = NULL;
 }
@@ -179,6 +175,7 @@ bool s3l_tls_has_output(const s3l_tls_engine_t* e) {
   return BIO_ctrl_pending(e->out) > 0;
 }
 
+/* Also keeps the session good: OpenSSL does not resume one whose connection ended without. */
 void s3l_tls_shutdown(s3l_tls_engine_t* e) {
   if (!e->ready || e->failed)
     return;

@@ -192,6 +192,41 @@ static void test_replay_two(void** state) {
   assert_int_equal(rig.server.accepted, 4);
 }
 
+/* One warm connection dies while another, used as well, becomes free: the request that is sent
+ * again goes on a third. Both orders, since either may be the first that the client hears of. */
+static void test_replay_on_fresh_only(void** state) {
+  static const s3l_step_t other[] = {
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK),       S3L_EXPECT("HTTP/1.1\r\n"),
+      S3L_SEND(S3L_RIG_OK),   S3L_EXPECT("HTTP/1.1\r\n"), S3L_CLOSE,
+      S3L_SCRIPT_END,
+  };
+  (void)state;
+  for (int swap = 0; swap <= 1; swap++) {
+    s3l_rig_t rig;
+    s3l_rig_req_t warm[2];
+    s3l_rig_req_t r[2];
+    memset(warm, 0, sizeof(warm));
+    memset(r, 0, sizeof(r));
+    s3l_rig_init(&rig, S3L_SCRIPTS(swap ? other : stale, swap ? stale : other, good), 3);
+    s3l_rig_start(&rig);
+    for (int i = 0; i < 2; i++)
+      s3l_rig_submit(&rig, &warm[i]);
+    for (int i = 0; i < 2; i++)
+      s3l_rig_wait(&rig, &warm[i]);
+    for (int i = 0; i < 2; i++) {
+      r[i].req.replayable = true;
+      s3l_rig_submit(&rig, &r[i]);
+    }
+    for (int i = 0; i < 2; i++)
+      s3l_rig_wait(&rig, &r[i]);
+    s3l_rig_end(&rig);
+    assert_int_equal(r[0].status, 0);
+    assert_int_equal(r[1].status, 0);
+    assert_int_equal(r[0].composed + r[1].composed, 3);
+    assert_int_equal(rig.server.accepted, 3);
+  }
+}
+
 /* ---- connecting ---- */
 
 /* A loopback port where nobody listens. */
@@ -314,6 +349,21 @@ static void test_timeouts(void** state) {
   }
 }
 
+/* The bound of a request that has ended does nothing any more. */
+static void test_timeout_after_end(void** state) {
+  s3l_rig_t rig;
+  s3l_rig_req_t r = {.req.timeout_ms = 1000};
+  s3l_rig_req_t later = {.req.timeout_ms = 1500};
+  (void)state;
+  s3l_rig_init(&rig, S3L_SCRIPTS(good), 1); /* answers once */
+  s3l_rig_start(&rig);
+  s3l_rig_do(&rig, &r);
+  s3l_rig_do(&rig, &later);
+  s3l_rig_end(&rig);
+  assert_int_equal(r.done, 1);
+  assert_failed(&later, UV_ETIMEDOUT, true, "within 1500 ms");
+}
+
 static void test_connect_timeout(void** state) {
   s3l_hung_port_t hung;
   (void)state;
@@ -357,12 +407,13 @@ static void test_timeout_in_queue(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bad_replies),     cmocka_unit_test(test_oversized_head),
-      cmocka_unit_test(test_reset_in_reply),  cmocka_unit_test(test_replay),
-      cmocka_unit_test(test_replay_two),      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_unreachable),     cmocka_unit_test(test_no_such_name),
-      cmocka_unit_test(test_compose_errors),  cmocka_unit_test(test_timeouts),
-      cmocka_unit_test(test_connect_timeout), cmocka_unit_test(test_timeout_in_queue),
+      cmocka_unit_test(test_bad_replies),       cmocka_unit_test(test_oversized_head),
+      cmocka_unit_test(test_reset_in_reply),    cmocka_unit_test(test_replay),
+      cmocka_unit_test(test_replay_two),        cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_unreachable),       cmocka_unit_test(test_no_such_name),
+      cmocka_unit_test(test_compose_errors),    cmocka_unit_test(test_timeouts),
+      cmocka_unit_test(test_timeout_after_end), cmocka_unit_test(test_replay_on_fresh_only),
+      cmocka_unit_test(test_connect_timeout),   cmocka_unit_test(test_timeout_in_queue),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
