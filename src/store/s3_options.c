@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "creds/creds.h"
+#include "net/tls_context.h"
 #include "util/url.h"
 #include "wire/sigv4.h"
 
@@ -283,6 +284,7 @@ static int build_connection(build_t* b) {
   if (h->max_connections > CONNECTIONS_MAX)
     return fail(b, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
   h->ca_file = h->tls ? ca.value : NULL;
+  b->c->ca_name = ca.value != NULL ? ca.name : "TLS";
   if (h->ca_file != NULL && access(h->ca_file, R_OK) != 0)
     return fail(b, S3LECT_ETLS, ca.name, h->ca_file,
                 "cannot be read; give a file of PEM certificates");
@@ -319,6 +321,25 @@ void s3lect_s3_options_init(s3lect_s3_options_t* options, size_t size) {
   memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }
 
+/* Whether the authorities can be loaded, which opening the store does again. */
+static int check_authorities(const s3l_s3_config_t* config, s3l_buf_t* message) {
+  char why[256] = "";
+  s3l_tls_context_t* context;
+  if (!config->http.tls)
+    return 0;
+  int err = s3l_tls_context_client(config->http.ca_file, &context, why, sizeof(why));
+  if (err == 0) {
+    s3l_tls_context_free(context);
+    return 0;
+  }
+  s3l_buf_puts(message, config->ca_name);
+  s3l_buf_puts(message, ": ");
+  s3l_buf_puts(message, why[0] != '\0' ? why : s3lect_strerror(err));
+  if (err == S3LECT_ETLS)
+    s3l_buf_puts(message, "; give a file of PEM certificates");
+  return err;
+}
+
 int s3lect_s3_options_check(const s3lect_s3_options_t* options, char* message,
                             size_t message_size) {
   char text[640];
@@ -326,6 +347,8 @@ int s3lect_s3_options_check(const s3lect_s3_options_t* options, char* message,
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   int err = s3l_s3_configure(options, &config, &b);
+  if (err == 0)
+    err = check_authorities(&config, &b);
   if (message_size > 0) {
     size_t n = b.len < message_size - 1 ? b.len : message_size - 1;
     memcpy(message, text, n);

@@ -24,10 +24,12 @@ typedef struct s3l_s3_config_s {
   char region[S3L_S3_REGION_MAX];
   const char* access_key;
   const char* secret;
-  const char* token; /* or NULL */
+  const char* token;   /* or NULL */
+  const char* ca_name; /* what to call the CA file in a message: the option or the variable */
 } s3l_s3_config_t;
 
-/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS with one line in `message`. */
+/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS with one line in `message`. What is in
+ * the CA file is not looked at here. */
 int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config,
                      s3l_buf_t* message);
 
