@@ -1,0 +1,178 @@
+/* The suite on the fake S3, over plain HTTP and over TLS, and the mistakes of a set-up that only a
+ * store which checks signatures finds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fakes3/fakes3.h"
+#include "lib/store_suite.h"
+
+static uv_loop_t loop;
+static fakes3_t* server;
+static s3lect_store_t store;
+static s3l_store_suite_t suite;
+static char ca_dir[64];
+static char ca_file[96];
+
+static void start_server(const fakes3_options_t* options) {
+  char why[256] = "";
+  assert_int_equal(uv_loop_init(&loop), 0);
+  if (fakes3_start(&loop, options, &server, why, sizeof(why)) != 0)
+    fail_msg("%s", why);
+}
+
+static void on_stopped(void* arg) {
+  *(bool*)arg = true;
+}
+
+static void stop_server(void) {
+  bool stopped = false;
+  fakes3_stop(server, on_stopped, &stopped);
+  uv_run(&loop, UV_RUN_DEFAULT);
+  assert_true(stopped);
+  assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+static s3lect_s3_options_t good_options(void) {
+  s3lect_s3_options_t o;
+  s3lect_s3_options_init(&o, sizeof(o));
+  o.bucket = "bucket";
+  o.region = "eu-central-1";
+  o.endpoint = fakes3_url(server);
+  o.access_key_id = FAKES3_ACCESS_KEY;
+  o.secret_access_key = FAKES3_SECRET_KEY;
+  return o;
+}
+
+static void open_store(const s3lect_s3_options_t* o) {
+  char message[512];
+  if (s3lect_s3_options_check(o, message, sizeof(message)) != 0)
+    fail_msg("%s", message);
+  assert_int_equal(s3lect_s3_init(&loop, &store, o), 0);
+  suite = (s3l_store_suite_t){.loop = &loop,
+                              .store = &store,
+                              .timeout_ms = 20000,
+                              .guarded_deletes = true,
+                              .clear_conflicts = true};
+  s3l_suite_prefix(&suite);
+}
+
+static void on_closed(s3lect_store_t* s) {
+  *(bool*)s->data = true;
+}
+
+static void close_store(void) {
+  bool closed = false;
+  store.data = &closed;
+  s3lect_store_close(&store, on_closed);
+  while (!closed)
+    uv_run(&loop, UV_RUN_ONCE);
+}
+
+static int open_plain(void** state) {
+  start_server(&(fakes3_options_t){0});
+  s3lect_s3_options_t o = good_options();
+  open_store(&o);
+  *state = &suite;
+  return 0;
+}
+
+static int open_tls(void** state) {
+  snprintf(ca_dir, sizeof(ca_dir), "/tmp/s3lect-ca-XXXXXX");
+  assert_non_null(mkdtemp(ca_dir));
+  start_server(&(fakes3_options_t){.tls_self = ca_dir});
+  s3lect_s3_options_t o = good_options();
+  snprintf(ca_file, sizeof(ca_file), "%s/ca.pem", ca_dir);
+  o.ca_file = ca_file;
+  open_store(&o);
+  *state = &suite;
+  return 0;
+}
+
+static int close_all(void** state) {
+  s3l_suite_clean(*state);
+  close_store();
+  stop_server();
+  return 0;
+}
+
+static int close_tls(void** state) {
+  close_all(state);
+  uv_fs_t fs;
+  uv_fs_unlink(NULL, &fs, ca_file, NULL);
+  uv_fs_req_cleanup(&fs);
+  uv_fs_rmdir(NULL, &fs, ca_dir, NULL);
+  uv_fs_req_cleanup(&fs);
+  return 0;
+}
+
+/* One read and one write with these options: what becomes of both. */
+static void both_end(const s3lect_s3_options_t* o, int status, const char* code) {
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  assert_non_null(r);
+  open_store(o);
+  s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "x");
+  assert_int_equal(r->result.status, status);
+  assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
+  assert_non_null(strstr(r->result.message, code));
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->status, status);
+  assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
+  assert_non_null(strstr(r->result.message, code));
+  close_store();
+  free(r);
+}
+
+static void names_mistakes(void** state) {
+  (void)state;
+  start_server(&(fakes3_options_t){.buckets = "bucket"});
+  s3lect_s3_options_t o = good_options();
+  o.secret_access_key = "wrong";
+  both_end(&o, S3LECT_ESIGNATURE, "403 SignatureDoesNotMatch");
+  o = good_options();
+  o.access_key_id = "nobody";
+  both_end(&o, S3LECT_ESIGNATURE, "403 InvalidAccessKeyId");
+  o = good_options();
+  o.bucket = "other";
+  both_end(&o, S3LECT_ENOBUCKET, "404 NoSuchBucket");
+  fakes3_set_clock_offset(server, 3600 * 1000);
+  o = good_options();
+  both_end(&o, S3LECT_ESKEW, "403 RequestTimeTooSkewed");
+  stop_server();
+}
+
+/* Temporary keys: the token is sent and signed. */
+static void signs_with_a_token(void** state) {
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){.keys = {{"temporary", "secret", "TOKEN/+=="}}});
+  s3lect_s3_options_t o = good_options();
+  o.access_key_id = "temporary";
+  o.secret_access_key = "secret";
+  o.session_token = "TOKEN/+==";
+  open_store(&o);
+  assert_int_equal(s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "x")->status, 0);
+  close_store();
+  stop_server();
+  free(r);
+}
+
+int main(void) {
+  const struct CMUnitTest suite_tests[] = {S3L_STORE_SUITE_TESTS};
+  const struct CMUnitTest own_tests[] = {
+      cmocka_unit_test(names_mistakes),
+      cmocka_unit_test(signs_with_a_token),
+  };
+  int failed = cmocka_run_group_tests_name("plain", suite_tests, open_plain, close_all);
+  failed += cmocka_run_group_tests_name("TLS", suite_tests, open_tls, close_tls);
+  failed += cmocka_run_group_tests_name("own", own_tests, NULL, NULL);
+  return failed;
+}
