@@ -347,6 +347,16 @@ bool s3l_json_has(const s3l_json_t* j, int object, const char* name) {
   return s3l_json_find(j, object, name) >= 0;
 }
 
+int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size_t cap) {
+  if (object < 0 || (uint32_t)object >= j->count || j->tokens[object].type != TYPE_OBJECT)
+    return -1;
+  int key = value < 0 ? object + 1 : j->tokens[value].next;
+  if (key >= j->tokens[object].next)
+    return -1;
+  (void)unescape(token_text(j, key), name, cap);
+  return key + 1;
+}
+
 int s3l_json_get_string(const s3l_json_t* j, int object, const char* name, char* out, size_t cap) {
   int token = s3l_json_find(j, object, name);
   if (cap > 0)

@@ -45,6 +45,11 @@ int s3l_json_find(const s3l_json_t* j, int object, const char* name);
 
 bool s3l_json_has(const s3l_json_t* j, int object, const char* name);
 
+/** Walks an object's members in their order: `value` is -1 at first and then what the last call
+ * returned, the token of a member's value. -1 behind the last one. A name that does not fit is
+ * given as the empty string. */
+int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size_t cap);
+
 /* Getters: 0; S3LECT_ENOTFOUND where the member is absent or null, S3LECT_ERECORD where it has
  * another type, is out of range or does not fit; then *out is untouched (of a string: empty). */
 

@@ -1,0 +1,212 @@
+/* fakes3/handle.c: from an arrived request to its reply, in the stages that faults can hold up:
+ *
+ *   arrived -> (latency) -> outcome before the effect | check -> (non_atomic) -> effect
+ *           -> (reply_delay) -> reply, whole or broken
+ *
+ * Each stage may find its client gone; the effect takes place all the same, as on any server that
+ * has read the whole request. */
+#include "fakes3/internal.h"
+
+static fakes3_action_t outcome(const fakes3_request_t* r) {
+  return r->plan.slot[FAKES3_SLOT_OUTCOME];
+}
+
+/* ---- Reply ---- */
+
+static void send_reply(fakes3_request_t* r) {
+  fakes3_bytes_t out = {NULL, 0, 0};
+  fakes3_conn_t* c = r->conn;
+  if (c == NULL) {
+    fakes3_request_finish(r);
+    return;
+  }
+  fakes3_reply_bytes(r, &out);
+  fakes3_after_t after = fakes3_reply_closes(r) ? FAKES3_CLOSE : FAKES3_KEEP;
+  if (outcome(r) == FAKES3_DO_reset_mid_reply) {
+    out.n /= 2;
+    after = FAKES3_RESET;
+  }
+  if (r->entry != NULL)
+    r->entry->e.replied_ns = fakes3_boottime_ns();
+  fakes3_request_finish(r);
+  fakes3_conn_send(c, fakes3_span(&out), after);
+  fakes3_bytes_free(&out);
+}
+
+static void reply(fakes3_request_t* r) {
+  uint64_t delay = r->plan.slot[FAKES3_SLOT_REPLY_DELAY] != FAKES3_NONE
+                       ? r->plan.value[FAKES3_SLOT_REPLY_DELAY]
+                       : 0;
+  fakes3_request_after(r, delay, send_reply);
+}
+
+/* Ends the connection without a reply, and the request with it. */
+static void drop(fakes3_request_t* r) {
+  if (r->conn != NULL)
+    fakes3_conn_close(r->conn);
+  else
+    fakes3_request_finish(r);
+}
+
+/* The request stays until its client goes. */
+static void hold(fakes3_request_t* r) {
+  if (r->conn == NULL)
+    fakes3_request_finish(r);
+}
+
+static void make_fault_reply(fakes3_request_t* r) {
+  int status = (int)r->plan.value[FAKES3_SLOT_OUTCOME];
+  if (r->plan.html != NULL)
+    fakes3_html(r, status, r->plan.html);
+  else
+    fakes3_error_with(r, r->plan.code != NULL ? r->plan.code : fakes3_default_code(status), status,
+                      r->plan.message, NULL);
+}
+
+/* ---- Effect ---- */
+
+static void after_effect(fakes3_request_t* r) {
+  switch (outcome(r)) {
+  case FAKES3_DO_drop_after:
+    drop(r);
+    return;
+  case FAKES3_DO_stall_after:
+    hold(r);
+    return;
+  case FAKES3_DO_status:
+    make_fault_reply(r);
+    break;
+  default:
+    break;
+  }
+  reply(r);
+}
+
+static void effect(fakes3_request_t* r) {
+  fakes3_op_run(r);
+  after_effect(r);
+}
+
+static void start_effect(fakes3_request_t* r) {
+  if (r->reject != NULL) {
+    bool chunked = fakes3_header(r, "transfer-encoding") != NULL;
+    fakes3_error_with(r, r->reject, 0, NULL, chunked ? "<Header>Transfer-Encoding</Header>" : NULL);
+    reply(r);
+    return;
+  }
+  if (!fakes3_auth_check(r)) {
+    reply(r);
+    return;
+  }
+  if (r->plan.slot[FAKES3_SLOT_NON_ATOMIC] == FAKES3_NONE) {
+    effect(r);
+    return;
+  }
+  r->checked = fakes3_op_check(r);
+  if (r->checked)
+    fakes3_request_after(r, r->plan.value[FAKES3_SLOT_NON_ATOMIC], effect);
+  else
+    after_effect(r);
+}
+
+/* The effect of a request whose client was sent away. */
+static void land(fakes3_request_t* r) {
+  if (r->reject == NULL && fakes3_auth_check(r))
+    fakes3_op_run(r);
+  fakes3_request_finish(r);
+}
+
+static void send_away(fakes3_request_t* r) {
+  fakes3_conn_t* c = r->conn;
+  if (c != NULL) {
+    c->active = NULL;
+    r->conn = NULL;
+    fakes3_conn_close(c);
+  }
+  fakes3_request_after(r, r->plan.value[FAKES3_SLOT_OUTCOME], land);
+}
+
+static void begin(fakes3_request_t* r) {
+  switch (outcome(r)) {
+  case FAKES3_DO_drop_before:
+    drop(r);
+    return;
+  case FAKES3_DO_stall:
+    hold(r);
+    return;
+  case FAKES3_DO_late_ms:
+    send_away(r);
+    return;
+  case FAKES3_DO_status:
+    if (r->plan.after_effect)
+      break;
+    make_fault_reply(r);
+    reply(r);
+    return;
+  default:
+    break;
+  }
+  start_effect(r);
+}
+
+/* ---- Arrival ---- */
+
+static void count(fakes3_request_t* r) {
+  fakes3_counters_t* c = &r->server->counters;
+  switch (r->method) {
+  case HTTP_GET:
+    *(r->key[0] == '\0' ? &c->list : &c->get) += 1;
+    break;
+  case HTTP_HEAD:
+    c->head++;
+    break;
+  case HTTP_PUT:
+    c->put++;
+    break;
+  case HTTP_DELETE:
+    c->del++;
+    break;
+  default:
+    break;
+  }
+}
+
+void fakes3_handle(fakes3_request_t* r) {
+  fakes3_t* s = r->server;
+  r->arrived_ms = fakes3_wall_ms(s);
+  r->reply.close = r->reject != NULL;
+  if (fakes3_request_is_control(r)) {
+    fakes3_control(r);
+    return;
+  }
+  if (fakes3_refusing(s)) {
+    fakes3_conn_reset(r->conn);
+    return;
+  }
+  if (s->tls != NULL && r->conn->tls == NULL) {
+    fakes3_handle_malformed(r->conn, "BadRequest");
+    return;
+  }
+  const char* error = fakes3_request_route(r);
+  if (r->reject == NULL)
+    r->reject = error;
+  r->entry = fakes3_log_begin(r);
+  count(r);
+  fakes3_plan(r);
+  uint64_t latency =
+      r->plan.slot[FAKES3_SLOT_LATENCY] != FAKES3_NONE ? r->plan.value[FAKES3_SLOT_LATENCY] : 0;
+  fakes3_request_after(r, latency, begin);
+}
+
+void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code) {
+  if (conn->building != NULL)
+    fakes3_request_finish(conn->building);
+  if (conn->active != NULL)
+    fakes3_request_finish(conn->active);
+  fakes3_request_t* r = fakes3_request_new(conn);
+  conn->active = r;
+  r->method = HTTP_GET;
+  r->reply.close = true;
+  fakes3_error(r, code);
+  send_reply(r);
+}

@@ -1,0 +1,398 @@
+/* fakes3/internal.h: what the server's files share.
+ *
+ * Vocabulary
+ *   request  one HTTP request; it outlives its connection if its effect is still to come
+ *   plan     what the fault rules make of a request, fixed when it has arrived
+ *   effect   the instant at which a request reads or changes the objects
+ *   entry    the request's line in the log
+ *   target   of a request: bucket, key and parameters
+ *
+ * Path of a request: conn.c reads bytes, http.c parses them, handle.c routes and times what
+ * happens, auth.c checks the signature, ops.c has the effect, reply.c words the answer. */
+#ifndef FAKES3_INTERNAL_H
+#define FAKES3_INTERNAL_H
+
+#include <llhttp.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <uv.h>
+
+#include "fakes3/bytes.h"
+#include "fakes3/fakes3.h"
+#include "util/list.h"
+#include "util/span.h"
+
+#define FAKES3_HEAD_MAX     (16u * 1024) /* request line and headers */
+#define FAKES3_HEADERS_MAX  64
+#define FAKES3_PARAMS_MAX   32
+#define FAKES3_OBJECT_MAX   (5u * 1024 * 1024)
+#define FAKES3_PENDING_MAX  (64u * 1024) /* pipelined behind the request at work */
+#define FAKES3_BUCKET_MAX   63
+#define FAKES3_KEY_MAX      1024
+#define FAKES3_SKEW_MAX_MS  (15 * 60 * 1000)
+#define FAKES3_LINGER_MS    2000
+#define FAKES3_LOG_DEFAULT  10000
+#define FAKES3_CONTROL_PATH "/_fakes3/"
+
+typedef struct fakes3_conn_s fakes3_conn_t;
+typedef struct fakes3_request_s fakes3_request_t;
+
+/* ---- Log: log.c ---- */
+
+typedef struct fakes3_log_entry_s {
+  s3l_list_t link;
+  fakes3_entry_t e; /* its strings belong to the entry */
+} fakes3_log_entry_t;
+
+/* ---- Objects: objects.c ---- */
+
+typedef struct fakes3_version_s {
+  fakes3_bytes_t body;
+  fakes3_bytes_t headers; /* Content-Type and x-amz-meta-*, as they are sent with it */
+  char etag[40];          /* with its quotes */
+  int64_t modified_ms;
+} fakes3_version_t;
+
+typedef struct fakes3_object_s {
+  char* key;
+  fakes3_version_t* now;    /* NULL: deleted */
+  fakes3_version_t* before; /* of the newest change; NULL: did not exist */
+  uint64_t changed_ns;
+} fakes3_object_t;
+
+typedef struct fakes3_bucket_s {
+  s3l_list_t link;
+  char* name;
+  bool given;                /* by option or PUT; survives a reset */
+  fakes3_object_t** objects; /* sorted by key */
+  size_t n;
+  size_t cap;
+} fakes3_bucket_t;
+
+fakes3_bucket_t* fakes3_bucket_find(fakes3_t* s, s3l_span_t name);
+fakes3_bucket_t* fakes3_bucket_add(fakes3_t* s, s3l_span_t name, bool given);
+
+/** Index of the first object whose key is not less. */
+size_t fakes3_object_index(const fakes3_bucket_t* b, const char* key);
+fakes3_object_t* fakes3_object_find(const fakes3_bucket_t* b, const char* key);
+
+/** Makes `version` (NULL: none) the newest of the key and keeps the one before. */
+void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* version);
+
+size_t fakes3_object_count(const fakes3_t* s);
+void fakes3_bucket_remove(fakes3_bucket_t* b);
+void fakes3_objects_clear(fakes3_t* s, bool given_too);
+
+/* ---- Faults: faults.c, faults_parse.c ---- */
+
+typedef enum {
+  FAKES3_NUMBER, /* value */
+  FAKES3_FLAG,   /* true */
+  FAKES3_STATUS, /* with code, message, html, after_effect */
+} fakes3_action_kind_t;
+
+/* Rows: name in the JSON, kind, slot. A request takes of each slot the first rule that matches. */
+#define FAKES3_ACTIONS(XX)                                                                         \
+  XX(latency_ms, NUMBER, LATENCY)                                                                  \
+  XX(reply_delay_ms, NUMBER, REPLY_DELAY)                                                          \
+  XX(status, STATUS, OUTCOME)                                                                      \
+  XX(drop_before, FLAG, OUTCOME)                                                                   \
+  XX(drop_after, FLAG, OUTCOME)                                                                    \
+  XX(reset_mid_reply, FLAG, OUTCOME)                                                               \
+  XX(stall, FLAG, OUTCOME)                                                                         \
+  XX(stall_after, FLAG, OUTCOME)                                                                   \
+  XX(late_ms, NUMBER, OUTCOME)                                                                     \
+  XX(truncate, FLAG, OUTCOME)                                                                      \
+  XX(garbage, FLAG, OUTCOME)                                                                       \
+  XX(refuse, FLAG, REFUSE)                                                                         \
+  XX(refuse_ms, NUMBER, REFUSE)                                                                    \
+  XX(http10, FLAG, FRAMING)                                                                        \
+  XX(chunked, FLAG, FRAMING)                                                                       \
+  XX(continue, NUMBER, CONTINUE)                                                                   \
+  XX(close_after, FLAG, CLOSE)                                                                     \
+  XX(no_etag, FLAG, ETAG)                                                                          \
+  XX(weak_etag, FLAG, ETAG)                                                                        \
+  XX(constant_etag, FLAG, ETAG)                                                                    \
+  XX(bare_only, FLAG, DIALECT)                                                                     \
+  XX(ignore_conditions, FLAG, DIALECT)                                                             \
+  XX(no_if_match, FLAG, DIALECT)                                                                   \
+  XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
+  XX(stale_reads, NUMBER, STALE)
+
+typedef enum {
+  FAKES3_NONE,
+#define XX(name, kind, slot) FAKES3_DO_##name,
+  FAKES3_ACTIONS(XX)
+#undef XX
+      FAKES3_ACTION_COUNT
+} fakes3_action_t;
+
+typedef enum {
+  FAKES3_SLOT_LATENCY,
+  FAKES3_SLOT_REPLY_DELAY,
+  FAKES3_SLOT_OUTCOME,
+  FAKES3_SLOT_REFUSE, /* of the server, never of a request */
+  FAKES3_SLOT_FRAMING,
+  FAKES3_SLOT_CONTINUE,
+  FAKES3_SLOT_CLOSE,
+  FAKES3_SLOT_ETAG,
+  FAKES3_SLOT_DIALECT,
+  FAKES3_SLOT_NON_ATOMIC,
+  FAKES3_SLOT_STALE,
+  FAKES3_SLOT_COUNT
+} fakes3_slot_t;
+
+typedef struct fakes3_match_s {
+  char* method; /* NULL: any, as below */
+  char* bucket;
+  char* key;       /* prefix */
+  char* condition; /* "if-match", "if-none-match", "any", "none" */
+  char* access_key;
+  char* header; /* a header of this name ... */
+  char* value;  /* ... holds this text */
+  uint64_t connection;
+  uint64_t source_port;
+} fakes3_match_t;
+
+typedef struct fakes3_rule_s {
+  s3l_list_t link;
+  int id;
+  fakes3_match_t match;
+  uint64_t skip;
+  uint64_t count; /* left; UINT64_MAX: for ever */
+  uint64_t applied;
+  fakes3_action_t action;
+  uint64_t value; /* of a number; the status */
+  bool after_effect;
+  char* code;
+  char* message;
+  char* html;
+  char* json; /* as it was given */
+} fakes3_rule_t;
+
+typedef struct fakes3_plan_s {
+  fakes3_action_t slot[FAKES3_SLOT_COUNT];
+  uint64_t value[FAKES3_SLOT_COUNT];
+  bool after_effect;
+  char* code;
+  char* message;
+  char* html;
+} fakes3_plan_t;
+
+const char* fakes3_action_name(fakes3_action_t a);
+fakes3_action_kind_t fakes3_action_kind(fakes3_action_t a);
+fakes3_slot_t fakes3_action_slot(fakes3_action_t a);
+
+/** A rule without number, or NULL with a sentence in `why`. */
+fakes3_rule_t* fakes3_rule_parse(s3l_span_t json, char* why, size_t why_cap);
+void fakes3_rule_free(fakes3_rule_t* rule);
+
+/** Reads {"NAME": integer} with no other member. */
+bool fakes3_parse_number(s3l_span_t json, const char* name, int64_t* out, char* why, size_t cap);
+
+int fakes3_rule_add(fakes3_t* s, s3l_span_t json, char* why, size_t why_cap);
+
+/** Fills the request's plan, and the fault of its log entry. */
+void fakes3_plan(fakes3_request_t* r);
+void fakes3_plan_free(fakes3_plan_t* plan);
+bool fakes3_refusing(const fakes3_t* s);
+
+/* ---- Requests: request.c, http.c, handle.c ---- */
+
+typedef struct fakes3_pair_s {
+  s3l_span_t name; /* of a header: lower-case */
+  s3l_span_t value;
+} fakes3_pair_t;
+
+typedef struct fakes3_reply_s {
+  int status;
+  const char* code;       /* of the S3 error */
+  fakes3_bytes_t headers; /* whole lines */
+  fakes3_bytes_t body;
+  const char* type; /* NULL: no body, or its type is among the headers */
+  bool close;
+} fakes3_reply_t;
+
+struct fakes3_request_s {
+  s3l_list_t link; /* in the server's requests */
+  fakes3_t* server;
+  fakes3_conn_t* conn; /* NULL: gone */
+  uv_timer_t timer;
+  void (*then)(fakes3_request_t* r); /* what the timer does */
+  bool finished;
+
+  llhttp_method_t method;
+  bool http10;
+  bool keep_alive;
+  const char* reject; /* S3 code of what made the parser stop after the headers */
+  fakes3_bytes_t target;
+  fakes3_bytes_t head; /* names and values, one behind the other */
+  uint32_t ends[FAKES3_HEADERS_MAX * 2];
+  size_t ends_n;
+  fakes3_pair_t headers[FAKES3_HEADERS_MAX];
+  size_t headers_n;
+  fakes3_bytes_t body;
+
+  s3l_span_t path;                         /* raw */
+  char* bucket;                            /* "": none */
+  char* key;                               /* "": none */
+  fakes3_pair_t params[FAKES3_PARAMS_MAX]; /* decoded, in their own memory */
+  size_t params_n;
+
+  int64_t arrived_ms; /* by the server's wall clock */
+  fakes3_log_entry_t* entry;
+  fakes3_plan_t plan;
+  bool checked; /* non_atomic: the conditions held on arrival */
+  fakes3_reply_t reply;
+};
+
+fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn);
+
+/** Takes it off its connection, ends its log entry and frees it. */
+void fakes3_request_finish(fakes3_request_t* r);
+void fakes3_request_after(fakes3_request_t* r, uint64_t ms, void (*then)(fakes3_request_t* r));
+
+/** NULL if there is none; of several the first. */
+const fakes3_pair_t* fakes3_header(const fakes3_request_t* r, const char* name);
+s3l_span_t fakes3_header_value(const fakes3_request_t* r, const char* name);
+const fakes3_pair_t* fakes3_param(const fakes3_request_t* r, const char* name);
+
+/** Splits target and Host into bucket, key and parameters. NULL, or the S3 code of the error. */
+const char* fakes3_request_route(fakes3_request_t* r);
+bool fakes3_request_is_control(const fakes3_request_t* r);
+const char* fakes3_request_method(const fakes3_request_t* r);
+
+const llhttp_settings_t* fakes3_http_settings(void);
+
+/** A request has arrived (or its headers, if it is rejected). */
+void fakes3_handle(fakes3_request_t* r);
+void fakes3_control(fakes3_request_t* r);
+void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code);
+
+/** True if signed as it must be; else the reply is made. */
+bool fakes3_auth_check(fakes3_request_t* r);
+/** Whose request it says it is; not there if it does not say. */
+s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r);
+
+/** True if the conditions hold; else the reply is made. */
+bool fakes3_op_check(fakes3_request_t* r);
+/** Checks, unless that is done, and has the effect; makes the reply. */
+void fakes3_op_run(fakes3_request_t* r);
+
+/* ---- Replies: reply.c ---- */
+
+/** Makes the error reply of that S3 code, with AWS's status and message. */
+void fakes3_error(fakes3_request_t* r, const char* code);
+/** Likewise, with further elements (XML) and with status or message, unless 0 or NULL. */
+void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message,
+                       const char* elements);
+const char* fakes3_default_code(int status);
+/** A page as from a proxy. */
+void fakes3_html(fakes3_request_t* r, int status, const char* html);
+/** The bytes to send, framed as the plan says. */
+void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out);
+bool fakes3_reply_closes(const fakes3_request_t* r);
+
+/* ---- Log ---- */
+
+fakes3_log_entry_t* fakes3_log_begin(fakes3_request_t* r);
+void fakes3_log_effect(fakes3_request_t* r);
+void fakes3_log_set(const char** field, s3l_span_t value);
+void fakes3_log_end(fakes3_request_t* r);
+void fakes3_log_put(fakes3_bytes_t* out, const fakes3_entry_t* e);
+void fakes3_log_free(fakes3_t* s);
+
+/* ---- TLS: tls.c, tls_self.c ---- */
+
+typedef struct fakes3_tls_s fakes3_tls_t;
+
+SSL_CTX* fakes3_tls_files(const char* cert, const char* key, char* why, size_t cap);
+/** Throwaway authority and certificate; DIR/ca.pem is written. */
+SSL_CTX* fakes3_tls_self(const char* dir, const char* domain, const char* host, char* why,
+                         size_t cap);
+SSL_CTX* fakes3_tls_context(char* why, size_t cap);
+fakes3_tls_t* fakes3_tls_new(SSL_CTX* context);
+void fakes3_tls_free(fakes3_tls_t* t);
+/** Takes bytes off the wire; gives what they hold, and what is to be sent. False: TLS failed. */
+bool fakes3_tls_feed(fakes3_tls_t* t, const char* p, size_t n, fakes3_bytes_t* plain,
+                     fakes3_bytes_t* wire);
+bool fakes3_tls_write(fakes3_tls_t* t, const char* p, size_t n, fakes3_bytes_t* wire);
+void fakes3_tls_end(fakes3_tls_t* t, fakes3_bytes_t* wire);
+/** True once: when the handshake has just been done. */
+bool fakes3_tls_established(fakes3_tls_t* t, bool* resumed);
+
+/* ---- Connections: conn.c ---- */
+
+struct fakes3_conn_s {
+  s3l_list_t link;
+  fakes3_t* server;
+  uint64_t id;
+  uint16_t source_port;
+  bool loopback;
+  uv_tcp_t tcp;
+  uv_timer_t linger;
+  int handles; /* open */
+  llhttp_t parser;
+  fakes3_bytes_t in; /* plain, not parsed yet */
+  fakes3_request_t* building;
+  fakes3_request_t* active;
+  fakes3_tls_t* tls;
+  bool begun; /* its first byte is here */
+  bool parsing;
+  bool reading;
+  bool deaf; /* what comes is thrown away */
+  bool closing;
+  char buf[16 * 1024];
+};
+
+typedef enum { FAKES3_KEEP, FAKES3_CLOSE, FAKES3_RESET } fakes3_after_t;
+
+void fakes3_conn_accept(fakes3_t* s);
+/** Sends, and then goes on, closes in good order, or resets. The active request is over unless it
+ * is kept by `FAKES3_KEEP` with `more`. */
+void fakes3_conn_send(fakes3_conn_t* c, s3l_span_t bytes, fakes3_after_t after);
+/** For a 1xx: sends without ending anything. */
+void fakes3_conn_send_part(fakes3_conn_t* c, s3l_span_t bytes);
+void fakes3_conn_close(fakes3_conn_t* c);
+void fakes3_conn_reset(fakes3_conn_t* c);
+
+/* ---- Server: server.c ---- */
+
+struct fakes3_s {
+  uv_loop_t* loop;
+  uv_tcp_t* listener; /* NULL: not listening */
+  bool stopping;
+  uv_timer_t relisten;
+  size_t handles; /* open ones, of connections and requests too */
+  struct sockaddr_storage address;
+  char url[128];
+  char* host;
+  char* region;
+  char* domain;
+  bool any_bucket;
+  fakes3_key_t keys[FAKES3_KEYS_MAX];
+  size_t keys_n;
+  SSL_CTX* tls;
+  int64_t clock_offset_ms;
+  s3l_list_t conns;
+  size_t conns_n;
+  s3l_list_t requests;
+  s3l_list_t buckets;
+  s3l_list_t rules;
+  int last_rule;
+  s3l_list_t log;
+  size_t log_n;
+  size_t log_max;
+  uint64_t last_seq;
+  FILE* log_file;
+  fakes3_counters_t counters;
+  fakes3_stop_cb stop_cb;
+  void* stop_arg;
+};
+
+uint64_t fakes3_boottime_ns(void);
+int64_t fakes3_wall_ms(const fakes3_t* s);
+/** To be called when a handle that counts in `handles` has been closed. */
+void fakes3_handle_closed(fakes3_t* s);
+
+#endif

@@ -1,0 +1,237 @@
+/* fakes3/reply.c: error bodies as AWS words them, and the bytes of a reply. */
+#include <string.h>
+
+#include "fakes3/internal.h"
+#include "util/timefmt.h"
+
+typedef struct fakes3_error_s {
+  const char* code;
+  int status;
+  const char* message;
+} fakes3_error_t;
+
+static const fakes3_error_t errors[] = {
+    {"AccessDenied", 403, "Access Denied"},
+    {"AuthorizationHeaderMalformed", 400, "The authorization header is malformed."},
+    {"BadDigest", 400, "The Content-MD5 you specified did not match what we received."},
+    {"BadRequest", 400, "An error occurred when parsing the HTTP request."},
+    {"BucketNotEmpty", 409, "The bucket you tried to delete is not empty"},
+    {"ConditionalRequestConflict", 409,
+     "The conditional request cannot succeed due to a conflicting operation against this "
+     "resource."},
+    {"EntityTooLarge", 400, "Your proposed upload exceeds the maximum allowed size"},
+    {"ExpiredToken", 400, "The provided token has expired."},
+    {"InternalError", 500, "We encountered an internal error. Please try again."},
+    {"InvalidAccessKeyId", 403,
+     "The AWS Access Key Id you provided does not exist in our records."},
+    {"InvalidArgument", 400, "Invalid Argument"},
+    {"InvalidBucketName", 400, "The specified bucket is not valid."},
+    {"InvalidDigest", 400, "The Content-MD5 you specified was invalid."},
+    {"InvalidRequest", 400, "Invalid Request"},
+    {"InvalidToken", 400, "The provided token is malformed or otherwise invalid."},
+    {"InvalidURI", 400, "Couldn't parse the specified URI."},
+    {"KeyTooLongError", 400, "Your key is too long"},
+    {"MethodNotAllowed", 405, "The specified method is not allowed against this resource."},
+    {"MissingContentLength", 411, "You must provide the Content-Length HTTP header."},
+    {"NoSuchBucket", 404, "The specified bucket does not exist"},
+    {"NoSuchKey", 404, "The specified key does not exist."},
+    {"NotImplemented", 501, "A header you provided implies functionality that is not implemented"},
+    {"OperationAborted", 409,
+     "A conflicting conditional operation is currently in progress against this resource. Please "
+     "try again."},
+    {"PreconditionFailed", 412, "At least one of the pre-conditions you specified did not hold"},
+    {"RequestHeaderSectionTooLarge", 400,
+     "Your request header section exceeds the maximum allowed header section size"},
+    {"RequestTimeout", 400,
+     "Your socket connection to the server was not read from or written to within the timeout "
+     "period. Idle connections will be closed."},
+    {"RequestTimeTooSkewed", 403,
+     "The difference between the request time and the current time is too large."},
+    {"ServiceUnavailable", 503, "Service is unable to handle request."},
+    {"SignatureDoesNotMatch", 403,
+     "The request signature we calculated does not match the signature you provided. Check your "
+     "key and signing method."},
+    {"SlowDown", 503, "Please reduce your request rate."},
+    {"TooManyRequests", 429, "Please reduce your request rate."},
+    {"XAmzContentSHA256Mismatch", 400,
+     "The provided 'x-amz-content-sha256' header does not match what was computed."},
+};
+
+static const char* reason(int status) {
+  static const struct {
+    int status;
+    const char* reason;
+  } reasons[] = {
+      {200, "OK"},
+      {204, "No Content"},
+      {301, "Moved Permanently"},
+      {304, "Not Modified"},
+      {307, "Temporary Redirect"},
+      {400, "Bad Request"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {411, "Length Required"},
+      {412, "Precondition Failed"},
+      {429, "Too Many Requests"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {502, "Bad Gateway"},
+      {503, "Service Unavailable"},
+      {504, "Gateway Timeout"},
+  };
+  for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+    if (reasons[i].status == status)
+      return reasons[i].reason;
+  }
+  return "Other";
+}
+
+static const fakes3_error_t* find_error(const char* code) {
+  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+    if (strcmp(errors[i].code, code) == 0)
+      return &errors[i];
+  }
+  return NULL;
+}
+
+const char* fakes3_default_code(int status) {
+  /* Where several codes share a status, the one that a client most often meets. */
+  static const char* const usual[] = {"AccessDenied", "ConditionalRequestConflict", "NoSuchKey",
+                                      "RequestTimeout", "SlowDown"};
+  for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+    if (find_error(usual[i])->status == status)
+      return usual[i];
+  }
+  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+    if (errors[i].status == status)
+      return errors[i].code;
+  }
+  return status >= 500 ? "InternalError" : "InvalidRequest";
+}
+
+static void put_request_id(fakes3_bytes_t* b, const fakes3_request_t* r) {
+  uint64_t seq = r->entry != NULL ? r->entry->e.seq : 0;
+  fakes3_printf(b, "FA4E53%010llX", (unsigned long long)seq);
+}
+
+static void clear_reply(fakes3_reply_t* reply) {
+  fakes3_bytes_free(&reply->headers);
+  fakes3_bytes_free(&reply->body);
+  *reply = (fakes3_reply_t){.close = reply->close};
+}
+
+void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message,
+                       const char* elements) {
+  const fakes3_error_t* known = find_error(code);
+  fakes3_reply_t* reply = &r->reply;
+  fakes3_bytes_t* b = &reply->body;
+  clear_reply(reply);
+  if (message == NULL)
+    message = known != NULL ? known->message : "An error.";
+  reply->status = status != 0 ? status : known != NULL ? known->status : 500;
+  reply->code = code;
+  reply->type = "application/xml";
+  fakes3_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>");
+  fakes3_put_xml(b, s3l_span_cstr(code));
+  fakes3_puts(b, "</Code><Message>");
+  fakes3_put_xml(b, s3l_span_cstr(message));
+  fakes3_puts(b, "</Message>");
+  if (elements != NULL)
+    fakes3_puts(b, elements);
+  fakes3_puts(b, "<RequestId>");
+  put_request_id(b, r);
+  fakes3_puts(b, "</RequestId><HostId>fakes3</HostId></Error>");
+}
+
+void fakes3_error(fakes3_request_t* r, const char* code) {
+  fakes3_error_with(r, code, 0, NULL, NULL);
+}
+
+void fakes3_html(fakes3_request_t* r, int status, const char* html) {
+  clear_reply(&r->reply);
+  r->reply.status = status;
+  r->reply.type = "text/html";
+  fakes3_puts(&r->reply.body, html);
+}
+
+/* ---- Framing ---- */
+
+static bool does(const fakes3_request_t* r, fakes3_slot_t slot, fakes3_action_t action) {
+  return r->plan.slot[slot] == action;
+}
+
+bool fakes3_reply_closes(const fakes3_request_t* r) {
+  return r->reply.close || !r->keep_alive || does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10) ||
+         does(r, FAKES3_SLOT_CLOSE, FAKES3_DO_close_after) ||
+         does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_truncate) ||
+         does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_garbage);
+}
+
+static bool says_close(const fakes3_request_t* r) {
+  return r->reply.close || !r->keep_alive;
+}
+
+static void put_chunk(fakes3_bytes_t* out, const char* p, size_t n, const char* extension) {
+  if (n == 0)
+    return;
+  fakes3_printf(out, "%zx%s\r\n", n, extension);
+  fakes3_put(out, p, n);
+  fakes3_puts(out, "\r\n");
+}
+
+static void put_chunks(fakes3_bytes_t* out, const fakes3_bytes_t* body) {
+  size_t half = body->n / 2;
+  put_chunk(out, body->p, half, "");
+  put_chunk(out, half > 0 ? body->p + half : body->p, body->n - half, ";piece=2");
+  fakes3_puts(out, "0\r\n\r\n");
+}
+
+/* Body and the headers that frame it. */
+static void put_framed(fakes3_request_t* r, fakes3_bytes_t* out) {
+  const fakes3_reply_t* reply = &r->reply;
+  bool bodiless = reply->status == 204 || reply->status == 304;
+  bool chunked = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_chunked) && !bodiless;
+  bool http10 = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10);
+  bool truncate = does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_truncate);
+  if (chunked)
+    fakes3_puts(out, "Transfer-Encoding: chunked\r\n");
+  else if (!http10 && !bodiless)
+    fakes3_printf(out, "Content-Length: %zu\r\n", reply->body.n + (truncate ? 16 : 0));
+  fakes3_puts(out, "\r\n");
+  if (bodiless || r->method == HTTP_HEAD)
+    return;
+  if (chunked)
+    put_chunks(out, &reply->body);
+  else
+    fakes3_put(out, reply->body.p, reply->body.n);
+}
+
+void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
+  const fakes3_reply_t* reply = &r->reply;
+  char date[S3L_TIME_HTTP_SIZE];
+  if (does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_garbage)) {
+    fakes3_put(out, "\0\x15 this is not HTTP\r\n\r\n", 22);
+    return;
+  }
+  if (does(r, FAKES3_SLOT_CONTINUE, FAKES3_DO_continue))
+    fakes3_printf(out, "HTTP/1.1 %u Interim\r\nX-Interim: yes\r\n\r\n",
+                  (unsigned)r->plan.value[FAKES3_SLOT_CONTINUE]);
+  bool http10 = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10);
+  fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status, reason(reply->status));
+  fakes3_puts(out, "x-amz-id-2: fakes3\r\nx-amz-request-id: ");
+  put_request_id(out, r);
+  if (s3l_time_format_http(fakes3_wall_ms(r->server), date))
+    fakes3_printf(out, "\r\nDate: %s", date);
+  fakes3_puts(out, "\r\nServer: AmazonS3\r\n");
+  fakes3_put(out, reply->headers.p, reply->headers.n);
+  if (reply->type != NULL)
+    fakes3_printf(out, "Content-Type: %s\r\n", reply->type);
+  if (says_close(r))
+    fakes3_puts(out, "Connection: close\r\n");
+  else if (r->http10 && !http10)
+    fakes3_puts(out, "Connection: keep-alive\r\n");
+  put_framed(r, out);
+}

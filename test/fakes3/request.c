@@ -1,0 +1,204 @@
+/* fakes3/request.c: the life of a request, and what its target and headers say. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fakes3/internal.h"
+
+fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn) {
+  fakes3_request_t* r = fakes3_alloc(sizeof(*r));
+  r->server = conn->server;
+  r->conn = conn;
+  if (uv_timer_init(r->server->loop, &r->timer) != 0)
+    abort();
+  r->timer.data = r;
+  r->server->handles++;
+  s3l_list_push_back(&r->server->requests, &r->link);
+  return r;
+}
+
+static void on_closed(uv_handle_t* handle) {
+  fakes3_request_t* r = handle->data;
+  fakes3_t* s = r->server;
+  fakes3_bytes_free(&r->target);
+  fakes3_bytes_free(&r->head);
+  fakes3_bytes_free(&r->body);
+  fakes3_bytes_free(&r->reply.headers);
+  fakes3_bytes_free(&r->reply.body);
+  for (size_t i = 0; i < r->params_n; i++) {
+    free((void*)(uintptr_t)r->params[i].name.p);
+    free((void*)(uintptr_t)r->params[i].value.p);
+  }
+  fakes3_plan_free(&r->plan);
+  free(r->bucket);
+  free(r->key);
+  free(r);
+  fakes3_handle_closed(s);
+}
+
+void fakes3_request_finish(fakes3_request_t* r) {
+  if (r->finished)
+    return;
+  r->finished = true;
+  if (r->conn != NULL) {
+    if (r->conn->building == r)
+      r->conn->building = NULL;
+    if (r->conn->active == r)
+      r->conn->active = NULL;
+    r->conn = NULL;
+  }
+  if (r->entry != NULL)
+    fakes3_log_end(r);
+  s3l_list_remove(&r->link);
+  uv_close((uv_handle_t*)&r->timer, on_closed);
+}
+
+static void on_timer(uv_timer_t* timer) {
+  fakes3_request_t* r = timer->data;
+  r->then(r);
+}
+
+void fakes3_request_after(fakes3_request_t* r, uint64_t ms, void (*then)(fakes3_request_t* r)) {
+  if (ms == 0) {
+    then(r);
+    return;
+  }
+  r->then = then;
+  uv_update_time(r->server->loop);
+  if (uv_timer_start(&r->timer, on_timer, ms, 0) != 0)
+    abort();
+}
+
+const fakes3_pair_t* fakes3_header(const fakes3_request_t* r, const char* name) {
+  s3l_span_t wanted = s3l_span_cstr(name);
+  for (size_t i = 0; i < r->headers_n; i++) {
+    if (s3l_span_eq(r->headers[i].name, wanted))
+      return &r->headers[i];
+  }
+  return NULL;
+}
+
+s3l_span_t fakes3_header_value(const fakes3_request_t* r, const char* name) {
+  const fakes3_pair_t* h = fakes3_header(r, name);
+  return h != NULL ? h->value : (s3l_span_t){NULL, 0};
+}
+
+const fakes3_pair_t* fakes3_param(const fakes3_request_t* r, const char* name) {
+  s3l_span_t wanted = s3l_span_cstr(name);
+  for (size_t i = 0; i < r->params_n; i++) {
+    if (s3l_span_eq(r->params[i].name, wanted))
+      return &r->params[i];
+  }
+  return NULL;
+}
+
+const char* fakes3_request_method(const fakes3_request_t* r) {
+  if (r->method == HTTP_GET && r->key != NULL && r->key[0] == '\0' && r->bucket[0] != '\0')
+    return "LIST";
+  return llhttp_method_name(r->method);
+}
+
+bool fakes3_request_is_control(const fakes3_request_t* r) {
+  return s3l_span_starts_with(fakes3_span(&r->target), S3L_SPAN(FAKES3_CONTROL_PATH));
+}
+
+static bool ends_with(s3l_span_t s, s3l_span_t tail) {
+  return s.n >= tail.n && s3l_span_ieq((s3l_span_t){s.p + s.n - tail.n, tail.n}, tail);
+}
+
+/* Cuts ".suffix" off the host and leaves the bucket; what is the suffix itself names none. */
+static bool cut_suffix(s3l_span_t* host, s3l_span_t suffix) {
+  if (s3l_span_ieq(*host, suffix)) {
+    host->n = 0;
+    return true;
+  }
+  if (host->n <= suffix.n + 1 || !ends_with(*host, suffix) ||
+      host->p[host->n - suffix.n - 1] != '.')
+    return false;
+  host->n -= suffix.n + 1;
+  return true;
+}
+
+/* The bucket that the Host header names; empty in path style. */
+static s3l_span_t host_bucket(const fakes3_request_t* r) {
+  s3l_span_t host = fakes3_header_value(r, "host");
+  if (host.n > 0 && host.p[0] == '[')
+    host.n = 0;
+  for (size_t i = 0; i < host.n; i++) {
+    if (host.p[i] == ':')
+      host.n = i;
+  }
+  if (r->server->domain != NULL && cut_suffix(&host, s3l_span_cstr(r->server->domain)))
+    return host;
+  if (cut_suffix(&host, S3L_SPAN("s3.localhost")) || cut_suffix(&host, S3L_SPAN("localhost")))
+    return host;
+  host.n = 0;
+  return host;
+}
+
+static const char* parse_query(fakes3_request_t* r, s3l_span_t query) {
+  while (query.n > 0) {
+    const char* amp = memchr(query.p, '&', query.n);
+    s3l_span_t piece = {query.p, amp != NULL ? (size_t)(amp - query.p) : query.n};
+    size_t used = piece.n + (amp != NULL ? 1 : 0);
+    query.p += used;
+    query.n -= used;
+    if (piece.n == 0)
+      continue;
+    if (r->params_n == FAKES3_PARAMS_MAX)
+      return "InvalidURI";
+    const char* eq = memchr(piece.p, '=', piece.n);
+    s3l_span_t name = {piece.p, eq != NULL ? (size_t)(eq - piece.p) : piece.n};
+    s3l_span_t value = {piece.p + piece.n, 0};
+    if (eq != NULL)
+      value = (s3l_span_t){eq + 1, piece.n - name.n - 1};
+    fakes3_bytes_t n = {NULL, 0, 0}, v = {NULL, 0, 0};
+    int good = fakes3_put_decoded(&n, name) & fakes3_put_decoded(&v, value);
+    r->params[r->params_n++] = (fakes3_pair_t){{fakes3_cstr(&n), n.n}, {fakes3_cstr(&v), v.n}};
+    if (!good)
+      return "InvalidURI";
+  }
+  return NULL;
+}
+
+static bool is_bucket_name(s3l_span_t s) {
+  for (size_t i = 0; i < s.n; i++) {
+    char c = s.p[i];
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+      return false;
+  }
+  return s.n >= 1 && s.n <= FAKES3_BUCKET_MAX;
+}
+
+const char* fakes3_request_route(fakes3_request_t* r) {
+  s3l_span_t target = fakes3_span(&r->target);
+  r->bucket = fakes3_dup(S3L_SPAN(""));
+  r->key = fakes3_dup(S3L_SPAN(""));
+  if (target.n == 0 || target.p[0] != '/')
+    return "InvalidURI";
+  const char* mark = memchr(target.p, '?', target.n);
+  r->path = (s3l_span_t){target.p, mark != NULL ? (size_t)(mark - target.p) : target.n};
+  if (mark != NULL) {
+    const char* error = parse_query(r, (s3l_span_t){mark + 1, target.n - r->path.n - 1});
+    if (error != NULL)
+      return error;
+  }
+  s3l_span_t bucket = host_bucket(r);
+  s3l_span_t key = {r->path.p + 1, r->path.n - 1};
+  if (bucket.n == 0) {
+    const char* slash = memchr(key.p, '/', key.n);
+    bucket = (s3l_span_t){key.p, slash != NULL ? (size_t)(slash - key.p) : key.n};
+    size_t used = bucket.n + (slash != NULL ? 1 : 0);
+    key = (s3l_span_t){key.p + used, key.n - used};
+  }
+  if (bucket.n > 0 && !is_bucket_name(bucket))
+    return "InvalidBucketName";
+  free(r->bucket);
+  r->bucket = fakes3_dup(bucket);
+  fakes3_bytes_t decoded = {NULL, 0, 0};
+  bool good = fakes3_put_decoded(&decoded, key) != 0;
+  free(r->key);
+  r->key = fakes3_dup(good ? fakes3_span(&decoded) : S3L_SPAN(""));
+  bool fits = decoded.n <= FAKES3_KEY_MAX;
+  fakes3_bytes_free(&decoded);
+  return !good ? "InvalidURI" : !fits ? "KeyTooLongError" : NULL;
+}

@@ -1,0 +1,270 @@
+/* fakes3/server.c: starting, listening, stopping. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fakes3/internal.h"
+
+uint64_t fakes3_boottime_ns(void) {
+  struct timespec t;
+  if (clock_gettime(CLOCK_BOOTTIME, &t) != 0)
+    abort();
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int64_t fakes3_wall_ms(const fakes3_t* s) {
+  struct timespec t;
+  if (clock_gettime(CLOCK_REALTIME, &t) != 0)
+    abort();
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + s->clock_offset_ms;
+}
+
+void fakes3_set_clock_offset(fakes3_t* server, int64_t offset_ms) {
+  server->clock_offset_ms = offset_ms;
+}
+
+/* ---- Listening ---- */
+
+static void on_connection(uv_stream_t* listener, int status) {
+  if (status == 0)
+    fakes3_conn_accept(listener->data);
+}
+
+static void on_listener_closed(uv_handle_t* handle) {
+  fakes3_t* s = handle->data;
+  free(handle);
+  fakes3_handle_closed(s);
+}
+
+static void close_listener(fakes3_t* s) {
+  if (s->listener == NULL)
+    return;
+  uv_close((uv_handle_t*)s->listener, on_listener_closed);
+  s->listener = NULL;
+}
+
+/* A port just given up can be taken again at once: libuv sets SO_REUSEADDR. */
+static int open_listener(fakes3_t* s) {
+  s->listener = fakes3_alloc(sizeof(*s->listener));
+  if (uv_tcp_init(s->loop, s->listener) != 0)
+    abort();
+  s->listener->data = s;
+  s->handles++;
+  int err = uv_tcp_bind(s->listener, (const struct sockaddr*)&s->address, 0);
+  if (err == 0)
+    err = uv_listen((uv_stream_t*)s->listener, 1024, on_connection);
+  if (err != 0)
+    close_listener(s);
+  return err;
+}
+
+int fakes3_listen(fakes3_t* server, bool on) {
+  if (on == (server->listener != NULL))
+    return 0;
+  if (on)
+    return open_listener(server);
+  close_listener(server);
+  return 0;
+}
+
+static int set_url(fakes3_t* s) {
+  char ip[64];
+  int len = sizeof(s->address);
+  int err = uv_tcp_getsockname(s->listener, (struct sockaddr*)&s->address, &len);
+  if (err != 0)
+    return err;
+  const char* scheme = s->tls != NULL ? "https" : "http";
+  bool ip6 = s->address.ss_family == AF_INET6;
+  err = ip6 ? uv_ip6_name((const struct sockaddr_in6*)&s->address, ip, sizeof(ip))
+            : uv_ip4_name((const struct sockaddr_in*)&s->address, ip, sizeof(ip));
+  if (err != 0)
+    return err;
+  const char* host = strcmp(s->host, "localhost") == 0 ? s->host : ip;
+  snprintf(s->url, sizeof(s->url), "%s://%s%s%s:%u", scheme, ip6 ? "[" : "", host, ip6 ? "]" : "",
+           fakes3_port(s));
+  return 0;
+}
+
+static int set_address(fakes3_t* s, uint16_t port) {
+  const char* host = strcmp(s->host, "localhost") == 0 ? "127.0.0.1" : s->host;
+  if (uv_ip4_addr(host, port, (struct sockaddr_in*)&s->address) == 0)
+    return 0;
+  return uv_ip6_addr(host, port, (struct sockaddr_in6*)&s->address);
+}
+
+const char* fakes3_url(const fakes3_t* server) {
+  return server->url;
+}
+
+uint16_t fakes3_port(const fakes3_t* server) {
+  if (server->address.ss_family == AF_INET6)
+    return ntohs(((const struct sockaddr_in6*)&server->address)->sin6_port);
+  return ntohs(((const struct sockaddr_in*)&server->address)->sin_port);
+}
+
+/* ---- Starting ---- */
+
+static char* dup_or_null(const char* s) {
+  return s != NULL ? fakes3_dup(s3l_span_cstr(s)) : NULL;
+}
+
+static void set_keys(fakes3_t* s, const fakes3_options_t* o) {
+  static const fakes3_key_t standard = {FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
+  const fakes3_key_t* from = o->keys[0].access_key != NULL ? o->keys : &standard;
+  size_t max = from == &standard ? 1 : FAKES3_KEYS_MAX;
+  for (size_t i = 0; i < max && from[i].access_key != NULL; i++) {
+    s->keys[i] = (fakes3_key_t){dup_or_null(from[i].access_key), dup_or_null(from[i].secret_key),
+                                dup_or_null(from[i].token)};
+    s->keys_n++;
+  }
+}
+
+static void set_buckets(fakes3_t* s, const char* names) {
+  s->any_bucket = names == NULL;
+  while (names != NULL && *names != '\0') {
+    size_t n = strcspn(names, ",");
+    if (n > 0 && fakes3_bucket_find(s, (s3l_span_t){names, n}) == NULL)
+      fakes3_bucket_add(s, (s3l_span_t){names, n}, true);
+    names += n + (names[n] == ',' ? 1 : 0);
+  }
+}
+
+static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
+  fakes3_t* s = fakes3_alloc(sizeof(*s));
+  s->loop = loop;
+  s->host = dup_or_null(o->host != NULL ? o->host : "127.0.0.1");
+  s->region = dup_or_null(o->region);
+  s->domain = dup_or_null(o->domain);
+  s->clock_offset_ms = o->clock_offset_ms;
+  s->log_max = o->log_entries > 0 ? o->log_entries : FAKES3_LOG_DEFAULT;
+  s3l_list_init(&s->conns);
+  s3l_list_init(&s->requests);
+  s3l_list_init(&s->buckets);
+  s3l_list_init(&s->rules);
+  s3l_list_init(&s->log);
+  set_keys(s, o);
+  set_buckets(s, o->buckets);
+  return s;
+}
+
+static void free_server(fakes3_t* s) {
+  fakes3_fault_clear(s, 0);
+  fakes3_objects_clear(s, true);
+  fakes3_log_free(s);
+  if (s->log_file != NULL)
+    fclose(s->log_file);
+  for (size_t i = 0; i < s->keys_n; i++) {
+    free((void*)(uintptr_t)s->keys[i].access_key);
+    free((void*)(uintptr_t)s->keys[i].secret_key);
+    free((void*)(uintptr_t)s->keys[i].token);
+  }
+  SSL_CTX_free(s->tls);
+  free(s->host);
+  free(s->region);
+  free(s->domain);
+  free(s);
+}
+
+/* What may fail before there is any handle. */
+static int prepare(fakes3_t* s, const fakes3_options_t* o, char* why, size_t cap) {
+  if (set_address(s, o->port) != 0) {
+    snprintf(why, cap, "\"%s\" is not an IP address", s->host);
+    return UV_EINVAL;
+  }
+  if ((o->tls_cert != NULL) != (o->tls_key != NULL)) {
+    snprintf(why, cap, "certificate and key go together");
+    return UV_EINVAL;
+  }
+  if (o->tls_self != NULL)
+    s->tls = fakes3_tls_self(o->tls_self, s->domain, s->host, why, cap);
+  else if (o->tls_cert != NULL)
+    s->tls = fakes3_tls_files(o->tls_cert, o->tls_key, why, cap);
+  if (s->tls == NULL && (o->tls_self != NULL || o->tls_cert != NULL))
+    return UV_EINVAL;
+  if (o->log_file != NULL && (s->log_file = fopen(o->log_file, "ae")) == NULL) {
+    int err = errno;
+    snprintf(why, cap, "%s: %s", o->log_file, strerror(err));
+    return uv_translate_sys_error(err);
+  }
+  return 0;
+}
+
+int fakes3_start(uv_loop_t* loop, const fakes3_options_t* options, fakes3_t** server, char* why,
+                 size_t why_cap) {
+  fakes3_t* s = make_server(loop, options);
+  int err = prepare(s, options, why, why_cap);
+  if (err != 0) {
+    free_server(s);
+    return err;
+  }
+  if ((err = uv_timer_init(loop, &s->relisten)) != 0) {
+    free_server(s);
+    return err;
+  }
+  s->relisten.data = s;
+  s->handles++;
+  err = open_listener(s);
+  if (err == 0)
+    err = set_url(s);
+  if (err != 0) {
+    snprintf(why, why_cap, "cannot listen on %s port %u: %s", s->host, options->port,
+             uv_strerror(err));
+    fakes3_stop(s, NULL, NULL);
+    return err;
+  }
+  *server = s;
+  return 0;
+}
+
+/* ---- Stopping ---- */
+
+void fakes3_handle_closed(fakes3_t* s) {
+  s->handles--;
+  if (!s->stopping || s->handles > 0)
+    return;
+  fakes3_stop_cb cb = s->stop_cb;
+  void* arg = s->stop_arg;
+  free_server(s);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void on_relisten_closed(uv_handle_t* handle) {
+  fakes3_handle_closed(handle->data);
+}
+
+void fakes3_disconnect(fakes3_t* server) {
+  while (!s3l_list_empty(&server->conns))
+    fakes3_conn_reset(S3L_CONTAINER_OF(server->conns.next, fakes3_conn_t, link));
+}
+
+void fakes3_stop(fakes3_t* server, fakes3_stop_cb cb, void* arg) {
+  server->stop_cb = cb;
+  server->stop_arg = arg;
+  server->stopping = true;
+  close_listener(server);
+  fakes3_disconnect(server);
+  while (!s3l_list_empty(&server->requests))
+    fakes3_request_finish(S3L_CONTAINER_OF(server->requests.next, fakes3_request_t, link));
+  uv_close((uv_handle_t*)&server->relisten, on_relisten_closed);
+}
+
+void fakes3_reset(fakes3_t* server) {
+  s3l_list_t* l = server->requests.next;
+  while (l != &server->requests) {
+    fakes3_request_t* r = S3L_CONTAINER_OF(l, fakes3_request_t, link);
+    l = l->next;
+    if (r->conn == NULL)
+      fakes3_request_finish(r);
+  }
+  fakes3_objects_clear(server, false);
+}
+
+void fakes3_counters(const fakes3_t* server, fakes3_counters_t* out) {
+  *out = server->counters;
+}
+
+size_t fakes3_connections(const fakes3_t* server) {
+  return server->conns_n;
+}
