@@ -1,0 +1,300 @@
+#include "lib/fakes3_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "util/span.h"
+#include "util/xml.h"
+
+/* ---- Connections ---- */
+
+static void on_connect(uv_connect_t* req, int status) {
+  s3l_raw_t* raw = req->data;
+  raw->connected = status;
+}
+
+static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
+  s3l_raw_t* raw = handle->data;
+  (void)hint;
+  *buf = uv_buf_init(raw->in + raw->n, (unsigned)(S3L_RAW_MAX - raw->n));
+}
+
+static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
+  s3l_raw_t* raw = stream->data;
+  (void)buf;
+  if (n < 0) {
+    raw->ended = (int)n;
+    uv_read_stop(stream);
+    return;
+  }
+  raw->n += (size_t)n;
+  raw->in[raw->n] = '\0';
+}
+
+int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server) {
+  struct sockaddr_in addr;
+  raw->n = 0;
+  raw->in[0] = '\0';
+  raw->ended = 0;
+  raw->connected = 1;
+  assert_int_equal(uv_ip4_addr("127.0.0.1", fakes3_port(server), &addr), 0);
+  assert_int_equal(uv_tcp_init(loop, &raw->tcp), 0);
+  raw->open = true;
+  raw->tcp.data = raw;
+  raw->connect.data = raw;
+  assert_int_equal(
+      uv_tcp_connect(&raw->connect, &raw->tcp, (const struct sockaddr*)&addr, on_connect), 0);
+  while (raw->connected == 1)
+    uv_run(loop, UV_RUN_ONCE);
+  if (raw->connected != 0)
+    return raw->connected;
+  return uv_read_start((uv_stream_t*)&raw->tcp, on_alloc, on_read);
+}
+
+typedef struct sending_s {
+  uv_write_t req;
+  char bytes[];
+} sending_t;
+
+static void on_sent(uv_write_t* req, int status) {
+  (void)status;
+  free(req);
+}
+
+void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n) {
+  sending_t* s = malloc(sizeof(*s) + n);
+  assert_non_null(s);
+  memcpy(s->bytes, p, n);
+  uv_buf_t buf = uv_buf_init(s->bytes, (unsigned)n);
+  assert_int_equal(uv_write(&s->req, (uv_stream_t*)&raw->tcp, &buf, 1, on_sent), 0);
+}
+
+static void on_closed(uv_handle_t* handle) {
+  s3l_raw_t* raw = handle->data;
+  raw->closed = true;
+}
+
+void s3l_raw_close(s3l_raw_t* raw) {
+  if (!raw->open)
+    return;
+  raw->open = false;
+  raw->closed = false;
+  uv_close((uv_handle_t*)&raw->tcp, on_closed);
+  while (!raw->closed)
+    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+}
+
+int s3l_raw_wait_end(s3l_raw_t* raw) {
+  while (raw->ended == 0)
+    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+  return raw->ended;
+}
+
+/* ---- Replies ---- */
+
+const char* s3l_raw_header(const s3l_raw_reply_t* reply, const char* name) {
+  static char value[1024];
+  size_t n = strlen(name);
+  for (const char* line = strstr(reply->head, "\r\n"); line != NULL;
+       line = strstr(line + 2, "\r\n")) {
+    s3l_span_t found = {line + 2, n};
+    if (strlen(line + 2) <= n || !s3l_span_ieq(found, s3l_span_cstr(name)) || line[2 + n] != ':')
+      continue;
+    const char* text = line + 2 + n + 1;
+    const char* end = strstr(text, "\r\n");
+    size_t len = end != NULL ? (size_t)(end - text) : strlen(text);
+    assert_true(s3l_span_copy(s3l_span_trim((s3l_span_t){text, len}), value, sizeof(value)));
+    return value;
+  }
+  return NULL;
+}
+
+const char* s3l_raw_tag(const s3l_raw_reply_t* reply, const char* name) {
+  static char value[2048];
+  bool found = s3l_xml_text(s3l_span_cstr(reply->body), name, value, sizeof(value));
+  return found ? value : NULL;
+}
+
+static void run_until(s3l_raw_t* raw, size_t n) {
+  while (raw->ended == 0 && raw->n < n)
+    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+}
+
+/* Whole chunked bodies are left in their framing; a body without length goes up to the end. */
+static size_t body_end(s3l_raw_t* raw, bool head, size_t start, const s3l_raw_reply_t* reply) {
+  const char* length = s3l_raw_header(reply, "Content-Length");
+  uint64_t n = 0;
+  if (head || reply->status == 204 || reply->status == 304 || reply->status < 200)
+    return start;
+  if (length != NULL) {
+    assert_true(s3l_span_to_u64(s3l_span_cstr(length), &n));
+    return start + (size_t)n;
+  }
+  if (s3l_raw_header(reply, "Transfer-Encoding") != NULL) {
+    const char* end;
+    while ((end = strstr(raw->in + start, "0\r\n\r\n")) == NULL && raw->ended == 0)
+      uv_run(raw->tcp.loop, UV_RUN_ONCE);
+    return end != NULL ? (size_t)(end + 5 - raw->in) : S3L_RAW_MAX;
+  }
+  s3l_raw_wait_end(raw);
+  return raw->n;
+}
+
+int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply) {
+  const char* end;
+  uint64_t status = 0;
+  memset(reply, 0, sizeof(*reply));
+  while ((end = strstr(raw->in, "\r\n\r\n")) == NULL && raw->ended == 0)
+    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+  if (end == NULL)
+    return raw->ended;
+  size_t start = (size_t)(end - raw->in) + 4;
+  assert_true(start < sizeof(reply->head));
+  memcpy(reply->head, raw->in, start - 2);
+  if (strncmp(reply->head, "HTTP/1.", 7) != 0 ||
+      !s3l_span_to_u64((s3l_span_t){reply->head + 9, 3}, &status))
+    return UV_EPROTO;
+  reply->status = (int)status;
+  size_t whole = body_end(raw, head, start, reply);
+  run_until(raw, whole);
+  if (raw->n < whole)
+    return raw->ended;
+  memcpy(reply->body, raw->in + start, whole - start);
+  memmove(raw->in, raw->in + whole, raw->n - whole + 1);
+  raw->n -= whole;
+  return reply->status;
+}
+
+/* ---- The rig ---- */
+
+void s3l_rig_open(s3l_rig_t* rig, const fakes3_options_t* options) {
+  char why[256] = "";
+  memset(rig, 0, sizeof(*rig));
+  assert_int_equal(uv_loop_init(&rig->loop), 0);
+  if (fakes3_start(&rig->loop, options, &rig->server, why, sizeof(why)) != 0)
+    fail_msg("%s", why);
+  assert_true(s3l_signer_open(&rig->signer));
+}
+
+static void on_stopped(void* arg) {
+  *(bool*)arg = true;
+}
+
+void s3l_rig_close(s3l_rig_t* rig) {
+  bool stopped = false;
+  s3l_raw_close(&rig->raw);
+  fakes3_stop(rig->server, on_stopped, &stopped);
+  uv_run(&rig->loop, UV_RUN_DEFAULT);
+  assert_true(stopped);
+  assert_int_equal(uv_loop_close(&rig->loop), 0);
+  s3l_signer_close(&rig->signer);
+}
+
+static s3l_span_t text_or(const char* s, const char* standard) {
+  return s3l_span_cstr(s != NULL ? s : standard);
+}
+
+void s3l_rig_sign(s3l_rig_t* rig, const s3l_rig_request_t* q) {
+  const s3l_s3_target_t target = {
+      .host = s3l_span_cstr(q->host != NULL ? q->host : strstr(fakes3_url(rig->server), "//") + 2),
+      .bucket = text_or(q->bucket, "bucket"),
+      .region = text_or(q->region, "us-east-1"),
+      .user_agent = text_or(q->user_agent, "rig"),
+  };
+  const s3l_s3_keys_t keys = {
+      .access_key = text_or(q->access_key, FAKES3_ACCESS_KEY),
+      .secret = text_or(q->secret, FAKES3_SECRET_KEY),
+      .token = text_or(q->token, ""),
+  };
+  const s3l_s3_request_t request = {
+      .op = q->op,
+      .key = text_or(q->key, ""),
+      .if_match = s3l_span_cstr(q->if_match),
+      .if_none_match = s3l_span_cstr(q->if_none_match),
+      .body = text_or(q->body, ""),
+      .after = text_or(q->after, ""),
+      .max_keys = q->max_keys > 0 ? q->max_keys : 1000,
+  };
+  struct timespec now;
+  assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+  int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + q->skew_ms;
+  assert_int_equal(s3l_s3_request_write(&rig->signer, &target, &keys, &request, ms, rig->bytes,
+                                        sizeof(rig->bytes) - 1, &rig->bytes_n),
+                   0);
+  rig->bytes[rig->bytes_n] = '\0';
+}
+
+void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to) {
+  char* at = strstr(rig->bytes, from);
+  size_t old = strlen(from), new = strlen(to);
+  if (at == NULL)
+    fail_msg("\"%s\" is not in the request", from);
+  assert_true(rig->bytes_n + new < sizeof(rig->bytes));
+  memmove(at + new, at + old, rig->bytes_n - (size_t)(at - rig->bytes) - old + 1);
+  memcpy(at, to, new);
+  rig->bytes_n += new;
+  rig->bytes_n -= old;
+}
+
+int s3l_rig_exchange(s3l_rig_t* rig, bool head) {
+  if (rig->raw.ended != 0)
+    s3l_raw_close(&rig->raw);
+  if (!rig->raw.open) {
+    int err = s3l_raw_connect(&rig->raw, &rig->loop, rig->server);
+    if (err != 0) {
+      s3l_raw_close(&rig->raw);
+      return err;
+    }
+  }
+  s3l_raw_send(&rig->raw, rig->bytes, rig->bytes_n);
+  int status = s3l_raw_reply(&rig->raw, head, &rig->reply);
+  if (status < 0)
+    s3l_raw_close(&rig->raw);
+  return status;
+}
+
+int s3l_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request) {
+  s3l_rig_sign(rig, request);
+  return s3l_rig_exchange(rig, request->op == S3L_S3_HEAD);
+}
+
+int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const char* body) {
+  char text[4096];
+  s3l_raw_t* raw = calloc(1, sizeof(*raw));
+  assert_non_null(raw);
+  int n =
+      snprintf(text, sizeof(text),
+               "%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+               method, path, strlen(body), body);
+  assert_true(n > 0 && (size_t)n < sizeof(text));
+  assert_int_equal(s3l_raw_connect(raw, &rig->loop, rig->server), 0);
+  s3l_raw_send(raw, text, (size_t)n);
+  int status = s3l_raw_reply(raw, false, &rig->reply);
+  s3l_raw_close(raw);
+  free(raw);
+  return status;
+}
+
+int s3l_rig_fault(s3l_rig_t* rig, const char* json) {
+  char why[256] = "";
+  int rule = fakes3_fault(rig->server, json, why, sizeof(why));
+  if (rule <= 0)
+    fail_msg("%s: %s", json, why);
+  return rule;
+}
+
+const fakes3_entry_t* s3l_rig_last(const s3l_rig_t* rig) {
+  const fakes3_entry_t* last = NULL;
+  const fakes3_entry_t* next;
+  while ((next = fakes3_log_after(rig->server, last != NULL ? last->seq : 0)) != NULL)
+    last = next;
+  assert_non_null(last);
+  return last;
+}

@@ -1,0 +1,104 @@
+/* The fake S3 and a raw client on one loop: requests are signed by the library, and may be bent
+ * before they are sent; replies are taken apart by hand, so that broken ones can be looked at. */
+#ifndef S3L_TEST_FAKES3_RIG_H
+#define S3L_TEST_FAKES3_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "fakes3/fakes3.h"
+#include "wire/s3_request.h"
+
+#define S3L_RAW_MAX (64 * 1024)
+
+/* A connection. */
+typedef struct s3l_raw_s {
+  uv_tcp_t tcp;
+  uv_connect_t connect;
+  bool open;
+  int connected; /* 1: not yet; else 0 or the error */
+  int ended;     /* 0: not yet; else UV_EOF, UV_ECONNRESET ... */
+  bool closed;
+  size_t n;
+  char in[S3L_RAW_MAX + 1]; /* what came and was not taken yet, with a NUL */
+} s3l_raw_t;
+
+typedef struct s3l_raw_reply_s {
+  int status;
+  char head[4096];
+  char body[S3L_RAW_MAX];
+} s3l_raw_reply_t;
+
+/* What is to be signed; all zero is a GET of an empty key. */
+typedef struct s3l_rig_request_s {
+  s3l_s3_op_t op;
+  const char* bucket; /* NULL: "bucket" */
+  const char* key;
+  const char* if_match;
+  const char* if_none_match;
+  const char* body;
+  const char* after;
+  uint32_t max_keys; /* 0: 1000 */
+  const char* host;  /* NULL: the server's address */
+  const char* access_key;
+  const char* secret;
+  const char* token;
+  const char* region;
+  const char* user_agent;
+  int64_t skew_ms;
+} s3l_rig_request_t;
+
+typedef struct s3l_rig_s {
+  uv_loop_t loop;
+  fakes3_t* server;
+  s3l_signer_t signer;
+  s3l_raw_t raw; /* the connection used by s3l_rig_do */
+  s3l_raw_reply_t reply;
+  char bytes[S3L_RAW_MAX];
+  size_t bytes_n;
+} s3l_rig_t;
+
+void s3l_rig_open(s3l_rig_t* rig, const fakes3_options_t* options);
+void s3l_rig_close(s3l_rig_t* rig);
+
+/* Signs into rig->bytes. */
+void s3l_rig_sign(s3l_rig_t* rig, const s3l_rig_request_t* request);
+
+/* Replaces text in rig->bytes; fails the test if it is not there. */
+void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to);
+
+/* Sends rig->bytes over rig->raw, connecting first where that is not open, and waits. The reply's
+ * status, or a negative code if the connection ended before a whole one came. */
+int s3l_rig_exchange(s3l_rig_t* rig, bool head);
+
+int s3l_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request);
+#define S3L_DO(rig, ...) s3l_rig_do(rig, &(s3l_rig_request_t){__VA_ARGS__})
+
+/* Unsigned, over a connection of its own. */
+int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const char* body);
+
+/* A rule, and its number; fails the test if it is refused. */
+int s3l_rig_fault(s3l_rig_t* rig, const char* json);
+
+/* The newest entry of the log. */
+const fakes3_entry_t* s3l_rig_last(const s3l_rig_t* rig);
+
+/* ---- Connections of their own ---- */
+
+int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server);
+void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n);
+/* As s3l_rig_exchange returns it. */
+int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply);
+/* Runs the loop until the server has ended the connection; how it did. */
+int s3l_raw_wait_end(s3l_raw_t* raw);
+void s3l_raw_close(s3l_raw_t* raw);
+
+/* The value of a header of the reply, or NULL; lives until the next call. */
+const char* s3l_raw_header(const s3l_raw_reply_t* reply, const char* name);
+
+/* The text of an XML element of its body, likewise. */
+const char* s3l_raw_tag(const s3l_raw_reply_t* reply, const char* name);
+
+#endif
