@@ -118,12 +118,17 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
 
 /* ---- the pool ---- */
 
-/* The first request that this connection may carry. One that is sent again wants a connection that
- * has not been used, since a used one may be dead too. */
+/* Whether the request wants a connection that has not been used, since a used one may be dead too:
+ * one that is sent again, and a write after another write was lost that way. */
+static bool wants_fresh(const s3l_http_client_t* c, const s3l_http_req_t* req) {
+  return req->replayed || (c->wary && !req->replayable);
+}
+
+/* The first request that this connection may carry. */
 static s3l_http_req_t* take(s3l_http_client_t* c, const s3l_conn_t* conn) {
   for (s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next) {
     s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, link);
-    if (!(req->replayed && conn->reused)) {
+    if (!(conn->reused && wants_fresh(c, req))) {
       unqueue(c, req);
       return req;
     }
@@ -147,6 +152,10 @@ static bool send_one(s3l_http_client_t* c) {
 static void dispatch(s3l_http_client_t* c) {
   while (!c->closing && c->queue_len > 0 && send_one(c)) {
   }
+  /* Who still waits wants a fresh connection: a used one that is idle makes room. */
+  if (!c->closing && c->queue_len > c->opening_len && !s3l_list_empty(&c->idle) &&
+      c->conns_len >= c->options.max_connections)
+    s3l_conn_close(S3L_CONTAINER_OF(c->idle.prev, s3l_conn_t, link));
   while (!c->closing && c->queue_len > c->opening_len &&
          c->conns_len < c->options.max_connections) {
     s3l_conn_t* conn;
@@ -170,6 +179,8 @@ void s3l_client_conn_gone(s3l_http_client_t* c) {
 
 void s3l_client_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
   s3l_http_client_t* c = conn->client;
+  if (status == 0 && !req->replayable)
+    c->wary = false;
   if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
     wake(c);
   finish(c, req, status, conn, status != 0 ? c->message : NULL);

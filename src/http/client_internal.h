@@ -38,6 +38,7 @@ struct s3l_http_client_s {
   size_t opening_len;
   size_t conns_len; /* all that are not closing */
 
+  bool wary; /* a write was lost on a used connection: the next one goes on a fresh one */
   bool closing;
   void (*close_cb)(void* arg);
   void* close_arg;

@@ -144,6 +144,8 @@ static void lose_request(s3l_conn_t* conn, int status) {
     s3l_client_req_replay(c, req);
     return;
   }
+  if (!begun && conn->reused)
+    c->wary = true;
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
     status = begun ? S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
