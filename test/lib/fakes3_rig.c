@@ -260,7 +260,7 @@ int s3l_rig_exchange(s3l_rig_t* rig, bool head) {
   return status;
 }
 
-int s3l_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request) {
+int s3l_fakes3_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request) {
   s3l_rig_sign(rig, request);
   return s3l_rig_exchange(rig, request->op == S3L_S3_HEAD);
 }

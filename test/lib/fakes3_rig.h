@@ -54,7 +54,7 @@ typedef struct s3l_rig_s {
   uv_loop_t loop;
   fakes3_t* server;
   s3l_signer_t signer;
-  s3l_raw_t raw; /* the connection used by s3l_rig_do */
+  s3l_raw_t raw; /* the connection used by s3l_fakes3_rig_do */
   s3l_raw_reply_t reply;
   char bytes[S3L_RAW_MAX];
   size_t bytes_n;
@@ -73,8 +73,8 @@ void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to);
  * status, or a negative code if the connection ended before a whole one came. */
 int s3l_rig_exchange(s3l_rig_t* rig, bool head);
 
-int s3l_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request);
-#define S3L_DO(rig, ...) s3l_rig_do(rig, &(s3l_rig_request_t){__VA_ARGS__})
+int s3l_fakes3_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request);
+#define S3L_DO(rig, ...) s3l_fakes3_rig_do(rig, &(s3l_rig_request_t){__VA_ARGS__})
 
 /* Unsigned, over a connection of its own. */
 int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const char* body);
