@@ -38,7 +38,7 @@ static bool is_standing(const s3l_driver_t* d) {
 int s3lect_elector_start(s3lect_elector_t* elector) {
   s3l_driver_t* d = driver_of(elector);
   unsigned char bytes[16 + sizeof d->seed];
-  if (d->closing)
+  if (d == NULL || d->closing)
     return UV_ECANCELED;
   if (is_standing(d))
     return UV_EALREADY;
@@ -72,7 +72,7 @@ static void ask_stop(s3l_driver_t* d, s3l_reason_t reason) {
 
 int s3lect_elector_stop(s3lect_elector_t* elector) {
   s3l_driver_t* d = driver_of(elector);
-  if (!is_standing(d))
+  if (d == NULL || !is_standing(d))
     return UV_EALREADY;
   if (d->ask_start) { /* it has not begun: nothing to undo */
     d->ask_start = false;
@@ -84,13 +84,15 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
 
 void s3lect_elector_ack_stopped(s3lect_elector_t* elector) {
   s3l_driver_t* d = driver_of(elector);
+  if (d == NULL)
+    return;
   d->ask_ack = true;
   s3l_driver_wake(d);
 }
 
 int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
   s3l_driver_t* d = driver_of(elector);
-  if (d->closing)
+  if (d == NULL || d->closing)
     return UV_EALREADY;
   d->closing = true;
   d->close_cb = cb;

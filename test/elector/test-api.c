@@ -152,7 +152,15 @@ static void test_close_before_start(void** state) {
   close_elector(rig);
   end(rig);
   assert_string_equal(rig->log, "");
+  /* What is asked of a closed handle is answered, as long as its memory is left alone. */
   assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_valid_for_ms(&rig->e), 0);
+  assert_int_equal(s3lect_epoch(&rig->e), 0);
+  assert_int_equal(s3lect_elector_start(&rig->e), UV_ECANCELED);
+  assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
+  assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
+  assert_int_equal(s3lect_elector_close(&rig->e, NULL), UV_EALREADY);
+  s3lect_elector_ack_stopped(&rig->e);
 }
 
 static void test_close_in_the_same_turn_as_start(void** state) {
