@@ -128,13 +128,20 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
 
 /* What is due next, and when. Does not look at leadership's own timers: s3l_lead_tick does. */
 
+/* Others take a released record at once: it may invite them only if nobody acts as leader any more,
+ * one's own application and the robbed leader of before an unfounded claim included. */
+static bool may_release(const s3l_core_t* c) {
+  return s3l_view_is_own_claim(c) && c->now >= c->founded_at &&
+         c->view.record.epoch != c->unacknowledged;
+}
+
 static due_t due_release(const s3l_core_t* c) {
   due_t d = {ACT_ABANDON, c->now};
   if (c->ack_owed)
     d.at = c->ack_until; /* not acknowledged in time: releasing would invite a second writer */
   else if (c->read_back)
     d = (due_t){ACT_READ, c->read_back_at};
-  else if (s3l_view_is_own_claim(c))
+  else if (may_release(c))
     d = (due_t){ACT_RELEASE, c->not_before};
   if (c->phase == S3L_PHASE_LEAVING && d.at > c->leave_by)
     d = (due_t){ACT_ABANDON, c->leave_by};
@@ -272,6 +279,7 @@ static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
 
 static void acknowledged(s3l_core_t* c) {
   c->ack_owed = false;
+  c->unacknowledged = 0;
   if (c->phase == S3L_PHASE_LEAVING)
     c->leave_by = s3l_ns_add(c->now, c->config.release_timeout_ms * S3L_MS);
 }
@@ -298,6 +306,10 @@ static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r
   s3l_op_t op = c->op;
   S3L_ASSERT(op.kind != S3L_OP_NONE);
   c->op.kind = S3L_OP_NONE;
+  if (r->store_time_ms > 0) {
+    c->store_time_ms = r->store_time_ms;
+    c->store_time_at = c->now;
+  }
   if (op.kind == S3L_OP_READ)
     read_done(c, fx, r);
   else

@@ -12,6 +12,10 @@
  *   operation   a poll, take-over, renewal or release; made of attempts by the retry schedule
  *   uncertain   a write whose outcome is unknown; the record is read back before anything else
  *   watching    polling at the frequent interval, ready to take over at the legal instant
+ *   unfounded   of a claim: written over absence or over a release without an epoch. Neither tells
+ *               whether somebody leads (who was robbed of the record), nor is it of one time only
+ *               (an ETag or absence may come again), so the wait comes after the claim: it is led
+ *               only when it has stood for a whole leader timeout (design rules 3, 10)
  *
  * Invariants (checked at the end of every step)
  *   - at most one request is under way;
@@ -182,6 +186,7 @@ typedef struct s3l_sent_s {
   uint64_t epoch;
   uint64_t write; /* 0: empty */
   s3l_ns_t at;
+  bool unfounded;
 } s3l_sent_t;
 
 typedef struct s3l_core_stats_s {
@@ -218,6 +223,7 @@ typedef struct s3l_core_s {
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t announce_at;
+  s3l_ns_t founded_at; /* a claim of one's own may be led, and released, from here on */
   s3l_ns_t renew_at;
 
   /* The request under way and what comes next. */
@@ -239,6 +245,7 @@ typedef struct s3l_core_s {
   bool release_owed;
   bool ack_owed;
   s3l_ns_t ack_until;
+  uint64_t unacknowledged; /* epoch whose end the application has not acknowledged; 0: none */
   s3l_ns_t leave_by;
   int last_error;
   s3l_core_stats_t stats;

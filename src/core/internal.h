@@ -27,6 +27,8 @@ void s3l_core_operation_done(s3l_core_t* c);
 bool s3l_view_read(s3l_core_t* c, const s3l_result_t* result);
 /** The view is what this elector just wrote. */
 void s3l_view_written(s3l_core_t* c, const s3l_op_t* op, const char* etag);
+/** Whether a claim that is written over the view is an unfounded one. */
+bool s3l_view_is_unfounded(const s3l_core_t* c);
 /** T * (1 + drift) of the record in view. */
 s3l_ns_t s3l_view_wait(const s3l_core_t* c);
 /** Whether the view is a record of this incarnation that is not released. */
@@ -57,7 +59,7 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
                     const s3l_result_t* result);
 /** The record that `op` wrote, or is to write. */
 void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* record);
-/** Send time of a write of this incarnation; -1 if it is not remembered. */
-s3l_ns_t s3l_write_sent_at(const s3l_core_t* c, uint64_t epoch, uint64_t write);
+/** What is remembered of the sending of a write of this incarnation; NULL if it is too long ago. */
+const s3l_sent_t* s3l_write_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write);
 
 #endif

@@ -41,6 +41,8 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->valid_until = valid_until;
   c->renew_at = next_renewal(c, sent_at);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
+  if (c->announce_at < c->founded_at)
+    c->announce_at = c->founded_at;
   s3l_core_operation_done(c);
   s3l_lead_tick(c, fx);
 }
@@ -80,6 +82,7 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
   if (!announced)
     return;
   c->ack_owed = c->config.stop_ack_ms > 0;
+  c->unacknowledged = c->ack_owed ? c->epoch : 0;
   c->ack_until = s3l_ns_add(c->now, c->config.stop_ack_ms * S3L_MS);
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
   e->note = S3L_NOTE_STOPPED;
@@ -100,14 +103,14 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
   const s3lect_record_t* r = &c->view.record;
   bool own = s3l_view_is_own_claim(c);
-  s3l_ns_t sent_at = own ? s3l_write_sent_at(c, r->epoch, r->write) : -1;
+  const s3l_sent_t* sent = own ? s3l_write_sent(c, r->epoch, r->write) : NULL;
   if (own && r->write == c->uncertain)
     c->stats.unknown_resolved++;
   c->uncertain = 0;
   if (c->leading && !(own && r->epoch == c->epoch))
     s3l_lead_stop(c, fx, S3L_REASON_LOST);
-  else if (c->leading && sent_at >= 0)
-    s3l_lead_renewed(c, fx, sent_at);
-  else if (!c->leading && own && sent_at >= 0)
-    s3l_lead_if_valid(c, fx, sent_at);
+  else if (c->leading && sent != NULL)
+    s3l_lead_renewed(c, fx, sent->at);
+  else if (!c->leading && own && sent != NULL)
+    s3l_lead_if_valid(c, fx, sent->at);
 }

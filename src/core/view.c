@@ -55,19 +55,36 @@ static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
     c->view.legal_at = legal_at;
 }
 
-/* Where the record has no epoch the next one comes from the store's clock. What is known of that is
- * late by up to its grain and a reply's way, and must lie beyond any epoch there was before. */
-static s3l_ns_t epoch_seed_wait(const s3l_core_t* c) {
-  return c->config.request_timeout_ms * S3L_MS + S3L_SECOND + 100 * S3L_MS;
+/* An epoch from the store's clock must lie beyond any that there was before the reply which showed
+ * the place free. That reply's Date is early by up to its grain, so the grain is let pass. */
+#define EPOCH_SEED_WAIT (S3L_SECOND + 100 * S3L_MS)
+
+/* Whether a claim over this view is unfounded. */
+bool s3l_view_is_unfounded(const s3l_core_t* c) {
+  const s3l_view_t* v = &c->view;
+  return v->kind == S3L_VIEW_ABSENT ||
+         (v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);
 }
 
 static s3l_ns_t legal_at(const s3l_core_t* c) {
   const s3l_view_t* v = &c->view;
+  if (s3l_view_is_unfounded(c))
+    return s3l_ns_add(c->now, EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
   if (v->kind == S3L_VIEW_RECORD && v->record.released)
-    return v->record.epoch > 0 ? c->now : s3l_ns_add(c->now, epoch_seed_wait(c));
+    return c->now;
   if (v->own)
     return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
   return s3l_ns_add(c->now, s3l_view_wait(c));
+}
+
+/* From when on a claim of our own may be led, now that it was seen to stand. */
+static s3l_ns_t founded_at(const s3l_core_t* c) {
+  const s3l_sent_t* s = s3l_write_sent(c, c->view.record.epoch, c->view.record.write);
+  if (s != NULL && !s->unfounded)
+    return c->founded_at;
+  uint32_t own = c->config.leader_timeout_ms;
+  uint32_t t = own > c->timeout_seen_ms ? own : c->timeout_seen_ms;
+  return s3l_ns_add(c->now, s3l_lease_wait(t * S3L_MS, c->config.drift_ppm));
 }
 
 static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) {
@@ -99,6 +116,8 @@ static void set_view(s3l_core_t* c, s3l_view_kind_t kind, const char* etag,
       c->timeout_seen_ms = record->leader_timeout_ms;
   }
   v->legal_at = legal_at(c);
+  if (v->own)
+    c->founded_at = founded_at(c);
 }
 
 static bool is_usable_etag(const char* etag) {
@@ -142,10 +161,6 @@ bool s3l_view_read(s3l_core_t* c, const s3l_result_t* r) {
     show_absence(c);
   else if (r->status != S3LECT_ENOTMODIFIED || c->view.etag[0] == '\0')
     return false;
-  if (r->store_time_ms > 0) {
-    c->store_time_ms = r->store_time_ms;
-    c->store_time_at = c->now;
-  }
   apply_store_clock(c, r);
   set_watching(c, r);
   return true;

@@ -8,27 +8,30 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
-/* The store's time now, in ms: its last Date, carried on by one's own clock. */
+/* The store's time now, in ms: its last Date, carried on by one's own clock, but never beyond what
+ * the store's clock shows. 0 if it was never told. */
 static uint64_t store_time(const s3l_core_t* c) {
-  int64_t ms =
-      c->store_time_ms > 0 ? c->store_time_ms + (c->now - c->store_time_at) / S3L_MS : c->wall_ms;
-  return ms > 0 ? (uint64_t)ms : 0;
+  if (c->store_time_ms <= 0)
+    return 0;
+  int64_t passed = (c->now - c->store_time_at) / S3L_MS;
+  return (uint64_t)(c->store_time_ms + passed - passed * c->config.drift_ppm / 500000);
 }
 
 /* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
- * has been seen since. */
+ * has been seen since, or may be out there: an unfounded claim can have landed late. */
 static bool keeps_epoch(const s3l_core_t* c) {
   return s3l_view_is_own_claim(c) && c->view.record.epoch > c->epoch_led &&
-         c->view.record.epoch >= c->epoch_seen;
+         c->view.record.epoch >= c->epoch_seen && c->now >= c->founded_at;
 }
 
 static uint64_t next_epoch(const s3l_core_t* c) {
   if (keeps_epoch(c))
     return c->view.record.epoch;
   uint64_t next = c->epoch_seen + 1;
-  if (c->view.kind == S3L_VIEW_RECORD && c->view.record.epoch > 0)
-    return next; /* epoch_seen includes the record's */
   uint64_t seed = store_time(c);
+  bool counted = c->view.kind == S3L_VIEW_RECORD && c->view.record.epoch > 0;
+  if (seed == 0 && !counted && c->wall_ms > 0)
+    seed = (uint64_t)c->wall_ms; /* better than to begin with 1 */
   return seed > next ? seed : next;
 }
 
@@ -47,9 +50,9 @@ void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* 
   r->last_updated_ms = r->released ? 0 : op->wall_ms;
 }
 
-s3l_ns_t s3l_write_sent_at(const s3l_core_t* c, uint64_t epoch, uint64_t write) {
+const s3l_sent_t* s3l_write_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write) {
   const s3l_sent_t* s = &c->sent[write % S3L_SENT_MAX];
-  return write > 0 && s->write == write && s->epoch == epoch ? s->at : -1;
+  return write > 0 && s->write == write && s->epoch == epoch ? s : NULL;
 }
 
 static uint32_t to_timeout_ms(s3l_ns_t left, uint32_t at_most_ms) {
@@ -83,8 +86,8 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   op->epoch = kind == S3L_OP_TAKE_OVER ? next_epoch(c) : seen->epoch;
   op->transitions = goes_on ? seen->transitions : seen->transitions + 1;
   op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
-  c->sent[c->write % S3L_SENT_MAX] =
-      (s3l_sent_t){.epoch = op->epoch, .write = c->write, .at = c->now};
+  c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
+      .epoch = op->epoch, .write = c->write, .at = c->now, .unfounded = s3l_view_is_unfounded(c)};
   if (c->attempt == 0)
     c->op_started = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
