@@ -247,12 +247,33 @@ static void writes_strings(void** state) {
   assert_true(b.overflow);
 }
 
+static void test_walks_members(void** state) {
+  (void)state;
+  s3l_json_t j;
+  char name[8];
+  const char* text = "{\"a\":{\"x\":[1,2]},\"b\":null,\"a\":3,\"too long a name\":4,\"\\u0063\":5}";
+  static const char* const names[] = {"a", "b", "a", "", "c"};
+  int token = -1;
+  assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(text)), 0);
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    token = s3l_json_member(&j, S3L_JSON_ROOT, token, name, sizeof(name));
+    assert_true(token > 0);
+    assert_string_equal(name, names[i]);
+  }
+  assert_int_equal(s3l_json_member(&j, S3L_JSON_ROOT, token, name, sizeof(name)), -1);
+  int inner = s3l_json_member(&j, S3L_JSON_ROOT, -1, name, sizeof(name));
+  token = s3l_json_member(&j, inner, -1, name, sizeof(name));
+  assert_string_equal(name, "x");
+  assert_int_equal(s3l_json_member(&j, inner, token, name, sizeof(name)), -1);
+  assert_int_equal(s3l_json_member(&j, token, -1, name, sizeof(name)), -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(accepts_objects),     cmocka_unit_test(refuses_what_is_not_json),
-      cmocka_unit_test(keeps_to_its_limits), cmocka_unit_test(looks_up_as_go_does),
-      cmocka_unit_test(reads_values),        cmocka_unit_test(unescapes),
-      cmocka_unit_test(writes_strings),
+      cmocka_unit_test(test_walks_members),  cmocka_unit_test(keeps_to_its_limits),
+      cmocka_unit_test(looks_up_as_go_does), cmocka_unit_test(reads_values),
+      cmocka_unit_test(unescapes),           cmocka_unit_test(writes_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
