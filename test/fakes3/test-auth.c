@@ -12,26 +12,26 @@
 
 #include "lib/fakes3_rig.h"
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.keys = {{"test", "testtest", NULL},
-                                                  {"other", "secret", NULL},
-                                                  {"temporary", "secret", "TOKEN/+=="}}});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.keys = {{"test", "testtest", NULL},
+                                                     {"other", "secret", NULL},
+                                                     {"temporary", "secret", "TOKEN/+=="}}});
   return 0;
 }
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
 static void refused(int status, const char* code) {
-  assert_int_equal(s3l_rig_exchange(&rig, false), status);
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), status);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), code);
-  assert_int_equal(s3l_rig_last(&rig)->order, 0);
+  assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
 }
 
 /* docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html: V1 to V4 of its examples,
@@ -74,9 +74,9 @@ static const struct {
 
 static void accepts_published_vectors(void** state) {
   (void)state;
-  s3l_rig_t* r = &rig;
+  s3l_fakes3_rig_t* r = &rig;
   int64_t back = (1369353600 - (int64_t)time(NULL)) * 1000;
-  s3l_rig_open(
+  s3l_fakes3_open(
       r, &(fakes3_options_t){
              .domain = "s3.amazonaws.com",
              .clock_offset_ms = back,
@@ -84,7 +84,7 @@ static void accepts_published_vectors(void** state) {
   for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
     r->bytes_n = strlen(vectors[i].request);
     memcpy(r->bytes, vectors[i].request, r->bytes_n + 1);
-    int status = s3l_rig_exchange(r, false);
+    int status = s3l_fakes3_exchange(r, false);
     if (status != vectors[i].status)
       fail_msg("%s: %d\n%s", vectors[i].name, status, r->reply.body);
     /* One digit of the signature changed: the same request does not pass. */
@@ -92,13 +92,13 @@ static void accepts_published_vectors(void** state) {
     *signature = *signature == '0' ? '1' : '0';
     refused(403, "SignatureDoesNotMatch");
   }
-  s3l_rig_close(r);
+  s3l_fakes3_close(r);
 }
 
 static void accepts_the_library(void** state) {
   (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "a b/c+d~e=\xC3\xA9", .body = "x"), 200);
-  assert_string_equal(s3l_rig_last(&rig)->key, "a b/c+d~e=\xC3\xA9");
+  assert_string_equal(s3l_fakes3_last(&rig)->key, "a b/c+d~e=\xC3\xA9");
   assert_int_equal(S3L_DO(&rig, .key = "a b/c+d~e=\xC3\xA9"), 200);
   assert_string_equal(rig.reply.body, "x");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "a b/", .after = "a b/b&"), 200);
@@ -108,26 +108,27 @@ static void accepts_the_library(void** state) {
       S3L_DO(&rig, .key = "k", .access_key = "temporary", .secret = "secret", .token = "TOKEN/+=="),
       404);
   assert_int_equal(S3L_DO(&rig, .bucket = "", .key = "k", .host = "bucket.s3.localhost"), 404);
-  assert_string_equal(s3l_rig_last(&rig)->bucket, "bucket");
+  assert_string_equal(s3l_fakes3_last(&rig)->bucket, "bucket");
 }
 
 static void refuses_wrong_keys(void** state) {
   (void)state;
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .access_key = "nobody"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .access_key = "nobody"});
   refused(403, "InvalidAccessKeyId");
   assert_string_equal(s3l_raw_tag(&rig.reply, "AWSAccessKeyId"), "nobody");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .secret = "wrong"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .secret = "wrong"});
   refused(403, "SignatureDoesNotMatch");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .token = "unasked"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .token = "unasked"});
   refused(400, "InvalidToken");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){
-                         .key = "k", .access_key = "temporary", .secret = "secret", .token = "no"});
+  s3l_fakes3_sign(&rig,
+                  &(s3l_fakes3_request_t){
+                      .key = "k", .access_key = "temporary", .secret = "secret", .token = "no"});
   refused(400, "InvalidToken");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
-  s3l_rig_bend(&rig, "AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA512 ");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  s3l_fakes3_bend(&rig, "AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA512 ");
   refused(400, "AuthorizationHeaderMalformed");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
-  s3l_rig_bend(&rig, "authorization:", "x-nothing:");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
   refused(403, "AccessDenied");
 }
 
@@ -136,15 +137,15 @@ static void refuses_wrong_times(void** state) {
   const int64_t minute = 60 * 1000;
   assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = 14 * minute), 404);
   assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = -14 * minute), 404);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .skew_ms = 16 * minute});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .skew_ms = 16 * minute});
   refused(403, "RequestTimeTooSkewed");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .skew_ms = -16 * minute});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .skew_ms = -16 * minute});
   refused(403, "RequestTimeTooSkewed");
   assert_non_null(s3l_raw_tag(&rig.reply, "ServerTime"));
   assert_non_null(s3l_raw_tag(&rig.reply, "RequestTime"));
   assert_string_equal(s3l_raw_tag(&rig.reply, "MaxAllowedSkewMilliseconds"), "900000");
   fakes3_set_clock_offset(rig.server, -16 * minute);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
   refused(403, "RequestTimeTooSkewed");
   fakes3_set_clock_offset(rig.server, 0);
 }
@@ -168,9 +169,10 @@ static void refuses_what_was_tampered_with(void** state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof(bends) / sizeof(bends[0]); i++) {
-    s3l_rig_sign(&rig, &(s3l_rig_request_t){
-                           .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "body-here"});
-    s3l_rig_bend(&rig, bends[i].from, bends[i].to);
+    s3l_fakes3_sign(&rig,
+                    &(s3l_fakes3_request_t){
+                        .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "body-here"});
+    s3l_fakes3_bend(&rig, bends[i].from, bends[i].to);
     refused(bends[i].status, bends[i].code);
   }
 }
@@ -178,8 +180,8 @@ static void refuses_what_was_tampered_with(void** state) {
 /* What a middlebox may do: drop the condition, or its place in the signature. */
 static void refuses_a_lost_condition(void** state) {
   (void)state;
-  s3l_rig_sign(
-      &rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){
+                            .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
   char* line = strstr(rig.bytes, "\"e\"\r\n");
   assert_non_null(line);
   while (line[-1] != '\n')
@@ -189,23 +191,23 @@ static void refuses_a_lost_condition(void** state) {
   assert_true(n < sizeof(whole));
   memcpy(whole, line, n);
   whole[n] = '\0';
-  s3l_rig_bend(&rig, whole, "");
+  s3l_fakes3_bend(&rig, whole, "");
   refused(403, "SignatureDoesNotMatch");
-  s3l_rig_sign(
-      &rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
-  s3l_rig_bend(&rig, "host;if-match;", "host;");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){
+                            .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
+  s3l_fakes3_bend(&rig, "host;if-match;", "host;");
   refused(403, "AccessDenied");
   assert_string_equal(s3l_raw_tag(&rig.reply, "HeadersNotSigned"), "if-match");
 }
 
 static void refuses_another_region(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.region = "eu-north-1"});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.region = "eu-north-1"});
   assert_int_equal(S3L_DO(&rig, .key = "k", .region = "eu-north-1"), 404);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k", .region = "us-east-1"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .region = "us-east-1"});
   refused(400, "AuthorizationHeaderMalformed");
   assert_string_equal(s3l_raw_tag(&rig.reply, "Region"), "eu-north-1");
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
 }
 
 int main(void) {

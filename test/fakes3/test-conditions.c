@@ -14,11 +14,11 @@
 #define OLD "\"149603e6c03516362a8da23f624db945\""
 #define NEW "\"22af645d1859cb5ca6da0c484f1f37ea\""
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.port = 0});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "there", .body = "old"), 200);
   assert_string_equal(s3l_raw_header(&rig.reply, "ETag"), OLD);
   return 0;
@@ -26,7 +26,7 @@ static int open_rig(void** state) {
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
@@ -145,7 +145,7 @@ static void keeps_buckets_apart(void** state) {
 
 static void knows_only_named_buckets(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.buckets = "one,two"});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.buckets = "one,two"});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .bucket = "three", .key = "k", .body = "x"), 404);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), "NoSuchBucket");
@@ -154,7 +154,7 @@ static void knows_only_named_buckets(void** state) {
   fakes3_reset(rig.server);
   assert_int_equal(S3L_DO(&rig, .bucket = "two", .key = "k"), 404);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), "NoSuchKey");
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
 }
 
 static void count_contents(int expected) {
@@ -184,7 +184,7 @@ static void lists(void** state) {
   assert_string_equal(s3l_raw_tag(&rig.reply, "NextContinuationToken"), "702f33"); /* p/3 */
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "none/"), 200);
   count_contents(0);
-  assert_string_equal(s3l_rig_last(&rig)->method, "LIST");
+  assert_string_equal(s3l_fakes3_last(&rig)->method, "LIST");
 }
 
 int main(void) {

@@ -14,34 +14,34 @@
 #include "lib/fakes3_rig.h"
 #include "util/json.h"
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.port = 0});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   return 0;
 }
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
 static void adds_and_removes_rules(void** state) {
   (void)state;
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/faults", "{\"status\":503}"), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"status\":503}"), 200);
   assert_string_equal(rig.reply.body, "{\"id\":1}\n");
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/faults", "{\"latency_ms\":1}"), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"latency_ms\":1}"), 200);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 503);
-  assert_int_equal(s3l_rig_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 204);
+  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 204);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_string_equal(s3l_rig_last(&rig)->fault, "latency_ms");
-  assert_int_equal(s3l_rig_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 404);
-  assert_int_equal(s3l_rig_control(&rig, "DELETE", "/_fakes3/faults/x", ""), 404);
-  assert_int_equal(s3l_rig_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
+  assert_string_equal(s3l_fakes3_last(&rig)->fault, "latency_ms");
+  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 404);
+  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/x", ""), 404);
+  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_null(s3l_rig_last(&rig)->fault);
+  assert_null(s3l_fakes3_last(&rig)->fault);
 }
 
 /* Each with the word that the answer must name. */
@@ -81,14 +81,14 @@ static void names_what_it_does_not_understand(void** state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    if (s3l_rig_control(&rig, "POST", "/_fakes3/faults", rows[i].rule) != 400 ||
+    if (s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", rows[i].rule) != 400 ||
         strstr(rig.reply.body, rows[i].named) == NULL)
       fail_msg("%s: %s", rows[i].rule, rig.reply.body);
   }
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"rules\":[]"));
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/nothing", ""), 404);
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/faults", ""), 404);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/nothing", ""), 404);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/faults", ""), 404);
 }
 
 static uint64_t number(const s3l_json_t* j, int object, const char* name) {
@@ -102,17 +102,17 @@ static void gives_its_state(void** state) {
   static s3l_json_t j;
   int counters;
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":500,\"count\":3}");
+  s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":3}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 500);
   fakes3_fault_clear(rig.server, 0);
-  s3l_rig_fault(&rig, "{\"status\":500,\"count\":3,\"match\":{\"method\":\"HEAD\"}}");
+  s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":3,\"match\":{\"method\":\"HEAD\"}}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_HEAD, .key = "k"), 500);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_int_equal(S3L_DO(&rig, .key = "k", .secret = "wrong"), 403);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "none"), 204);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST), 200);
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
   assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(rig.reply.body)), 0);
   assert_int_equal(number(&j, S3L_JSON_ROOT, "connections_open"), 2);
   assert_int_equal(number(&j, S3L_JSON_ROOT, "objects"), 1);
@@ -136,24 +136,24 @@ static void gives_its_log(void** state) {
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k\"1", .if_none_match = "*", .body = "x"),
                    200);
   assert_int_equal(S3L_DO(&rig, .key = "none"), 404);
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/log", ""), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"key\":\"k\\\"1\",\"if_match\":null,"
                                          "\"if_none_match\":\"*\""));
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/log?since=1", ""), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log?since=1", ""), 200);
   static s3l_json_t j;
   assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(rig.reply.body)), 0);
   assert_null(strstr(rig.reply.body, "\"seq\":1,"));
   assert_non_null(strstr(rig.reply.body, "\"seq\":2,"));
   assert_non_null(strstr(rig.reply.body, "\"status\":404,\"code\":\"NoSuchKey\""));
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/log?since=x", ""), 400);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log?since=x", ""), 400);
 }
 
 /* Entries tell the order of effects, which need not be that of arrival. */
 static void logs_the_order_of_effects(void** state) {
   static s3l_raw_t slow;
   (void)state;
-  s3l_rig_fault(&rig, "{\"latency_ms\":30,\"count\":1}");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "slow"});
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"count\":1}");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "slow"});
   assert_int_equal(s3l_raw_connect(&slow, &rig.loop, rig.server), 0);
   s3l_raw_send(&slow, rig.bytes, rig.bytes_n);
   while (fakes3_log_after(rig.server, 0) == NULL)
@@ -172,7 +172,7 @@ static void logs_the_order_of_effects(void** state) {
 
 static void bounds_its_log(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.log_entries = 3});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.log_entries = 3});
   for (int i = 0; i < 10; i++)
     assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
   uint64_t seq = 0;
@@ -184,7 +184,7 @@ static void bounds_its_log(void** state) {
   }
   assert_int_equal(entries, 3);
   assert_int_equal(seq, 10);
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
 }
 
 static void writes_its_log(void** state) {
@@ -194,10 +194,10 @@ static void writes_its_log(void** state) {
   (void)state;
   int fd = mkstemp(path);
   assert_true(fd >= 0);
-  s3l_rig_open(&rig, &(fakes3_options_t){.log_file = path});
-  s3l_rig_fault(&rig, "{\"drop_after\":true}");
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.log_file = path});
+  s3l_fakes3_fault(&rig, "{\"drop_after\":true}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), UV_EOF);
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   FILE* file = fdopen(fd, "r");
   assert_non_null(file);
   assert_non_null(fgets(line, sizeof(line), file));
@@ -214,14 +214,14 @@ static void writes_its_log(void** state) {
 static void resets_and_sets_its_clock(void** state) {
   (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/reset", ""), 204);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/reset", ""), 204);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":-3600000}"),
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":-3600000}"),
                    204);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 403);
   assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = -3600000), 404);
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/clock", "{\"offset\":1}"), 400);
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":0,\"x\":1}"),
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset\":1}"), 400);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":0,\"x\":1}"),
                    400);
 }
 

@@ -14,11 +14,11 @@
 #define OLD  "\"149603e6c03516362a8da23f624db945\""
 #define BARE "149603e6c03516362a8da23f624db945"
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(
+  s3l_fakes3_open(
       &rig, &(fakes3_options_t){.keys = {{"test", "testtest", NULL}, {"other", "secret", NULL}}});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
   return 0;
@@ -26,7 +26,7 @@ static int open_rig(void** state) {
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
@@ -36,7 +36,7 @@ static int swap(const char* etag) {
 
 static void takes_only_bare_etags(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"bare_only\":true}");
+  s3l_fakes3_fault(&rig, "{\"bare_only\":true}");
   assert_int_equal(swap(OLD), 412);
   assert_int_equal(swap("0"), 412);
   assert_int_equal(swap(BARE), 200);
@@ -44,7 +44,7 @@ static void takes_only_bare_etags(void** state) {
 
 static void takes_no_if_match(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"no_if_match\":true}");
+  s3l_fakes3_fault(&rig, "{\"no_if_match\":true}");
   assert_int_equal(swap(OLD), 501);
   assert_int_equal(
       S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"), 200);
@@ -52,7 +52,7 @@ static void takes_no_if_match(void** state) {
 
 static void ignores_conditions(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"ignore_conditions\":true}");
+  s3l_fakes3_fault(&rig, "{\"ignore_conditions\":true}");
   assert_int_equal(swap("\"0\""), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .if_none_match = "*", .body = "n"),
                    200);
@@ -62,15 +62,15 @@ static void ignores_conditions(void** state) {
 
 static void bends_etags(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"no_etag\":true}");
+  s3l_fakes3_fault(&rig, "{\"no_etag\":true}");
   assert_int_equal(swap(OLD), 200);
   assert_null(s3l_raw_header(&rig.reply, "ETag"));
   fakes3_fault_clear(rig.server, 0);
-  s3l_rig_fault(&rig, "{\"weak_etag\":true}");
+  s3l_fakes3_fault(&rig, "{\"weak_etag\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_string_equal(s3l_raw_header(&rig.reply, "ETag"), "W/\"22af645d1859cb5ca6da0c484f1f37ea\"");
   fakes3_fault_clear(rig.server, 0);
-  s3l_rig_fault(&rig, "{\"constant_etag\":true}");
+  s3l_fakes3_fault(&rig, "{\"constant_etag\":true}");
   char first[64];
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "1"), 200);
   strncpy(first, s3l_raw_header(&rig.reply, "ETag"), sizeof(first) - 1);
@@ -88,10 +88,10 @@ static void is_not_atomic(void** state) {
     int won = 0;
     fakes3_reset(rig.server);
     fakes3_fault_clear(rig.server, 0);
-    s3l_rig_fault(&rig, atomic ? "{\"latency_ms\":30}" : "{\"non_atomic\":30}");
+    s3l_fakes3_fault(&rig, atomic ? "{\"latency_ms\":30}" : "{\"non_atomic\":30}");
     for (int i = 0; i < 2; i++) {
-      s3l_rig_sign(&rig, &(s3l_rig_request_t){
-                             .op = S3L_S3_PUT, .key = "k", .if_none_match = "*", .body = "x"});
+      s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){
+                                .op = S3L_S3_PUT, .key = "k", .if_none_match = "*", .body = "x"});
       assert_int_equal(s3l_raw_connect(&raws[i], &rig.loop, rig.server), 0);
       s3l_raw_send(&raws[i], rig.bytes, rig.bytes_n);
     }
@@ -105,7 +105,7 @@ static void is_not_atomic(void** state) {
 
 static void reads_stale(void** state) {
   (void)state;
-  int rule = s3l_rig_fault(&rig, "{\"stale_reads\":600000,\"match\":{\"method\":\"GET\"}}");
+  int rule = s3l_fakes3_fault(&rig, "{\"stale_reads\":600000,\"match\":{\"method\":\"GET\"}}");
   assert_int_equal(swap(OLD), 200);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_string_equal(rig.reply.body, "old");
@@ -115,7 +115,7 @@ static void reads_stale(void** state) {
   assert_true(fakes3_fault_clear(rig.server, rule));
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_string_equal(rig.reply.body, "new");
-  s3l_rig_fault(&rig, "{\"stale_reads\":0}");
+  s3l_fakes3_fault(&rig, "{\"stale_reads\":0}");
   assert_int_equal(S3L_DO(&rig, .key = "fresh"), 200);
 }
 
@@ -124,7 +124,7 @@ static void reads_stale(void** state) {
 static void counts_and_skips(void** state) {
   static const int expected[] = {200, 500, 500, 200, 200};
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":500,\"skip\":1,\"count\":2}");
+  s3l_fakes3_fault(&rig, "{\"status\":500,\"skip\":1,\"count\":2}");
   for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
     assert_int_equal(S3L_DO(&rig, .key = "k"), expected[i]);
 }
@@ -132,8 +132,8 @@ static void counts_and_skips(void** state) {
 static void matches(void** state) {
   static const struct {
     const char* match;
-    s3l_rig_request_t hit;
-    s3l_rig_request_t miss;
+    s3l_fakes3_request_t hit;
+    s3l_fakes3_request_t miss;
   } rows[] = {
       {"{\"method\":\"PUT\"}", {.op = S3L_S3_PUT, .key = "k"}, {.key = "k"}},
       {"{\"method\":\"LIST\"}", {.op = S3L_S3_LIST}, {.key = "k"}},
@@ -160,26 +160,26 @@ static void matches(void** state) {
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     char rule[256];
     snprintf(rule, sizeof(rule), "{\"status\":599,\"match\":%s}", rows[i].match);
-    int id = s3l_rig_fault(&rig, rule);
-    if (s3l_rig_do(&rig, &rows[i].hit) != 599)
+    int id = s3l_fakes3_fault(&rig, rule);
+    if (s3l_fakes3_do(&rig, &rows[i].hit) != 599)
       fail_msg("%s does not match", rows[i].match);
-    if (rows[i].miss.key != NULL && s3l_rig_do(&rig, &rows[i].miss) == 599)
+    if (rows[i].miss.key != NULL && s3l_fakes3_do(&rig, &rows[i].miss) == 599)
       fail_msg("%s matches too much", rows[i].match);
     assert_true(fakes3_fault_clear(rig.server, id));
   }
-  s3l_rig_fault(&rig, "{\"status\":599,\"match\":{\"connection\":1000}}");
+  s3l_fakes3_fault(&rig, "{\"status\":599,\"match\":{\"connection\":1000}}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
 }
 
 /* One rule per slot is applied; rules of different slots go together. */
 static void combines(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":500,\"count\":1}");
-  s3l_rig_fault(&rig, "{\"status\":503}");
-  s3l_rig_fault(&rig, "{\"chunked\":true}");
-  s3l_rig_fault(&rig, "{\"latency_ms\":1}");
+  s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":1}");
+  s3l_fakes3_fault(&rig, "{\"status\":503}");
+  s3l_fakes3_fault(&rig, "{\"chunked\":true}");
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":1}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 500);
-  assert_string_equal(s3l_rig_last(&rig)->fault, "status,chunked,latency_ms");
+  assert_string_equal(s3l_fakes3_last(&rig)->fault, "status,chunked,latency_ms");
   assert_non_null(s3l_raw_header(&rig.reply, "Transfer-Encoding"));
   assert_int_equal(S3L_DO(&rig, .key = "k"), 503);
 }

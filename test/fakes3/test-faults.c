@@ -12,18 +12,18 @@
 
 #define MILLISECOND 1000000u
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.port = 0});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
   return 0;
 }
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
@@ -45,9 +45,9 @@ static void at_least(uint64_t from, uint64_t to, uint64_t ms) {
 
 static void delays_the_effect(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"latency_ms\":30}");
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":30}");
   assert_int_equal(put_new(), 200);
-  const fakes3_entry_t* e = s3l_rig_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
   at_least(e->arrived_ns, e->effect_ns, 30);
   assert_string_equal(e->fault, "latency_ms");
   stored("new");
@@ -55,9 +55,9 @@ static void delays_the_effect(void** state) {
 
 static void delays_the_reply(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"reply_delay_ms\":30}");
+  s3l_fakes3_fault(&rig, "{\"reply_delay_ms\":30}");
   assert_int_equal(put_new(), 200);
-  const fakes3_entry_t* e = s3l_rig_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
   at_least(e->effect_ns, e->replied_ns, 30);
   stored("new");
 }
@@ -66,17 +66,17 @@ static void delays_the_reply(void** state) {
 static void goes_on_without_its_client(void** state) {
   static s3l_raw_t raw;
   (void)state;
-  s3l_rig_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
   s3l_raw_send(&raw, rig.bytes, rig.bytes_n);
-  while (s3l_rig_last(&rig)->fault == NULL)
+  while (s3l_fakes3_last(&rig)->fault == NULL)
     uv_run(&rig.loop, UV_RUN_ONCE);
   s3l_raw_close(&raw);
-  while (!s3l_rig_last(&rig)->ended)
+  while (!s3l_fakes3_last(&rig)->ended)
     uv_run(&rig.loop, UV_RUN_ONCE);
-  assert_true(s3l_rig_last(&rig)->client_gone);
-  assert_int_equal(s3l_rig_last(&rig)->replied_ns, 0);
+  assert_true(s3l_fakes3_last(&rig)->client_gone);
+  assert_int_equal(s3l_fakes3_last(&rig)->replied_ns, 0);
   stored("new");
 }
 
@@ -98,24 +98,24 @@ static void answers_errors(void** state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    s3l_rig_fault(&rig, rows[i].rule);
+    s3l_fakes3_fault(&rig, rows[i].rule);
     assert_int_equal(put_new(), rows[i].status);
     assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), rows[i].code);
-    assert_int_equal(s3l_rig_last(&rig)->order, 0);
+    assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
     stored("old");
   }
 }
 
 static void words_errors_as_told(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}");
+  s3l_fakes3_fault(&rig, "{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}");
   assert_int_equal(put_new(), 504);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Message"), "too <late>");
 }
 
 static void answers_as_a_proxy(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":502,\"html\":\"<html><h1>Bad Gateway</h1></html>\"}");
+  s3l_fakes3_fault(&rig, "{\"status\":502,\"html\":\"<html><h1>Bad Gateway</h1></html>\"}");
   assert_int_equal(put_new(), 502);
   assert_string_equal(rig.reply.body, "<html><h1>Bad Gateway</h1></html>");
   assert_string_equal(s3l_raw_header(&rig.reply, "Content-Type"), "text/html");
@@ -124,7 +124,7 @@ static void answers_as_a_proxy(void** state) {
 
 static void fails_after_the_effect(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"status\":503,\"after_effect\":true}");
+  s3l_fakes3_fault(&rig, "{\"status\":503,\"after_effect\":true}");
   assert_int_equal(put_new(), 503);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), "SlowDown");
   stored("new");
@@ -132,20 +132,20 @@ static void fails_after_the_effect(void** state) {
 
 static void drops(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"drop_before\":true}");
+  s3l_fakes3_fault(&rig, "{\"drop_before\":true}");
   assert_int_equal(put_new(), UV_EOF);
-  assert_int_equal(s3l_rig_last(&rig)->order, 0);
+  assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
   stored("old");
-  s3l_rig_fault(&rig, "{\"drop_after\":true}");
+  s3l_fakes3_fault(&rig, "{\"drop_after\":true}");
   assert_int_equal(put_new(), UV_EOF);
-  assert_int_equal(s3l_rig_last(&rig)->replied_ns, 0);
+  assert_int_equal(s3l_fakes3_last(&rig)->replied_ns, 0);
   stored("new");
 }
 
 static void resets_within_the_reply(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"reset_mid_reply\":true}");
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
+  s3l_fakes3_fault(&rig, "{\"reset_mid_reply\":true}");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
   s3l_raw_close(&rig.raw);
   assert_int_equal(s3l_raw_connect(&rig.raw, &rig.loop, rig.server), 0);
   s3l_raw_send(&rig.raw, rig.bytes, rig.bytes_n);
@@ -162,11 +162,11 @@ static void resets_within_the_reply(void** state) {
  * all that can be seen. */
 static void stalls(const char* rule, bool effect) {
   static s3l_raw_t raw;
-  s3l_rig_fault(&rig, rule);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
+  s3l_fakes3_fault(&rig, rule);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
   s3l_raw_send(&raw, rig.bytes, rig.bytes_n);
-  while (s3l_rig_last(&rig)->fault == NULL)
+  while (s3l_fakes3_last(&rig)->fault == NULL)
     uv_run(&rig.loop, UV_RUN_ONCE);
   stored(effect ? "new" : "old");
   assert_int_equal(raw.n, 0);
@@ -192,11 +192,11 @@ static void stalls_after(void** state) {
 /* The client is sent away at once; the write lands later, and by the conditions of that time. */
 static void lands_late(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"late_ms\":20}");
+  s3l_fakes3_fault(&rig, "{\"late_ms\":20}");
   assert_int_equal(put_new(), UV_EOF);
-  while (!s3l_rig_last(&rig)->ended)
+  while (!s3l_fakes3_last(&rig)->ended)
     uv_run(&rig.loop, UV_RUN_ONCE);
-  const fakes3_entry_t* e = s3l_rig_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
   at_least(e->arrived_ns, e->effect_ns, 20);
   assert_int_equal(e->replied_ns, 0);
   assert_int_equal(e->status, 200);
@@ -205,15 +205,15 @@ static void lands_late(void** state) {
 
 static void lands_in_another_world(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"late_ms\":600000,\"count\":1}");
+  s3l_fakes3_fault(&rig, "{\"late_ms\":600000,\"count\":1}");
   assert_int_equal(
       S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"), UV_EOF);
   assert_int_equal(S3L_DO(&rig, .key = "absent"), 404);
   fakes3_reset(rig.server);
-  s3l_rig_fault(&rig, "{\"late_ms\":20,\"count\":1}");
+  s3l_fakes3_fault(&rig, "{\"late_ms\":20,\"count\":1}");
   assert_int_equal(
       S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "a"), UV_EOF);
-  uint64_t late = s3l_rig_last(&rig)->seq;
+  uint64_t late = s3l_fakes3_last(&rig)->seq;
   const fakes3_entry_t* e;
   do {
     assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "other", .body = "b"), 200);
@@ -226,13 +226,13 @@ static void lands_in_another_world(void** state) {
 
 static void breaks_replies(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"truncate\":true}");
+  s3l_fakes3_fault(&rig, "{\"truncate\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), UV_EOF);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
-  assert_int_equal(s3l_rig_exchange(&rig, false), UV_EOF);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), UV_EOF);
   assert_string_equal(s3l_raw_header(&rig.reply, "Content-Length"), "16");
   stored("new");
-  s3l_rig_fault(&rig, "{\"garbage\":true}");
+  s3l_fakes3_fault(&rig, "{\"garbage\":true}");
   int status = S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "newer");
   assert_true(status == UV_EPROTO || status == UV_EOF);
   stored("newer");
@@ -240,14 +240,14 @@ static void breaks_replies(void** state) {
 
 static void frames_otherwise(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"chunked\":true}");
+  s3l_fakes3_fault(&rig, "{\"chunked\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_string_equal(rig.reply.body, "1\r\no\r\n2;piece=2\r\nld\r\n0\r\n\r\n");
   assert_null(s3l_raw_header(&rig.reply, "Content-Length"));
   assert_int_equal(put_new(), 200);
   assert_string_equal(rig.reply.body, "0\r\n\r\n");
   stored("new");
-  s3l_rig_fault(&rig, "{\"http10\":true}");
+  s3l_fakes3_fault(&rig, "{\"http10\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_int_equal(strncmp(rig.reply.head, "HTTP/1.0 200", 12), 0);
   assert_null(s3l_raw_header(&rig.reply, "Content-Length"));
@@ -257,7 +257,7 @@ static void frames_otherwise(void** state) {
 
 static void sends_interim_replies(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"continue\":103}");
+  s3l_fakes3_fault(&rig, "{\"continue\":103}");
   assert_int_equal(put_new(), 103);
   assert_int_equal(s3l_raw_reply(&rig.raw, false, &rig.reply), 200);
   assert_non_null(s3l_raw_header(&rig.reply, "ETag"));
@@ -265,7 +265,7 @@ static void sends_interim_replies(void** state) {
 
 static void closes_kept_connections(void** state) {
   (void)state;
-  s3l_rig_fault(&rig, "{\"close_after\":true}");
+  s3l_fakes3_fault(&rig, "{\"close_after\":true}");
   assert_int_equal(put_new(), 200);
   assert_null(s3l_raw_header(&rig.reply, "Connection"));
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
@@ -277,31 +277,32 @@ static void refuses_until_cleared(void** state) {
   static s3l_raw_t before;
   (void)state;
   assert_int_equal(s3l_raw_connect(&before, &rig.loop, rig.server), 0);
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/faults", "{\"refuse\":true}"), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse\":true}"), 200);
   assert_int_equal(s3l_raw_wait_end(&before), UV_ECONNRESET);
   s3l_raw_close(&before);
   s3l_raw_close(&rig.raw);
-  uint64_t seq = s3l_rig_last(&rig)->seq;
+  uint64_t seq = s3l_fakes3_last(&rig)->seq;
   assert_int_equal(put_new(), UV_ECONNRESET);
-  assert_int_equal(s3l_rig_last(&rig)->seq, seq);
-  assert_int_equal(s3l_rig_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
+  assert_int_equal(s3l_fakes3_last(&rig)->seq, seq);
+  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
   assert_int_equal(put_new(), 200);
 }
 
 static void refuses_for_a_while(void** state) {
   (void)state;
-  assert_int_equal(s3l_rig_control(&rig, "POST", "/_fakes3/faults", "{\"refuse_ms\":600000}"), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse_ms\":600000}"),
+                   200);
   s3l_raw_close(&rig.raw);
   assert_int_equal(put_new(), UV_ECONNREFUSED);
   fakes3_fault_clear(rig.server, 0);
   assert_int_equal(put_new(), 200);
-  s3l_rig_fault(&rig, "{\"refuse_ms\":20}");
+  s3l_fakes3_fault(&rig, "{\"refuse_ms\":20}");
   s3l_raw_close(&rig.raw);
   int status;
   while ((status = put_new()) == UV_ECONNREFUSED)
     uv_run(&rig.loop, UV_RUN_ONCE);
   assert_int_equal(status, 200);
-  assert_int_equal(s3l_rig_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"rules\":[]"));
 }
 

@@ -11,17 +11,17 @@
 #include "fakes3/bytes.h"
 #include "lib/fakes3_rig.h"
 
-static s3l_rig_t rig;
+static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.port = 0});
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   return 0;
 }
 
 static int close_rig(void** state) {
   (void)state;
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
   return 0;
 }
 
@@ -30,7 +30,7 @@ static void refused(const char* text, int status, const char* code) {
   rig.bytes_n = strlen(text);
   assert_true(rig.bytes_n < sizeof(rig.bytes));
   memcpy(rig.bytes, text, rig.bytes_n + 1);
-  assert_int_equal(s3l_rig_exchange(&rig, false), status);
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), status);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), code);
   assert_string_equal(s3l_raw_header(&rig.reply, "Connection"), "close");
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
@@ -89,7 +89,7 @@ static void keeps_connections(void** state) {
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_HEAD, .key = "k"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "k"), 204);
-  assert_int_equal(s3l_rig_last(&rig)->conn, 1);
+  assert_int_equal(s3l_fakes3_last(&rig)->conn, 1);
   assert_int_equal(fakes3_connections(rig.server), 1);
 }
 
@@ -100,13 +100,13 @@ static void serves_pipelined_requests_in_order(void** state) {
   const char* const bodies[] = {"one", "two"};
   size_t n = 0;
   (void)state;
-  s3l_rig_fault(&rig, "{\"latency_ms\":20,\"count\":1}");
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":20,\"count\":1}");
   for (int i = 0; i < 2; i++) {
-    s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = bodies[i]});
+    s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = bodies[i]});
     memcpy(all + n, rig.bytes, rig.bytes_n);
     n += rig.bytes_n;
   }
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
   memcpy(all + n, rig.bytes, rig.bytes_n);
   n += rig.bytes_n;
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
@@ -122,8 +122,8 @@ static void serves_pipelined_requests_in_order(void** state) {
 static void reads_split_requests(void** state) {
   static s3l_raw_t raw;
   (void)state;
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "split"});
-  s3l_rig_bend(&rig, "\r\n\r\n", "\r\nX-Empty:\r\nX-Blank: \r\n\r\n");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "split"});
+  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nX-Empty:\r\nX-Blank: \r\n\r\n");
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
   for (size_t i = 0; i < rig.bytes_n; i++) {
     s3l_raw_send(&raw, rig.bytes + i, 1);
@@ -138,8 +138,8 @@ static void reads_split_requests(void** state) {
 static void answers_expect(void** state) {
   static s3l_raw_t raw;
   (void)state;
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.op = S3L_S3_PUT, .key = "k", .body = "late"});
-  s3l_rig_bend(&rig, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "late"});
+  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
   size_t head = rig.bytes_n - 4;
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
   s3l_raw_send(&raw, rig.bytes, head);
@@ -151,14 +151,14 @@ static void answers_expect(void** state) {
 
 static void follows_the_clients_wish_to_close(void** state) {
   (void)state;
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
-  s3l_rig_bend(&rig, "\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-  assert_int_equal(s3l_rig_exchange(&rig, false), 404);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), 404);
   assert_string_equal(s3l_raw_header(&rig.reply, "Connection"), "close");
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "k"});
-  s3l_rig_bend(&rig, "HTTP/1.1", "HTTP/1.0");
-  assert_int_equal(s3l_rig_exchange(&rig, false), 404);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  s3l_fakes3_bend(&rig, "HTTP/1.1", "HTTP/1.0");
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), 404);
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
 }
 
@@ -167,15 +167,15 @@ static void stops_at_any_time(void** state) {
   static s3l_raw_t idle, half, stalled, late;
   s3l_raw_t* const all[] = {&idle, &half, &stalled, &late};
   (void)state;
-  s3l_rig_open(&rig, &(fakes3_options_t){.port = 0});
-  s3l_rig_fault(&rig, "{\"stall\":true,\"match\":{\"key\":\"stalled\"}}");
-  s3l_rig_fault(&rig, "{\"latency_ms\":600000,\"match\":{\"key\":\"late\"}}");
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
+  s3l_fakes3_fault(&rig, "{\"stall\":true,\"match\":{\"key\":\"stalled\"}}");
+  s3l_fakes3_fault(&rig, "{\"latency_ms\":600000,\"match\":{\"key\":\"late\"}}");
   for (size_t i = 0; i < 4; i++)
     assert_int_equal(s3l_raw_connect(all[i], &rig.loop, rig.server), 0);
   s3l_raw_send(&half, "PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc", 54);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "stalled"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "stalled"});
   s3l_raw_send(&stalled, rig.bytes, rig.bytes_n);
-  s3l_rig_sign(&rig, &(s3l_rig_request_t){.key = "late"});
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "late"});
   s3l_raw_send(&late, rig.bytes, rig.bytes_n);
   fakes3_counters_t counters;
   do {
@@ -192,7 +192,7 @@ static void stops_at_any_time(void** state) {
   assert_int_equal(
       fakes3_start(&rig.loop, &(fakes3_options_t){.port = port}, &rig.server, why, sizeof(why)), 0);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  s3l_rig_close(&rig);
+  s3l_fakes3_close(&rig);
 }
 
 static void refuses_bad_options(void** state) {

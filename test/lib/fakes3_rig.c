@@ -174,7 +174,7 @@ int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply) {
 
 /* ---- The rig ---- */
 
-void s3l_rig_open(s3l_rig_t* rig, const fakes3_options_t* options) {
+void s3l_fakes3_open(s3l_fakes3_rig_t* rig, const fakes3_options_t* options) {
   char why[256] = "";
   memset(rig, 0, sizeof(*rig));
   assert_int_equal(uv_loop_init(&rig->loop), 0);
@@ -187,7 +187,7 @@ static void on_stopped(void* arg) {
   *(bool*)arg = true;
 }
 
-void s3l_rig_close(s3l_rig_t* rig) {
+void s3l_fakes3_close(s3l_fakes3_rig_t* rig) {
   bool stopped = false;
   s3l_raw_close(&rig->raw);
   fakes3_stop(rig->server, on_stopped, &stopped);
@@ -201,7 +201,7 @@ static s3l_span_t text_or(const char* s, const char* standard) {
   return s3l_span_cstr(s != NULL ? s : standard);
 }
 
-void s3l_rig_sign(s3l_rig_t* rig, const s3l_rig_request_t* q) {
+void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* q) {
   const s3l_s3_target_t target = {
       .host = s3l_span_cstr(q->host != NULL ? q->host : strstr(fakes3_url(rig->server), "//") + 2),
       .bucket = text_or(q->bucket, "bucket"),
@@ -231,7 +231,7 @@ void s3l_rig_sign(s3l_rig_t* rig, const s3l_rig_request_t* q) {
   rig->bytes[rig->bytes_n] = '\0';
 }
 
-void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to) {
+void s3l_fakes3_bend(s3l_fakes3_rig_t* rig, const char* from, const char* to) {
   char* at = strstr(rig->bytes, from);
   size_t old = strlen(from), new = strlen(to);
   if (at == NULL)
@@ -243,7 +243,7 @@ void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to) {
   rig->bytes_n -= old;
 }
 
-int s3l_rig_exchange(s3l_rig_t* rig, bool head) {
+int s3l_fakes3_exchange(s3l_fakes3_rig_t* rig, bool head) {
   if (rig->raw.ended != 0)
     s3l_raw_close(&rig->raw);
   if (!rig->raw.open) {
@@ -260,12 +260,13 @@ int s3l_rig_exchange(s3l_rig_t* rig, bool head) {
   return status;
 }
 
-int s3l_fakes3_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request) {
-  s3l_rig_sign(rig, request);
-  return s3l_rig_exchange(rig, request->op == S3L_S3_HEAD);
+int s3l_fakes3_do(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request) {
+  s3l_fakes3_sign(rig, request);
+  return s3l_fakes3_exchange(rig, request->op == S3L_S3_HEAD);
 }
 
-int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const char* body) {
+int s3l_fakes3_control(s3l_fakes3_rig_t* rig, const char* method, const char* path,
+                       const char* body) {
   char text[4096];
   s3l_raw_t* raw = calloc(1, sizeof(*raw));
   assert_non_null(raw);
@@ -282,7 +283,7 @@ int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const 
   return status;
 }
 
-int s3l_rig_fault(s3l_rig_t* rig, const char* json) {
+int s3l_fakes3_fault(s3l_fakes3_rig_t* rig, const char* json) {
   char why[256] = "";
   int rule = fakes3_fault(rig->server, json, why, sizeof(why));
   if (rule <= 0)
@@ -290,7 +291,7 @@ int s3l_rig_fault(s3l_rig_t* rig, const char* json) {
   return rule;
 }
 
-const fakes3_entry_t* s3l_rig_last(const s3l_rig_t* rig) {
+const fakes3_entry_t* s3l_fakes3_last(const s3l_fakes3_rig_t* rig) {
   const fakes3_entry_t* last = NULL;
   const fakes3_entry_t* next;
   while ((next = fakes3_log_after(rig->server, last != NULL ? last->seq : 0)) != NULL)

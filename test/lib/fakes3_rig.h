@@ -32,7 +32,7 @@ typedef struct s3l_raw_reply_s {
 } s3l_raw_reply_t;
 
 /* What is to be signed; all zero is a GET of an empty key. */
-typedef struct s3l_rig_request_s {
+typedef struct s3l_fakes3_request_s {
   s3l_s3_op_t op;
   const char* bucket; /* NULL: "bucket" */
   const char* key;
@@ -48,48 +48,49 @@ typedef struct s3l_rig_request_s {
   const char* region;
   const char* user_agent;
   int64_t skew_ms;
-} s3l_rig_request_t;
+} s3l_fakes3_request_t;
 
-typedef struct s3l_rig_s {
+typedef struct s3l_fakes3_s {
   uv_loop_t loop;
   fakes3_t* server;
   s3l_signer_t signer;
-  s3l_raw_t raw; /* the connection used by s3l_fakes3_rig_do */
+  s3l_raw_t raw; /* the connection used by s3l_fakes3_do */
   s3l_raw_reply_t reply;
   char bytes[S3L_RAW_MAX];
   size_t bytes_n;
-} s3l_rig_t;
+} s3l_fakes3_rig_t;
 
-void s3l_rig_open(s3l_rig_t* rig, const fakes3_options_t* options);
-void s3l_rig_close(s3l_rig_t* rig);
+void s3l_fakes3_open(s3l_fakes3_rig_t* rig, const fakes3_options_t* options);
+void s3l_fakes3_close(s3l_fakes3_rig_t* rig);
 
 /* Signs into rig->bytes. */
-void s3l_rig_sign(s3l_rig_t* rig, const s3l_rig_request_t* request);
+void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request);
 
 /* Replaces text in rig->bytes; fails the test if it is not there. */
-void s3l_rig_bend(s3l_rig_t* rig, const char* from, const char* to);
+void s3l_fakes3_bend(s3l_fakes3_rig_t* rig, const char* from, const char* to);
 
 /* Sends rig->bytes over rig->raw, connecting first where that is not open, and waits. The reply's
  * status, or a negative code if the connection ended before a whole one came. */
-int s3l_rig_exchange(s3l_rig_t* rig, bool head);
+int s3l_fakes3_exchange(s3l_fakes3_rig_t* rig, bool head);
 
-int s3l_fakes3_rig_do(s3l_rig_t* rig, const s3l_rig_request_t* request);
-#define S3L_DO(rig, ...) s3l_fakes3_rig_do(rig, &(s3l_rig_request_t){__VA_ARGS__})
+int s3l_fakes3_do(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request);
+#define S3L_DO(rig, ...) s3l_fakes3_do(rig, &(s3l_fakes3_request_t){__VA_ARGS__})
 
 /* Unsigned, over a connection of its own. */
-int s3l_rig_control(s3l_rig_t* rig, const char* method, const char* path, const char* body);
+int s3l_fakes3_control(s3l_fakes3_rig_t* rig, const char* method, const char* path,
+                       const char* body);
 
 /* A rule, and its number; fails the test if it is refused. */
-int s3l_rig_fault(s3l_rig_t* rig, const char* json);
+int s3l_fakes3_fault(s3l_fakes3_rig_t* rig, const char* json);
 
 /* The newest entry of the log. */
-const fakes3_entry_t* s3l_rig_last(const s3l_rig_t* rig);
+const fakes3_entry_t* s3l_fakes3_last(const s3l_fakes3_rig_t* rig);
 
 /* ---- Connections of their own ---- */
 
 int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server);
 void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n);
-/* As s3l_rig_exchange returns it. */
+/* As s3l_fakes3_exchange returns it. */
 int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply);
 /* Runs the loop until the server has ended the connection; how it did. */
 int s3l_raw_wait_end(s3l_raw_t* raw);

@@ -247,7 +247,7 @@ static void writes_strings(void** state) {
   assert_true(b.overflow);
 }
 
-static void test_walks_members(void** state) {
+static void walks_members(void** state) {
   (void)state;
   s3l_json_t j;
   char name[8];
@@ -271,7 +271,7 @@ static void test_walks_members(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(accepts_objects),     cmocka_unit_test(refuses_what_is_not_json),
-      cmocka_unit_test(test_walks_members),  cmocka_unit_test(keeps_to_its_limits),
+      cmocka_unit_test(walks_members),       cmocka_unit_test(keeps_to_its_limits),
       cmocka_unit_test(looks_up_as_go_does), cmocka_unit_test(reads_values),
       cmocka_unit_test(unescapes),           cmocka_unit_test(writes_strings),
   };
