@@ -40,6 +40,8 @@ static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
 
 int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server) {
   struct sockaddr_in addr;
+  fakes3_counters_t before, now;
+  fakes3_counters(server, &before);
   raw->n = 0;
   raw->in[0] = '\0';
   raw->ended = 0;
@@ -55,6 +57,8 @@ int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server) {
     uv_run(loop, UV_RUN_ONCE);
   if (raw->connected != 0)
     return raw->connected;
+  while (fakes3_counters(server, &now), now.connections == before.connections)
+    uv_run(loop, UV_RUN_ONCE);
   return uv_read_start((uv_stream_t*)&raw->tcp, on_alloc, on_read);
 }
 

@@ -88,6 +88,7 @@ const fakes3_entry_t* s3l_fakes3_last(const s3l_fakes3_rig_t* rig);
 
 /* ---- Connections of their own ---- */
 
+/* Waits for the server to accept, too: what is sent then arrives before the loop's next timer. */
 int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server);
 void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n);
 /* As s3l_fakes3_exchange returns it. */
