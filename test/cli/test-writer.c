@@ -1,5 +1,7 @@
 /* The writer: never waits for its reader, never tears a line, tells when the reader has gone. And
- * the events' lines. */
+ * the events' lines.
+ *
+ * ctest labels: tsan. */
 #include "cli/writer.h"
 
 #include <fcntl.h>

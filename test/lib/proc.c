@@ -62,6 +62,26 @@ static void turn(procs_t* procs, const char* what) {
     fail_with_output(procs, "nothing happens while waiting for", what);
 }
 
+/* A test that fails jumps out of its middle; what it has started must not stay behind. */
+static pid_t running[PROC_MAX];
+
+static void kill_running(void) {
+  for (size_t i = 0; i < PROC_MAX; i++)
+    if (running[i] > 0)
+      kill(running[i], SIGKILL);
+}
+
+static void note_running(pid_t before, pid_t after) {
+  static bool registered;
+  if (!registered)
+    assert_int_equal(atexit(kill_running), 0);
+  registered = true;
+  size_t i = 0;
+  while (i < PROC_MAX - 1 && running[i] != before)
+    i++;
+  running[i] = after;
+}
+
 void procs_begin(procs_t* procs) {
   memset(procs, 0, sizeof *procs);
   assert_int_equal(uv_loop_init(&procs->loop), 0);
@@ -124,6 +144,7 @@ static void on_exit_status(uv_process_t* process, int64_t status, int signum) {
   proc_t* proc = process->data;
   proc->status = signum != 0 ? 128 + signum : (int)status;
   proc->exited = true;
+  note_running(process->pid, 0);
   uv_close((uv_handle_t*)process, NULL);
 }
 
@@ -167,6 +188,7 @@ proc_t* proc_spawn(procs_t* procs, const char* const* argv, const char* const* e
   int r = uv_spawn(&procs->loop, &proc->process, &options);
   if (r != 0)
     fail_msg("%s: %s", argv[0], uv_strerror(r));
+  note_running(0, proc->process.pid);
   proc->process.data = proc;
   proc->procs = procs;
   const char* slash = strrchr(argv[0], '/');

@@ -1,0 +1,232 @@
+/* `s3lect elect`, from end to end: the real command against a fake S3 in another process. What is
+ * compared are the events' own times: CLOCK_BOOTTIME is one clock for all processes of a machine.
+
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "lib/s3proc.h"
+
+#define STARTED "\"event\":\"started_leading\""
+#define STOPPED "\"event\":\"stopped_leading\""
+#define RENEWED "\"event\":\"renewed\""
+#define NEW     "\"event\":\"new_leader\""
+#define ERROR   "\"event\":\"error\""
+
+/* Begins with a lockfile that was released: with none at all, the first leader would have to wait
+ * for a whole leader timeout. */
+static void begin(s3proc_t* s3) {
+  s3proc_begin(s3, S3L_BUILD_DIR, NULL);
+  s3proc_put(s3,
+             "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}");
+}
+
+static proc_t* elect(s3proc_t* s3, const char* id) {
+  return s3proc_s3lect(s3, "elect", id, NULL);
+}
+
+/* The validity that the last line with any says was in force, from all that is there. */
+static int64_t last_valid_until(proc_t* proc) {
+  int64_t last = 0;
+  proc_rewind(proc, PROC_OUT);
+  for (const char* line; (line = proc_try_line(proc, PROC_OUT, "{", true)) != NULL;) {
+    int64_t until = proc_json_i64(line, "valid_until_ns");
+    if (strstr(line, STARTED) != NULL || strstr(line, RENEWED) != NULL)
+      last = until;
+  }
+  assert_true(last > 0);
+  return last;
+}
+
+static void one_candidate_leads_and_releases(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  const int signals[] = {SIGTERM, SIGINT};
+  int64_t epoch = 0;
+  for (int i = 0; i < 2; i++) {
+    proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
+    const char* line = proc_line(a, PROC_OUT, STARTED);
+    assert_string_equal(proc_json_string(line, "id"), "a");
+    assert_string_equal(proc_json_string(line, "leader"), "a");
+    assert_true(proc_json_i64(line, "epoch") > epoch);
+    epoch = proc_json_i64(line, "epoch");
+    int64_t until = proc_json_i64(line, "valid_until_ns");
+    assert_true(proc_json_i64(line, "boottime_ns") < until);
+    const char* time = proc_json_string(line, "time");
+    assert_int_equal(strlen(time), strlen("2024-10-27T10:30:45.123Z"));
+    line = proc_line(a, PROC_OUT, RENEWED);
+    assert_int_equal(proc_json_i64(line, "epoch"), epoch);
+    assert_true(proc_json_i64(line, "valid_until_ns") > until);
+    proc_signal(a, signals[i]);
+    line = proc_line(a, PROC_OUT, STOPPED);
+    assert_string_equal(proc_json_string(line, "reason"), "closed");
+    assert_true(proc_json_i64(line, "valid_until_ns") <= proc_json_i64(line, "boottime_ns"));
+    assert_int_equal(proc_wait(a), 0);
+    assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  }
+  s3proc_end(&s3);
+}
+
+static void hands_over_at_sigterm(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
+  proc_t* b = elect(&s3, "b");
+  assert_string_equal(proc_json_string(proc_line(b, PROC_OUT, NEW), "leader"), "a");
+  proc_signal(a, SIGTERM);
+  int64_t ended = proc_json_i64(proc_line(a, PROC_OUT, STOPPED), "valid_until_ns");
+  const char* line = proc_line(b, PROC_OUT, STARTED);
+  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "epoch") > epoch);
+  assert_int_equal(proc_wait(a), 0);
+  s3proc_end(&s3);
+}
+
+static void fails_over_after_sigkill(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
+  proc_t* b = elect(&s3, "b");
+  proc_line(b, PROC_OUT, NEW);
+  proc_line(a, PROC_OUT, RENEWED);
+  proc_signal(a, SIGKILL);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  const char* line = proc_line(b, PROC_OUT, STARTED);
+  int64_t started = proc_json_i64(line, "boottime_ns");
+  assert_true(proc_json_i64(line, "epoch") > epoch);
+  assert_true(started >= last_valid_until(a));
+  s3proc_end(&s3);
+}
+
+/* A leader that is stopped past its validity says first thing that it leads no more. */
+static void knows_that_it_slept(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_t* b = elect(&s3, "b");
+  proc_line(b, PROC_OUT, NEW);
+  proc_signal(a, SIGSTOP);
+  int64_t started = proc_json_i64(proc_line(b, PROC_OUT, STARTED), "boottime_ns");
+  /* All that a has printed was printed before; what comes now is new. */
+  while (proc_try_line(a, PROC_OUT, "{", true) != NULL)
+    continue;
+  proc_signal(a, SIGCONT);
+  const char* line = proc_line(a, PROC_OUT, "{");
+  assert_non_null(strstr(line, STOPPED));
+  assert_string_equal(proc_json_string(line, "reason"), "expired");
+  assert_true(proc_json_i64(line, "valid_until_ns") <= started);
+  assert_true(proc_json_i64(line, "boottime_ns") > started);
+  assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, NEW), "leader"), "b");
+  s3proc_end(&s3);
+}
+
+static void stops_itself_when_the_store_is_silent(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
+  proc_signal(s3.fake, SIGSTOP);
+  const char* line = proc_line(a, PROC_OUT, STOPPED);
+  assert_string_equal(proc_json_string(line, "reason"), "expired");
+  int64_t ended = proc_json_i64(line, "valid_until_ns");
+  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  proc_signal(s3.fake, SIGCONT);
+  line = proc_line(a, PROC_OUT, STARTED);
+  assert_true(proc_json_i64(line, "epoch") > epoch);
+  assert_true(proc_json_i64(line, "boottime_ns") > ended);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  s3proc_end(&s3);
+}
+
+static void errors_are_events(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(s3.fake, SIGKILL);
+  const char* line = proc_line(a, PROC_OUT, ERROR);
+  assert_true(strlen(proc_json_string(line, "error")) > 0);
+  assert_true(strlen(proc_json_string(line, "message")) > 0);
+  assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, STOPPED), "reason"), "expired");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  s3proc_end(&s3);
+}
+
+static void a_second_signal_does_not_wait(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(s3.fake, SIGSTOP); /* the release has to wait */
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_OUT, STOPPED);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
+static void leaves_when_its_reader_has_gone(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  char script[1024];
+  snprintf(script, sizeof script,
+           "{ AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest %s/src/s3lect elect --id a "
+           "--store s3://test/lock.json --endpoint %s --leader-timeout 2500ms --renew 400ms "
+           "--frequent 300ms --request-timeout 700ms; echo status $? >&2; } | head -n 1",
+           S3L_BUILD_DIR, s3.url);
+  proc_t* shell = proc_spawn(&s3.procs, (const char*[]){"/bin/sh", "-c", script, NULL}, NULL);
+  proc_line(shell, PROC_ERR, "s3lect elect: events cannot be written (broken pipe): leaving");
+  proc_line(shell, PROC_ERR, "status 1");
+  assert_int_equal(proc_wait(shell), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void a_bucket_that_is_not_there_is_said_at_once(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, "other");
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_ERR,
+            "s3lect elect: --store s3://test/lock.json: there is no bucket test there: check its "
+            "name, --endpoint and --region");
+  assert_int_equal(proc_wait(a), 2);
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_candidate_leads_and_releases),
+      cmocka_unit_test(hands_over_at_sigterm),
+      cmocka_unit_test(fails_over_after_sigkill),
+      cmocka_unit_test(knows_that_it_slept),
+      cmocka_unit_test(stops_itself_when_the_store_is_silent),
+      cmocka_unit_test(errors_are_events),
+      cmocka_unit_test(a_second_signal_does_not_wait),
+      cmocka_unit_test(leaves_when_its_reader_has_gone),
+      cmocka_unit_test(a_bucket_that_is_not_there_is_said_at_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

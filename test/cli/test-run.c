@@ -1,0 +1,351 @@
+/* `s3lect run`, from end to end: the command runs only while its s3lect leads, and all of it is
+ * gone before validity ends, whatever happens to the store or to s3lect. The scripts note the time
+ * with /proc/uptime, which is CLOCK_BOOTTIME, the clock of the events.
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/s3proc.h"
+
+#define NOTE_GRAIN_NS INT64_C(10000000) /* /proc/uptime has two decimals, rounded down */
+
+/* Three processes (a command, its child, an orphaned grandchild) that note the time into the file
+ * "log" for ever and heed nothing but SIGKILL. "pids" holds their pids. */
+#define FAMILY                                                                                     \
+  "trap '' TERM INT HUP QUIT; "                                                                    \
+  "note() { sh -c 'echo $PPID' >>pids; "                                                           \
+  "while :; do read up rest </proc/uptime; echo $S3LECT_EPOCH $up >>log; sleep 0.01; done; }; "    \
+  "( ( note ) & ); ( note ) & note"
+
+/* Begins with a lockfile that was released: with none at all, the first leader would have to wait
+ * for a whole leader timeout. */
+static void begin(s3proc_t* s3) {
+  s3proc_begin(s3, S3L_BUILD_DIR, NULL);
+  s3proc_put(s3,
+             "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}");
+}
+
+static const char* events_of(const s3proc_t* s3, const char* id) {
+  char name[64];
+  snprintf(name, sizeof name, "events-%s", id);
+  return s3proc_path(s3, name);
+}
+
+/* s3lect run, with its events in the file events-ID, in the scratch folder. */
+static proc_t* run(s3proc_t* s3, const char* id, const char* script) {
+  static char text[2048];
+  char events[256];
+  snprintf(events, sizeof events, "%s", events_of(s3, id));
+  snprintf(text, sizeof text, "cd %s; %s", s3->dir, script);
+  const char* more[] = {"--events", events, "--", "/bin/sh", "-c", text, NULL};
+  return s3proc_s3lect(s3, "run", id, more);
+}
+
+/* The last validity that a candidate's events tell of while it led. */
+static int64_t last_valid_until(const s3proc_t* s3, const char* id) {
+  char name[64];
+  int64_t last = 0;
+  snprintf(name, sizeof name, "events-%s", id);
+  for (const char* line = s3proc_text(s3, name); *line != '\0';) {
+    size_t n = strcspn(line, "\n");
+    char event[1024];
+    snprintf(event, sizeof event, "%.*s", (int)(n < 1000 ? n : 1000), line);
+    if (strstr(event, "\"started_leading\"") != NULL || strstr(event, "\"renewed\"") != NULL)
+      last = proc_json_i64(event, "valid_until_ns");
+    line += n + (line[n] == '\n');
+  }
+  assert_true(last > 0);
+  return last;
+}
+
+/* First and last time in the log that were noted under the log's first or last epoch. */
+typedef struct notes_s {
+  unsigned long first_epoch, last_epoch;
+  int64_t last_of_first_ns, first_of_last_ns;
+} notes_t;
+
+static notes_t read_notes(const s3proc_t* s3) {
+  notes_t notes = {0, 0, 0, 0};
+  for (const char* p = s3proc_text(s3, "log"); *p != '\0';) {
+    char* end;
+    unsigned long epoch = strtoul(p, &end, 10);
+    int64_t at = (int64_t)(strtod(end, &end) * 1e9);
+    if (*end != '\n') /* being written */
+      break;
+    p = end + 1;
+    if (notes.first_epoch == 0)
+      notes.first_epoch = epoch;
+    if (epoch == notes.first_epoch && at > notes.last_of_first_ns)
+      notes.last_of_first_ns = at;
+    if (epoch != notes.last_epoch || at < notes.first_of_last_ns)
+      notes.first_of_last_ns = at;
+    notes.last_epoch = epoch;
+  }
+  return notes;
+}
+
+/* Every process in "pids", of which there are so many, is gone. */
+static void assert_all_gone(const s3proc_t* s3, int count) {
+  int n = 0;
+  for (char* p = (char*)(uintptr_t)s3proc_text(s3, "pids"); *p != '\0'; n++) {
+    long pid = strtol(p, &p, 10);
+    assert_true(pid > 1);
+    assert_int_equal(kill((pid_t)pid, 0), -1);
+    p += strspn(p, "\n");
+  }
+  assert_int_equal(n, count);
+}
+
+static void passes_on_environment_and_status(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "echo out $S3LECT_ID; echo err $S3LECT_EPOCH >&2; exit 42");
+  proc_line(a, PROC_OUT, "out a");
+  const char* line = proc_line(a, PROC_ERR, "err ");
+  unsigned long epoch = strtoul(line + 4, NULL, 10);
+  assert_true(epoch > 0);
+  assert_int_equal(proc_wait(a), 42);
+  char status[2048];
+  assert_int_equal(s3proc_status(&s3, (const char*[]){"--json", NULL}, status), 3);
+  assert_string_equal(proc_json_string(status, "state"), "released");
+  assert_int_equal(proc_json_i64(status, "epoch"), epoch);
+  s3proc_end(&s3);
+}
+
+static void a_signal_that_ends_the_command_shows(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "kill -SEGV $$");
+  assert_int_equal(proc_wait(a), 128 + SIGSEGV);
+  s3proc_end(&s3);
+}
+
+static void says_what_cannot_be_run(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = s3proc_s3lect(&s3, "run", "a", (const char*[]){"--", "no-such-program", NULL});
+  proc_line(a, PROC_ERR, "s3lect run: cannot run no-such-program: not found");
+  assert_int_equal(proc_wait(a), 127);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  a = s3proc_s3lect(&s3, "run", "a", (const char*[]){"/tmp", NULL});
+  proc_line(a, PROC_ERR, "s3lect run: cannot run /tmp: Permission denied");
+  assert_int_equal(proc_wait(a), 126);
+  s3proc_end(&s3);
+}
+
+static void sigterm_is_passed_on_and_waited_for(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  /* The command looks who leads while it ends: it is its s3lect still. */
+  char script[1024];
+  snprintf(script, sizeof script,
+           "trap 'AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest %s/src/s3lect status "
+           "--store s3://test/lock.json --endpoint %s; exit 9' TERM; "
+           "echo ready; while :; do sleep 0.01; done",
+           S3L_BUILD_DIR, s3.url);
+  proc_t* a = run(&s3, "a", script);
+  proc_line(a, PROC_OUT, "ready");
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_OUT, "leader   a");
+  assert_int_equal(proc_wait(a), 9);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void a_deaf_command_is_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  proc_signal(a, SIGINT);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_all_gone(&s3, 3);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void a_second_signal_kills_the_command(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "trap 'echo asked' TERM; echo ready; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "ready");
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_OUT, "asked");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void other_signals_are_passed_on(void** state) {
+  (void)state;
+  static const struct {
+    int signum;
+    const char* name;
+  } signals[] = {{SIGHUP, "HUP"}, {SIGQUIT, "QUIT"}, {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a",
+                  "for s in HUP QUIT USR1 USR2; do trap \"echo got $s\" $s; done; "
+                  "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "ready");
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    char expected[32];
+    snprintf(expected, sizeof expected, "got %s", signals[i].name);
+    proc_signal(a, signals[i].signum);
+    proc_line(a, PROC_OUT, expected);
+  }
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  s3proc_end(&s3);
+}
+
+static void a_follower_leaves_without_running_anything(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "echo ready; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "ready");
+  proc_t* b = run(&s3, "b", "echo must not run");
+  proc_line(b, PROC_ERR, "s3lect run: a leads");
+  proc_signal(b, SIGHUP); /* no terminal: nothing to reload, no reason to leave */
+  proc_signal(b, SIGUSR1);
+  proc_signal(b, SIGTERM);
+  assert_int_equal(proc_wait(b), 0);
+  assert_null(proc_try_line(b, PROC_OUT, "must not run", false));
+  s3proc_end(&s3);
+}
+
+static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_ERR, "waiting to lead again");
+  assert_all_gone(&s3, 3);
+  int64_t until = last_valid_until(&s3, "a");
+  notes_t notes = read_notes(&s3);
+  assert_true(notes.last_of_first_ns + NOTE_GRAIN_NS < until);
+  /* A renewal that is confirmed in the margin after the SIGKILL would let the leadership go on.
+   * After that there is a new epoch, and with it three more. */
+  s3proc_await_text(&s3, "events-a", "\"event\":\"stopped_leading\"");
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_await_lines(&s3, "pids", 6);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_all_gone(&s3, 6);
+  notes = read_notes(&s3);
+  assert_true(notes.last_epoch > notes.first_epoch);
+  s3proc_end(&s3);
+}
+
+static void who_heeds_sigterm_has_time_for_it(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a",
+                  "trap 'echo asked; sleep 0.2; echo done; exit 0' TERM; echo ready; "
+                  "while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "ready");
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_OUT, "asked");
+  proc_line(a, PROC_OUT, "done");
+  proc_line(a, PROC_ERR, "exited with status 0");
+  proc_line(a, PROC_ERR, "waiting to lead again");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
+static void all_is_gone_when_s3lect_is_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* b = run(&s3, "b", FAMILY);
+  proc_line(b, PROC_ERR, "s3lect run: a leads");
+  proc_signal(a, SIGKILL);
+  /* Its streams end only when the last process that holds them has. */
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_all_gone(&s3, 3);
+  s3proc_await_lines(&s3, "pids", 6);
+  notes_t notes = read_notes(&s3);
+  assert_true(notes.last_epoch > notes.first_epoch);
+  assert_true(notes.last_of_first_ns < notes.first_of_last_ns);
+  s3proc_end(&s3);
+}
+
+static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* b = run(&s3, "b", FAMILY);
+  proc_line(b, PROC_ERR, "s3lect run: a leads");
+  proc_signal(a, SIGSTOP);
+  s3proc_await_lines(&s3, "pids", 6); /* b leads */
+  notes_t notes = read_notes(&s3);
+  assert_true(notes.last_epoch > notes.first_epoch);
+  assert_true(notes.last_of_first_ns + NOTE_GRAIN_NS < last_valid_until(&s3, "a"));
+  assert_true(notes.last_of_first_ns < notes.first_of_last_ns);
+  proc_signal(a, SIGCONT);
+  proc_line(a, PROC_ERR, "waiting to lead again");
+  proc_line(a, PROC_ERR, "s3lect run: b leads");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  s3proc_end(&s3);
+}
+
+/* The store comes back empty: its record is lost, and with it the leadership. */
+static void all_is_gone_when_the_record_is_lost(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  s3proc_replace_fake(&s3);
+  proc_line(a, PROC_ERR, "s3lect run: leadership ended (lost)");
+  proc_line(a, PROC_ERR, "waiting to lead again");
+  assert_all_gone(&s3, 3);
+  notes_t notes = read_notes(&s3);
+  assert_true(notes.last_of_first_ns + NOTE_GRAIN_NS < last_valid_until(&s3, "a"));
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(passes_on_environment_and_status),
+      cmocka_unit_test(a_signal_that_ends_the_command_shows),
+      cmocka_unit_test(says_what_cannot_be_run),
+      cmocka_unit_test(sigterm_is_passed_on_and_waited_for),
+      cmocka_unit_test(a_deaf_command_is_killed),
+      cmocka_unit_test(a_second_signal_kills_the_command),
+      cmocka_unit_test(other_signals_are_passed_on),
+      cmocka_unit_test(a_follower_leaves_without_running_anything),
+      cmocka_unit_test(all_is_gone_in_time_when_the_store_is_silent),
+      cmocka_unit_test(who_heeds_sigterm_has_time_for_it),
+      cmocka_unit_test(all_is_gone_when_s3lect_is_killed),
+      cmocka_unit_test(all_is_gone_in_time_when_s3lect_is_stopped),
+      cmocka_unit_test(all_is_gone_when_the_record_is_lost),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* `s3lect status`, from end to end: what it prints and how it exits.
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/s3proc.h"
+
+static const char* const json[] = {"--json", NULL};
+
+static void no_lockfile(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  assert_int_equal(s3proc_status(&s3, NULL, line), 3);
+  assert_string_equal(line, "no leader: there is no lockfile");
+  assert_int_equal(s3proc_status(&s3, json, line), 3);
+  assert_string_equal(line, "{\"state\":\"absent\",\"leader\":\"\"}");
+  s3proc_end(&s3);
+}
+
+static void a_leader(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, "started_leading"), "epoch");
+  proc_t* status = s3proc_s3lect(&s3, "status", NULL, NULL);
+  char expected[64];
+  snprintf(expected, sizeof expected, "epoch    %lld", (long long)epoch);
+  proc_line(status, PROC_OUT, "leader   a");
+  proc_line(status, PROC_OUT, "address  10.0.0.1:80");
+  proc_line(status, PROC_OUT, expected);
+  proc_line(status, PROC_OUT, "since    20");
+  proc_line(status, PROC_OUT, "renewed  ");
+  assert_int_equal(proc_wait(status), 0);
+  assert_int_equal(s3proc_status(&s3, json, line), 0);
+  assert_string_equal(proc_json_string(line, "state"), "led");
+  assert_string_equal(proc_json_string(line, "leader"), "a");
+  assert_string_equal(proc_json_string(line, "address"), "10.0.0.1:80");
+  assert_int_equal(proc_json_i64(line, "epoch"), epoch);
+  assert_int_equal(proc_json_i64(line, "leader_timeout_ms"), S3PROC_T_MS);
+  assert_true(proc_json_i64(line, "age_ms") >= 0);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, line), 3);
+  assert_memory_equal(line, "no leader: a released the lockfile ", 35);
+  assert_int_equal(s3proc_status(&s3, json, line), 3);
+  assert_string_equal(proc_json_string(line, "state"), "released");
+  assert_string_equal(proc_json_string(line, "leader"), "");
+  assert_string_equal(proc_json_string(line, "last_leader"), "a");
+  s3proc_end(&s3);
+}
+
+/* A record without a timeout of its own is judged by --leader-timeout, and by the store's clock:
+ * its lastUpdated, long past, does not count. */
+static void an_old_record(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_put(&s3,
+             "{\"leaderID\":\"go\",\"leaderAddr\":\"\",\"lastUpdated\":\"2001-01-01T00:00:00Z\"}");
+  const char* const strict[] = {"--leader-timeout", "1ms", NULL};
+  const char* const lax[] = {"--leader-timeout=1h", NULL};
+  assert_int_equal(s3proc_status(&s3, lax, line), 0);
+  assert_string_equal(line, "leader   go");
+  while (s3proc_status(&s3, strict, line) == 0)
+    continue;
+  assert_memory_equal(line, "no leader: go has not renewed the lockfile for ", 47);
+  assert_int_equal(s3proc_status(&s3, lax, line), 0);
+  s3proc_end(&s3);
+}
+
+static void what_is_no_record(void** state) {
+  (void)state;
+  static const char* const bad[] = {"",   "not JSON",         "{\"leaderID\":\"a\"",
+                                    "[]", "{\"leaderID\":7}", "<html>502 Bad Gateway</html>"};
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    s3proc_put(&s3, bad[i]);
+    assert_int_equal(s3proc_status(&s3, NULL, line), 1);
+    assert_string_equal(line, "s3lect status: cannot read s3://test/lock.json: the lockfile does "
+                              "not hold a valid record");
+  }
+  s3proc_end(&s3);
+}
+
+static void a_name_cannot_drive_the_terminal(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_put(&s3, "{\"leaderID\":\"a\\u001b[2J\",\"leaderAddr\":\"\","
+                  "\"lastUpdated\":\"2024-01-01T00:00:00Z\"}");
+  assert_int_equal(s3proc_status(&s3, NULL, line), 0);
+  assert_string_equal(line, "leader   a?[2J");
+  s3proc_end(&s3);
+}
+
+static void a_store_that_cannot_be_read(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  proc_signal(s3.fake, SIGSTOP);
+  assert_int_equal(s3proc_status(&s3, (const char*[]){"--request-timeout", "200ms", NULL}, line),
+                   1);
+  assert_memory_equal(line, "s3lect status: cannot read s3://test/lock.json: ", 48);
+  assert_non_null(strstr(line, "timed out"));
+  proc_signal(s3.fake, SIGKILL);
+  proc_wait(s3.fake);
+  assert_int_equal(s3proc_status(&s3, NULL, line), 1);
+  assert_non_null(strstr(line, "connection refused"));
+  s3proc_end(&s3);
+}
+
+static void a_bucket_that_is_not_there(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, "other");
+  assert_int_equal(s3proc_status(&s3, NULL, line), 1);
+  assert_non_null(strstr(line, "the bucket does not exist"));
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_lockfile),
+      cmocka_unit_test(a_leader),
+      cmocka_unit_test(an_old_record),
+      cmocka_unit_test(what_is_no_record),
+      cmocka_unit_test(a_name_cannot_drive_the_terminal),
+      cmocka_unit_test(a_store_that_cannot_be_read),
+      cmocka_unit_test(a_bucket_that_is_not_there),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+#include "lib/s3proc.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <s3lect.h>
+
+#define ARGS_MAX 48
+
+const char* s3proc_path(const s3proc_t* s3, const char* name) {
+  static char path[384];
+  snprintf(path, sizeof path, "%s/%s", s3->dir, name);
+  return path;
+}
+
+const char* s3proc_text(const s3proc_t* s3, const char* name) {
+  static char text[1024 * 1024];
+  FILE* file = fopen(s3proc_path(s3, name), "re");
+  size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+  text[n] = '\0';
+  if (file != NULL)
+    fclose(file);
+  return text;
+}
+
+typedef struct lines_s {
+  const s3proc_t* s3;
+  const char* name;
+  int count;
+} lines_t;
+
+static bool has_lines(void* arg) {
+  const lines_t* want = arg;
+  int n = 0;
+  for (const char* p = s3proc_text(want->s3, want->name); *p != '\0'; p++)
+    n += *p == '\n';
+  return n >= want->count;
+}
+
+void s3proc_await_lines(s3proc_t* s3, const char* name, int count) {
+  lines_t want = {s3, name, count};
+  procs_until(&s3->procs, has_lines, &want);
+}
+
+typedef struct text_s {
+  const s3proc_t* s3;
+  const char* name;
+  const char* text;
+} text_t;
+
+static bool has_text(void* arg) {
+  const text_t* want = arg;
+  return strstr(s3proc_text(want->s3, want->name), want->text) != NULL;
+}
+
+void s3proc_await_text(s3proc_t* s3, const char* name, const char* text) {
+  text_t want = {s3, name, text};
+  procs_until(&s3->procs, has_text, &want);
+}
+
+static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
+  char program[512], ready[384];
+  snprintf(program, sizeof program, "%s/test/fakes3/s3lect-fakes3", s3->build_dir);
+  snprintf(ready, sizeof ready, "%s", s3proc_path(s3, "ready"));
+  unlink(ready);
+  const char* argv[] = {program,        "--port", port,
+                        "--ready-file", ready,    buckets != NULL ? "--buckets" : NULL,
+                        buckets,        NULL};
+  s3->fake = proc_spawn(&s3->procs, argv, NULL);
+  lines_t want = {s3, "ready", 1};
+  procs_until(&s3->procs, has_lines, &want);
+  snprintf(s3->url, sizeof s3->url, "%s", s3proc_text(s3, "ready"));
+  s3->url[strcspn(s3->url, "\r\n")] = '\0';
+}
+
+void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets) {
+  memset(s3, 0, sizeof *s3);
+  s3->build_dir = build_dir;
+  snprintf(s3->dir, sizeof s3->dir, "/tmp/s3lect-test-XXXXXX");
+  assert_non_null(mkdtemp(s3->dir));
+  procs_begin(&s3->procs);
+  start_fake(s3, "0", buckets);
+}
+
+void s3proc_replace_fake(s3proc_t* s3) {
+  char port[16];
+  const char* colon = strrchr(s3->url, ':');
+  assert_non_null(colon);
+  snprintf(port, sizeof port, "%s", colon + 1);
+  port[strspn(port, "0123456789")] = '\0';
+  proc_signal(s3->fake, SIGKILL);
+  proc_wait(s3->fake);
+  start_fake(s3, port, NULL);
+}
+
+void s3proc_end(s3proc_t* s3) {
+  procs_end(&s3->procs);
+  DIR* dir = opendir(s3->dir);
+  assert_non_null(dir);
+  for (const struct dirent* entry; (entry = readdir(dir)) != NULL;)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlink(s3proc_path(s3, entry->d_name));
+  closedir(dir);
+  assert_int_equal(rmdir(s3->dir), 0);
+}
+
+static const char* const credentials[] = {"AWS_ACCESS_KEY_ID=test",
+                                          "AWS_SECRET_ACCESS_KEY=testtest", NULL};
+
+static size_t add(const char** argv, size_t n, const char* const* more) {
+  for (; more != NULL && *more != NULL; more++) {
+    assert_true(n < ARGS_MAX - 1);
+    argv[n++] = *more;
+  }
+  argv[n] = NULL;
+  return n;
+}
+
+proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const char* const* more) {
+  char program[512];
+  const char* argv[ARGS_MAX];
+  snprintf(program, sizeof program, "%s/src/s3lect", s3->build_dir);
+  const char* common[] = {program,      command, "--store", "s3://test/lock.json",
+                          "--endpoint", s3->url, NULL};
+  const char* timing[] = {
+      "--leader-timeout", "2500ms", "--renew",           "400ms", "--frequent", "300ms",
+      "--infrequent",     "1s",     "--request-timeout", "700ms", NULL};
+  const char* name[] = {"--id", id, NULL};
+  size_t n = add(argv, 0, common);
+  if (strcmp(command, "status") != 0)
+    n = add(argv, n, timing);
+  if (id != NULL)
+    n = add(argv, n, name);
+  add(argv, n, more);
+  return proc_spawn(&s3->procs, argv, credentials);
+}
+
+int s3proc_status(s3proc_t* s3, const char* const* more, char line[2048]) {
+  proc_t* proc = s3proc_s3lect(s3, "status", NULL, more);
+  int status = proc_wait(proc);
+  if (line != NULL) {
+    const char* found = proc_try_line(proc, status == 1 ? PROC_ERR : PROC_OUT, "", true);
+    snprintf(line, 2048, "%s", found != NULL ? found : "");
+  }
+  proc_forget(proc);
+  return status;
+}
+
+typedef struct put_s {
+  s3lect_store_req_t req;
+  int status;
+  bool done;
+} put_t;
+
+static void on_put(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
+  put_t* put = req->data;
+  put->status = result->status;
+  put->done = true;
+}
+
+static bool is_done(void* arg) {
+  const put_t* put = arg;
+  return put->done;
+}
+
+static void on_closed(s3lect_store_t* store) {
+  bool* closed = store->data;
+  *closed = true;
+}
+
+static bool is_true(void* arg) {
+  const bool* flag = arg;
+  return *flag;
+}
+
+void s3proc_put(s3proc_t* s3, const char* body) {
+  s3lect_store_t store;
+  s3lect_s3_options_t options;
+  memset(&store, 0, sizeof store);
+  s3lect_s3_options_init(&options, sizeof options);
+  options.bucket = "test";
+  options.endpoint = s3->url;
+  options.access_key_id = "test";
+  options.secret_access_key = "testtest";
+  assert_int_equal(s3lect_s3_init(&s3->procs.loop, &store, &options), 0);
+  put_t put = {.req = {.key = "lock.json",
+                       .body = body,
+                       .body_len = strlen(body),
+                       .timeout_ms = 10000,
+                       .cb = on_put}};
+  put.req.data = &put;
+  assert_int_equal(store.ops->put(&store, &put.req), 0);
+  procs_until(&s3->procs, is_done, &put);
+  assert_int_equal(put.status, 0);
+  bool closed = false;
+  store.data = &closed;
+  s3lect_store_close(&store, on_closed);
+  procs_until(&s3->procs, is_true, &closed);
+}

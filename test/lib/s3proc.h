@@ -1,0 +1,47 @@
+/* test/lib/s3proc.h: a fake S3 and s3lect commands as processes, for tests from end to end.
+ *
+ * One s3proc_t is a fake S3 in a process of its own (so that SIGSTOP and SIGKILL make outages of
+ * it), a scratch folder, and the options that every s3lect command of the test gets. */
+#ifndef TEST_LIB_S3PROC_H
+#define TEST_LIB_S3PROC_H
+
+#include "lib/proc.h"
+
+/* Short, but such that a loaded machine under ASan keeps up. Leader timeout 2.5 s. */
+#define S3PROC_T_MS 2500
+
+typedef struct s3proc_s {
+  procs_t procs;
+  const char* build_dir;
+  char dir[64];
+  char url[128]; /* the fake's endpoint */
+  proc_t* fake;
+} s3proc_t;
+
+/** Starts a fake S3; `buckets` is its --buckets, or NULL for buckets that appear on use. */
+void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
+void s3proc_end(s3proc_t* s3);
+
+/** Kills the fake and starts an empty one at the same port. */
+void s3proc_replace_fake(s3proc_t* s3);
+
+/** Starts `s3lect COMMAND` on s3://test/lock.json with the options above and those given (ending
+ * with NULL); `id` may be NULL. */
+proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const char* const* more);
+
+/** Runs `s3lect status` with more options; returns its exit status, its first line of output in
+ * `line` (which may be NULL). */
+int s3proc_status(s3proc_t* s3, const char* const* more, char line[2048]);
+
+/** Puts an object at the lockfile's place, whatever is there. */
+void s3proc_put(s3proc_t* s3, const char* body);
+
+/** Path of a file in the scratch folder. Valid until the next call. */
+const char* s3proc_path(const s3proc_t* s3, const char* name);
+/** What is in it; "" if there is none. Valid until the next call. */
+const char* s3proc_text(const s3proc_t* s3, const char* name);
+/** Waits until a file of the scratch folder has so many lines, or holds a text. */
+void s3proc_await_lines(s3proc_t* s3, const char* name, int count);
+void s3proc_await_text(s3proc_t* s3, const char* name, const char* text);
+
+#endif
