@@ -27,10 +27,14 @@ static bool keeps_epoch(const s3l_core_t* c) {
 static uint64_t next_epoch(const s3l_core_t* c) {
   if (keeps_epoch(c))
     return c->view.record.epoch;
+  const s3lect_record_t* r = &c->view.record;
   uint64_t next = c->epoch_seen + 1;
+  /* A lockfile's first claim may have landed late, with an epoch from before others that it never
+   * saw: unless it was led, as a release tells, it is not counted on. */
+  if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (r->transitions != 1 || r->released))
+    return next;
   uint64_t seed = store_time(c);
-  bool counted = c->view.kind == S3L_VIEW_RECORD && c->view.record.epoch > 0;
-  if (seed == 0 && !counted && c->wall_ms > 0)
+  if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0) && c->wall_ms > 0)
     seed = (uint64_t)c->wall_ms; /* better than to begin with 1 */
   return seed > next ? seed : next;
 }

@@ -150,7 +150,7 @@ static size_t record_body(const char* line, char* body, size_t cap) {
   r.write = number(line, "n", 1);
   r.leader_timeout_ms = (uint32_t)number(line, "T", 15000);
   r.renew_interval_ms = 5000;
-  r.transitions = 3;
+  r.transitions = number(line, "transitions", 3);
   r.released = has(line, "released");
   r.last_updated_ms = WALL_MS;
   if (!has(line, "go"))

@@ -53,7 +53,7 @@ static void test_election_renewal_hand_over(void** state) {
   assert_string_equal(b.leader, "a");
   s3l_candidate_close(&a);
   s3l_election_wait(el, &b.renewed, 2, "the next leader's renewals");
-  assert_int_equal(b.epoch, a.epoch + 1);
+  assert_true(b.epoch > a.epoch);
   assert_int_equal(b.errors, 0);
   s3l_candidate_close(&b);
   s3l_election_delete(el);
