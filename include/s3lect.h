@@ -4,6 +4,7 @@
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
  *   s3lect/record.h    what the lockfile holds
+ *   s3lect/verify.h    whether a store can hold an election
  *   s3lect/errno.h     error codes */
 #ifndef S3LECT_H
 #define S3LECT_H
@@ -13,6 +14,7 @@
 #include "s3lect/export.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
+#include "s3lect/verify.h"
 #include "s3lect/version.h"
 
 #ifdef __cplusplus

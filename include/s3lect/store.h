@@ -104,10 +104,18 @@ struct s3lect_store_result_s {
   int64_t modified_ms;     /* when the object was written (Last-Modified); 0 if not given */
   uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
   uint32_t truncated;      /* list: more keys follow */
-  const char* message;     /* for people: what the store or the transport said; NULL if nothing */
+  const char* message;     /* for people: what the store or the transport said; NULL if nothing.
+                              With status 0: something that its operator should know */
   const s3lect_store_entry_t* entries; /* list: in key order */
   size_t entries_len;
+  uint32_t notes; /* S3LECT_NOTED_*: what else there is to know of the reply */
 };
+
+/* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */
+#define S3LECT_NOTED_ETAG_WEAK 0x01u
+/* How the ETag of S3LECT_IF_MATCH was sent: in its quotes, or without them. */
+#define S3LECT_NOTED_ETAG_QUOTED 0x02u
+#define S3LECT_NOTED_ETAG_BARE   0x04u
 
 /** What a store does. Each of the first four returns 0 and later calls req->cb once, or returns
  * an error and never calls it. None may call req->cb from inside itself.

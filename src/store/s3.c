@@ -131,6 +131,8 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3lect_store_result_t r =
       s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, s3->target.region, &s3->scratch);
   learn_dialect(s3, s, r.status);
+  if (s->sent_quoted || s->sent_bare)
+    r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
   s->active = false;
   req->cb(req, &r);
   /* The store outlives its callbacks, even one that closes it. */

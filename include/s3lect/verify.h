@@ -1,0 +1,130 @@
+/* s3lect/verify.h: finds out whether a store can hold an election.
+ *
+ * Some stores answer 200 to a conditional write and overwrite all the same, some check the
+ * condition but not in one step with the write, some show old data. An election on such a store has
+ * two leaders sooner or later. s3lect_verify tries the conditions for real, with temporary objects,
+ * and says what the store is good for.
+ *
+ * What it cannot prove: a check that fails convicts a store, checks that pass only fail to convict
+ * it. A race that is lost once in a million writes will rarely show in a few rounds. */
+#ifndef S3LECT_VERIFY_H
+#define S3LECT_VERIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+#include "s3lect/store.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** No run sends more requests than this, those that remove its objects included. A full run on a
+ * store in good order sends about 100, a quick one about 25. */
+#define S3LECT_VERIFY_REQUESTS_MAX    256
+#define S3LECT_VERIFY_CONCURRENCY_MAX 16
+#define S3LECT_VERIFY_PREFIX_MAX      900 /* bytes */
+
+typedef struct s3lect_verify_s s3lect_verify_t;
+
+/** What the store is good for. */
+typedef enum {
+  S3LECT_SAFETY_UNKNOWN = 0,     /* it could not be found out: report.error says why */
+  S3LECT_SAFETY_LOCKFILE = 1,    /* compare-and-swap holds: everything works */
+  S3LECT_SAFETY_EPOCH_FILES = 2, /* only create-if-absent holds */
+  S3LECT_SAFETY_UNSAFE = 3,      /* no election may be held on it */
+} s3lect_safety_t;
+
+typedef enum {
+  S3LECT_CHECK_SKIPPED = 0,      /* not tried */
+  S3LECT_CHECK_PASSED = 1,       /* as expected */
+  S3LECT_CHECK_NOTED = 2,        /* not as expected; no election depends on it */
+  S3LECT_CHECK_FAILED = 3,       /* not as expected */
+  S3LECT_CHECK_INCONCLUSIVE = 4, /* tried, and not found out */
+} s3lect_check_verdict_t;
+
+/** One check. Strings are for people, but names are fixed: a name is never reused. */
+typedef struct s3lect_check_s {
+  const char* name;     /* "create-again" */
+  const char* expected; /* "refused" */
+  const char* seen;     /* "200: it was overwritten"; "" when skipped */
+  int32_t verdict;      /* s3lect_check_verdict_t */
+} s3lect_check_t;
+
+/** How the store wants ETags in If-Match, as far as it tells. */
+typedef enum {
+  S3LECT_ETAG_UNKNOWN = 0,
+  S3LECT_ETAG_QUOTED = 1, /* as it gives them */
+  S3LECT_ETAG_BARE = 2,   /* without their quotes only */
+} s3lect_etag_dialect_t;
+
+/** What was found; valid during the callback. */
+typedef struct s3lect_verify_report_s {
+  size_t size;        /* sizeof(s3lect_verify_report_t) of the library */
+  int32_t safety;     /* s3lect_safety_t */
+  int32_t error;      /* 0; or why there is no verdict: what a request failed with, UV_ECANCELED */
+  const char* reason; /* why it is not good for the lockfile, in one sentence; "" if it is */
+  const s3lect_check_t* checks;
+  size_t checks_len;
+  int32_t etag_dialect;    /* s3lect_etag_dialect_t */
+  int32_t etags_weak;      /* 1: something on the way makes ETags weak (W/) */
+  int32_t clock_known;     /* 1: the store tells its time, and the next two are good */
+  uint32_t clock_error_ms; /* the offset is known to within so much */
+  int64_t clock_offset_ms; /* the store's clock minus this machine's */
+  uint32_t requests;       /* sent */
+  uint32_t leftovers;      /* temporary objects that could not be removed */
+  uint32_t latency_p50_us; /* of the requests that were answered; 0 if none was */
+  uint32_t latency_p90_us;
+  uint32_t latency_p99_us;
+  uint32_t latency_max_us;
+} s3lect_verify_report_t;
+
+/** Runs once, from the loop, never inside s3lect_verify or s3lect_verify_cancel. The handle's
+ * memory is the caller's again, and the store may be closed. */
+typedef void (*s3lect_verify_cb)(s3lect_verify_t* verify, const s3lect_verify_report_t* report);
+
+/** Options. Zero or NULL means the default. Copied, but for the store, which must stay open until
+ * the callback. */
+typedef struct s3lect_verify_options_s {
+  size_t size;                 /* sizeof(s3lect_verify_options_t); set by ..._options_init */
+  s3lect_store_t* store;       /* required */
+  const char* prefix;          /* of the temporary keys; default "s3lect-verify/" */
+  uint32_t concurrency;        /* writers in a race, 2..S3LECT_VERIFY_CONCURRENCY_MAX; default 8 */
+  uint32_t request_timeout_ms; /* of each request; default 5000 */
+  int32_t quick;               /* 1: each check once, with at most 4 writers in a race */
+} s3lect_verify_options_t;
+
+/** A run. A fixed-size shell: the caller allocates it, must not move or copy it. */
+struct s3lect_verify_s {
+  void* data;      /* the caller's */
+  uv_loop_t* loop; /* read-only */
+  void* internal;
+  void* reserved[4];
+};
+
+/** Sets every option to its default. `size` is sizeof(s3lect_verify_options_t). */
+S3LECT_EXTERN void s3lect_verify_options_init(s3lect_verify_options_t* options, size_t size);
+
+/** Starts a run on the store's loop. Removes its temporary objects before it ends, however it ends.
+ * Errors, with no callback: UV_EINVAL (an option), UV_EIO (no random bytes), UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
+                                s3lect_verify_cb cb);
+
+/** Ends a run soon: no further check is made, what is under way is cancelled, temporary objects are
+ * removed, and the callback runs with UV_ECANCELED. No-op when the run is over its checks. */
+S3LECT_EXTERN void s3lect_verify_cancel(s3lect_verify_t* verify);
+
+/** "lockfile", "epoch files only", "unsafe", "unknown". Static. Any thread. */
+S3LECT_EXTERN const char* s3lect_safety_name(int safety);
+
+/** "skipped", "passed", "noted", "failed", "inconclusive". Static. Any thread. */
+S3LECT_EXTERN const char* s3lect_check_verdict_name(int verdict);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,599 @@
+/* verify_checks.c: what s3lect_verify tries, step by step; see verify_run.h.
+ *
+ * Every body is written once, so what a read shows tells whose write it was. A check that fails
+ * leaves the run in a known state: writes that should have been refused and were not are taken
+ * note of like any other, and the remaining checks go on from there. What is neither success nor
+ * refusal (no permission, no bucket, no connection) ends the run: it says nothing about the store's
+ * honesty. */
+#include <stdio.h>
+#include <string.h>
+
+#include "util/assert.h"
+#include "verify_run.h"
+
+#define READ_ROUNDS   4    /* of a full run */
+#define FRUITLESS_MAX 3    /* rounds of a race that nobody wins, before it is given up */
+#define FRUITLESS_MS  1100 /* pause after one: some stores allow one write a second to a key */
+
+/* ---- What ops mean ---- */
+
+static bool is_refused(const s3l_verify_op_t* op) {
+  return op->status == S3LECT_EPRECONDITION || op->status == S3LECT_ECONFLICT ||
+         op->status == S3LECT_ENOTFOUND;
+}
+
+/* What the store said, for people: its words, or ours. */
+static const char* said(const s3l_verify_op_t* op) {
+  return op->message[0] != '\0' ? op->message : s3lect_strerror(op->status);
+}
+
+/* "412", or the error's name where there was no reply. */
+static const char* status_text(const s3l_verify_op_t* op, char out[24]) {
+  if (op->http_status != 0)
+    (void)snprintf(out, 24, "%d", op->http_status);
+  else
+    (void)snprintf(out, 24, "%s", op->status == 0 ? "done" : s3lect_err_name(op->status));
+  return out;
+}
+
+/* An op that tells nothing about its check. */
+static void give_up(s3l_verify_run_t* run, s3l_verify_check_t check, const s3l_verify_op_t* op) {
+  s3l_verify_see(run, check, S3LECT_CHECK_INCONCLUSIVE, "%s", said(op));
+  s3l_verify_end(run, op->status);
+}
+
+/* ---- What is known of the main object ---- */
+
+static void note_etag(s3l_verify_run_t* run, const char* etag) {
+  for (size_t i = 0; i < run->etags_len; i++) {
+    if (strcmp(run->etags[i], etag) == 0) {
+      s3l_verify_see(run, S3L_CHECK_FRESH_ETAG, S3LECT_CHECK_FAILED,
+                     "different bodies have the same ETag %.80s", etag);
+      return;
+    }
+  }
+  if (run->etags_len < S3L_VERIFY_ETAGS_MAX)
+    memcpy(run->etags[run->etags_len++], etag, S3L_VERIFY_ETAG_SIZE);
+  s3l_verify_see(run, S3L_CHECK_FRESH_ETAG, S3LECT_CHECK_PASSED, "%zu bodies, %zu ETags",
+                 run->etags_len, run->etags_len);
+}
+
+/* A write to the main object has been carried out. */
+static void set_now(s3l_verify_run_t* run, const char* etag, const char* body) {
+  if (strcmp(run->now_etag, etag) != 0)
+    memcpy(run->old_etag, run->now_etag, sizeof(run->old_etag));
+  memcpy(run->now_etag, etag, sizeof(run->now_etag));
+  memcpy(run->now_body, body, sizeof(run->now_body));
+}
+
+static void confirm(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+  note_etag(run, op->etag);
+  if (op->key == S3L_KEY_MAIN)
+    set_now(run, op->etag, op->body);
+}
+
+/* Replaces the main object, by a swap if the store has that. */
+static s3l_verify_op_t* add_rewrite(s3l_verify_run_t* run) {
+  if (run->no_swap)
+    return s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN, S3LECT_ALWAYS, NULL);
+  return s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN, S3LECT_IF_MATCH, run->now_etag);
+}
+
+/* True if the rewrite was carried out; else the step is over. */
+static bool take_rewrite(s3l_verify_run_t* run, s3l_verify_check_t check) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (op->status == 0) {
+    confirm(run, op);
+    return true;
+  }
+  if (is_refused(op) && !run->no_swap) {
+    s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED,
+                   "refused a swap over the newest: %.100s", said(op));
+    run->no_swap = true;
+  } else {
+    give_up(run, check, op);
+  }
+  return false;
+}
+
+/* ---- create, create-again, read-after-write ---- */
+
+static void start_create(s3l_verify_run_t* run) {
+  (void)s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN, S3LECT_IF_ABSENT, NULL);
+}
+
+static bool done_create(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (op->status == 0) {
+    confirm(run, op);
+    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_PASSED, "created, ETag %.80s", op->etag);
+  } else if (is_refused(op) || op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EETAG) {
+    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", said(op));
+    s3l_verify_end(run, 0);
+  } else {
+    give_up(run, S3L_CHECK_CREATE, op);
+  }
+  return true;
+}
+
+static bool done_create_again(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  char status[24];
+  if (op->status == 0) {
+    confirm(run, op);
+    s3l_verify_see(run, S3L_CHECK_CREATE_AGAIN, S3LECT_CHECK_FAILED, "%s: it was overwritten",
+                   status_text(op, status));
+  } else if (is_refused(op)) {
+    s3l_verify_see(run, S3L_CHECK_CREATE_AGAIN, S3LECT_CHECK_PASSED, "refused (%s)",
+                   status_text(op, status));
+  } else {
+    give_up(run, S3L_CHECK_CREATE_AGAIN, op);
+  }
+  return true;
+}
+
+/* What a read of the main object shows must be what was written last. */
+static void judge_read(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+  char status[24];
+  if (op->status == 0 && strcmp(op->shown, run->now_body) == 0 &&
+      strcmp(op->etag, run->now_etag) == 0) {
+    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_PASSED, "the newest object");
+    return;
+  }
+  run->stale = true;
+  if (op->status != 0)
+    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "%s right after a write",
+                   status_text(op, status));
+  else if (strcmp(op->shown, run->now_body) != 0)
+    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "an older object after a write");
+  else
+    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED,
+                   "ETag %.50s, but the write's reply said %.50s", op->etag, run->now_etag);
+}
+
+static bool tells_nothing(const s3l_verify_op_t* op) {
+  return op->status != 0 && op->status != S3LECT_ENOTFOUND && op->status != S3LECT_ENOTMODIFIED &&
+         op->status != S3LECT_ETOOBIG && op->status != S3LECT_EETAG;
+}
+
+static void start_read(s3l_verify_run_t* run) {
+  (void)s3l_verify_add(run, S3L_VERIFY_GET, S3L_KEY_MAIN, S3LECT_ALWAYS, NULL);
+}
+
+static bool done_read(s3l_verify_run_t* run) {
+  if (tells_nothing(&run->ops[0]))
+    give_up(run, S3L_CHECK_READ, &run->ops[0]);
+  else
+    judge_read(run, &run->ops[0]);
+  return true;
+}
+
+/* ---- swap ---- */
+
+/* Phases: 0 the swap as the ETag came; 1, after a refusal, a look whether that ETag still stands;
+ * 2 the swap again, disputed, so that the store tries its other dialect. */
+static void start_swap(s3l_verify_run_t* run) {
+  if (run->phase == 1) {
+    start_read(run);
+    return;
+  }
+  s3l_verify_op_t* op = add_rewrite(run);
+  op->req.flags = run->phase == 2 ? S3LECT_REQ_ETAG_DISPUTED : 0;
+}
+
+static bool swap_failed(s3l_verify_run_t* run, const char* what, const s3l_verify_op_t* op) {
+  s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED, "%s%.120s", what, said(op));
+  run->no_swap = true;
+  return true;
+}
+
+static bool done_swap(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (run->phase == 1) {
+    run->phase = 2;
+    if (op->status == 0 && strcmp(op->etag, run->now_etag) == 0)
+      return false;
+    if (tells_nothing(op)) {
+      give_up(run, S3L_CHECK_SWAP, op);
+      return true;
+    }
+    return swap_failed(run, "refused, and a read shows another ETag than the write's: ", op);
+  }
+  if (op->status == 0) {
+    confirm(run, op);
+    if (run->phase == 2 && run->dialect == S3LECT_ETAG_UNKNOWN)
+      run->dialect = S3LECT_ETAG_BARE;
+    s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_PASSED, "replaced%s",
+                   run->phase == 2 ? ", once the ETag came without quotes" : "");
+    return true;
+  }
+  if (op->status == S3LECT_EPRECONDITION && run->phase == 0) {
+    run->phase = 1;
+    return false;
+  }
+  if (is_refused(op))
+    return swap_failed(run, "refused the very ETag that it shows: ", op);
+  if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
+      op->status == S3LECT_EETAG)
+    return swap_failed(run, "", op);
+  give_up(run, S3L_CHECK_SWAP, op);
+  return true;
+}
+
+/* ---- swaps that must be refused ---- */
+
+/* An ETag that the object never had: the newest with one digit changed. */
+static void make_wrong_etag(const char* etag, char out[S3L_VERIFY_ETAG_SIZE]) {
+  memcpy(out, etag, S3L_VERIFY_ETAG_SIZE);
+  size_t n = strlen(out);
+  for (size_t i = 0; i < n; i++) {
+    if (out[i] != '"') {
+      out[i] = out[i] == '0' ? '1' : '0';
+      return;
+    }
+  }
+}
+
+static void start_swap_stale(s3l_verify_run_t* run) {
+  if (run->no_swap)
+    return;
+  if (run->old_etag[0] == '\0' || strcmp(run->old_etag, run->now_etag) == 0)
+    make_wrong_etag(run->now_etag, run->old_etag);
+  (void)s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN, S3LECT_IF_MATCH, run->old_etag);
+}
+
+static void judge_refusal(s3l_verify_run_t* run, s3l_verify_check_t check, const char* otherwise) {
+  s3l_verify_op_t* op = &run->ops[0];
+  char status[24];
+  if (op->status == 0) {
+    confirm(run, op);
+    s3l_verify_see(run, check, S3LECT_CHECK_FAILED, "%s: %s", status_text(op, status), otherwise);
+  } else if (is_refused(op)) {
+    s3l_verify_see(run, check, S3LECT_CHECK_PASSED, "refused (%s)", status_text(op, status));
+  } else {
+    give_up(run, check, op);
+  }
+}
+
+static bool done_swap_stale(s3l_verify_run_t* run) {
+  judge_refusal(run, S3L_CHECK_SWAP_STALE, "it was overwritten");
+  return true;
+}
+
+static void start_swap_missing(s3l_verify_run_t* run) {
+  if (!run->no_swap)
+    (void)s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MISSING, S3LECT_IF_MATCH, run->now_etag);
+}
+
+static bool done_swap_missing(s3l_verify_run_t* run) {
+  judge_refusal(run, S3L_CHECK_SWAP_MISSING, "it was created");
+  return true;
+}
+
+/* ---- conditional GET ---- */
+
+static void start_get_unchanged(s3l_verify_run_t* run) {
+  if (!run->stale)
+    (void)s3l_verify_add(run, S3L_VERIFY_GET, S3L_KEY_MAIN, S3LECT_IF_CHANGED, run->now_etag);
+}
+
+static bool done_get_unchanged(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (op->status == S3LECT_ENOTMODIFIED)
+    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_PASSED, "not modified");
+  else if (op->status == 0)
+    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_NOTED,
+                   "the whole object, though it had not changed");
+  else
+    give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
+  return true;
+}
+
+/* An ETag that has been replaced, if there was one: only then can a 304 be told to be wrong. */
+static void start_get_changed(s3l_verify_run_t* run) {
+  bool known = run->old_etag[0] != '\0' && strcmp(run->old_etag, run->now_etag) != 0;
+  if (known && !run->stale)
+    (void)s3l_verify_add(run, S3L_VERIFY_GET, S3L_KEY_MAIN, S3LECT_IF_CHANGED, run->old_etag);
+}
+
+static bool done_get_changed(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (op->status == S3LECT_ENOTMODIFIED)
+    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_FAILED,
+                   "not modified, for an ETag that had been replaced");
+  else if (tells_nothing(op))
+    give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
+  else
+    judge_read(run, op);
+  return true;
+}
+
+/* ---- read-after-write, again and again ---- */
+
+/* Phase 0 writes, phase 1 reads what was written, over several connections at once. */
+static void start_read_rounds(s3l_verify_run_t* run) {
+  if (run->stale)
+    return;
+  if (run->phase == 0) {
+    (void)add_rewrite(run);
+    return;
+  }
+  for (int i = 0; i < S3L_VERIFY_READERS; i++)
+    start_read(run);
+}
+
+static bool done_read_rounds(s3l_verify_run_t* run) {
+  size_t told = 0;
+  if (run->phase == 0) {
+    run->phase = 1;
+    return !take_rewrite(run, S3L_CHECK_READ);
+  }
+  for (size_t i = 0; i < run->ops_len; i++) {
+    if (tells_nothing(&run->ops[i]))
+      continue;
+    told++;
+    judge_read(run, &run->ops[i]);
+  }
+  if (told == 0) {
+    give_up(run, S3L_CHECK_READ, &run->ops[0]);
+    return true;
+  }
+  run->phase = 0;
+  return ++run->round >= (run->quick ? 1u : READ_ROUNDS);
+}
+
+/* ---- equal bodies ---- */
+
+static void start_equal_bodies(s3l_verify_run_t* run) {
+  if (run->quick)
+    return;
+  s3l_verify_op_t* op = add_rewrite(run);
+  if (run->phase == 1) { /* what is there already */
+    memcpy(op->body, run->now_body, sizeof(op->body));
+    op->req.body_len = strlen(op->body);
+  }
+}
+
+static bool done_equal_bodies(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (run->phase == 0) {
+    run->phase = 1;
+    return !take_rewrite(run, S3L_CHECK_EQUAL_BODIES);
+  }
+  if (op->status != 0) {
+    s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, S3LECT_CHECK_INCONCLUSIVE, "%s", said(op));
+    return true;
+  }
+  bool same = strcmp(op->etag, run->now_etag) == 0;
+  set_now(run, op->etag, op->body);
+  s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, same ? S3LECT_CHECK_NOTED : S3LECT_CHECK_PASSED,
+                 same ? "the same ETag: it is made from the body" : "different ETags");
+  return true;
+}
+
+/* ---- races ---- */
+
+typedef struct race_s {
+  s3l_verify_check_t check;
+  s3l_verify_key_t key;
+  s3lect_condition_t condition;
+} race_t;
+
+/* Phase 0 sends all writers at once, phase 1 looks who won. */
+static void start_race(s3l_verify_run_t* run, const race_t* race) {
+  if (run->phase == 1) {
+    (void)s3l_verify_add(run, S3L_VERIFY_GET, race->key, S3LECT_ALWAYS, NULL);
+    return;
+  }
+  const char* etag = race->condition == S3LECT_IF_MATCH ? run->now_etag : NULL;
+  run->race_first = run->writes + 1;
+  for (uint32_t i = 0; i < run->writers; i++)
+    (void)s3l_verify_add(run, S3L_VERIFY_PUT, race->key, race->condition, etag);
+}
+
+/* Counts the winners. Of several the last that ended is taken for the one that stands. */
+static void count_winners(s3l_verify_run_t* run, const race_t* race) {
+  run->race_won = run->race_unsure = 0;
+  for (size_t i = 0; i < run->ops_len; i++) {
+    s3l_verify_op_t* op = &run->ops[i];
+    if (op->status == 0) {
+      run->race_won |= 1u << i;
+      confirm(run, op);
+    } else if (op->outcome == S3LECT_UNCERTAIN) {
+      run->race_unsure |= 1u << i;
+    } else if (!is_refused(op)) {
+      (void)snprintf(run->race_error, sizeof(run->race_error), "%.150s", said(op));
+      run->race_status = op->status;
+    }
+  }
+  unsigned n = (unsigned)__builtin_popcount(run->race_won);
+  if (n > 1)
+    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED, "%u of %u writers were told they had won",
+                   n, (unsigned)run->writers);
+}
+
+/* Which writer's body the winner's object shows, or -1. */
+static int find_writer(const s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+  char body[S3L_VERIFY_BODY_SIZE];
+  for (uint32_t i = 0; i < run->writers; i++) {
+    s3l_verify_body(run, run->race_first + i, body);
+    if (op->status == 0 && strcmp(op->shown, body) == 0)
+      return (int)i;
+  }
+  return -1;
+}
+
+/* After a race with at most one winner: the object must be that winner's, or else be one whose
+ * writer was not told. */
+static void judge_winner(s3l_verify_run_t* run, const race_t* race, const s3l_verify_op_t* op) {
+  int writer = find_writer(run, op);
+  uint32_t bit = writer >= 0 ? 1u << writer : 0;
+  bool told = run->race_won != 0;
+  if (tells_nothing(op)) {
+    run->winners += told ? 1 : 0;
+    return;
+  }
+  if ((told && bit == run->race_won) || (!told && (bit & run->race_unsure) != 0)) {
+    run->winners++;
+    if (!told && race->key == S3L_KEY_MAIN) {
+      note_etag(run, op->etag);
+      set_now(run, op->etag, op->shown);
+    }
+  } else if (told && writer < 0) {
+    run->stale = true;
+    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "an older object after a race");
+  } else if (told) {
+    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED,
+                   "one writer was told it had won, the object is another's");
+  } else if (writer >= 0) {
+    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED, "a refused write was carried out");
+  }
+}
+
+static bool conclude_race(s3l_verify_run_t* run, const race_t* race) {
+  if (run->winners > 0) {
+    s3l_verify_see(run, race->check, S3LECT_CHECK_PASSED, "one of %u, %u times",
+                   (unsigned)run->writers, (unsigned)run->winners);
+  } else if (run->checks[race->check].verdict != S3LECT_CHECK_FAILED) {
+    s3l_verify_see(run, race->check, S3LECT_CHECK_INCONCLUSIVE, "nobody won: %.100s",
+                   run->race_error);
+    s3l_verify_end(run, run->race_status);
+  }
+  return true;
+}
+
+static bool done_race(s3l_verify_run_t* run, const race_t* race) {
+  uint32_t won_before = run->winners;
+  bool several = false;
+  if (run->phase == 0) {
+    count_winners(run, race);
+    several = (run->race_won & (run->race_won - 1)) != 0;
+    run->phase = run->stale || several ? 0 : 1;
+    if (run->phase == 1)
+      return false;
+    run->winners += run->race_won != 0 && !several ? 1 : 0;
+  } else {
+    judge_winner(run, race, &run->ops[0]);
+    run->phase = 0;
+  }
+  if (run->winners > won_before || run->checks[race->check].verdict == S3LECT_CHECK_FAILED)
+    run->round++;
+  else if (++run->fruitless >= FRUITLESS_MAX)
+    return conclude_race(run, race);
+  else
+    run->pause_ms = FRUITLESS_MS;
+  return run->round >= run->rounds && conclude_race(run, race);
+}
+
+static race_t create_race(const s3l_verify_run_t* run) {
+  return (race_t){S3L_CHECK_ONE_CREATE, (s3l_verify_key_t)(S3L_KEY_RACE + (int)run->round),
+                  S3LECT_IF_ABSENT};
+}
+
+static const race_t swap_race = {S3L_CHECK_ONE_SWAP, S3L_KEY_MAIN, S3LECT_IF_MATCH};
+
+static void start_create_race(s3l_verify_run_t* run) {
+  race_t race = create_race(run);
+  start_race(run, &race);
+}
+
+static bool done_create_race(s3l_verify_run_t* run) {
+  race_t race = create_race(run);
+  return done_race(run, &race);
+}
+
+static void start_swap_race(s3l_verify_run_t* run) {
+  if (!run->no_swap)
+    start_race(run, &swap_race);
+}
+
+static bool done_swap_race(s3l_verify_run_t* run) {
+  return done_race(run, &swap_race);
+}
+
+/* ---- list, delete, create after delete ---- */
+
+static void start_list(s3l_verify_run_t* run) {
+  if (run->store->ops->list != NULL)
+    (void)s3l_verify_add(run, S3L_VERIFY_LIST, S3L_KEY_MAIN, S3LECT_ALWAYS, NULL);
+}
+
+static bool done_list(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (op->status != 0)
+    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_NOTED, "%s", said(op));
+  else if (op->listed)
+    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_PASSED, "listed");
+  else
+    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_NOTED, "not listed after it was written");
+  return true;
+}
+
+/* Phase 0 deletes, phase 1 looks. */
+static void start_delete(s3l_verify_run_t* run) {
+  if (run->store->ops->del != NULL)
+    (void)s3l_verify_add(run, run->phase == 0 ? S3L_VERIFY_DEL : S3L_VERIFY_GET, S3L_KEY_MAIN,
+                         S3LECT_ALWAYS, NULL);
+}
+
+static bool done_delete(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  if (run->phase == 0 && op->status == 0) {
+    run->phase = 1;
+    return run->stale;
+  }
+  if (run->phase == 0)
+    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "%s", said(op));
+  else if (op->status == S3LECT_ENOTFOUND)
+    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_PASSED, "gone");
+  else
+    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "a read shows it still, or fails");
+  return true;
+}
+
+static void start_recreate(s3l_verify_run_t* run) {
+  if (run->checks[S3L_CHECK_DELETE].verdict == S3LECT_CHECK_PASSED)
+    start_create(run);
+}
+
+static bool done_recreate(s3l_verify_run_t* run) {
+  s3l_verify_op_t* op = &run->ops[0];
+  s3l_verify_see(run, S3L_CHECK_RECREATE,
+                 op->status == 0 ? S3LECT_CHECK_PASSED : S3LECT_CHECK_NOTED, "%s",
+                 op->status == 0 ? "created" : said(op));
+  return true;
+}
+
+/* ---- The steps ---- */
+
+static const struct {
+  void (*start)(s3l_verify_run_t* run);
+  bool (*done)(s3l_verify_run_t* run);
+} steps[] = {
+    {start_create, done_create},
+    {start_create, done_create_again},
+    {start_read, done_read},
+    {start_swap, done_swap},
+    {start_swap_stale, done_swap_stale},
+    {start_swap_missing, done_swap_missing},
+    {start_get_unchanged, done_get_unchanged},
+    {start_get_changed, done_get_changed},
+    {start_read_rounds, done_read_rounds},
+    {start_equal_bodies, done_equal_bodies},
+    {start_create_race, done_create_race},
+    {start_swap_race, done_swap_race},
+    {start_list, done_list},
+    {start_delete, done_delete},
+    {start_recreate, done_recreate},
+};
+
+bool s3l_verify_step_start(s3l_verify_run_t* run) {
+  if (run->step >= sizeof(steps) / sizeof(steps[0]))
+    return false;
+  steps[run->step].start(run);
+  return true;
+}
+
+bool s3l_verify_step_done(s3l_verify_run_t* run) {
+  return steps[run->step].done(run);
+}

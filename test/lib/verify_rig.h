@@ -1,0 +1,45 @@
+/* test/lib/verify_rig.h: a run of s3lect_verify that remembers how it ended. */
+#ifndef S3L_TEST_VERIFY_RIG_H
+#define S3L_TEST_VERIFY_RIG_H
+
+#include "s3lect/verify.h"
+
+typedef struct s3l_verify_rig_s {
+  s3lect_verify_t verify;
+  unsigned done; /* how often the callback ran */
+  int safety;
+  int error;
+  int dialect;
+  int weak;
+  int clock_known;
+  int64_t clock_offset_ms;
+  uint32_t clock_error_ms;
+  uint32_t requests;
+  uint32_t leftovers;
+  uint32_t p50_us, p90_us, p99_us, max_us;
+  char reason[512];
+  size_t checks_len;
+  struct {
+    char name[32];
+    char expected[80];
+    char seen[200];
+    int verdict;
+  } checks[24];
+} s3l_verify_rig_t;
+
+/** Starts a run, which must be accepted. */
+void s3l_verify_rig_start(s3l_verify_rig_t* rig, const s3lect_verify_options_t* options);
+
+/** Starts one and waits for its end. */
+void s3l_verify_rig_run(s3l_verify_rig_t* rig, const s3lect_verify_options_t* options);
+
+/** The verdict of the check of that name; fails the test if there is none. */
+int s3l_verify_rig_check(const s3l_verify_rig_t* rig, const char* name);
+
+/** Asserts that exactly the named checks (ends with NULL) have failed, and that the reason is the
+ * first one's; prints the whole table otherwise. */
+void s3l_verify_rig_failed(const s3l_verify_rig_t* rig, const char* const* names);
+
+void s3l_verify_rig_print(const s3l_verify_rig_t* rig);
+
+#endif
