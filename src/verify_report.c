@@ -56,7 +56,7 @@ void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_chec
   va_list args;
   if (run->checks[check].verdict == S3LECT_CHECK_FAILED)
     return;
-  run->checks[check].verdict = verdict;
+  run->checks[check].verdict = (int32_t)verdict;
   va_start(args, format);
   (void)vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
   va_end(args);
