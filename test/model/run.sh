@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Checks the models with spin, exhaustively, and prints a table:
+#   run.sh            the quick set, below a minute on one core
+#   run.sh --full     larger ones as well: three electors, finer time, more leaderships (some minutes,
+#                     up to 8 GB of memory)
+# Each rule of the protocols is broken once (MUTANT_...), and spin must find what comes of it: a
+# second leader, or an epoch that does not grow. WITNESS_... are situations that must be possible, so
+# that a model in which nothing happens cannot pass. The last ones break an assumption instead of a
+# rule, to show where the promise ends. Exit 1 if anything is not as expected, 77 without spin or gcc.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+full=${S3LECT_SOAK:+true}
+case "${1:-}" in
+  "") ;;
+  --full) full=true ;;
+  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "usage: ${0##*/} [--full]" >&2; exit 2 ;;
+esac
+for tool in spin gcc; do
+  command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 77; }
+done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+unexpected=0 rows=0
+small="EXACT T=2 K=1 EMAX=2 NO_CRASH"
+memory_mb=2000
+format='%-9s %-56s %5s %11s %9s %6s  %s\n'
+
+# row MODEL EXPECTED DEFINITIONS: EXPECTED is ok, leaders (a second one), epochs (one that does not
+# grow), or met (a situation that must be possible).
+row() {
+  local model=$1 expected=$2 definitions=$3 options=() found states depth errors nodes verdict word
+  for word in $definitions; do
+    options+=("-D$word")
+  done
+  # Where the search is short, compiling is what takes time.
+  local level=-O2
+  [[ $definitions != "$small"* ]] || level=-O0
+  spin -a "${options[@]}" "$here/$model.pml" >spin.out 2>&1 || { cat spin.out; exit 1; }
+  gcc -w $level -DSAFETY -DMEMLIM=$memory_mb -o pan pan.c
+  ./pan -m3000000 -w23 >pan.out 2>&1 || true
+
+  states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.out)
+  depth=$(sed -n 's/.*depth reached \([0-9]*\).*/\1/p' pan.out)
+  errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' pan.out)
+  case "$(cat pan.out)" in
+    *"max search depth too small"* | *"out of memory"* | *MEMLIM*) found="not explored wholly" ;;
+    *"violated (ep"*">epochs)"* | *"violated (epoch>epochs)"*) found=epochs ;;
+    *"violated ((j==i)"*) found=leaders ;;
+    *"assertion violated"*) found=met ;;
+    *"Search not completed"*) found="not explored wholly" ;;
+    *"errors: 0"*) found=ok ;;
+    *) found="no result" ;;
+  esac
+  case "$found" in
+    ok) verdict="holds" ;;
+    leaders) verdict="second leader" ;;
+    epochs) verdict="epoch does not grow" ;;
+    met) verdict="is possible" ;;
+    *) verdict=$found ;;
+  esac
+  if [ "$found" != "$expected" ]; then
+    verdict="$verdict: UNEXPECTED"
+    unexpected=$((unexpected + 1))
+  fi
+  rows=$((rows + 1))
+  nodes=$(sed -n 's/.*\bN=\([0-9]\).*/\1/p' <<<"$definitions")
+  # shellcheck disable=SC2059
+  printf "$format" "$model" "$definitions" "${nodes:-2}" "${states:--}" "${depth:--}" "${errors:--}" "$verdict"
+}
+
+# shellcheck disable=SC2059
+printf "$format" model variant nodes states depth errors verdict
+
+row lockfile ok "T=3 K=1 EMAX=2"
+row lockfile ok "EXACT T=2 K=2 EMAX=2"
+row lockfile ok "EXACT T=2 K=1 EMAX=3 NO_CRASH DELETE=1"
+row lockfile ok "N=3 EXACT T=2 K=1 EMAX=2 NO_CRASH"
+for mutant in LEASE_FROM_REPLY KEEP_OBSERVATION NO_SELF_STOP RELEASE_FIRST NO_CAS BLIND WALL_CLOCK; do
+  row lockfile leaders "$small MUTANT_$mutant"
+done
+row lockfile leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_NO_MARGIN"
+row lockfile epochs "$small MUTANT_RESUME"
+row lockfile epochs "$small MUTANT_SAME_EPOCH"
+for witness in 1 2 3; do
+  row lockfile met "$small WITNESS=$witness"
+done
+row lockfile leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_WILD_CLOCK"
+row lockfile leaders "EXACT T=2 K=1 EMAX=3 NO_CRASH DELETE=2"
+
+row epochs ok "T=3 K=1 EMAX=2 NO_CRASH"
+row epochs ok "EXACT T=2 K=2 EMAX=2 NO_CRASH"
+row epochs ok "EXACT T=2 K=1 EMAX=3"
+row epochs ok "N=3 EXACT T=2 K=1 EMAX=2 NO_CRASH"
+for mutant in LEASE_FROM_REPLY KEEP_OBSERVATION NO_SELF_STOP RELEASE_FIRST OVERWRITE NO_CONFIRM \
+  READ_BEFORE; do
+  row epochs leaders "$small MUTANT_$mutant"
+done
+row epochs leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_NO_MARGIN"
+row epochs leaders "EXACT T=2 K=1 EMAX=3 NO_CRASH MUTANT_LATE_COUNTS"
+row epochs leaders "EXACT T=2 K=2 EMAX=2 NO_CRASH MUTANT_ETAG_ONLY"
+for witness in 1 2 3; do
+  row epochs met "$small WITNESS=$witness"
+done
+row epochs leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_WILD_CLOCK"
+
+if [ -n "$full" ]; then
+  memory_mb=8000
+  row lockfile ok "T=3 K=2 EMAX=2"
+  row lockfile ok "T=3 K=1 EMAX=3"
+  row lockfile ok "T=4 K=1 EMAX=2"
+  row lockfile ok "T=3 K=1 EMAX=3 NO_CRASH DELETE=1"
+  row lockfile ok "N=3 EXACT T=2 K=1 EMAX=2"
+  row lockfile ok "N=3 T=3 K=1 EMAX=2 NO_CRASH"
+  row epochs ok "T=3 K=1 EMAX=2"
+  row epochs ok "T=3 K=2 EMAX=2 NO_CRASH"
+  row epochs ok "T=3 K=1 EMAX=3"
+  row epochs ok "T=4 K=1 EMAX=2"
+  row epochs ok "N=3 EXACT T=2 K=1 EMAX=2"
+  row epochs ok "N=3 T=3 K=1 EMAX=2 NO_CRASH"
+fi
+
+if [ $unexpected -gt 0 ]; then
+  echo "$unexpected of $rows are not as expected"
+  exit 1
+fi
+echo "all $rows as expected"
