@@ -14,7 +14,7 @@
 #else
 #  include <stdlib.h>
 #  define S3L_ASSERT(cond)  assert(cond)
-#  define S3L_UNREACHABLE() (assert(!"unreachable"), abort())
+#  define S3L_UNREACHABLE() (assert(0 && "unreachable"), abort())
 #endif
 
 #define S3L_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
