@@ -7,6 +7,9 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
+/* The end of the year 9999. A store's time beyond it is damage: no epoch must be made of it. */
+#define STORE_TIME_MAX INT64_C(253402300799999)
+
 typedef enum {
   ACT_NONE,
   ACT_CANCEL,
@@ -306,7 +309,7 @@ static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r
   s3l_op_t op = c->op;
   S3L_ASSERT(op.kind != S3L_OP_NONE);
   c->op.kind = S3L_OP_NONE;
-  if (r->store_time_ms > 0) {
+  if (r->store_time_ms > 0 && r->store_time_ms <= STORE_TIME_MAX) {
     c->store_time_ms = r->store_time_ms;
     c->store_time_at = c->now;
   }

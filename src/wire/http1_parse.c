@@ -34,6 +34,8 @@ static int on_header_field(llhttp_t* ll, const char* at, size_t n) {
 static int on_header_field_complete(llhttp_t* ll) {
   s3l_http1_parse_t* p = ll->data;
   p->value_at = p->head_len;
+  if (!p->head_done && p->value_at == p->name_at) /* llhttp 8 lets ": value" pass */
+    return fail(p, S3LECT_EBADREPLY, "a header has no name");
   return 0;
 }
 

@@ -8,20 +8,24 @@
 
 /* ---- Errors ---- */
 
+/* What a store says goes to logs and terminals, as one line. */
+static void take_text(s3l_span_t inner, const char* name, char* out, size_t cap) {
+  (void)s3l_xml_text(inner, name, out, cap);
+  for (char* p = out; *p != '\0'; p++) {
+    if ((unsigned char)*p < 0x20 || *p == 0x7f)
+      *p = ' ';
+  }
+}
+
 bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error) {
   s3l_span_t inner;
   memset(error, 0, sizeof(*error));
   if (!s3l_xml_next(&body, "Error", &inner))
     return false;
-  (void)s3l_xml_text(inner, "Code", error->code, sizeof(error->code));
-  (void)s3l_xml_text(inner, "Message", error->message, sizeof(error->message));
-  (void)s3l_xml_text(inner, "Region", error->region, sizeof(error->region));
-  (void)s3l_xml_text(inner, "RequestId", error->request_id, sizeof(error->request_id));
-  /* The message goes to logs and terminals as one line. */
-  for (char* p = error->message; *p != '\0'; p++) {
-    if ((unsigned char)*p < 0x20 || *p == 0x7f)
-      *p = ' ';
-  }
+  take_text(inner, "Code", error->code, sizeof(error->code));
+  take_text(inner, "Message", error->message, sizeof(error->message));
+  take_text(inner, "Region", error->region, sizeof(error->region));
+  take_text(inner, "RequestId", error->request_id, sizeof(error->request_id));
   return true;
 }
 

@@ -133,6 +133,13 @@ static void reads_error_bodies(void** state) {
           "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>"),
       &e));
   assert_string_equal(e.region, "eu-west-1");
+  /* Nothing of it can break the line, or drive a terminal. */
+  assert_true(s3l_s3_error_parse(S3L_SPAN("<Error><Code>A&#10;B</Code><Region>c&#9;d</Region>"
+                                          "<RequestId>&#27;[2J</RequestId></Error>"),
+                                 &e));
+  assert_string_equal(e.code, "A B");
+  assert_string_equal(e.region, "c d");
+  assert_string_equal(e.request_id, " [2J");
   assert_true(s3l_s3_error_parse(S3L_SPAN("<Error/>"), &e));
   assert_string_equal(e.code, "");
   /* A proxy's page is no error document, even if it talks of codes. */
