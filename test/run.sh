@@ -10,6 +10,7 @@
 #   dev      Debug, AddressSanitizer and UndefinedBehaviorSanitizer: all tests
 #   tsan     Debug, ThreadSanitizer: the tests that have threads (ctest label tsan)
 #   clang    optimised, built only: for clang's warnings
+#   fuzz     clang's libFuzzer: each target of test/fuzz for a few seconds
 #   release  optimised: all tests, and each of them under valgrind as well
 # All builds treat warnings as errors. Tests that need a real S3 server start Ceph's radosgw by
 # themselves. Builds are in build/<name>; "ctest --preset dev -R NAME" there runs one test.
@@ -21,7 +22,7 @@ for option in "$@"; do
   case "$option" in
     --quick) quick=true ;;
     --soak) export S3LECT_SOAK=1 ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $option (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -56,5 +57,7 @@ fi
 build tsan
 run_tests tsan -L '^tsan$'
 build clang
+build fuzz
+run_tests fuzz
 build release
 run_tests release

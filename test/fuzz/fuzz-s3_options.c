@@ -1,0 +1,89 @@
+/* Options of the S3 store and what the environment adds to them.
+ *
+ * Input: a digit each for the addressing and for the options that are set by numbers, then a line
+ * each: endpoint, bucket, region, access key, secret, token, CA file, AWS_ENDPOINT_URL, AWS_REGION,
+ * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. A line "-" stands for: not set. */
+#include "fuzz.h"
+#include "store/s3_options.h"
+
+enum { LINES = 12, FROM_ENV = 7 };
+
+static const char* const env_names[LINES - FROM_ENV] = {
+    "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN"};
+
+static void set_environment(char* const* lines) {
+  static const char* const others[] = {"AWS_ENDPOINT_URL_S3", "AWS_DEFAULT_REGION",
+                                       "AWS_SECURITY_TOKEN", "AWS_CA_BUNDLE"};
+  for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    FUZZ_CHECK(unsetenv(others[i]) == 0);
+  for (int i = FROM_ENV; i < LINES; i++) {
+    const char* name = env_names[i - FROM_ENV];
+    if (lines[i] == NULL)
+      FUZZ_CHECK(unsetenv(name) == 0);
+    else
+      FUZZ_CHECK(setenv(name, lines[i], 1) == 0);
+  }
+}
+
+static void check_config(const s3l_s3_config_t* c) {
+  FUZZ_CHECK(c->host[0] != '\0' && c->host_header[0] != '\0' && c->bucket[0] != '\0');
+  FUZZ_CHECK(fuzz_is_line(c->host_header) && strchr(c->host_header, ' ') == NULL);
+  FUZZ_CHECK(strstr(c->host_header, c->host) != NULL && strlen(c->host) <= 253);
+  FUZZ_CHECK(c->path_style || strncmp(c->host, c->bucket, strlen(c->bucket)) == 0);
+  FUZZ_CHECK(c->region[0] != '\0' && strcspn(c->region, "/\r\n ") == strlen(c->region));
+  FUZZ_CHECK(c->http.host == c->host && c->http.port > 0 && c->http.max_connections > 0);
+  FUZZ_CHECK(c->http.max_connections <= 1024);
+  FUZZ_CHECK(c->access_key != NULL && c->secret != NULL);
+  FUZZ_CHECK(fuzz_is_line(c->access_key) && fuzz_is_line(c->secret));
+  FUZZ_CHECK(c->token == NULL || (fuzz_is_line(c->token) && strlen(c->token) <= S3L_S3_TOKEN_MAX));
+}
+
+/* A secret must not be shown, where it is long enough not to be part of anything else. */
+static void check_message(const char* message, char* const* lines) {
+  static const int secrets[] = {4, 5, 10, 11};
+  FUZZ_CHECK(message != NULL && message[0] != '\0' && fuzz_is_line(message));
+  for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+    const char* secret = lines[secrets[i]];
+    bool repeated = false;
+    for (int k = 0; secret != NULL && k < LINES; k++)
+      repeated |= k != secrets[i] && lines[k] != NULL && strstr(lines[k], secret) != NULL;
+    if (secret != NULL && strncmp(secret, "secret:", 7) == 0 && strlen(secret) > 8 && !repeated)
+      FUZZ_CHECK(strstr(message, secret) == NULL);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz_input_t in = {data, size};
+  s3lect_s3_options_t o;
+  s3l_s3_config_t config;
+  s3l_buf_t message;
+  char text[640];
+  char* lines[LINES];
+  s3lect_s3_options_init(&o, sizeof(o));
+  o.addressing = (int32_t)fuzz_choice(&in, 4);
+  o.max_connections = fuzz_choice(&in, 10) * 200;
+  (void)fuzz_line(&in);
+  for (int i = 0; i < LINES; i++) {
+    s3l_span_t line = fuzz_line(&in);
+    lines[i] = s3l_span_eq(line, S3L_SPAN("-")) ? NULL : fuzz_string(line);
+  }
+  set_environment(lines);
+  o.endpoint = lines[0];
+  o.bucket = lines[1];
+  o.region = lines[2];
+  o.access_key_id = lines[3];
+  o.secret_access_key = lines[4];
+  o.session_token = lines[5];
+  o.ca_file = lines[6];
+  s3l_buf_init(&message, text, sizeof(text));
+  int err = s3l_s3_configure(&o, &config, &message);
+  FUZZ_CHECK(err <= 0);
+  if (err == 0)
+    check_config(&config);
+  else
+    check_message(s3l_buf_cstr(&message), lines);
+  for (int i = 0; i < LINES; i++)
+    free(lines[i]);
+  return 0;
+}
