@@ -352,8 +352,8 @@ esac
 step "1. Election"
 say demo "" "starts ${nodes[*]}; so far: $before"
 if [[ $before == *"no lockfile"* ]]; then
-  note "An absent lockfile may have been deleted under a leader that still holds on to it: the first"
-  note "claim must stand for one whole leader timeout before its owner leads."
+  note "A lockfile that is not there may have been deleted under a leader that still leads: the"
+  note "first claim must stand for one whole leader timeout before its owner leads."
 fi
 now_ms; began_ms=$REPLY
 for node in "${nodes[@]}"; do launch "$node"; done
