@@ -21,12 +21,12 @@
 #define NEW     "\"event\":\"new_leader\""
 #define ERROR   "\"event\":\"error\""
 
-/* Begins with a lockfile that was released: with none at all, the first leader would have to wait
- * for a whole leader timeout. */
+/* Begins with a lockfile that was released: with none, or none with an epoch, the first leader
+ * would have to wait. */
 static void begin(s3proc_t* s3) {
   s3proc_begin(s3, S3L_BUILD_DIR, NULL);
-  s3proc_put(s3,
-             "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}");
+  s3proc_put(s3, "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\","
+                 "\"epoch\":1000}");
 }
 
 static proc_t* elect(s3proc_t* s3, const char* id) {

@@ -25,12 +25,12 @@
   "while :; do read up rest </proc/uptime; echo $S3LECT_EPOCH $up >>log; sleep 0.01; done; }; "    \
   "( ( note ) & ); ( note ) & note"
 
-/* Begins with a lockfile that was released: with none at all, the first leader would have to wait
- * for a whole leader timeout. */
+/* Begins with a lockfile that was released: with none, or none with an epoch, the first leader
+ * would have to wait. */
 static void begin(s3proc_t* s3) {
   s3proc_begin(s3, S3L_BUILD_DIR, NULL);
-  s3proc_put(s3,
-             "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}");
+  s3proc_put(s3, "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\","
+                 "\"epoch\":1000}");
 }
 
 static const char* events_of(const s3proc_t* s3, const char* id) {
@@ -220,6 +220,7 @@ static void a_follower_leaves_without_running_anything(void** state) {
   begin(&s3);
   proc_t* a = run(&s3, "a", "echo ready; while :; do sleep 0.01; done");
   proc_line(a, PROC_OUT, "ready");
+  s3.procs.detached = true;
   proc_t* b = run(&s3, "b", "echo must not run");
   proc_line(b, PROC_ERR, "s3lect run: a leads");
   proc_signal(b, SIGHUP); /* no terminal: nothing to reload, no reason to leave */

@@ -182,8 +182,12 @@ proc_t* proc_spawn(procs_t* procs, const char* const* argv, const char* const* e
     stdio[s + 1].data.stream = (uv_stream_t*)&out->pipe;
   }
   make_env(extra, env);
-  uv_process_options_t options = {
-      .file = argv[0], .env = env, .stdio = stdio, .stdio_count = 3, .exit_cb = on_exit_status};
+  uv_process_options_t options = {.file = argv[0],
+                                  .env = env,
+                                  .flags = procs->detached ? UV_PROCESS_DETACHED : 0,
+                                  .stdio = stdio,
+                                  .stdio_count = 3,
+                                  .exit_cb = on_exit_status};
   memcpy(&options.args, &argv, sizeof argv);
   int r = uv_spawn(&procs->loop, &proc->process, &options);
   if (r != 0)
