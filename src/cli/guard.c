@@ -319,6 +319,9 @@ int guard_fork(char** argv, const char* id, int* fd) {
     guard_main(&guard);
   }
   close(pair[1]);
+  /* If the guard is killed, what it leaves becomes s3lect's to reap: nothing says that init would.
+   */
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   *fd = pair[0];
   return 0;
 }

@@ -1,6 +1,7 @@
 /* s3lect: leader election on an object store, as a command. */
+#include <fcntl.h>
 #include <s3lect.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,8 +65,19 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
   }
 }
 
+/* A standard descriptor that is closed would become one of the loop's, and events would be written
+ * into it. */
+static bool open_standard_fds(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+      return false;
+  return true;
+}
+
 int main(int argc, char** argv) {
   const char* hint = NULL;
+  if (!open_standard_fds())
+    return CLI_EXIT_FAILED;
   if (argc < 2) {
     cli_say("no command: s3lect elect, run or status (s3lect --help)");
     return CLI_EXIT_USAGE;

@@ -164,9 +164,9 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
 static void on_lost_timer(uv_timer_t* timer) {
   run_t* run = timer->data;
   int status;
-  /* As PID 1 of a container, this process inherits the command. */
   if (run->lost_group > 0) {
-    waitpid(-run->lost_group, &status, WNOHANG);
+    while (waitpid(-run->lost_group, &status, WNOHANG) > 0)
+      continue;
     if (kill(-run->lost_group, 0) == 0 || errno != ESRCH)
       return;
   }

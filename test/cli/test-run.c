@@ -316,6 +316,29 @@ static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
   s3proc_end(&s3);
 }
 
+/* Nothing but SIGKILL ends the guard; s3lect then does its work, and gives up. */
+static void all_is_gone_when_the_guard_is_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  const char* line = strstr(proc_line(a, PROC_ERR, "started /bin/sh, pid "), "pid ");
+  char path[64];
+  int guard = 0;
+  snprintf(path, sizeof path, "/proc/%ld/stat", strtol(line + 4, NULL, 10));
+  FILE* stat = fopen(path, "re");
+  assert_non_null(stat);
+  assert_int_equal(fscanf(stat, "%*d %*s %*c %d", &guard), 1); /* the command's parent */
+  fclose(stat);
+  assert_int_equal(kill(guard, SIGKILL), 0);
+  proc_line(a, PROC_ERR, "s3lect run: the guard process was killed: stopping");
+  assert_int_equal(proc_wait(a), 1);
+  assert_all_gone(&s3, 3);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
 /* The store comes back empty: its record is lost, and with it the leadership. */
 static void all_is_gone_when_the_record_is_lost(void** state) {
   (void)state;
@@ -346,6 +369,7 @@ int main(void) {
       cmocka_unit_test(who_heeds_sigterm_has_time_for_it),
       cmocka_unit_test(all_is_gone_when_s3lect_is_killed),
       cmocka_unit_test(all_is_gone_in_time_when_s3lect_is_stopped),
+      cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
       cmocka_unit_test(all_is_gone_when_the_record_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,12 +135,27 @@ static void a_full_disk_is_an_error(void** state) {
   procs_end(&procs);
 }
 
+/* Closed standard descriptors do not become the loop's own. */
+static void closed_descriptors(void** state) {
+  (void)state;
+  procs_t procs;
+  procs_begin(&procs);
+  proc_t* proc = proc_spawn(
+      &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " status --store x <&- >&- 2>&-", NULL},
+      NULL);
+  assert_int_equal(proc_wait(proc), 2);
+  proc = proc_spawn(
+      &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " status --store x <&- >&-", NULL}, NULL);
+  proc_line(proc, PROC_ERR, "--store x is no S3 address");
+  assert_int_equal(proc_wait(proc), 2);
+  procs_end(&procs);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bad_input),
-      cmocka_unit_test(no_credentials),
-      cmocka_unit_test(help_and_version),
-      cmocka_unit_test(a_full_disk_is_an_error),
+      cmocka_unit_test(bad_input),          cmocka_unit_test(no_credentials),
+      cmocka_unit_test(help_and_version),   cmocka_unit_test(a_full_disk_is_an_error),
+      cmocka_unit_test(closed_descriptors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
