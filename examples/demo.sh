@@ -359,7 +359,9 @@ now_ms; began_ms=$REPLY
 for node in "${nodes[@]}"; do launch "$node"; done
 await "an election" somebody_leads
 seconds $((started_ms - began_ms))
-row "election" "$REPLY" "$([[ $before == *"no lockfile"* ]] && echo "one leader timeout, as there was no lockfile" || echo "")"
+remark=''
+[[ $before != *"no lockfile"* ]] || remark="there was no lockfile: a leader timeout and a second"
+row "election" "$REPLY" "$remark"
 settle
 
 step "2. The leader is killed"
