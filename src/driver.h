@@ -20,6 +20,7 @@
 #include <uv.h>
 
 #include "core/core.h"
+#include "gate.h"
 #include "s3lect/elector.h"
 
 typedef struct s3l_driver_s {
@@ -39,6 +40,7 @@ typedef struct s3l_driver_s {
   bool ask_ack;
   bool closing;
   uint8_t ask_stop; /* s3l_reason_t or 0 */
+  s3l_gate_t gate;  /* holds ask_start back */
   int submit_error; /* the store did not take the request: its end is still to be told */
   s3lect_elector_cb close_cb;
   uint64_t seed;
@@ -57,6 +59,10 @@ typedef struct s3l_driver_s {
 /** Allocates and prepares a driver; `options` have been resolved. Errors: UV_ENOMEM. */
 int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* options,
                       s3l_driver_t** out);
+
+/** Tells the application of an error that is not the core's. `message` NULL: what the code says.
+ * From the loop only. */
+void s3l_driver_report(s3l_driver_t* d, int error, const char* message);
 
 /** Has the loop look at what was asked for, soon. */
 void s3l_driver_wake(s3l_driver_t* d);

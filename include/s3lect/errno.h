@@ -48,7 +48,9 @@ extern "C" {
   XX(EDISPUTED, -5027,                                                                             \
      "the store refuses the very ETag that it shows: it cannot compare and swap")                  \
   XX(ERETRIES, -5028, "an operation failed on every attempt of its retry schedule")                \
-  XX(EOPTION, -5029, "an option has an invalid value")
+  XX(EOPTION, -5029, "an option has an invalid value")                                             \
+  XX(EUNSAFE, -5030,                                                                               \
+     "the store cannot hold an election: it was tried, and does not keep its conditions")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

@@ -1,0 +1,84 @@
+#include "gate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "driver.h"
+
+#define SUFFIX ".verify-"
+
+/* Beside the lockfile, so that a policy that allows the one mostly allows the other. */
+static void make_prefix(const char* key, char out[S3LECT_VERIFY_PREFIX_MAX + 1]) {
+  size_t n = strlen(key);
+  size_t most = S3LECT_VERIFY_PREFIX_MAX - (sizeof(SUFFIX) - 1);
+  if (n > most) {
+    n = most;
+    while (n > 0 && ((unsigned char)key[n] & 0xc0) == 0x80) /* not within a character */
+      n--;
+  }
+  memcpy(out, key, n);
+  memcpy(out + n, SUFFIX, sizeof(SUFFIX));
+}
+
+static void try_again_later(s3l_driver_t* d, int error, const char* message) {
+  d->gate.error = error;
+  d->gate.retry_at = s3l_clock_boottime_ns() + d->gate.retry_ms * S3L_MS;
+  s3l_driver_report(d, error, message);
+}
+
+static void refuse(s3l_driver_t* d, const s3lect_verify_report_t* report) {
+  char message[512];
+  d->ask_start = false;
+  d->gate.error = S3LECT_EUNSAFE;
+  (void)snprintf(message, sizeof(message), "not standing for election: %s", report->reason);
+  s3l_driver_report(d, S3LECT_EUNSAFE, message);
+}
+
+static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
+  s3l_driver_t* d = verify->data;
+  d->gate.running = false;
+  if (report->safety == S3LECT_SAFETY_LOCKFILE) {
+    d->gate.passed = true;
+    d->gate.error = 0;
+  } else if (d->ask_start && report->error != UV_ECANCELED) {
+    if (report->safety == S3LECT_SAFETY_UNKNOWN)
+      try_again_later(d, report->error, report->reason);
+    else
+      refuse(d, report);
+  }
+  s3l_driver_wake(d);
+}
+
+bool s3l_gate_is_open(s3l_driver_t* d) {
+  s3l_gate_t* g = &d->gate;
+  char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
+  s3lect_verify_options_t o;
+  if (!g->wanted || g->passed)
+    return true;
+  if (g->running || s3l_clock_boottime_ns() < g->retry_at)
+    return false;
+  make_prefix(d->req.key, prefix);
+  s3lect_verify_options_init(&o, sizeof o);
+  o.store = d->req.store;
+  o.prefix = prefix;
+  o.request_timeout_ms = d->core.config.request_timeout_ms;
+  o.quick = 1;
+  g->verify.data = d;
+  int err = s3lect_verify(&g->verify, &o, on_verified);
+  g->running = err == 0;
+  if (err != 0)
+    try_again_later(d, err, NULL);
+  return false;
+}
+
+int64_t s3l_gate_deadline(const s3l_driver_t* d) {
+  return d->ask_start && !d->gate.running && !d->gate.passed && d->gate.wanted ? d->gate.retry_at
+                                                                               : S3L_NEVER;
+}
+
+void s3l_gate_cancel(s3l_driver_t* d) {
+  d->gate.retry_at = 0;
+  if (d->gate.running)
+    s3lect_verify_cancel(&d->gate.verify);
+}
