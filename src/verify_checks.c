@@ -8,69 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/assert.h"
-#include "verify_run.h"
+#include "verify_checks.h"
 
-#define READ_ROUNDS   4    /* of a full run */
-#define FRUITLESS_MAX 3    /* rounds of a race that nobody wins, before it is given up */
-#define FRUITLESS_MS  1100 /* pause after one: some stores allow one write a second to a key */
-
-/* ---- What ops mean ---- */
-
-static bool is_refused(const s3l_verify_op_t* op) {
-  return op->status == S3LECT_EPRECONDITION || op->status == S3LECT_ECONFLICT ||
-         op->status == S3LECT_ENOTFOUND;
-}
-
-/* What the store said, for people: its words, or ours. */
-static const char* said(const s3l_verify_op_t* op) {
-  return op->message[0] != '\0' ? op->message : s3lect_strerror(op->status);
-}
-
-/* "412", or the error's name where there was no reply. */
-static const char* status_text(const s3l_verify_op_t* op, char out[24]) {
-  if (op->http_status != 0)
-    (void)snprintf(out, 24, "%d", op->http_status);
-  else
-    (void)snprintf(out, 24, "%s", op->status == 0 ? "done" : s3lect_err_name(op->status));
-  return out;
-}
-
-/* An op that tells nothing about its check. */
-static void give_up(s3l_verify_run_t* run, s3l_verify_check_t check, const s3l_verify_op_t* op) {
-  s3l_verify_see(run, check, S3LECT_CHECK_INCONCLUSIVE, "%s", said(op));
-  s3l_verify_end(run, op->status);
-}
-
-/* ---- What is known of the main object ---- */
-
-static void note_etag(s3l_verify_run_t* run, const char* etag) {
-  for (size_t i = 0; i < run->etags_len; i++) {
-    if (strcmp(run->etags[i], etag) == 0) {
-      s3l_verify_see(run, S3L_CHECK_FRESH_ETAG, S3LECT_CHECK_FAILED,
-                     "different bodies have the same ETag %.80s", etag);
-      return;
-    }
-  }
-  if (run->etags_len < S3L_VERIFY_ETAGS_MAX)
-    memcpy(run->etags[run->etags_len++], etag, S3L_VERIFY_ETAG_SIZE);
-  s3l_verify_see(run, S3L_CHECK_FRESH_ETAG, S3LECT_CHECK_PASSED, "%zu bodies, %zu ETags",
-                 run->etags_len, run->etags_len);
-}
-
-/* A write to the main object has been carried out. */
-static void set_now(s3l_verify_run_t* run, const char* etag, const char* body) {
-  if (strcmp(run->now_etag, etag) != 0)
-    memcpy(run->old_etag, run->now_etag, sizeof(run->old_etag));
-  memcpy(run->now_etag, etag, sizeof(run->now_etag));
-  memcpy(run->now_body, body, sizeof(run->now_body));
-}
-
-static void confirm(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
-  note_etag(run, op->etag);
-  if (op->key == S3L_KEY_MAIN)
-    set_now(run, op->etag, op->body);
-}
+#define READ_ROUNDS 4 /* of a full run */
 
 /* Replaces the main object, by a swap if the store has that. */
 static s3l_verify_op_t* add_rewrite(s3l_verify_run_t* run) {
@@ -83,15 +23,15 @@ static s3l_verify_op_t* add_rewrite(s3l_verify_run_t* run) {
 static bool take_rewrite(s3l_verify_run_t* run, s3l_verify_check_t check) {
   s3l_verify_op_t* op = &run->ops[0];
   if (op->status == 0) {
-    confirm(run, op);
+    s3l_verify_confirm(run, op);
     return true;
   }
-  if (is_refused(op) && !run->no_swap) {
+  if (s3l_verify_is_refused(op) && !run->no_swap) {
     s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED,
-                   "refused a swap over the newest: %.100s", said(op));
+                   "refused a swap over the newest: %.100s", s3l_verify_said(op));
     run->no_swap = true;
   } else {
-    give_up(run, check, op);
+    s3l_verify_give_up(run, check, op);
   }
   return false;
 }
@@ -105,13 +45,14 @@ static void start_create(s3l_verify_run_t* run) {
 static bool done_create(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
   if (op->status == 0) {
-    confirm(run, op);
+    s3l_verify_confirm(run, op);
     s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_PASSED, "created, ETag %.80s", op->etag);
-  } else if (is_refused(op) || op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EETAG) {
-    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", said(op));
+  } else if (s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED ||
+             op->status == S3LECT_EETAG) {
+    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", s3l_verify_said(op));
     s3l_verify_end(run, 0);
   } else {
-    give_up(run, S3L_CHECK_CREATE, op);
+    s3l_verify_give_up(run, S3L_CHECK_CREATE, op);
   }
   return true;
 }
@@ -120,14 +61,14 @@ static bool done_create_again(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
   char status[24];
   if (op->status == 0) {
-    confirm(run, op);
+    s3l_verify_confirm(run, op);
     s3l_verify_see(run, S3L_CHECK_CREATE_AGAIN, S3LECT_CHECK_FAILED, "%s: it was overwritten",
-                   status_text(op, status));
-  } else if (is_refused(op)) {
+                   s3l_verify_status(op, status));
+  } else if (s3l_verify_is_refused(op)) {
     s3l_verify_see(run, S3L_CHECK_CREATE_AGAIN, S3LECT_CHECK_PASSED, "refused (%s)",
-                   status_text(op, status));
+                   s3l_verify_status(op, status));
   } else {
-    give_up(run, S3L_CHECK_CREATE_AGAIN, op);
+    s3l_verify_give_up(run, S3L_CHECK_CREATE_AGAIN, op);
   }
   return true;
 }
@@ -143,7 +84,7 @@ static void judge_read(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
   run->stale = true;
   if (op->status != 0)
     s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "%s right after a write",
-                   status_text(op, status));
+                   s3l_verify_status(op, status));
   else if (strcmp(op->shown, run->now_body) != 0)
     s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "an older object after a write");
   else
@@ -151,18 +92,13 @@ static void judge_read(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
                    "ETag %.50s, but the write's reply said %.50s", op->etag, run->now_etag);
 }
 
-static bool tells_nothing(const s3l_verify_op_t* op) {
-  return op->status != 0 && op->status != S3LECT_ENOTFOUND && op->status != S3LECT_ENOTMODIFIED &&
-         op->status != S3LECT_ETOOBIG && op->status != S3LECT_EETAG;
-}
-
 static void start_read(s3l_verify_run_t* run) {
   (void)s3l_verify_add(run, S3L_VERIFY_GET, S3L_KEY_MAIN, S3LECT_ALWAYS, NULL);
 }
 
 static bool done_read(s3l_verify_run_t* run) {
-  if (tells_nothing(&run->ops[0]))
-    give_up(run, S3L_CHECK_READ, &run->ops[0]);
+  if (s3l_verify_tells_nothing(&run->ops[0]))
+    s3l_verify_give_up(run, S3L_CHECK_READ, &run->ops[0]);
   else
     judge_read(run, &run->ops[0]);
   return true;
@@ -182,7 +118,7 @@ static void start_swap(s3l_verify_run_t* run) {
 }
 
 static bool swap_failed(s3l_verify_run_t* run, const char* what, const s3l_verify_op_t* op) {
-  s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED, "%s%.120s", what, said(op));
+  s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED, "%s%.120s", what, s3l_verify_said(op));
   run->no_swap = true;
   return true;
 }
@@ -193,14 +129,14 @@ static bool done_swap(s3l_verify_run_t* run) {
     run->phase = 2;
     if (op->status == 0 && strcmp(op->etag, run->now_etag) == 0)
       return false;
-    if (tells_nothing(op)) {
-      give_up(run, S3L_CHECK_SWAP, op);
+    if (s3l_verify_tells_nothing(op)) {
+      s3l_verify_give_up(run, S3L_CHECK_SWAP, op);
       return true;
     }
     return swap_failed(run, "refused, and a read shows another ETag than the write's: ", op);
   }
   if (op->status == 0) {
-    confirm(run, op);
+    s3l_verify_confirm(run, op);
     if (run->phase == 2 && run->dialect == S3LECT_ETAG_UNKNOWN)
       run->dialect = S3LECT_ETAG_BARE;
     s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_PASSED, "replaced%s",
@@ -211,12 +147,12 @@ static bool done_swap(s3l_verify_run_t* run) {
     run->phase = 1;
     return false;
   }
-  if (is_refused(op))
+  if (s3l_verify_is_refused(op))
     return swap_failed(run, "refused the very ETag that it shows: ", op);
   if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
       op->status == S3LECT_EETAG)
     return swap_failed(run, "", op);
-  give_up(run, S3L_CHECK_SWAP, op);
+  s3l_verify_give_up(run, S3L_CHECK_SWAP, op);
   return true;
 }
 
@@ -246,12 +182,13 @@ static void judge_refusal(s3l_verify_run_t* run, s3l_verify_check_t check, const
   s3l_verify_op_t* op = &run->ops[0];
   char status[24];
   if (op->status == 0) {
-    confirm(run, op);
-    s3l_verify_see(run, check, S3LECT_CHECK_FAILED, "%s: %s", status_text(op, status), otherwise);
-  } else if (is_refused(op)) {
-    s3l_verify_see(run, check, S3LECT_CHECK_PASSED, "refused (%s)", status_text(op, status));
+    s3l_verify_confirm(run, op);
+    s3l_verify_see(run, check, S3LECT_CHECK_FAILED, "%s: %s", s3l_verify_status(op, status),
+                   otherwise);
+  } else if (s3l_verify_is_refused(op)) {
+    s3l_verify_see(run, check, S3LECT_CHECK_PASSED, "refused (%s)", s3l_verify_status(op, status));
   } else {
-    give_up(run, check, op);
+    s3l_verify_give_up(run, check, op);
   }
 }
 
@@ -285,7 +222,7 @@ static bool done_get_unchanged(s3l_verify_run_t* run) {
     s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_NOTED,
                    "the whole object, though it had not changed");
   else
-    give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
+    s3l_verify_give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
   return true;
 }
 
@@ -301,8 +238,8 @@ static bool done_get_changed(s3l_verify_run_t* run) {
   if (op->status == S3LECT_ENOTMODIFIED)
     s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_FAILED,
                    "not modified, for an ETag that had been replaced");
-  else if (tells_nothing(op))
-    give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
+  else if (s3l_verify_tells_nothing(op))
+    s3l_verify_give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
   else
     judge_read(run, op);
   return true;
@@ -329,13 +266,13 @@ static bool done_read_rounds(s3l_verify_run_t* run) {
     return !take_rewrite(run, S3L_CHECK_READ);
   }
   for (size_t i = 0; i < run->ops_len; i++) {
-    if (tells_nothing(&run->ops[i]))
+    if (s3l_verify_tells_nothing(&run->ops[i]))
       continue;
     told++;
     judge_read(run, &run->ops[i]);
   }
   if (told == 0) {
-    give_up(run, S3L_CHECK_READ, &run->ops[0]);
+    s3l_verify_give_up(run, S3L_CHECK_READ, &run->ops[0]);
     return true;
   }
   run->phase = 0;
@@ -361,154 +298,15 @@ static bool done_equal_bodies(s3l_verify_run_t* run) {
     return !take_rewrite(run, S3L_CHECK_EQUAL_BODIES);
   }
   if (op->status != 0) {
-    s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, S3LECT_CHECK_INCONCLUSIVE, "%s", said(op));
+    s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, S3LECT_CHECK_INCONCLUSIVE, "%s",
+                   s3l_verify_said(op));
     return true;
   }
   bool same = strcmp(op->etag, run->now_etag) == 0;
-  set_now(run, op->etag, op->body);
+  s3l_verify_set_now(run, op->etag, op->body);
   s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, same ? S3LECT_CHECK_NOTED : S3LECT_CHECK_PASSED,
                  same ? "the same ETag: it is made from the body" : "different ETags");
   return true;
-}
-
-/* ---- races ---- */
-
-typedef struct race_s {
-  s3l_verify_check_t check;
-  s3l_verify_key_t key;
-  s3lect_condition_t condition;
-} race_t;
-
-/* Phase 0 sends all writers at once, phase 1 looks who won. */
-static void start_race(s3l_verify_run_t* run, const race_t* race) {
-  if (run->phase == 1) {
-    (void)s3l_verify_add(run, S3L_VERIFY_GET, race->key, S3LECT_ALWAYS, NULL);
-    return;
-  }
-  const char* etag = race->condition == S3LECT_IF_MATCH ? run->now_etag : NULL;
-  run->race_first = run->writes + 1;
-  for (uint32_t i = 0; i < run->writers; i++)
-    (void)s3l_verify_add(run, S3L_VERIFY_PUT, race->key, race->condition, etag);
-}
-
-/* Counts the winners. Of several the last that ended is taken for the one that stands. */
-static void count_winners(s3l_verify_run_t* run, const race_t* race) {
-  run->race_won = run->race_unsure = 0;
-  for (size_t i = 0; i < run->ops_len; i++) {
-    s3l_verify_op_t* op = &run->ops[i];
-    if (op->status == 0) {
-      run->race_won |= 1u << i;
-      confirm(run, op);
-    } else if (op->outcome == S3LECT_UNCERTAIN) {
-      run->race_unsure |= 1u << i;
-    } else if (!is_refused(op)) {
-      (void)snprintf(run->race_error, sizeof(run->race_error), "%.150s", said(op));
-      run->race_status = op->status;
-    }
-  }
-  unsigned n = (unsigned)__builtin_popcount(run->race_won);
-  if (n > 1)
-    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED, "%u of %u writers were told they had won",
-                   n, (unsigned)run->writers);
-}
-
-/* Which writer's body the winner's object shows, or -1. */
-static int find_writer(const s3l_verify_run_t* run, const s3l_verify_op_t* op) {
-  char body[S3L_VERIFY_BODY_SIZE];
-  for (uint32_t i = 0; i < run->writers; i++) {
-    s3l_verify_body(run, run->race_first + i, body);
-    if (op->status == 0 && strcmp(op->shown, body) == 0)
-      return (int)i;
-  }
-  return -1;
-}
-
-/* After a race with at most one winner: the object must be that winner's, or else be one whose
- * writer was not told. */
-static void judge_winner(s3l_verify_run_t* run, const race_t* race, const s3l_verify_op_t* op) {
-  int writer = find_writer(run, op);
-  uint32_t bit = writer >= 0 ? 1u << writer : 0;
-  bool told = run->race_won != 0;
-  if (tells_nothing(op)) {
-    run->winners += told ? 1 : 0;
-    return;
-  }
-  if ((told && bit == run->race_won) || (!told && (bit & run->race_unsure) != 0)) {
-    run->winners++;
-    if (!told && race->key == S3L_KEY_MAIN) {
-      note_etag(run, op->etag);
-      set_now(run, op->etag, op->shown);
-    }
-  } else if (told && writer < 0) {
-    run->stale = true;
-    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "an older object after a race");
-  } else if (told) {
-    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED,
-                   "one writer was told it had won, the object is another's");
-  } else if (writer >= 0) {
-    s3l_verify_see(run, race->check, S3LECT_CHECK_FAILED, "a refused write was carried out");
-  }
-}
-
-static bool conclude_race(s3l_verify_run_t* run, const race_t* race) {
-  if (run->winners > 0) {
-    s3l_verify_see(run, race->check, S3LECT_CHECK_PASSED, "one of %u, %u times",
-                   (unsigned)run->writers, (unsigned)run->winners);
-  } else if (run->checks[race->check].verdict != S3LECT_CHECK_FAILED) {
-    s3l_verify_see(run, race->check, S3LECT_CHECK_INCONCLUSIVE, "nobody won: %.100s",
-                   run->race_error);
-    s3l_verify_end(run, run->race_status);
-  }
-  return true;
-}
-
-static bool done_race(s3l_verify_run_t* run, const race_t* race) {
-  uint32_t won_before = run->winners;
-  bool several = false;
-  if (run->phase == 0) {
-    count_winners(run, race);
-    several = (run->race_won & (run->race_won - 1)) != 0;
-    run->phase = run->stale || several ? 0 : 1;
-    if (run->phase == 1)
-      return false;
-    run->winners += run->race_won != 0 && !several ? 1 : 0;
-  } else {
-    judge_winner(run, race, &run->ops[0]);
-    run->phase = 0;
-  }
-  if (run->winners > won_before || run->checks[race->check].verdict == S3LECT_CHECK_FAILED)
-    run->round++;
-  else if (++run->fruitless >= FRUITLESS_MAX)
-    return conclude_race(run, race);
-  else
-    run->pause_ms = FRUITLESS_MS;
-  return run->round >= run->rounds && conclude_race(run, race);
-}
-
-static race_t create_race(const s3l_verify_run_t* run) {
-  return (race_t){S3L_CHECK_ONE_CREATE, (s3l_verify_key_t)(S3L_KEY_RACE + (int)run->round),
-                  S3LECT_IF_ABSENT};
-}
-
-static const race_t swap_race = {S3L_CHECK_ONE_SWAP, S3L_KEY_MAIN, S3LECT_IF_MATCH};
-
-static void start_create_race(s3l_verify_run_t* run) {
-  race_t race = create_race(run);
-  start_race(run, &race);
-}
-
-static bool done_create_race(s3l_verify_run_t* run) {
-  race_t race = create_race(run);
-  return done_race(run, &race);
-}
-
-static void start_swap_race(s3l_verify_run_t* run) {
-  if (!run->no_swap)
-    start_race(run, &swap_race);
-}
-
-static bool done_swap_race(s3l_verify_run_t* run) {
-  return done_race(run, &swap_race);
 }
 
 /* ---- list, delete, create after delete ---- */
@@ -521,7 +319,7 @@ static void start_list(s3l_verify_run_t* run) {
 static bool done_list(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
   if (op->status != 0)
-    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_NOTED, "%s", said(op));
+    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_NOTED, "%s", s3l_verify_said(op));
   else if (op->listed)
     s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_PASSED, "listed");
   else
@@ -543,7 +341,7 @@ static bool done_delete(s3l_verify_run_t* run) {
     return run->stale;
   }
   if (run->phase == 0)
-    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "%s", said(op));
+    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "%s", s3l_verify_said(op));
   else if (op->status == S3LECT_ENOTFOUND)
     s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_PASSED, "gone");
   else
@@ -560,7 +358,7 @@ static bool done_recreate(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
   s3l_verify_see(run, S3L_CHECK_RECREATE,
                  op->status == 0 ? S3LECT_CHECK_PASSED : S3LECT_CHECK_NOTED, "%s",
-                 op->status == 0 ? "created" : said(op));
+                 op->status == 0 ? "created" : s3l_verify_said(op));
   return true;
 }
 
@@ -580,8 +378,8 @@ static const struct {
     {start_get_changed, done_get_changed},
     {start_read_rounds, done_read_rounds},
     {start_equal_bodies, done_equal_bodies},
-    {start_create_race, done_create_race},
-    {start_swap_race, done_swap_race},
+    {s3l_verify_start_create_race, s3l_verify_done_create_race},
+    {s3l_verify_start_swap_race, s3l_verify_done_swap_race},
     {start_list, done_list},
     {start_delete, done_delete},
     {start_recreate, done_recreate},

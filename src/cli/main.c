@@ -10,6 +10,7 @@
 #include "run.h"
 #include "status.h"
 #include "text.h"
+#include "verify.h"
 
 static int flush_stdout(void) {
   if (fflush(stdout) == 0)
@@ -33,8 +34,8 @@ static int unknown_command(const char* word, const char* hint) {
   if (hint != NULL)
     cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
   else
-    cli_say("unknown %s %.200s: the commands are elect, run and status (s3lect --help)", what,
-            word);
+    cli_say("unknown %s %.200s: the commands are elect, run, status and verify (s3lect --help)",
+            what, word);
   return CLI_EXIT_USAGE;
 }
 
@@ -60,6 +61,8 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
     return cli_elect(&options);
   case CLI_RUN:
     return cli_run(&options);
+  case CLI_VERIFY:
+    return cli_verify(&options);
   default:
     return cli_status(&options);
   }
@@ -79,7 +82,7 @@ int main(int argc, char** argv) {
   if (!open_standard_fds())
     return CLI_EXIT_FAILED;
   if (argc < 2) {
-    cli_say("no command: s3lect elect, run or status (s3lect --help)");
+    cli_say("no command: s3lect elect, run, status or verify (s3lect --help)");
     return CLI_EXIT_USAGE;
   }
   const char* word = argv[1];
@@ -92,8 +95,10 @@ int main(int argc, char** argv) {
   cli_command_t command = cli_command_find(word, &hint);
   if (command == 0)
     return unknown_command(word, hint);
-  static const char* const names[] = {
-      [CLI_ELECT] = "s3lect elect", [CLI_RUN] = "s3lect run", [CLI_STATUS] = "s3lect status"};
+  static const char* const names[] = {[CLI_ELECT] = "s3lect elect",
+                                      [CLI_RUN] = "s3lect run",
+                                      [CLI_STATUS] = "s3lect status",
+                                      [CLI_VERIFY] = "s3lect verify"};
   cli_say_name(names[command]);
   return dispatch(command, argc - 2, argv + 2);
 }

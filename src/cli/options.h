@@ -17,6 +17,7 @@ typedef enum {
   CLI_ELECT = 1,
   CLI_RUN = 2,
   CLI_STATUS = 4,
+  CLI_VERIFY = 8,
 } cli_command_t;
 
 /** Exit statuses beside 0 and those of a command that was run. */
@@ -50,6 +51,8 @@ typedef struct cli_options_s {
   uint32_t kill_after_ms;
   const char* events_file;
   uint32_t json;
+  uint32_t quick;
+  uint32_t verify_on_start;
   char** child_argv; /* run: the command, NULL-terminated */
 } cli_options_t;
 

@@ -79,6 +79,7 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->renew_interval_ms = from->renew_ms;
   to->request_timeout_ms = from->request_timeout_ms;
   to->store = &session->store;
+  to->verify_on_start = (int32_t)from->verify_on_start;
 }
 
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
@@ -93,6 +94,14 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
     cli_say("--store %s: there is no bucket %s there: check its name, --endpoint and --region",
             session->options->store, session->options->bucket);
     cli_session_finish(session, CLI_EXIT_USAGE);
+    return;
+  }
+  if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_EUNSAFE) {
+    char message[CLI_MESSAGE_SIZE];
+    snprintf(message, sizeof message, "%s", event->message);
+    cli_plain(message, strlen(message));
+    cli_say("the store cannot hold an election: %s (s3lect verify says more)", message);
+    cli_session_finish(session, CLI_EXIT_FAILED);
     return;
   }
   if (session->on_event != NULL)

@@ -99,8 +99,16 @@ static void json_put(cli_json_t* json, const char* bytes, size_t n) {
   json->len += n;
 }
 
+/* A comma, unless this is the first member of an object or array. */
+static void json_comma(cli_json_t* json) {
+  char last = json->len > 0 ? json->out[json->len - 1] : '{';
+  if (last != '{' && last != '[')
+    json_put(json, ",", 1);
+}
+
 static void json_name(cli_json_t* json, const char* name) {
-  json_put(json, json->len > 1 ? ",\"" : "\"", json->len > 1 ? 2 : 1);
+  json_comma(json);
+  json_put(json, "\"", 1);
   json_put(json, name, strlen(name));
   json_put(json, "\":", 2);
 }
@@ -174,6 +182,20 @@ void cli_json_i64(cli_json_t* json, const char* name, int64_t value) {
   json_name(json, name);
   int n = snprintf(digits, sizeof digits, "%" PRId64, value);
   json_put(json, digits, (size_t)n);
+}
+
+void cli_json_array(cli_json_t* json, const char* name) {
+  json_name(json, name);
+  json_put(json, "[", 1);
+}
+
+void cli_json_object(cli_json_t* json) {
+  json_comma(json);
+  json_put(json, "{", 1);
+}
+
+void cli_json_end(cli_json_t* json, char bracket) {
+  json_put(json, &bracket, 1);
 }
 
 bool cli_json_close(cli_json_t* json) {

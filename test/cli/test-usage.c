@@ -49,13 +49,13 @@ static void expect(const case_t* c, const char* const* env) {
 static void bad_input(void** state) {
   (void)state;
   static const case_t cases[] = {
-      {{NULL}, "s3lect: no command: s3lect elect, run or status (s3lect --help)"},
+      {{NULL}, "s3lect: no command: s3lect elect, run, status or verify (s3lect --help)"},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
       {{"lead"},
-       "s3lect: unknown command lead: the commands are elect, run and status (s3lect "
+       "s3lect: unknown command lead: the commands are elect, run, status and verify (s3lect "
        "--help)"},
       {{"--store", "x"},
-       "s3lect: unknown option --store: the commands are elect, run and status "
+       "s3lect: unknown option --store: the commands are elect, run, status and verify "
        "(s3lect --help)"},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"}, "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY"},
@@ -121,6 +121,7 @@ static void help_and_version(void** state) {
   prints((const char*[]){"run", "--help", NULL}, "Usage: s3lect run ...", "--events FILE");
   prints((const char*[]){"elect", "--help", NULL}, "Usage: s3lect elect ...", "--infrequent DUR");
   prints((const char*[]){"status", "-h", NULL}, "Usage: s3lect status ...", "--json");
+  prints((const char*[]){"verify", "-h", NULL}, "Usage: s3lect verify ...", "--quick");
   prints((const char*[]){"--version", NULL}, "s3lect 0.1.0", NULL);
 }
 

@@ -1,0 +1,211 @@
+#include "verify.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+#include "text.h"
+
+#define SUFFIX     ".verify-"
+#define JSON_SIZE  16384
+#define COLUMN_MAX 60
+
+typedef struct run_s {
+  const cli_options_t* options;
+  uv_loop_t loop;
+  uv_signal_t signals[2];
+  s3lect_store_t store;
+  s3lect_verify_t verify;
+  int exit_code;
+} run_t;
+
+/* --- printing ------------------------------------------------------------------------------- */
+
+static const char* dialect_name(int32_t dialect) {
+  return dialect == S3LECT_ETAG_BARE     ? "bare"
+         : dialect == S3LECT_ETAG_QUOTED ? "quoted"
+                                         : "unknown";
+}
+
+static void print_json(const s3lect_verify_report_t* r) {
+  static char line[JSON_SIZE];
+  cli_json_t json;
+  cli_json_open(&json, line, sizeof line);
+  cli_json_string(&json, "good_for", s3lect_safety_name(r->safety));
+  cli_json_string(&json, "reason", r->reason);
+  cli_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
+  cli_json_array(&json, "checks");
+  for (size_t i = 0; i < r->checks_len; i++) {
+    cli_json_object(&json);
+    cli_json_string(&json, "name", r->checks[i].name);
+    cli_json_string(&json, "expected", r->checks[i].expected);
+    cli_json_string(&json, "seen", r->checks[i].seen);
+    cli_json_string(&json, "verdict", s3lect_check_verdict_name(r->checks[i].verdict));
+    cli_json_end(&json, '}');
+  }
+  cli_json_end(&json, ']');
+  cli_json_string(&json, "etag_dialect", dialect_name(r->etag_dialect));
+  cli_json_i64(&json, "etags_weak", r->etags_weak);
+  if (r->clock_known) {
+    cli_json_i64(&json, "clock_offset_ms", r->clock_offset_ms);
+    cli_json_u64(&json, "clock_error_ms", r->clock_error_ms);
+  }
+  cli_json_u64(&json, "latency_p50_us", r->latency_p50_us);
+  cli_json_u64(&json, "latency_p90_us", r->latency_p90_us);
+  cli_json_u64(&json, "latency_p99_us", r->latency_p99_us);
+  cli_json_u64(&json, "latency_max_us", r->latency_max_us);
+  cli_json_u64(&json, "requests", r->requests);
+  cli_json_u64(&json, "leftovers", r->leftovers);
+  if (cli_json_close(&json))
+    fputs(line, stdout);
+}
+
+static int longest(int width, const char* text) {
+  int n = (int)strnlen(text, COLUMN_MAX);
+  return n > width ? n : width;
+}
+
+static void print_checks(const s3lect_verify_report_t* r) {
+  int name = 5, verdict = 7, expected = 8;
+  for (size_t i = 0; i < r->checks_len; i++) {
+    name = longest(name, r->checks[i].name);
+    verdict = longest(verdict, s3lect_check_verdict_name(r->checks[i].verdict));
+    expected = longest(expected, r->checks[i].expected);
+  }
+  printf("%-*s  %-*s  %-*s  %s\n", name, "check", verdict, "verdict", expected, "expected", "seen");
+  for (size_t i = 0; i < r->checks_len; i++) {
+    char seen[256];
+    snprintf(seen, sizeof seen, "%s", r->checks[i].seen);
+    cli_plain(seen, strlen(seen));
+    printf("%-*s  %-*s  %-*s  %s\n", name, r->checks[i].name, verdict,
+           s3lect_check_verdict_name(r->checks[i].verdict), expected, r->checks[i].expected,
+           seen[0] != '\0' ? seen : "-");
+  }
+}
+
+static void print_clock(const s3lect_verify_report_t* r) {
+  int64_t ms = r->clock_offset_ms < 0 ? -r->clock_offset_ms : r->clock_offset_ms;
+  char offset[CLI_SPAN_SIZE], error[CLI_SPAN_SIZE];
+  if (!r->clock_known)
+    return;
+  cli_span(ms, offset);
+  cli_span(r->clock_error_ms, error);
+  if (ms <= r->clock_error_ms)
+    printf("clock     the store's agrees with this machine's, to within %s\n", error);
+  else
+    printf("clock     the store's is %s %s this machine's, to within %s\n", offset,
+           r->clock_offset_ms > 0 ? "ahead of" : "behind", error);
+}
+
+static void print_table(const s3lect_verify_report_t* r) {
+  char reason[512];
+  snprintf(reason, sizeof reason, "%s", r->reason);
+  cli_plain(reason, strlen(reason));
+  print_checks(r);
+  printf("\ngood for  %s\n", s3lect_safety_name(r->safety));
+  if (reason[0] != '\0')
+    printf("reason    %s\n", reason);
+  if (r->etag_dialect != S3LECT_ETAG_UNKNOWN)
+    printf("ETags     wanted %s in If-Match%s\n",
+           r->etag_dialect == S3LECT_ETAG_BARE ? "without their quotes" : "as they are given",
+           r->etags_weak ? "; something on the way weakens them" : "");
+  print_clock(r);
+  printf("latency   p50 %.1f ms, p90 %.1f ms, p99 %.1f ms, max %.1f ms\n",
+         r->latency_p50_us / 1000.0, r->latency_p90_us / 1000.0, r->latency_p99_us / 1000.0,
+         r->latency_max_us / 1000.0);
+  printf("requests  %" PRIu32 "\n", r->requests);
+}
+
+/* --- the run -------------------------------------------------------------------------------- */
+
+static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* r) {
+  run_t* run = verify->data;
+  run->exit_code = r->safety == S3LECT_SAFETY_LOCKFILE ? 0 : CLI_EXIT_FAILED;
+  if (r->error == UV_ECANCELED)
+    cli_say("interrupted");
+  else if (run->options->json)
+    print_json(r);
+  else
+    print_table(r);
+  if (r->leftovers > 0)
+    cli_say("%" PRIu32 " temporary objects %s" SUFFIX "... could not be removed", r->leftovers,
+            run->options->store);
+  if (fflush(stdout) != 0) {
+    cli_say("cannot write to standard output");
+    run->exit_code = CLI_EXIT_FAILED;
+  }
+  for (size_t i = 0; i < 2; i++)
+    uv_close((uv_handle_t*)&run->signals[i], NULL);
+  s3lect_store_close(&run->store, NULL);
+}
+
+/* The temporary objects are to be removed all the same. */
+static void on_signal(uv_signal_t* signal, int signum) {
+  run_t* run = signal->data;
+  (void)signum;
+  s3lect_verify_cancel(&run->verify);
+}
+
+static void watch_signals(run_t* run) {
+  static const int signums[2] = {SIGINT, SIGTERM};
+  for (size_t i = 0; i < 2; i++) {
+    (void)uv_signal_init(&run->loop, &run->signals[i]);
+    run->signals[i].data = run;
+    (void)uv_signal_start(&run->signals[i], on_signal, signums[i]);
+  }
+}
+
+static int start(run_t* run) {
+  const cli_options_t* options = run->options;
+  char prefix[S3LECT_VERIFY_PREFIX_MAX + 16];
+  s3lect_verify_options_t o;
+  snprintf(prefix, sizeof prefix, "%s" SUFFIX, options->key);
+  s3lect_verify_options_init(&o, sizeof o);
+  o.store = &run->store;
+  o.prefix = prefix;
+  o.quick = (int32_t)options->quick;
+  o.request_timeout_ms = options->request_timeout_ms;
+  run->verify.data = run;
+  return s3lect_verify(&run->verify, &o, on_report);
+}
+
+static int verify_on(run_t* run) {
+  s3lect_s3_options_t s3;
+  cli_store_options(run->options, &s3);
+  int r = s3lect_s3_init(&run->loop, &run->store, &s3);
+  if (r != 0) {
+    cli_say("%s", s3lect_strerror(r));
+    return CLI_EXIT_FAILED;
+  }
+  r = start(run);
+  if (r != 0) {
+    cli_say("cannot start: %s", s3lect_strerror(r));
+    s3lect_store_close(&run->store, NULL);
+    run->exit_code = CLI_EXIT_FAILED;
+  } else {
+    watch_signals(run);
+  }
+  uv_run(&run->loop, UV_RUN_DEFAULT);
+  return run->exit_code;
+}
+
+int cli_verify(const cli_options_t* options) {
+  static run_t run;
+  run.options = options;
+  if (cli_store_check(options) != 0)
+    return CLI_EXIT_USAGE;
+  if (strlen(options->key) + sizeof SUFFIX > S3LECT_VERIFY_PREFIX_MAX) {
+    cli_say("the key in --store is too long to have temporary objects beside it");
+    return CLI_EXIT_USAGE;
+  }
+  int r = uv_loop_init(&run.loop);
+  if (r != 0) {
+    cli_say("cannot start: %s", uv_strerror(r));
+    return CLI_EXIT_FAILED;
+  }
+  int exit_code = verify_on(&run);
+  uv_loop_close(&run.loop);
+  return exit_code;
+}
