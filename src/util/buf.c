@@ -19,10 +19,6 @@ void s3l_buf_put(s3l_buf_t* b, s3l_span_t s) {
   b->len += s.n;
 }
 
-void s3l_buf_puts(s3l_buf_t* b, const char* s) {
-  s3l_buf_put(b, s3l_span_cstr(s));
-}
-
 void s3l_buf_putc(s3l_buf_t* b, char c) {
   if (b->overflow || b->len == b->cap)
     b->overflow = true;

@@ -21,7 +21,9 @@ typedef struct s3l_buf_s {
 void s3l_buf_init(s3l_buf_t* b, char* p, size_t cap);
 
 void s3l_buf_put(s3l_buf_t* b, s3l_span_t s);
-void s3l_buf_puts(s3l_buf_t* b, const char* s);
+static inline void s3l_buf_puts(s3l_buf_t* b, const char* s) {
+  s3l_buf_put(b, s3l_span_cstr(s));
+}
 void s3l_buf_putc(s3l_buf_t* b, char c);
 
 /** In decimal. */

@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-s3l_span_t s3l_span_cstr(const char* s) {
-  return (s3l_span_t){s, s == NULL ? 0 : strlen(s)};
-}
-
 bool s3l_span_eq(s3l_span_t a, s3l_span_t b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }

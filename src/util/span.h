@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct s3l_span_s {
   const char* p;
@@ -19,7 +20,9 @@ typedef struct s3l_span_s {
 #define S3L_SPAN(literal) ((s3l_span_t){(literal), sizeof(literal) - 1})
 
 /** A span over a NUL-terminated string; NULL gives the span that is not there. */
-s3l_span_t s3l_span_cstr(const char* s);
+static inline s3l_span_t s3l_span_cstr(const char* s) {
+  return (s3l_span_t){s, s == NULL ? 0 : strlen(s)};
+}
 
 bool s3l_span_eq(s3l_span_t a, s3l_span_t b);
 

@@ -18,8 +18,7 @@ typedef struct civil_s {
 static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 static const char day_names[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-static const char long_day_names[7][10] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                           "Thursday", "Friday", "Saturday"};
+static const char day_name_rests[7][7] = {"day", "day", "sday", "nesday", "rsday", "day", "urday"};
 
 /* Calendar arithmetic counts years from March, so that the leap day is the last day of a year; days
  * are counted from 0000-03-01, which is 719468 days before 1970-01-01. */
@@ -125,14 +124,21 @@ static bool take_clock(s3l_span_t* s, civil_t* c) {
          take_char(s, ':') && take_digits(s, 2, &c->second);
 }
 
-static bool take_month_name(s3l_span_t* s, civil_t* c) {
-  for (int i = 0; i < 12; i++) {
-    if (take_text(s, month_names[i])) {
-      c->month = i + 1;
-      return true;
+/* Which of these names of three letters comes next, or -1. */
+static int take_name(s3l_span_t* s, const char (*names)[4], int count) {
+  for (int i = 0; s->n >= 3 && i < count; i++) {
+    if (s->p[0] == names[i][0] && s->p[1] == names[i][1] && s->p[2] == names[i][2]) {
+      s->p += 3;
+      s->n -= 3;
+      return i;
     }
   }
-  return false;
+  return -1;
+}
+
+static bool take_month_name(s3l_span_t* s, civil_t* c) {
+  c->month = take_name(s, month_names, 12) + 1;
+  return c->month > 0;
 }
 
 /* A fraction of 1..9 digits after its point. */
@@ -259,17 +265,15 @@ static bool parse_asctime(s3l_span_t s, civil_t* c) {
 
 bool s3l_time_parse_http(s3l_span_t s, int64_t* ms) {
   civil_t c = {0};
-  for (int i = 0; i < 7; i++) {
-    s3l_span_t rest = s;
-    /* Long names first: each begins with its short one. */
-    if (take_text(&rest, long_day_names[i]))
-      return parse_rfc850(rest, &c) && civil_to_ms(&c, ms);
-    if (take_text(&rest, day_names[i]))
-      return (rest.n > 0 && rest.p[0] == ',' ? parse_imf_fixdate(rest, &c)
-                                             : parse_asctime(rest, &c)) &&
-             civil_to_ms(&c, ms);
-  }
-  return false;
+  bool ok;
+  int day = take_name(&s, day_names, 7);
+  if (day < 0)
+    return false;
+  if (take_text(&s, day_name_rests[day]))
+    ok = parse_rfc850(s, &c);
+  else
+    ok = s.n > 0 && s.p[0] == ',' ? parse_imf_fixdate(s, &c) : parse_asctime(s, &c);
+  return ok && civil_to_ms(&c, ms);
 }
 
 bool s3l_time_format_http(int64_t ms, char out[S3L_TIME_HTTP_SIZE]) {

@@ -53,6 +53,12 @@ static bool begin_half(s3l_sha256_t* engine, const uint8_t* half) {
   return begin(engine) && update(engine, (s3l_span_t){(const char*)half, S3L_SHA256_BLOCK});
 }
 
+static bool begin_text(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t* data) {
+  (void)memo;
+  (void)data;
+  return begin(engine);
+}
+
 #  define INNER(key) ((key)->inner)
 #  define OUTER(key) ((key)->outer)
 
@@ -90,6 +96,29 @@ static bool begin_half(s3l_sha256_t* engine, const SHA256_CTX* half) {
   return true;
 }
 
+/* Goes on behind the blocks that are the same as last time, notes those that are not, and leaves
+ * in *data what is still to be hashed. */
+static bool begin_text(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t* data) {
+  size_t blocks = data->n / S3L_SHA256_BLOCK;
+  size_t n = 0;
+  if (blocks > S3L_SHA256_MEMO_BLOCKS)
+    blocks = S3L_SHA256_MEMO_BLOCKS;
+  while (n < blocks && n < memo->blocks &&
+         memcmp(memo->text + n * S3L_SHA256_BLOCK, data->p + n * S3L_SHA256_BLOCK,
+                S3L_SHA256_BLOCK) == 0)
+    n++;
+  bool ok = n > 0 ? begin_half(engine, &memo->after[n - 1]) : begin(engine);
+  for (; ok && n < blocks; n++) {
+    const s3l_span_t block = {data->p + n * S3L_SHA256_BLOCK, S3L_SHA256_BLOCK};
+    ok = update(engine, block);
+    memcpy(memo->text + n * S3L_SHA256_BLOCK, block.p, block.n);
+    memo->after[n] = engine->ctx;
+  }
+  memo->blocks = ok ? n : 0;
+  *data = (s3l_span_t){data->p + n * S3L_SHA256_BLOCK, data->n - n * S3L_SHA256_BLOCK};
+  return ok;
+}
+
 #  define INNER(key) (&(key)->inner)
 #  define OUTER(key) (&(key)->outer)
 
@@ -103,6 +132,17 @@ bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_H
   uint8_t digest[S3L_SHA256_SIZE];
   out[0] = '\0';
   if (!s3l_sha256(engine, data, digest))
+    return false;
+  s3l_hex_encode(digest, sizeof(digest), out);
+  out[S3L_SHA256_HEX_SIZE] = '\0';
+  return true;
+}
+
+bool s3l_sha256_hex_memo(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t data,
+                         char out[S3L_SHA256_HEX_SIZE + 1]) {
+  uint8_t digest[S3L_SHA256_SIZE];
+  out[0] = '\0';
+  if (!begin_text(engine, memo, &data) || !update(engine, data) || !finish(engine, digest))
     return false;
   s3l_hex_encode(digest, sizeof(digest), out);
   out[S3L_SHA256_HEX_SIZE] = '\0';

@@ -1,7 +1,8 @@
 /* wire/sha256.h (L1): SHA-256 and HMAC-SHA-256 over OpenSSL.
  *
- * Signing makes up most of what a request costs, so two things are kept: an engine (the algorithm
- * and a context) and a prepared HMAC key (both its padded blocks already hashed).
+ * Signing makes up most of what a request costs, so three things are kept: an engine (the algorithm
+ * and a context), a prepared HMAC key (both its padded blocks already hashed), and a memo of how
+ * the last text began (requests for one key differ only from their time stamp on).
  *
  * There are two ways to libcrypto. By default its plain SHA256_* functions, which OpenSSL 3
  * deprecates but keeps: they allocate nothing, and a context is copied by assignment. With
@@ -24,9 +25,10 @@
 #  define S3L_SHA256_EVP
 #endif
 
-#define S3L_SHA256_SIZE     32
-#define S3L_SHA256_BLOCK    64
-#define S3L_SHA256_HEX_SIZE 64
+#define S3L_SHA256_SIZE        32
+#define S3L_SHA256_BLOCK       64
+#define S3L_SHA256_HEX_SIZE    64
+#define S3L_SHA256_MEMO_BLOCKS 4
 
 typedef struct s3l_sha256_s {
 #ifdef S3L_SHA256_EVP
@@ -48,6 +50,17 @@ typedef struct s3l_hmac_key_s {
 #endif
 } s3l_hmac_key_t;
 
+/** The first blocks of a text that was hashed, with the state behind each. Zeroed: nothing. */
+typedef struct s3l_sha256_memo_s {
+#ifdef S3L_SHA256_EVP
+  char unused; /* EVP's states cannot be copied without allocating */
+#else
+  size_t blocks;
+  char text[S3L_SHA256_MEMO_BLOCKS * S3L_SHA256_BLOCK];
+  SHA256_CTX after[S3L_SHA256_MEMO_BLOCKS];
+#endif
+} s3l_sha256_memo_t;
+
 /** Hash of no bytes at all, in hexadecimal. */
 extern const char s3l_sha256_empty_hex[S3L_SHA256_HEX_SIZE + 1];
 
@@ -60,6 +73,10 @@ bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SI
 
 /** The same in lower-case hexadecimal, with a NUL. */
 bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]);
+
+/** The same, hashing anew only what begins otherwise than the last text given with this memo. */
+bool s3l_sha256_hex_memo(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t data,
+                         char out[S3L_SHA256_HEX_SIZE + 1]);
 
 bool s3l_hmac_prepare(s3l_sha256_t* engine, s3l_span_t secret, s3l_hmac_key_t* key);
 bool s3l_hmac(s3l_sha256_t* engine, const s3l_hmac_key_t* key, s3l_span_t data,

@@ -101,6 +101,11 @@ static void put_lower(s3l_buf_t* b, s3l_span_t name) {
 /* Without blanks around it, and with one in place of each run of them. */
 static void put_value(s3l_buf_t* b, s3l_span_t value) {
   value = s3l_span_trim(value);
+  if (value.n > 0 && memchr(value.p, ' ', value.n) == NULL &&
+      memchr(value.p, '\t', value.n) == NULL) {
+    s3l_buf_put(b, value); /* the usual case */
+    return;
+  }
   size_t plain = 0;
   for (size_t i = 0; i < value.n; i++) {
     if (value.p[i] != ' ' && value.p[i] != '\t')
@@ -264,7 +269,7 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
   s3l_buf_init(&names, signed_headers, sizeof(signed_headers));
   put_canonical(&b, &names, request);
   if (b.overflow || !ensure_key(signer, secret, scope) ||
-      !s3l_sha256_hex(&signer->engine, s3l_buf_span(&b), hash))
+      !s3l_sha256_hex_memo(&signer->engine, &signer->memo, s3l_buf_span(&b), hash))
     return false;
   s3l_buf_init(&b, to_sign, sizeof(to_sign));
   s3l_sigv4_string_to_sign(&b, scope, s3l_span_cstr(hash));

@@ -75,7 +75,8 @@ bool s3l_sigv4_signature(s3l_sha256_t* engine, const s3l_hmac_key_t* key, s3l_sp
 
 typedef struct s3l_signer_s {
   s3l_sha256_t engine;
-  s3l_hmac_key_t key; /* kept, and what it was made of */
+  s3l_sha256_memo_t memo; /* of canonical requests */
+  s3l_hmac_key_t key;     /* kept, and what it was made of */
   char date[9];
   char region[S3L_SIGV4_REGION_MAX];
   char service[16];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "util/hex.h"
+#include "util/prng.h"
 #include "wire/sha256.h"
 
 static void hashes(void** state) {
@@ -68,10 +69,36 @@ static void authenticates(void** state) {
   s3l_sha256_close(&e);
 }
 
+/* Whatever text came before, and wherever the next one begins to differ. */
+static void remembers_beginnings(void** state) {
+  s3l_sha256_t e;
+  s3l_sha256_memo_t memo;
+  s3l_prng_t rng;
+  char text[400];
+  char want[S3L_SHA256_HEX_SIZE + 1], got[S3L_SHA256_HEX_SIZE + 1];
+  (void)state;
+  s3l_prng_seed(&rng, 1);
+  memset(&memo, 0, sizeof(memo));
+  memset(text, 'a', sizeof(text));
+  assert_true(s3l_sha256_open(&e));
+  for (int i = 0; i < 2000; i++) {
+    const s3l_span_t s = {text, (size_t)s3l_prng_below(&rng, sizeof(text) + 1)};
+    assert_true(s3l_sha256_hex_memo(&e, &memo, s, got));
+    assert_true(s3l_sha256_hex(&e, s, want));
+    assert_string_equal(got, want);
+    if (i % 3 != 0)
+      text[s3l_prng_below(&rng, sizeof(text))] = (char)('a' + s3l_prng_below(&rng, 3));
+  }
+  assert_true(s3l_sha256_hex_memo(&e, &memo, (s3l_span_t){NULL, 0}, got));
+  assert_string_equal(got, s3l_sha256_empty_hex);
+  s3l_sha256_close(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hashes),
       cmocka_unit_test(authenticates),
+      cmocka_unit_test(remembers_beginnings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
