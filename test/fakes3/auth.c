@@ -357,6 +357,9 @@ bool fakes3_auth_check(fakes3_request_t* r) {
   authorization_t a = {.key = NULL};
   s3l_span_t text = fakes3_header_value(r, "authorization");
   bool good = false;
+  if (text.p == NULL && r->server->anonymous_reads &&
+      (r->method == HTTP_GET || r->method == HTTP_HEAD))
+    return true;
   if (text.p == NULL)
     fail(r, "AccessDenied", NULL);
   else if (!parse_authorization(text, &a))

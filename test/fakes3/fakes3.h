@@ -42,6 +42,7 @@ typedef struct fakes3_options_s {
   const char* log_file;    /* appended to, one JSON object per line */
   size_t log_entries;      /* ended requests kept in memory; 0: 10,000 */
   int64_t clock_offset_ms; /* the server's wall clock is this far ahead */
+  bool anonymous_reads;    /* GET and HEAD need no signature, as with a public bucket */
 } fakes3_options_t;
 
 /** Listens at once. 0, or a UV_* code with a sentence in `why`. */

@@ -374,6 +374,7 @@ struct fakes3_s {
   size_t keys_n;
   SSL_CTX* tls;
   int64_t clock_offset_ms;
+  bool anonymous_reads;
   s3l_list_t conns;
   size_t conns_n;
   s3l_list_t requests;

@@ -41,6 +41,7 @@ static const char help[] =
     "  --domain NAME          take BUCKET.NAME in Host, as BUCKET.localhost\n"
     "  --tls-cert FILE --tls-key FILE  serve TLS with this certificate and key (PEM)\n"
     "  --tls-self DIR         serve TLS with a throwaway certificate; write DIR/ca.pem\n"
+    "  --anonymous-reads      GET and HEAD need no signature\n"
     "  --clock-offset MS      the server's clock is that far ahead\n"
     "  --log FILE             append one JSON object per request\n"
     "  --log-entries N        requests kept for the control path (default: 10000)\n"
@@ -95,6 +96,7 @@ enum {
   OPT_TLS_CERT,
   OPT_TLS_KEY,
   OPT_TLS_SELF,
+  OPT_ANONYMOUS_READS,
   OPT_CLOCK_OFFSET,
   OPT_LOG,
   OPT_LOG_ENTRIES,
@@ -116,6 +118,7 @@ static const struct option long_options[] = {
     {"tls-cert", required_argument, NULL, OPT_TLS_CERT},
     {"tls-key", required_argument, NULL, OPT_TLS_KEY},
     {"tls-self", required_argument, NULL, OPT_TLS_SELF},
+    {"anonymous-reads", no_argument, NULL, OPT_ANONYMOUS_READS},
     {"clock-offset", required_argument, NULL, OPT_CLOCK_OFFSET},
     {"log", required_argument, NULL, OPT_LOG},
     {"log-entries", required_argument, NULL, OPT_LOG_ENTRIES},
@@ -163,6 +166,9 @@ static void take_option(app_t* app, int option, char* value) {
     break;
   case OPT_TLS_SELF:
     o->tls_self = value;
+    break;
+  case OPT_ANONYMOUS_READS:
+    o->anonymous_reads = true;
     break;
   case OPT_CLOCK_OFFSET:
     o->clock_offset_ms = signed_number("bad clock offset", value);

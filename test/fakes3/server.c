@@ -137,6 +137,7 @@ static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
   s->region = dup_or_null(o->region);
   s->domain = dup_or_null(o->domain);
   s->clock_offset_ms = o->clock_offset_ms;
+  s->anonymous_reads = o->anonymous_reads;
   s->log_max = o->log_entries > 0 ? o->log_entries : FAKES3_LOG_DEFAULT;
   s3l_list_init(&s->conns);
   s3l_list_init(&s->requests);

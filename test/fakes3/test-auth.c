@@ -200,6 +200,23 @@ static void refuses_a_lost_condition(void** state) {
   assert_string_equal(s3l_raw_tag(&rig.reply, "HeadersNotSigned"), "if-match");
 }
 
+/* As of a public bucket; writes still want a signature. */
+static void reads_without_signature_if_told_to(void** state) {
+  (void)state;
+  s3l_fakes3_open(&rig, &(fakes3_options_t){.anonymous_reads = true});
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
+  assert_int_equal(s3l_fakes3_exchange(&rig, false), 200);
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "y"});
+  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
+  refused(403, "AccessDenied");
+  /* One that is given must be right. */
+  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .secret = "wrong"});
+  refused(403, "SignatureDoesNotMatch");
+  s3l_fakes3_close(&rig);
+}
+
 static void refuses_another_region(void** state) {
   (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.region = "eu-north-1"});
@@ -218,6 +235,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(refuses_wrong_times, open_rig, close_rig),
       cmocka_unit_test_setup_teardown(refuses_what_was_tampered_with, open_rig, close_rig),
       cmocka_unit_test_setup_teardown(refuses_a_lost_condition, open_rig, close_rig),
+      cmocka_unit_test(reads_without_signature_if_told_to),
       cmocka_unit_test(refuses_another_region),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
