@@ -11,7 +11,8 @@ set -euo pipefail
 build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsmn-dev node-llhttp
   libcmocka-dev openssl curl procps)
 # Ceph: a monitor, an OSD and radosgw are a whole S3 server (test/stores/radosgw.sh).
-test=(clang clang-format libclang-rt-14-dev valgrind spin
+# libcurl: to be compared with, in test/bench; the library itself does without.
+test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev
   radosgw ceph-mon ceph-osd ceph-common)
 
 case "${1:-test}" in

@@ -1,0 +1,135 @@
+/* bench/common.c: the server's process, the store on it, and what is measured everywhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+
+extern char** environ;
+
+void bench_require(bool ok, const char* what) {
+  if (ok)
+    return;
+  fprintf(stderr, "s3lect-bench: %s\n", what);
+  exit(1);
+}
+
+/* ---- Other processes ---- */
+
+void bench_child_start(bench_child_t* child, const char* const* argv,
+                       const char* const* environment) {
+  posix_spawn_file_actions_t actions;
+  int fds[2];
+  bench_require(pipe2(fds, O_CLOEXEC) == 0 && posix_spawn_file_actions_init(&actions) == 0 &&
+                    posix_spawn_file_actions_adddup2(&actions, fds[1], 1) == 0,
+                "cannot make a pipe");
+  /* posix_spawn does not write to what it is given. */
+  char* const* args = (char* const*)(uintptr_t)argv;
+  char* const* env = environment != NULL ? (char* const*)(uintptr_t)environment : environ;
+  bench_require(posix_spawn(&child->pid, argv[0], &actions, NULL, args, env) == 0,
+                "cannot start a program");
+  posix_spawn_file_actions_destroy(&actions);
+  close(fds[1]);
+  child->out = fdopen(fds[0], "r");
+  bench_require(child->out != NULL, "cannot read from a pipe");
+}
+
+void bench_child_stop(const bench_child_t* child) {
+  int status;
+  kill(child->pid, SIGTERM);
+  while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  fclose(child->out);
+}
+
+void bench_server_start(bench_server_t* server, const char* const* options) {
+  const char* argv[16] = {BENCH_FAKES3, "--die-with-parent", "--log-entries", "1"};
+  for (size_t n = 4; *options != NULL; options++)
+    argv[n++] = *options;
+  bench_child_start(&server->child, argv, NULL);
+  bench_require(fgets(server->url, sizeof(server->url), server->child.out) != NULL,
+                "the server did not start");
+  server->url[strcspn(server->url, "\n")] = '\0';
+}
+
+void bench_server_stop(const bench_server_t* server) {
+  bench_child_stop(&server->child);
+}
+
+void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,
+                      const char* ca_file) {
+  s3lect_s3_options_t o;
+  s3lect_s3_options_init(&o, sizeof(o));
+  o.bucket = BENCH_BUCKET;
+  o.endpoint = server->url;
+  o.region = "us-east-1";
+  o.access_key_id = "test";
+  o.secret_access_key = "testtest";
+  o.ca_file = ca_file;
+  bench_require(s3lect_s3_init(loop, store, &o) == 0, "cannot open the store");
+}
+
+/* ---- Memory ---- */
+
+static size_t heap_live;
+
+static void* counted(void* p) {
+  heap_live += p != NULL ? malloc_usable_size(p) : 0;
+  return p;
+}
+
+static void forget(void* p) {
+  heap_live -= p != NULL ? malloc_usable_size(p) : 0;
+}
+
+static void* counting_malloc(size_t size) {
+  return counted(malloc(size));
+}
+
+static void* counting_calloc(size_t count, size_t size) {
+  return counted(calloc(count, size));
+}
+
+static void* counting_realloc(void* p, size_t size) {
+  size_t before = p != NULL ? malloc_usable_size(p) : 0;
+  void* grown = realloc(p, size);
+  if (grown != NULL)
+    heap_live -= before;
+  return counted(grown);
+}
+
+static void counting_free(void* p) {
+  forget(p);
+  free(p);
+}
+
+void bench_heap_install(void) {
+  bench_require(
+      s3lect_set_allocator(counting_malloc, counting_realloc, counting_calloc, counting_free) == 0,
+      "cannot set the allocator");
+}
+
+size_t bench_heap_live(void) {
+  return heap_live;
+}
+
+size_t bench_proc_kb(int pid, const char* name) {
+  char line[256];
+  unsigned long kb = 0;
+  snprintf(line, sizeof(line), "/proc/%d/status", pid);
+  FILE* file = fopen(line, "r");
+  while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+    if (strncmp(line, name, strlen(name)) == 0 && sscanf(line + strlen(name), "%lu", &kb) == 1)
+      break;
+  }
+  if (file != NULL)
+    fclose(file);
+  return kb;
+}

@@ -1,0 +1,20 @@
+/* bench/http.h: a client as the HTTP benchmark sees it. */
+#ifndef S3L_BENCH_HTTP_H
+#define S3L_BENCH_HTTP_H
+
+#include "bench/bench.h"
+#include "http/client.h"
+
+typedef struct bench_client_s bench_client_t;
+struct bench_client_s {
+  const char* name;
+  void (*start)(bench_client_t* client); /* one request; ends by pending = false, from the loop */
+  void (*close)(bench_client_t* client); /* everything it has in the loop */
+  bool pending;
+};
+
+/** libcurl's multi interface on the loop. NULL, after saying so, where libcurl is not built in. */
+bench_client_t* bench_curl_open(uv_loop_t* loop, const bench_server_t* server, bool is_signed,
+                                size_t body_len);
+
+#endif

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Counts what HTTP requests cost in user-space instructions, and runs the other benchmarks:
+#
+#   test/bench/run.sh [all|http|electors|size] [OPTION...]     options as s3lect-bench has them
+#
+# Builds the release preset first, unless S3LECT_BENCH names a program that is built. "http" needs
+# valgrind; libcurl's part of it needs libcurl4-openssl-dev.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+case "${1:-all}" in
+  all | http | electors | size) ;;
+  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
+esac
+which=${1:-all}
+[ $# -eq 0 ] || shift
+
+bench=${S3LECT_BENCH:-}
+if [ -z "$bench" ]; then
+  cmake --preset release --log-level=WARNING >/dev/null
+  cmake --build --preset release --target s3lect-bench s3lect_stripped -- --quiet
+  bench=build/release/test/bench/s3lect-bench
+fi
+
+# One dump per request; the mean over the requests of a client is printed.
+http() {
+  if ! command -v valgrind >/dev/null; then
+    echo "http: skipped: no valgrind here"
+    return
+  fi
+  local dir
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-bench.XXXXXX")
+  if ! valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file="$dir/out" \
+      "$bench" http "$@" >"$dir/log" 2>&1; then
+    cat "$dir/log" >&2
+    exit 1
+  fi
+  echo "One request over a warm connection, instructions in user space (callgrind):"
+  # The last part of a dump's name is its number, in the order in which they were made.
+  for dump in $(printf '%s\n' "$dir"/out.* | sort -t. -k3n); do
+    awk '/^desc: Trigger: Client Request: /{sub(/^desc: Trigger: Client Request: /, ""); name = $0}
+         /^(totals|summary): /{total = $2} END{if (name != "") print total "\t" name}' "$dump"
+  done | awk -F '\t' '!($2 in n){order[++k] = $2} {n[$2]++; sum[$2] += $1}
+      END{for (i = 1; i <= k; i++) printf "  %-24s %9d\n", order[i], sum[order[i]] / n[order[i]]}'
+  sed -n 's/^(\(libcurl.*\))$/  (\1)/p; /skipped/p' "$dir/log"
+  if [ -n "${S3LECT_BENCH_KEEP:-}" ]; then
+    echo "  (kept: $dir)"
+  else
+    rm -r "$dir"
+  fi
+}
+
+if [ "$which" = http ] || [ "$which" = all ]; then
+  http "$@"
+fi
+if [ "$which" = electors ]; then
+  "$bench" electors "$@"
+elif [ "$which" = all ]; then
+  "$bench" electors --store memory
+  "$bench" electors --store s3
+fi
+if [ "$which" = size ] || [ "$which" = all ]; then
+  echo "Size:"
+  "$bench" size
+fi
