@@ -63,8 +63,36 @@ static void put_defaults(s3lect_elector_options_t* o) {
   o->leader_timeout_ms = or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
   o->release_timeout_ms = or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
   o->drift_ppm = or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
-  o->renew_interval_ms = or_default(
-      o->renew_interval_ms, s3l_default_renew_ms(o->frequent_interval_ms, o->leader_timeout_ms));
+}
+
+/* Puts defaults, which depend on the leader timeout, in place of the zeros of `given`. Returns how
+ * many ms are missing for the result to be safe. */
+static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_options_t* given) {
+  o->renew_interval_ms =
+      or_default(given->renew_interval_ms,
+                 s3l_default_renew_ms(o->frequent_interval_ms, o->leader_timeout_ms));
+  o->request_timeout_ms = given->request_timeout_ms;
+  if (o->request_timeout_ms == 0) {
+    uint32_t fits =
+        s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
+    o->request_timeout_ms = fits > REQUEST_MS_MIN ? fits : REQUEST_MS_MIN;
+  }
+  return s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms, o->leader_timeout_ms,
+                               o->drift_ppm);
+}
+
+/* The shortest leader timeout with which all else would be safe: its defaults grow with it. */
+static uint32_t least_leader_timeout(const s3lect_elector_options_t* o,
+                                     const s3lect_elector_options_t* given) {
+  s3lect_elector_options_t longer = *o;
+  for (uint64_t missing = settle_timing(&longer, given); missing > 0;
+       missing = settle_timing(&longer, given)) {
+    if (longer.leader_timeout_ms > DURATION_MS_MAX)
+      break; /* nothing helps */
+    uint64_t next = longer.leader_timeout_ms + missing;
+    longer.leader_timeout_ms = next < UINT32_MAX ? (uint32_t)next : UINT32_MAX;
+  }
+  return longer.leader_timeout_ms;
 }
 
 static int check_string(problem_t* p, const char* name, const char* value, size_t max) {
@@ -86,29 +114,20 @@ static int check_duration(problem_t* p, const char* name, uint32_t ms) {
 }
 
 static int check_timing(problem_t* p, s3lect_elector_options_t* o) {
-  uint32_t given = o->request_timeout_ms;
+  s3lect_elector_options_t given = *o;
   if (o->drift_ppm > DRIFT_PPM_MAX)
     return fail(p, S3LECT_EOPTION, "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)",
                 o->drift_ppm, DRIFT_PPM_MAX);
-  if (given == 0)
-    o->request_timeout_ms =
-        s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
-  if (o->request_timeout_ms < REQUEST_MS_MIN && given == 0)
-    o->request_timeout_ms = REQUEST_MS_MIN;
-  uint64_t missing = s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms,
-                                           o->leader_timeout_ms, o->drift_ppm);
+  uint64_t missing = settle_timing(o, &given);
   if (missing == 0)
     return 0;
-  uint64_t least = ((uint64_t)o->leader_timeout_ms * (1000000 - o->drift_ppm) / 1000000 + missing) *
-                       1000000 / (1000000 - o->drift_ppm) +
-                   1;
   return fail(p, S3LECT_ETIMING,
               "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
               " ms + retry schedule %d ms + request timeout %" PRIu32
-              " ms must fit into it less %g %% for clock drift; raise it to %" PRIu64
+              " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
               " ms or shorten the others by %" PRIu64 " ms",
               o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS, o->request_timeout_ms,
-              (double)o->drift_ppm / 10000, least, missing);
+              (double)o->drift_ppm / 10000, least_leader_timeout(o, &given), missing);
 }
 
 static int check_values(problem_t* p, s3lect_elector_options_t* o) {
@@ -127,6 +146,8 @@ static int check_values(problem_t* p, s3lect_elector_options_t* o) {
     r = check_duration(p, "leader_timeout_ms", o->leader_timeout_ms);
   if (r == 0)
     r = check_duration(p, "renew_interval_ms", o->renew_interval_ms);
+  if (r == 0)
+    r = check_duration(p, "request_timeout_ms", o->request_timeout_ms);
   if (r == 0)
     r = check_duration(p, "grace_period_ms", o->grace_period_ms);
   if (r == 0)

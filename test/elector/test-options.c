@@ -92,16 +92,20 @@ static void test_unsafe_timing(void** state) {
   o = good();
   o.frequent_interval_ms = UINT32_MAX;
   expect(&o, S3LECT_EOPTION, "frequent_interval_ms: ");
+  o = good();
+  o.request_timeout_ms = UINT32_MAX;
+  expect(&o, S3LECT_EOPTION, "request_timeout_ms: ");
+  o = good();
+  o.renew_interval_ms = o.request_timeout_ms = 2419200000;
+  expect(&o, S3LECT_ETIMING, "leader_timeout: 15000 ms is unsafe");
 }
 
-/* The timeout that the message proposes is one that passes, and the smallest one. */
-static void test_proposal_is_right(void** state) {
-  (void)state;
+static void expect_proposal(uint32_t timeout, uint32_t renew, uint32_t request) {
   char message[512];
   s3lect_elector_options_t o = good();
-  o.leader_timeout_ms = 2000;
-  o.renew_interval_ms = 700;
-  o.request_timeout_ms = 700;
+  o.leader_timeout_ms = timeout;
+  o.renew_interval_ms = renew;
+  o.request_timeout_ms = request;
   assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
   const char* at = strstr(message, "raise it to ");
   assert_non_null(at);
@@ -112,6 +116,17 @@ static void test_proposal_is_right(void** state) {
   assert_string_equal(message, "");
   o.leader_timeout_ms = ms - 2;
   assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
+}
+
+/* The timeout that the message proposes is one that passes, and the smallest one; also where other
+ * options have defaults that depend on it. */
+static void test_proposal_is_right(void** state) {
+  (void)state;
+  expect_proposal(2000, 700, 700);
+  expect_proposal(1000, 0, 0);
+  expect_proposal(1, 0, 0);
+  expect_proposal(5000, 0, 4000);
+  expect_proposal(1500, 1000, 0);
 }
 
 /* Structs of another version: shorter ones are taken, longer ones if what is unknown is unset. */
