@@ -20,10 +20,9 @@ extern "C" {
   XX(EPRECONDITION, -5003, "the store refused a conditional write: the object has changed")        \
   XX(ECONFLICT, -5004, "the store met another write to the same object at the same time")          \
   XX(EDENIED, -5005,                                                                               \
-     "access denied: check s3:GetObject and s3:PutObject on the key and s3:ListBucket on the "     \
-     "bucket (without ListBucket S3 answers 403 for a missing key)")                               \
+     "access denied: check s3:GetObject and s3:PutObject on the key, s3:ListBucket on the bucket") \
   XX(ENOBUCKET, -5006, "the bucket does not exist: check its name, region and endpoint")           \
-  XX(ETHROTTLED, -5007, "the store asks to slow down (429)")                                       \
+  XX(ETHROTTLED, -5007, "the store asks to slow down (429, 503)")                                  \
   XX(ESERVER, -5008, "the store failed (5xx)")                                                     \
   XX(EUNSUPPORTED, -5009,                                                                          \
      "the store does not implement a condition that was asked for: it cannot hold an election")    \
@@ -50,7 +49,8 @@ extern "C" {
   XX(ERETRIES, -5028, "an operation failed on every attempt of its retry schedule")                \
   XX(EOPTION, -5029, "an option has an invalid value")                                             \
   XX(EUNSAFE, -5030,                                                                               \
-     "the store cannot hold an election: it was tried, and does not keep its conditions")
+     "the store cannot hold an election: it was tried, and does not keep its conditions")          \
+  XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

@@ -64,8 +64,7 @@ void s3l_core_operation_done(s3l_core_t* c) {
   c->not_before = c->now;
 }
 
-/* Failures that another attempt a second later will meet again. */
-static bool is_lasting(int status) {
+bool s3l_core_gives_up_on(int status) {
   switch (status) {
   case S3LECT_EDENIED:
   case S3LECT_ENOBUCKET:
@@ -86,7 +85,7 @@ static bool is_lasting(int status) {
 
 /* Delay before the attempt after `failed` failed ones; S3L_NEVER: the operation is given up. */
 static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3l_result_t* r) {
-  s3l_ns_t delay = is_lasting(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
+  s3l_ns_t delay = s3l_core_gives_up_on(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
   if (delay == S3L_NEVER)
     return S3L_NEVER;
   c->stats.retries++;

@@ -131,11 +131,11 @@ static bool names_other_region(const s3l_http_reply_t* reply, s3l_s3_error_t* er
   return false;
 }
 
-static void describe(int http_status, const s3l_s3_error_t* error, s3lect_store_result_t* r,
-                     s3l_s3_scratch_t* scratch) {
+static void describe(int http_status, const s3l_s3_error_t* error, const char* advice,
+                     s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
   s3l_buf_t b;
   s3l_buf_init(&b, scratch->message, sizeof(scratch->message));
-  s3l_s3_describe(&b, http_status, error);
+  s3l_s3_describe(&b, http_status, error, advice);
   r->message = s3l_buf_cstr(&b);
 }
 
@@ -155,8 +155,8 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   read_headers(reply, r);
   if (v.status == 0 || v.status == S3LECT_ENOTMODIFIED)
     read_success(req, op, reply, r, scratch);
-  else
-    describe(reply->http_status, &error, r, scratch);
+  else /* to lose against another writer is how elections go, and needs no advice */
+    describe(reply->http_status, &error, v.outcome != S3L_S3_SETTLED ? v.advice : NULL, r, scratch);
 }
 
 s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t op,

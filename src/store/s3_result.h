@@ -7,7 +7,7 @@
 #include "util/span.h"
 #include "wire/s3_reply.h"
 
-#define S3L_S3_MESSAGE_MAX 640
+#define S3L_S3_MESSAGE_MAX 1024
 
 /** What a result points to, for as long as its callback runs. */
 typedef struct s3l_s3_scratch_s {

@@ -5,6 +5,7 @@
 #include "s3lect/errno.h"
 #include "util/timefmt.h"
 #include "util/xml.h"
+#include "wire/s3_errors.h"
 
 /* ---- Errors ---- */
 
@@ -29,7 +30,8 @@ bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error) {
   return true;
 }
 
-void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error) {
+void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error,
+                     const char* advice) {
   s3l_buf_i64(b, http_status);
   if (error->code[0] != '\0') {
     s3l_buf_putc(b, ' ');
@@ -49,92 +51,65 @@ void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error)
     s3l_buf_puts(b, error->request_id);
     s3l_buf_putc(b, ')');
   }
+  if (advice != NULL) {
+    s3l_buf_puts(b, "; ");
+    s3l_buf_puts(b, advice);
+  }
 }
 
 /* ---- Verdict ---- */
 
-#define READS   (1u << S3L_S3_GET | 1u << S3L_S3_HEAD | 1u << S3L_S3_LIST)
-#define WRITES  (1u << S3L_S3_PUT | 1u << S3L_S3_DELETE)
-#define OBJECTS (1u << S3L_S3_GET | 1u << S3L_S3_HEAD)
+#define GETS    (1u << S3L_S3_GET | 1u << S3L_S3_HEAD)
+#define LISTS   (1u << S3L_S3_LIST)
+#define PUTS    (1u << S3L_S3_PUT)
+#define DELETES (1u << S3L_S3_DELETE)
+#define OBJECTS GETS
+#define READS   (GETS | LISTS)
+#define WRITES  (PUTS | DELETES)
 #define ANY     (READS | WRITES)
 
-typedef struct row_s {
-  int first; /* HTTP status, from .. to */
-  int last;
-  const char* code; /* NULL: whatever it is */
-  unsigned ops;
-  int status;
-  int outcome;
-} row_t;
+enum { S3LECT_OK = 0 };
 
-/* The first row that fits decides. NOT_APPLIED stands only where a store turns a request away
- * before it acts on it; everything that may come from behind the effect (5xx, proxies' time-outs)
- * is UNCERTAIN. An error code is looked at before its status, because stores agree on codes more
- * than on statuses. */
-static const row_t rows[] = {
-    /* Whatever the status: the store lacks what was asked for. */
-    {400, 599, "NotImplemented", ANY, S3LECT_EUNSUPPORTED, S3L_S3_NOT_APPLIED},
-
-    {200, 200, "", READS, 0, S3L_S3_SETTLED},
-    {200, 201, "", 1u << S3L_S3_PUT, 0, S3L_S3_SETTLED},
-    {204, 204, "", WRITES, 0, S3L_S3_SETTLED},
-    {200, 200, "", 1u << S3L_S3_DELETE, 0, S3L_S3_SETTLED},
-    /* S3 can find out about a failure after it has sent 200: the error is in the body. */
-    {200, 200, NULL, ANY, S3LECT_ESERVER, S3L_S3_UNCERTAIN},
-    {100, 299, NULL, ANY, S3LECT_EBADREPLY, S3L_S3_UNCERTAIN},
-
-    {304, 304, NULL, OBJECTS, S3LECT_ENOTMODIFIED, S3L_S3_SETTLED},
-    /* Some MinIO releases answer a failed If-None-Match on a PUT so. */
-    {304, 304, NULL, WRITES, S3LECT_EPRECONDITION, S3L_S3_SETTLED},
-    {301, 301, "PermanentRedirect", ANY, S3LECT_EREGION, S3L_S3_NOT_APPLIED},
-    {300, 399, NULL, ANY, S3LECT_EREDIRECT, S3L_S3_NOT_APPLIED},
-
-    {400, 403, "RequestTimeTooSkewed", ANY, S3LECT_ESKEW, S3L_S3_NOT_APPLIED},
-    {400, 403, "RequestExpired", ANY, S3LECT_ESKEW, S3L_S3_NOT_APPLIED},
-    {400, 403, "RequestInTheFuture", ANY, S3LECT_ESKEW, S3L_S3_NOT_APPLIED},
-    {400, 403, "SignatureDoesNotMatch", ANY, S3LECT_ESIGNATURE, S3L_S3_NOT_APPLIED},
-    {400, 403, "InvalidAccessKeyId", ANY, S3LECT_ESIGNATURE, S3L_S3_NOT_APPLIED},
-    {400, 403, "InvalidToken", ANY, S3LECT_ESIGNATURE, S3L_S3_NOT_APPLIED},
-    {400, 403, "ExpiredToken", ANY, S3LECT_ESIGNATURE, S3L_S3_NOT_APPLIED},
-    {401, 401, NULL, ANY, S3LECT_EDENIED, S3L_S3_NOT_APPLIED},
-    {403, 403, NULL, ANY, S3LECT_EDENIED, S3L_S3_NOT_APPLIED},
-
-    {404, 404, "NoSuchBucket", ANY, S3LECT_ENOBUCKET, S3L_S3_NOT_APPLIED},
-    {404, 404, NULL, 1u << S3L_S3_LIST, S3LECT_ENOBUCKET, S3L_S3_NOT_APPLIED},
-    {404, 404, NULL, ANY, S3LECT_ENOTFOUND, S3L_S3_SETTLED},
-
-    /* A proxy gave up on the store, which may still carry the request out. Tigris sheds load with
-     * 408, and tells of lost replies with 499. */
-    {408, 408, NULL, ANY, S3LECT_ESERVER, S3L_S3_UNCERTAIN},
-    {499, 499, NULL, ANY, S3LECT_ESERVER, S3L_S3_UNCERTAIN},
-    {409, 409, NULL, ANY, S3LECT_ECONFLICT, S3L_S3_SETTLED},
-    {412, 412, NULL, ANY, S3LECT_EPRECONDITION, S3L_S3_SETTLED},
-    {429, 429, NULL, ANY, S3LECT_ETHROTTLED, S3L_S3_NOT_APPLIED},
-    /* Also 400 RequestTimeout: the body did not arrive, so nothing was written. */
-    {400, 499, NULL, ANY, S3LECT_EREFUSED, S3L_S3_NOT_APPLIED},
-
-    {501, 501, NULL, ANY, S3LECT_EUNSUPPORTED, S3L_S3_NOT_APPLIED},
-    {500, 599, NULL, ANY, S3LECT_ESERVER, S3L_S3_UNCERTAIN},
+static const s3l_s3_row_t rows[] = {
+#define XX(first, last, code, ops, status, outcome, mend, advice)                                  \
+  {first, last, code, ops, S3LECT_##status, S3L_S3_##outcome, S3L_S3_MEND_##mend, advice},
+    S3L_S3_ERRORS(XX)
+#undef XX
 };
 
-static bool row_fits(const row_t* row, s3l_s3_op_t op, int http_status, s3l_span_t code) {
+const s3l_s3_row_t* s3l_s3_rows(size_t* n) {
+  *n = sizeof(rows) / sizeof(rows[0]);
+  return rows;
+}
+
+/* A code that ends with '*' stands for all that begin like it. */
+static bool code_fits(const char* pattern, s3l_span_t code) {
+  s3l_span_t p = s3l_span_cstr(pattern);
+  if (p.n > 0 && p.p[p.n - 1] == '*')
+    return s3l_span_starts_with(code, (s3l_span_t){p.p, p.n - 1});
+  return s3l_span_eq(code, p);
+}
+
+static bool row_fits(const s3l_s3_row_t* row, s3l_s3_op_t op, int http_status, s3l_span_t code) {
   return http_status >= row->first && http_status <= row->last && (row->ops & 1u << op) != 0 &&
-         (row->code == NULL || s3l_span_eq(code, s3l_span_cstr(row->code)));
+         (row->code == NULL || code_fits(row->code, code));
 }
 
 s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code,
                                 bool region_named) {
-  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3L_S3_UNCERTAIN};
+  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3L_S3_UNCERTAIN, S3L_S3_MEND_NOTHING, NULL};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (row_fits(&rows[i], op, http_status, code)) {
-      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome};
+      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, rows[i].mend, rows[i].advice};
       break;
     }
   }
   /* A store that names the region was asked in the wrong one. Without its name, 400
    * AuthorizationHeaderMalformed may be any mistake in the header. */
-  if (region_named && (v.status == S3LECT_EREDIRECT || v.status == S3LECT_EREFUSED))
+  if (region_named && (v.status == S3LECT_EREDIRECT || v.status == S3LECT_EREFUSED)) {
     v.status = S3LECT_EREGION;
+    v.mend = S3L_S3_MEND_REGION;
+  }
   if ((READS & 1u << op) != 0 && v.outcome == S3L_S3_UNCERTAIN)
     v.outcome = S3L_S3_NOT_APPLIED;
   return v;

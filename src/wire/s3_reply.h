@@ -1,7 +1,7 @@
 /* wire/s3_reply.h (L1): what an S3 reply means.
  *
- * A pure table from (operation, HTTP status, error code) to (our status, outcome): see the comments
- * in s3_reply.c for the reasons. Bodies that are not S3's (a proxy's HTML) leave the code empty,
+ * A pure table from (operation, HTTP status, error code) to (our status, outcome, advice): see
+ * wire/s3_errors.h. Bodies that are not S3's (a proxy's HTML) leave the code empty,
  * and the status alone decides. */
 #ifndef S3L_WIRE_S3_REPLY_H
 #define S3L_WIRE_S3_REPLY_H
@@ -26,10 +26,36 @@ typedef struct s3l_s3_error_s {
   char request_id[64];
 } s3l_s3_error_t;
 
+/** What the store layer can put right by itself before it sends a request again. */
+typedef enum {
+  S3L_S3_MEND_NOTHING,
+  S3L_S3_MEND_REGION,       /* ask in the region that the reply names */
+  S3L_S3_MEND_CLOCK,        /* sign with the store's time */
+  S3L_S3_MEND_SKEW_PERHAPS, /* the same, if its time is far from ours */
+  S3L_S3_MEND_KEYS          /* fetch new credentials */
+} s3l_s3_mend_t;
+
 typedef struct s3l_s3_verdict_s {
   int status; /* 0 or S3LECT_E* */
   int outcome;
+  s3l_s3_mend_t mend;
+  const char* advice; /* a sentence for the operator, or NULL */
 } s3l_s3_verdict_t;
+
+/** A row of S3L_S3_ERRORS; ops is a set of bits 1 << s3l_s3_op_t. */
+typedef struct s3l_s3_row_s {
+  int first;
+  int last;
+  const char* code;
+  unsigned ops;
+  int status;
+  int outcome;
+  s3l_s3_mend_t mend;
+  const char* advice;
+} s3l_s3_row_t;
+
+/** All rows, for the docs page. */
+const s3l_s3_row_t* s3l_s3_rows(size_t* n);
 
 /** True if the body is an <Error> document (with a code or not). */
 bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error);
@@ -46,7 +72,9 @@ bool s3l_s3_etag(s3l_span_t header, char out[S3L_ETAG_MAX + 1]);
  * one hour; 0 if there is none. */
 uint32_t s3l_s3_retry_after(s3l_span_t header, int64_t date_ms);
 
-/** One line for people: "403 AccessDenied: Access Denied (request id 4442587FB7D0A2F9)". */
-void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error);
+/** One line for people: "403 AccessDenied: Access Denied (request id 4442587FB7D0A2F9); ADVICE".
+ * `advice` may be NULL. */
+void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error,
+                     const char* advice);
 
 #endif

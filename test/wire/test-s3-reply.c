@@ -47,7 +47,7 @@ static void judges_puts(void** state) {
       {307, "TemporaryRedirect", S3LECT_EREDIRECT, S3LECT_NOT_APPLIED},
       {308, "", S3LECT_EREDIRECT, S3LECT_NOT_APPLIED},
       {400, "", S3LECT_EREFUSED, S3LECT_NOT_APPLIED},
-      {400, "RequestTimeout", S3LECT_EREFUSED, S3LECT_NOT_APPLIED},
+      {400, "RequestTimeout", S3LECT_ESERVER, S3LECT_NOT_APPLIED},
       {400, "AuthorizationHeaderMalformed", S3LECT_EREFUSED, S3LECT_NOT_APPLIED},
       {400, "ExpiredToken", S3LECT_ESIGNATURE, S3LECT_NOT_APPLIED},
       {400, "NotImplemented", S3LECT_EUNSUPPORTED, S3LECT_NOT_APPLIED},
@@ -65,7 +65,11 @@ static void judges_puts(void** state) {
       {501, "NotImplemented", S3LECT_EUNSUPPORTED, S3LECT_NOT_APPLIED},
       {501, "", S3LECT_EUNSUPPORTED, S3LECT_NOT_APPLIED},
       {502, "", S3LECT_ESERVER, S3LECT_UNCERTAIN},
-      {503, "SlowDown", S3LECT_ESERVER, S3LECT_UNCERTAIN},
+      {503, "SlowDown", S3LECT_ETHROTTLED, S3LECT_UNCERTAIN},
+      {503, "ServiceUnavailable", S3LECT_ESERVER, S3LECT_UNCERTAIN},
+      {400, "KMS.DisabledException", S3LECT_EDENIED, S3LECT_NOT_APPLIED},
+      {400, "KMSx", S3LECT_EREFUSED, S3LECT_NOT_APPLIED},
+      {407, "", S3LECT_EPROXY, S3LECT_NOT_APPLIED},
       {504, "", S3LECT_ESERVER, S3LECT_UNCERTAIN},
   };
   (void)state;
@@ -124,7 +128,7 @@ static void reads_error_bodies(void** state) {
   assert_string_equal(e.code, "PreconditionFailed");
   assert_string_equal(e.message, "At least one <of> them");
   s3l_buf_init(&b, line, sizeof(line));
-  s3l_s3_describe(&b, 412, &e);
+  s3l_s3_describe(&b, 412, &e, NULL);
   assert_string_equal(
       s3l_buf_cstr(&b),
       "412 PreconditionFailed: At least one <of> them (request id 4442587FB7D0A2F9)");
@@ -150,8 +154,11 @@ static void reads_error_bodies(void** state) {
   assert_false(s3l_s3_error_parse(S3L_SPAN("<Error><Code>x</Code>"), &e));
   assert_false(s3l_s3_error_parse((s3l_span_t){NULL, 0}, &e));
   s3l_buf_init(&b, line, sizeof(line));
-  s3l_s3_describe(&b, 502, &e);
+  s3l_s3_describe(&b, 502, &e, NULL);
   assert_string_equal(s3l_buf_cstr(&b), "502");
+  s3l_buf_init(&b, line, sizeof(line));
+  s3l_s3_describe(&b, 502, &e, "look there");
+  assert_string_equal(s3l_buf_cstr(&b), "502; look there");
 }
 
 static void takes_etags_as_they_are(void** state) {

@@ -1,0 +1,148 @@
+/* wire/s3_errors.h (L1): every reply that S3 and stores like it give, and what it comes to.
+ *
+ * One table: s3_reply.c judges replies by it, people get its sentences in messages, and
+ * docs/errors.md is made from it (test/wire/test-errors_page.c).
+ *
+ * A row:  first, last   HTTP statuses, from .. to
+ *         code          of the S3 error; "" none; NULL any; "KMS.*" all that begin so
+ *         ops           which operations: READS, WRITES, ANY, PUTS, ...
+ *         status        0 or our error, without its prefix
+ *         outcome       of a write (a read has no effect: it is never UNCERTAIN)
+ *         mend          what the store layer can put right by itself before it sends again
+ *         advice        what the operator should do; NULL where there is nothing to be done
+ *
+ * The first row that fits decides. NOT_APPLIED stands only where a store turns a request away
+ * before it acts on it; everything that may come from behind the effect (5xx, proxies' time-outs)
+ * is UNCERTAIN. Codes come before statuses, because stores agree on codes more than on statuses. */
+#ifndef S3L_WIRE_S3_ERRORS_H
+#define S3L_WIRE_S3_ERRORS_H
+
+/* clang-format off */
+#define S3L_S3_ERRORS(XX)                                                                          \
+  /* Whatever the status: the store lacks what was asked for. */                                   \
+  XX(400, 599, "NotImplemented", ANY, EUNSUPPORTED, NOT_APPLIED, NOTHING,                          \
+     "the store does not implement conditional writes (or another header that was sent): use "     \
+     "another store; s3lect verify says what this one is good for")                                \
+                                                                                                   \
+  XX(200, 200, "", READS, OK, SETTLED, NOTHING, NULL)                                              \
+  XX(200, 201, "", PUTS, OK, SETTLED, NOTHING, NULL)                                               \
+  XX(204, 204, "", WRITES, OK, SETTLED, NOTHING, NULL)                                             \
+  XX(200, 200, "", DELETES, OK, SETTLED, NOTHING, NULL)                                            \
+  /* S3 can find out about a failure after it has sent 200: the error is in the body. */           \
+  XX(200, 200, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "the store failed after it had begun to answer; if it lasts, look at the store's own health") \
+  XX(100, 299, NULL, ANY, EBADREPLY, UNCERTAIN, NOTHING,                                           \
+     "this is no reply of S3's: check that the endpoint is an S3 API, and what stands before it")  \
+                                                                                                   \
+  XX(304, 304, NULL, OBJECTS, ENOTMODIFIED, SETTLED, NOTHING, NULL)                                \
+  /* Some MinIO releases answer a failed If-None-Match on a PUT so. */                             \
+  XX(304, 304, NULL, WRITES, EPRECONDITION, SETTLED, NOTHING,                                      \
+     "another process wrote first, which is how elections go; nothing to do")                      \
+  XX(301, 301, "PermanentRedirect", ANY, EREGION, NOT_APPLIED, REGION,                             \
+     "the bucket is in another region: set AWS_REGION (or the option region) to it")               \
+  XX(300, 399, NULL, ANY, EREDIRECT, NOT_APPLIED, REGION,                                          \
+     "use the endpoint of the bucket's own region; a bucket made less than a day ago may need "    \
+     "its regional endpoint until DNS knows it")                                                   \
+                                                                                                   \
+  XX(400, 403, "RequestTimeTooSkewed", ANY, ESKEW, NOT_APPLIED, CLOCK,                             \
+     "set this machine's clock (NTP); the store accepts 15 minutes of difference")                 \
+  XX(400, 403, "RequestExpired", ANY, ESKEW, NOT_APPLIED, CLOCK,                                   \
+     "set this machine's clock (NTP)")                                                             \
+  XX(400, 403, "RequestInTheFuture", ANY, ESKEW, NOT_APPLIED, CLOCK,                               \
+     "set this machine's clock (NTP)")                                                             \
+  XX(400, 403, "SignatureDoesNotMatch", ANY, ESIGNATURE, NOT_APPLIED, SKEW_PERHAPS,                \
+     "check the secret access key (blanks and line ends too); a proxy that changes headers or "    \
+     "paths, and a clock that is far off, break signatures as well")                               \
+  XX(400, 403, "InvalidAccessKeyId", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
+     "the store does not know this access key: check that it belongs to this store, and still "    \
+     "exists")                                                                                     \
+  XX(400, 403, "InvalidToken", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                                 \
+     "the session token does not belong to the access key: set AWS_SESSION_TOKEN together with "   \
+     "the keys, or unset it")                                                                      \
+  XX(400, 403, "ExpiredToken", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                                 \
+     "the temporary keys have expired: obtain new ones, or let the process do so (a profile, a "   \
+     "role)")                                                                                      \
+  XX(400, 403, "TokenRefreshRequired", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                         \
+     "the temporary keys must be renewed: obtain new ones")                                        \
+  XX(400, 403, "AuthorizationHeaderMalformed", ANY, EREFUSED, NOT_APPLIED, REGION,                 \
+     "the signature names the wrong region, or the access key has blanks in it: set AWS_REGION "   \
+     "to the bucket's")                                                                            \
+  XX(400, 403, "IllegalLocationConstraintException", ANY, EREGION, NOT_APPLIED, REGION,            \
+     "the bucket is in another region: set AWS_REGION to it")                                      \
+  XX(400, 403, "KMS.*", ANY, EDENIED, NOT_APPLIED, NOTHING,                                        \
+     "the bucket's KMS key cannot be used: allow kms:GenerateDataKey and kms:Decrypt on it, and "  \
+     "check that it is enabled")                                                                   \
+  XX(401, 401, NULL, ANY, EDENIED, NOT_APPLIED, NOTHING,                                           \
+     "something before the store wants a login of its own: check the endpoint and proxies")        \
+  XX(403, 403, "AccountProblem", ANY, EDENIED, NOT_APPLIED, NOTHING,                               \
+     "the account has a problem (billing, closure): ask the store's operator")                     \
+  XX(403, 403, NULL, GETS, EDENIED, NOT_APPLIED, NOTHING,                                          \
+     "allow s3:GetObject on the key and s3:ListBucket on the bucket: without ListBucket, S3 "      \
+     "answers 403 for a key that is missing")                                                      \
+  XX(403, 403, NULL, PUTS, EDENIED, NOT_APPLIED, NOTHING,                                          \
+     "allow s3:PutObject and s3:GetObject on the key (If-Match needs both), with KMS also "        \
+     "kms:GenerateDataKey and kms:Decrypt; the bucket may demand encryption headers, or another "  \
+     "account may own it (x-amz-expected-bucket-owner)")                                           \
+  XX(403, 403, NULL, LISTS, EDENIED, NOT_APPLIED, NOTHING,                                         \
+     "allow s3:ListBucket on the bucket")                                                          \
+  XX(403, 403, NULL, DELETES, EDENIED, NOT_APPLIED, NOTHING,                                       \
+     "allow s3:DeleteObject on the key, if temporary objects are to be removed")                   \
+                                                                                                   \
+  XX(404, 404, "NoSuchBucket", ANY, ENOBUCKET, NOT_APPLIED, NOTHING,                               \
+     "create the bucket, or check its name, the region and the endpoint")                          \
+  XX(404, 404, NULL, LISTS, ENOBUCKET, NOT_APPLIED, NOTHING,                                       \
+     "create the bucket, or check its name, the region and the endpoint")                          \
+  XX(404, 404, NULL, ANY, ENOTFOUND, SETTLED, NOTHING, NULL)                                       \
+                                                                                                   \
+  /* A proxy gave up on the store, which may still carry the request out. Tigris sheds load with   \
+   * 408, and tells of lost replies with 499. */                                                   \
+  XX(408, 408, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "the store, or a proxy before it, gave up waiting: look at its load and at the network")      \
+  XX(499, 499, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "a proxy before the store lost the request: look at its log")                                 \
+  XX(407, 407, NULL, ANY, EPROXY, NOT_APPLIED, NOTHING,                                            \
+     "the HTTP proxy wants a user and a password: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY "  \
+     "or http_proxy")                                                                              \
+  XX(409, 409, NULL, ANY, ECONFLICT, SETTLED, NOTHING,                                             \
+     "another write was under way, which is how elections go; nothing to do")                      \
+  XX(412, 412, NULL, ANY, EPRECONDITION, SETTLED, NOTHING,                                         \
+     "another process wrote first, which is how elections go; nothing to do")                      \
+  XX(429, 429, NULL, ANY, ETHROTTLED, NOT_APPLIED, NOTHING,                                        \
+     "too many requests: lengthen the intervals; some stores (R2, GCS) allow one write a second "  \
+     "to a key")                                                                                   \
+                                                                                                   \
+  XX(400, 400, "RequestTimeout", ANY, ESERVER, NOT_APPLIED, NOTHING,                               \
+     "the request did not reach the store in time: look at the network")                           \
+  XX(400, 400, "InvalidBucketName", ANY, EREFUSED, NOT_APPLIED, NOTHING,                           \
+     "check the bucket's name")                                                                    \
+  XX(400, 400, "KeyTooLongError", ANY, EREFUSED, NOT_APPLIED, NOTHING,                             \
+     "shorten the lockfile's path: keys have at most 1024 bytes")                                  \
+  XX(400, 400, "InvalidRequest", PUTS, EREFUSED, NOT_APPLIED, NOTHING,                             \
+     "the bucket may demand headers that were not sent (encryption, or with Object Lock a "        \
+     "checksum): add them as additional headers")                                                  \
+  XX(400, 400, "XAmzContentSHA256Mismatch", ANY, EREFUSED, NOT_APPLIED, NOTHING,                   \
+     "something between here and the store changes what is sent: go around that proxy")            \
+  XX(400, 400, "BadDigest", ANY, EREFUSED, NOT_APPLIED, NOTHING,                                   \
+     "something between here and the store changes what is sent: go around that proxy")            \
+  XX(405, 405, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
+     "the endpoint does not take this method: check that it is the S3 API, not a web site")        \
+  XX(411, 411, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
+     "a proxy has taken the length off the request: go around it")                                 \
+  XX(400, 499, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
+     "the store does not accept the request; its own words say why")                               \
+                                                                                                   \
+  XX(501, 501, NULL, ANY, EUNSUPPORTED, NOT_APPLIED, NOTHING,                                      \
+     "the store does not implement conditional writes (or another header that was sent): use "     \
+     "another store; s3lect verify says what this one is good for")                                \
+  XX(503, 503, "SlowDown", ANY, ETHROTTLED, UNCERTAIN, NOTHING,                                    \
+     "too many requests to this bucket or prefix: lengthen the intervals, or spread the "          \
+     "lockfiles over prefixes")                                                                    \
+  XX(502, 502, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "a proxy could not reach the store; if it lasts, look there")                                 \
+  XX(504, 504, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "a proxy waited in vain for the store; if it lasts, look there")                              \
+  XX(500, 599, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "the store failed; if it lasts, look at the store's own health")
+/* clang-format on */
+
+#endif

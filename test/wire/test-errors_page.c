@@ -1,0 +1,172 @@
+/* docs/errors.md is made from the tables of errors, and must say what they say now. After a change
+ * of a table, write the page anew with: S3LECT_WRITE_DOCS=1 .../test-wire-errors_page
+ *
+ * ctest labels: no-valgrind */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "s3lect/errno.h"
+#include "wire/s3_reply.h"
+
+#define PAGE     S3L_TEST_DIR "/../docs/errors.md"
+#define PAGE_MAX 65536
+
+static char page[PAGE_MAX];
+static size_t page_len;
+
+__attribute__((format(printf, 1, 2))) static void put(const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(page + page_len, PAGE_MAX - page_len, format, args);
+  va_end(args);
+  assert_true(n >= 0 && (size_t)n < PAGE_MAX - page_len);
+  page_len += (size_t)n;
+}
+
+static void put_codes(void) {
+  put("## Codes\n\n"
+      "Every function returns 0 or a negative code: one of these, or one of libuv's (`UV_*`),\n"
+      "passed through. `s3lect_strerror` gives the sentence, `s3lect_err_name` the name.\n\n"
+      "| code | value | meaning |\n|---|---|---|\n");
+#define XX(name, value, text) put("| `S3LECT_%s` | %d | %s |\n", #name, value, text);
+  S3LECT_ERRNO_MAP(XX)
+#undef XX
+}
+
+static const char* operations(unsigned ops) {
+  const unsigned reads = 1u << S3L_S3_GET | 1u << S3L_S3_HEAD | 1u << S3L_S3_LIST;
+  const unsigned writes = 1u << S3L_S3_PUT | 1u << S3L_S3_DELETE;
+  if (ops == (reads | writes))
+    return "any";
+  if (ops == reads)
+    return "reads";
+  if (ops == writes)
+    return "writes";
+  if (ops == 1u << S3L_S3_PUT)
+    return "PUT";
+  if (ops == 1u << S3L_S3_DELETE)
+    return "DELETE";
+  if (ops == 1u << S3L_S3_LIST)
+    return "list";
+  if (ops == (1u << S3L_S3_GET | 1u << S3L_S3_HEAD))
+    return "GET";
+  fail_msg("the page has no word for the operations %x", ops);
+  return "";
+}
+
+static const char* effect(const s3l_s3_row_t* row) {
+  const unsigned writes = 1u << S3L_S3_PUT | 1u << S3L_S3_DELETE;
+  if ((row->ops & writes) == 0)
+    return "none";
+  return row->outcome == S3L_S3_UNCERTAIN     ? "unknown: read back"
+         : row->outcome == S3L_S3_NOT_APPLIED ? "none"
+                                              : "as the error says";
+}
+
+static const char* retried(const s3l_s3_row_t* row) {
+  if (row->status == S3LECT_EPRECONDITION || row->status == S3LECT_ECONFLICT)
+    return "after reading back";
+  switch (row->mend) {
+  case S3L_S3_MEND_CLOCK:
+    return "once, with the store's time";
+  case S3L_S3_MEND_SKEW_PERHAPS:
+    return "once, if the clocks differ by more than 5 min";
+  case S3L_S3_MEND_REGION:
+    return "once, if the reply names another region";
+  default:
+    return s3l_core_gives_up_on(row->status) ? "no" : "yes";
+  }
+}
+
+static void put_rows(void) {
+  size_t n;
+  const s3l_s3_row_t* rows = s3l_s3_rows(&n);
+  put("\n## Replies of the store\n\n"
+      "The first row that fits decides. \"Code\" is the `<Code>` in the body; a reply without one\n"
+      "(a proxy's page) is judged by its status alone. \"Effect\" is what is known of a write "
+      "that\n"
+      "was answered so: where it is unknown, the lockfile is read back before anything else.\n\n"
+      "| status | code | for | error | effect | retried at once | what to do |\n"
+      "|---|---|---|---|---|---|---|\n");
+  for (size_t i = 0; i < n; i++) {
+    const s3l_s3_row_t* r = &rows[i];
+    if (r->advice == NULL)
+      continue;
+    put(r->first == r->last ? "| %d | " : "| %d-%d | ", r->first, r->last);
+    put(r->code != NULL ? "`%s` | " : "%s | ", r->code != NULL ? r->code : "any");
+    put("%s | `%s` | %s | %s | %s |\n", operations(r->ops), s3lect_err_name(r->status), effect(r),
+        retried(r), r->advice);
+  }
+}
+
+static void make_page(void) {
+  put("# Errors\n\n"
+      "<!-- Made from include/s3lect/errno.h and src/wire/s3_errors.h by "
+      "test/wire/test-errors_page.c: edit those. -->\n\n"
+      "What can go wrong, what s3lect does about it, and what its operator should do. An "
+      "operation\n"
+      "that fails is tried again at once, after 100 ms and after 1 s; where trying again soon\n"
+      "cannot help it is not. Either way the election goes on with the next interval: no error\n"
+      "ends it but `S3LECT_EUNSAFE`.\n\n");
+  put_codes();
+  put_rows();
+}
+
+static void says_what_the_tables_say(void** state) {
+  static char there[PAGE_MAX];
+  (void)state;
+  make_page();
+  if (getenv("S3LECT_WRITE_DOCS") != NULL) {
+    FILE* out = fopen(PAGE, "we");
+    assert_non_null(out);
+    assert_int_equal(fwrite(page, 1, page_len, out), page_len);
+    assert_int_equal(fclose(out), 0);
+  }
+  FILE* file = fopen(PAGE, "re");
+  size_t n = file != NULL ? fread(there, 1, sizeof(there) - 1, file) : 0;
+  if (file != NULL)
+    fclose(file);
+  there[n] = '\0';
+  if (strcmp(there, page) != 0)
+    fail_msg("%s is not what the tables say: write it anew with S3LECT_WRITE_DOCS=1", PAGE);
+}
+
+/* Of two rows the first decides: one that can never be reached is a mistake. */
+static void every_row_can_be_reached(void** state) {
+  size_t n;
+  const s3l_s3_row_t* rows = s3l_s3_rows(&n);
+  (void)state;
+  for (size_t i = 0; i < n; i++) {
+    bool reached = false;
+    for (int http = rows[i].first; http <= rows[i].last && !reached; http++) {
+      for (int op = 0; op <= S3L_S3_LIST && !reached; op++) {
+        char code[64];
+        snprintf(code, sizeof(code), "%s", rows[i].code != NULL ? rows[i].code : "SomethingElse");
+        s3l_s3_verdict_t v = s3l_s3_verdict((s3l_s3_op_t)op, http, s3l_span_cstr(code), false);
+        reached = (rows[i].ops & 1u << op) != 0 && v.advice == rows[i].advice &&
+                  v.status == rows[i].status;
+      }
+    }
+    if (!reached)
+      fail_msg("row %zu (%d %s) is never reached", i, rows[i].first,
+               rows[i].code != NULL ? rows[i].code : "any");
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(says_what_the_tables_say),
+      cmocka_unit_test(every_row_can_be_reached),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
