@@ -175,7 +175,7 @@ static bool step_asked(s3l_driver_t* d) {
     event.reason = (s3l_reason_t)d->ask_stop;
     d->ask_stop = 0;
   } else if (d->ask_start && d->core.phase == S3L_PHASE_STOPPED) {
-    if (!s3l_gate_is_open(d))
+    if (!s3l_admit_is_open(d))
       return d->ask_stop != 0; /* it may have told the application something */
     d->ask_start = false;
     event = (s3l_event_t){.kind = S3L_EV_START, .incarnation = d->incarnation, .seed = d->seed};
@@ -203,8 +203,8 @@ static void on_closed(uv_handle_t* timer) {
 
 static void arm(s3l_driver_t* d) {
   int64_t deadline = s3l_core_deadline(&d->core);
-  int64_t gate = s3l_gate_deadline(d);
-  deadline = gate < deadline ? gate : deadline;
+  int64_t admit = s3l_admit_deadline(d);
+  deadline = admit < deadline ? admit : deadline;
   if (deadline == S3L_NEVER) {
     uv_timer_stop(&d->timer);
     return;
@@ -230,7 +230,7 @@ static void run(s3l_driver_t* d, const s3l_event_t* event) {
   while (step_asked(d))
     ;
   d->running = false;
-  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !d->gate.running)
+  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !d->admit.running)
     uv_close((uv_handle_t*)&d->timer, on_closed);
   else
     arm(d);
@@ -285,8 +285,8 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   d->on_renewed = o->on_renewed;
   d->on_error = o->on_error;
   d->on_trace = o->on_trace;
-  d->gate.wanted = o->verify_on_start != 0;
-  d->gate.retry_ms = o->frequent_interval_ms;
+  d->admit.wanted = o->verify_on_start != 0;
+  d->admit.retry_ms = o->frequent_interval_ms;
   *out = d;
   return 0;
 }

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "admit.h"
 #include "core/core.h"
-#include "gate.h"
 #include "s3lect/elector.h"
 
 typedef struct s3l_driver_s {
@@ -39,9 +39,9 @@ typedef struct s3l_driver_s {
   bool ask_resign;
   bool ask_ack;
   bool closing;
-  uint8_t ask_stop; /* s3l_reason_t or 0 */
-  s3l_gate_t gate;  /* holds ask_start back */
-  int submit_error; /* the store did not take the request: its end is still to be told */
+  uint8_t ask_stop;  /* s3l_reason_t or 0 */
+  s3l_admit_t admit; /* holds ask_start back */
+  int submit_error;  /* the store did not take the request: its end is still to be told */
   s3lect_elector_cb close_cb;
   uint64_t seed;
   char incarnation[S3LECT_INCARNATION_SIZE]; /* of the start that was asked for */

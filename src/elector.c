@@ -76,7 +76,7 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
     return UV_EALREADY;
   if (d->ask_start) { /* it has not begun: nothing to undo */
     d->ask_start = false;
-    s3l_gate_cancel(d);
+    s3l_admit_cancel(d);
     return 0;
   }
   ask_stop(d, S3L_REASON_STOPPED);
@@ -98,7 +98,7 @@ int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
   d->closing = true;
   d->close_cb = cb;
   d->ask_start = false;
-  s3l_gate_cancel(d);
+  s3l_admit_cancel(d);
   ask_stop(d, S3L_REASON_CLOSED);
   return 0;
 }
@@ -143,7 +143,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   } else {
     status->role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
   }
-  status->last_error = d->gate.error != 0 ? d->gate.error : c->last_error;
+  status->last_error = d->admit.error != 0 ? d->admit.error : c->last_error;
   status->epoch = s3lect_epoch(elector);
   status->record = c->view.record;
   return 0;

@@ -1,4 +1,4 @@
-#include "gate.h"
+#include "admit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,25 +22,25 @@ static void make_prefix(const char* key, char out[S3LECT_VERIFY_PREFIX_MAX + 1])
 }
 
 static void try_again_later(s3l_driver_t* d, int error, const char* message) {
-  d->gate.error = error;
-  d->gate.retry_at = s3l_clock_boottime_ns() + d->gate.retry_ms * S3L_MS;
+  d->admit.error = error;
+  d->admit.retry_at = s3l_clock_boottime_ns() + d->admit.retry_ms * S3L_MS;
   s3l_driver_report(d, error, message);
 }
 
 static void refuse(s3l_driver_t* d, const s3lect_verify_report_t* report) {
   char message[512];
   d->ask_start = false;
-  d->gate.error = S3LECT_EUNSAFE;
+  d->admit.error = S3LECT_EUNSAFE;
   (void)snprintf(message, sizeof(message), "not standing for election: %s", report->reason);
   s3l_driver_report(d, S3LECT_EUNSAFE, message);
 }
 
 static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
   s3l_driver_t* d = verify->data;
-  d->gate.running = false;
+  d->admit.running = false;
   if (report->safety == S3LECT_SAFETY_LOCKFILE) {
-    d->gate.passed = true;
-    d->gate.error = 0;
+    d->admit.passed = true;
+    d->admit.error = 0;
   } else if (d->ask_start && report->error != UV_ECANCELED) {
     if (report->safety == S3LECT_SAFETY_UNKNOWN)
       try_again_later(d, report->error, report->reason);
@@ -50,8 +50,8 @@ static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* r
   s3l_driver_wake(d);
 }
 
-bool s3l_gate_is_open(s3l_driver_t* d) {
-  s3l_gate_t* g = &d->gate;
+bool s3l_admit_is_open(s3l_driver_t* d) {
+  s3l_admit_t* g = &d->admit;
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
   s3lect_verify_options_t o;
   if (!g->wanted || g->passed)
@@ -72,13 +72,14 @@ bool s3l_gate_is_open(s3l_driver_t* d) {
   return false;
 }
 
-int64_t s3l_gate_deadline(const s3l_driver_t* d) {
-  return d->ask_start && !d->gate.running && !d->gate.passed && d->gate.wanted ? d->gate.retry_at
-                                                                               : S3L_NEVER;
+int64_t s3l_admit_deadline(const s3l_driver_t* d) {
+  return d->ask_start && !d->admit.running && !d->admit.passed && d->admit.wanted
+             ? d->admit.retry_at
+             : S3L_NEVER;
 }
 
-void s3l_gate_cancel(s3l_driver_t* d) {
-  d->gate.retry_at = 0;
-  if (d->gate.running)
-    s3lect_verify_cancel(&d->gate.verify);
+void s3l_admit_cancel(s3l_driver_t* d) {
+  d->admit.retry_at = 0;
+  if (d->admit.running)
+    s3lect_verify_cancel(&d->admit.verify);
 }

@@ -1,11 +1,11 @@
-/* gate.h (L7): verify_on_start: an elector does not stand until its store has been found fit.
+/* admit.h (L7): verify_on_start: an elector does not stand until its store has been found fit.
  *
  * Lives between the public handle and the core, which knows nothing of it: a start that was asked
  * for is held back until the quick part of s3lect_verify has passed. A store that is found unfit
  * ends the standing; one that could not be examined is examined again after the frequent interval,
- * like any other failing poll. Once passed, the gate stays open for the elector's life. */
-#ifndef S3L_GATE_H
-#define S3L_GATE_H
+ * like any other failing poll. Once passed, it stays so for the elector's life. */
+#ifndef S3L_ADMIT_H
+#define S3L_ADMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 struct s3l_driver_s;
 
-typedef struct s3l_gate_s {
+typedef struct s3l_admit_s {
   bool wanted;
   bool passed;
   bool running;     /* `verify` is under way; the driver must outlive it */
@@ -22,15 +22,15 @@ typedef struct s3l_gate_s {
   int64_t retry_at; /* CLOCK_BOOTTIME; not before then */
   uint32_t retry_ms;
   s3lect_verify_t verify;
-} s3l_gate_t;
+} s3l_admit_t;
 
 /** Whether the start that was asked for may go ahead now; else begins to find out, or waits. */
-bool s3l_gate_is_open(struct s3l_driver_s* driver);
+bool s3l_admit_is_open(struct s3l_driver_s* driver);
 
-/** When s3l_gate_is_open wants to be asked again; S3L_NEVER if it will wake the driver itself. */
-int64_t s3l_gate_deadline(const struct s3l_driver_s* driver);
+/** When s3l_admit_is_open wants to be asked again; S3L_NEVER if it will wake the driver itself. */
+int64_t s3l_admit_deadline(const struct s3l_driver_s* driver);
 
 /** The start has been called off. */
-void s3l_gate_cancel(struct s3l_driver_s* driver);
+void s3l_admit_cancel(struct s3l_driver_s* driver);
 
 #endif
