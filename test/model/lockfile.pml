@@ -14,21 +14,37 @@
  *                    one write's body, hence for its ETag: incarnation and write number make each
  *                    unique (rule 5). Numbers that nobody remembers are used again (canon).
  *   own, ep, rel     what the body of a version says: by whom (0: by an incarnation that has died),
- *                    epoch, released. age: how long ago its owner, by its clock, sent that write.
+ *                    epoch, released. age: how long ago its owner, by its clock, sent that write
+ *   first            CREATED: a claim over absence; RENEWED: the same, renewed
  *   seen, obs        an elector's view of the lockfile, and since the receipt of the first reply
- *                    that showed it (rule 3; of absence too); UNSEEN: it knows nothing yet
+ *                    that showed it (rule 3); UNSEEN: it knows nothing yet
  *   lead, lease      it is leader; time since the send of the last write confirmed to have landed.
  *                    The tick that completes the lease ends leadership: is_leader is a comparison
  *                    with the clock (rule 7), whether or not the elector gets to run
+ *   stood            since the receipt of the first reply that showed its claim over absence. Absence
+ *                    tells nothing: the lockfile may have been removed under a leader. So such a
+ *                    claim is made at once, but led (and released) only after it has stood for as
+ *                    long as an observation takes: whoever led before cannot renew meanwhile
+ *   told             it was leader after the last step (see judge)
  *   led              the highest epoch that this incarnation has led
+ *   top              the highest epoch that it has seen
  *   w, wk            its write under way: AWAITED, or UNKNOWN when it gave up or was refused: then
  *                    it must read the record back before it writes again (rules 5 and 6)
  *   rdv, rd, rp      a read has taken its snapshot, rd; the reply to the write is on its way
  *   nw, ex           writes on their way to the store, K for each elector: version and If-Match.
  *                    They land late, or never, whatever their sender does, crash included
  *
+ *   landed           the highest epoch that was ever in the store. The store's time lies beyond it; over
+ *                    absence and over first claims, which may be late, epochs come from there (rule 10)
+ *
  * Not in here: wall clocks and the store-clock shortcut, peers (they extend nothing), the grace
  * period (it only delays), the retry schedule (any schedule is possible), the quoting of ETags.
+ *
+ * DELETE: the lockfile is removed by hand. Nobody ever leads beside another because of it, but there
+ * is a way to an epoch that does not grow: a create that lands late, after the removal, carries an
+ * epoch from before that of the leader who was robbed, and is led by it once it has stood. RECLAIM
+ * is a rule that closes this: a claim over absence is never led, but replaced by its own maker, once
+ * it has stood, by a claim under a new epoch.
  *
  * -DMUTANT_... breaks one rule; -DWITNESS=n asserts that a situation is never met (see run.sh). */
 #ifndef N
@@ -44,7 +60,7 @@
 #define K 2 /* writes of one elector that may be on their way at once */
 #endif
 #ifndef DELETE
-#define DELETE 0 /* the lockfile is removed by hand, once: 1 while all know it, 2 at any time */
+#define DELETE 0 /* how often the lockfile is removed by hand */
 #endif
 #ifndef WITNESS
 #define WITNESS 0
@@ -66,6 +82,8 @@
 #define IDLE 0
 #define AWAITED 1
 #define UNKNOWN 2
+#define CREATED 2
+#define RENEWED 1
 
 #ifdef MUTANT_RESUME
 #define FORGET <
@@ -74,17 +92,23 @@
 #endif
 
 byte store;
-byte own[IDS], ep[IDS], age[IDS];
+byte own[IDS], ep[IDS], age[IDS], first[IDS];
 bit rel[IDS];
 
-byte seen[N], obs[N], lease[N], led[N], w[N], wk[N], rd[N], cool[N];
-bit lead[N], rdv[N], rp[N];
+byte seen[N], obs[N], lease[N], led[N], w[N], wk[N], rd[N], cool[N], stood[N], top[N];
+bit lead[N], rdv[N], rp[N], told[N];
 byte nw[N * K], ex[N * K];
 
-byte epochs;  /* the highest epoch that was ever led */
-byte written; /* the highest epoch that was ever written: the store's time lies beyond it */
-bit deleted;  /* the lockfile was removed by hand */
+byte epochs; /* the highest epoch that was ever led */
+byte landed, deleted;
 byte i, j, id, e, step;
+
+#ifdef RECLAIM
+#define MAY_BE_LED(x) (!first[x] || rel[x])
+#else
+#define MAY_BE_LED(x) true
+#endif
+#define LEADS(x) (lead[x] && stood[x] == WAIT)
 
 #ifdef MUTANT_WALL_CLOCK
 byte real[IDS]; /* real age of a write: what wall clocks show, the observer's being two ahead */
@@ -93,7 +117,7 @@ byte real[IDS]; /* real age of a write: what wall clocks show, the observer's be
 /* --- states that differ in what makes no difference are one state ---------------------------------- */
 
 hidden byte map[IDS + 1], names, a, b;
-hidden byte own_[IDS], ep_[IDS], rel_[IDS], age_[IDS];
+hidden byte own_[IDS], ep_[IDS], rel_[IDS], age_[IDS], first_[IDS];
 #ifdef MUTANT_WALL_CLOCK
 hidden byte real_[IDS];
 #endif
@@ -112,12 +136,12 @@ inline rename(x) {
   fi
 }
 
-/* A write that can never be carried out, as its ETag is gone for good, is as good as lost: its
- * sender gives up on it, at any time, and learns as much as from a refusal. */
+/* A write that can never be carried out, as its ETag is gone for good (absence may come again), is
+ * as good as lost: its sender gives up on it, at any time, and learns as much as from a refusal. */
 inline drop_dead() {
   for (a : 0 .. N * K - 1) {
     if
-    :: nw[a] != 0 && ex[a] != store ->
+    :: nw[a] != 0 && ex[a] != store && (ex[a] != 0 || deleted == DELETE) ->
       e = 0;
       for (b : 0 .. N * K - 1) {
         if
@@ -162,11 +186,14 @@ inline forget() {
       fi
     }
     if
-    :: e == 0 && !lead[b] -> led[b] = 0
+    :: e == 0 && !lead[b] -> led[b] = 0; stood[b] = WAIT
     :: else
     fi;
+#if DELETE == 0
+    top[b] = 0;
+#endif
     if
-    :: seen[b] != UNSEEN && (seen[b] == 0 -> written : ep[seen[b]]) >= EMAX -> obs[b] = 0
+    :: seen[b] != UNSEEN && seen[b] != 0 && ep[seen[b]] >= EMAX -> obs[b] = 0
     :: else
     fi
   }
@@ -174,8 +201,8 @@ inline forget() {
 
 /* Electors are alike: which of them is in which condition makes no difference. */
 #define KEY(x) (lead[x] + 2 * wk[x] + 6 * rdv[x] + 12 * rp[x] + 24 * cool[x] + \
-  24 * T * (led[x] + (EMAX + 1) * (lease[x] + (T + 1) * (obs[x] + (WAIT + 1) * \
-  ((nw[(x) * K] != 0) + 2 * (seen[x] == UNSEEN) + 4 * (seen[x] == store))))))
+  24 * T * (stood[x] + (WAIT + 1) * (led[x] + (EMAX + 1) * (lease[x] + (T + 1) * (obs[x] + (WAIT + 1) * \
+  ((nw[(x) * K] != 0) + 2 * (seen[x] == UNSEEN) + 4 * (seen[x] == store)))))))
 
 inline swap(x, y) { e = x; x = y; y = e }
 
@@ -189,7 +216,8 @@ inline sort_electors() {
         swap(seen[a], seen[a - 1]); swap(obs[a], obs[a - 1]); swap(lease[a], lease[a - 1]);
         swap(led[a], led[a - 1]); swap(w[a], w[a - 1]); swap(wk[a], wk[a - 1]);
         swap(rd[a], rd[a - 1]); swap(cool[a], cool[a - 1]); swap(lead[a], lead[a - 1]);
-        swap(rdv[a], rdv[a - 1]); swap(rp[a], rp[a - 1]);
+        swap(rdv[a], rdv[a - 1]); swap(rp[a], rp[a - 1]); swap(stood[a], stood[a - 1]);
+        swap(top[a], top[a - 1]); swap(told[a], told[a - 1]);
         swap(nw[a * K], nw[(a - 1) * K]); swap(ex[a * K], ex[(a - 1) * K]);
 #if K > 1
         swap(nw[a * K + 1], nw[(a - 1) * K + 1]); swap(ex[a * K + 1], ex[(a - 1) * K + 1]);
@@ -215,14 +243,19 @@ inline canon() {
     drop_dead();
 #endif
     names = 0;
-    for (a : 0 .. IDS - 1) { map[a] = 0; own_[a] = own[a]; ep_[a] = ep[a]; rel_[a] = rel[a]; age_[a] = age[a] }
+    for (a : 0 .. IDS - 1) {
+      map[a] = 0;
+      own_[a] = own[a]; ep_[a] = ep[a]; rel_[a] = rel[a]; age_[a] = age[a]; first_[a] = first[a];
+      own[a] = 0; ep[a] = 0; rel[a] = 0; age[a] = 0; first[a] = 0
+    }
     rename(store);
     for (a : 0 .. N - 1) { rename(seen[a]); rename(w[a]); rename(rd[a]) }
     for (a : 0 .. N * K - 1) { rename(nw[a]); rename(ex[a]) }
-    for (a : 1 .. IDS - 1) { own[a] = 0; ep[a] = 0; rel[a] = 0; age[a] = 0 }
     for (a : 1 .. IDS - 1) {
       if
-      :: map[a] != 0 -> own[map[a]] = own_[a]; ep[map[a]] = ep_[a]; rel[map[a]] = rel_[a]; age[map[a]] = age_[a]
+      :: map[a] != 0 ->
+        b = map[a];
+        own[b] = own_[a]; ep[b] = ep_[a]; rel[b] = rel_[a]; age[b] = age_[a]; first[b] = first_[a]
       :: else
       fi
     }
@@ -241,15 +274,8 @@ inline canon() {
 
 /* --- what an elector does ------------------------------------------------------------------------ */
 
-/* Elector i is leader of the epoch of version `id` from now on. The two properties. */
-inline become_leader() {
-  j = 0;
-  do
-  :: j < N -> assert(j == i || !lead[j]); j++
-  :: else -> break
-  od;
-  assert(ep[id] > epochs);
-  epochs = ep[id];
+/* Elector i has the lease of its claim, version `id`. */
+inline claim() {
   lead[i] = 1;
   led[i] = ep[id];
 #ifdef MUTANT_LEASE_FROM_REPLY
@@ -266,6 +292,10 @@ inline learn() {
   if
   :: seen[i] != id ->
     seen[i] = id;
+    top[i] = (ep[id] > top[i] -> ep[id] : top[i]);
+#ifndef MUTANT_LEAD_FIRST
+    stood[i] = (own[id] == i + 1 && first[id] == CREATED -> 0 : stood[i]);
+#endif
 #ifndef MUTANT_KEEP_OBSERVATION
     obs[i] = 0;
 #endif
@@ -285,18 +315,18 @@ inline learn() {
 #else
     lease[i] = (age[id] < lease[i] -> age[id] : lease[i])
 #endif
-  :: own[id] == i + 1 && !rel[id] && !lead[i] && age[id] < LEASE &&
+  :: own[id] == i + 1 && !rel[id] && !lead[i] && age[id] < LEASE && ep[id] >= top[i] && MAY_BE_LED(id) &&
 #ifdef MUTANT_RESUME
-     ep[id] >= led[i] -> become_leader()
+     ep[id] >= led[i] -> claim()
 #else
-     ep[id] > led[i] -> become_leader() /* one's claim stands; too old, it is renewed first */
+     ep[id] > led[i] -> claim() /* one that is too old is renewed first */
 #endif
   :: else
   fi
 }
 
 /* Sends version `id`, to be put where seen[i] is. */
-inline send(epoch, released) {
+inline send(epoch, released, kind) {
   j = i * K;
 #if K > 1
   if
@@ -305,7 +335,7 @@ inline send(epoch, released) {
   fi;
 #endif
   nw[j] = id; ex[j] = seen[i];
-  own[id] = i + 1; ep[id] = epoch; rel[id] = released; age[id] = 0;
+  own[id] = i + 1; ep[id] = epoch; rel[id] = released; first[id] = kind; age[id] = 0;
   w[i] = id; wk[i] = AWAITED;
   rd[i] = 0; rdv[i] = 0
 }
@@ -327,14 +357,18 @@ inline new_version() {
 
 #define IS_OWN(x) (own[seen[x]] == (x) + 1)
 #define MAY_TAKE_OVER(x) (!lead[x] && seen[x] != UNSEEN && \
-  (obs[x] >= WAIT || (seen[x] != 0 && (IS_OWN(x) || rel[seen[x]]))))
+  (seen[x] == 0 || (IS_OWN(x) && (MAY_BE_LED(seen[x]) || stood[x] == WAIT)) || rel[seen[x]] || \
+   obs[x] >= WAIT))
+#define CLAIM_GOES_ON(x) (IS_OWN(x) && !rel[seen[x]] && ep[seen[x]] > led[x] && \
+  ep[seen[x]] >= top[x] && MAY_BE_LED(seen[x]) && stood[x] == WAIT)
 
 inline next_epoch() { /* into e (rule 10); of a claim that was never led the epoch stands */
+  e = (top[i] > ep[seen[i]] -> top[i] : ep[seen[i]]) + 1;
   if
-  :: seen[i] == 0 -> e = written + 1
-  :: seen[i] != 0 && IS_OWN(i) && !rel[seen[i]] && ep[seen[i]] > led[i] -> e = ep[seen[i]]
-  :: else -> e = ep[seen[i]] + 1
+  :: seen[i] == 0 || (first[seen[i]] && !rel[seen[i]]) -> e = (landed + 1 > e -> landed + 1 : e)
+  :: else
   fi;
+  e = (CLAIM_GOES_ON(i) -> ep[seen[i]] : e);
 #ifdef MUTANT_SAME_EPOCH
   e = (seen[i] != 0 -> ep[seen[i]] : e)
 #endif
@@ -356,22 +390,22 @@ inline elector() {
 
   :: lead[i] && CAN_SEND(i) -> /* renewal: compare and swap on the last known version (rule 4) */
     new_version();
-    send(led[i], 0)
+    send(led[i], 0, (first[seen[i]] -> RENEWED : 0))
 
-  :: lead[i] && CAN_SEND(i) -> /* release: stop first, then write it (rule 11) */
+  :: LEADS(i) && CAN_SEND(i) -> /* release: stop first, then write it (rule 11) */
     new_version();
 #ifndef MUTANT_RELEASE_FIRST
     stop_leading();
 #endif
-    send(led[i], 1)
+    send(led[i], 1, 0)
 
   :: MAY_TAKE_OVER(i) && CAN_SEND(i) ->
     next_epoch();
     if
     :: e <= EMAX ->
-      written = (e > written -> e : written);
+      step = (seen[i] == 0 -> CREATED : (CLAIM_GOES_ON(i) && first[seen[i]] -> RENEWED : 0));
       new_version();
-      send(e, 0)
+      send(e, 0, step)
     :: else
     fi
 
@@ -393,7 +427,7 @@ inline elector() {
 #ifndef NO_CRASH
   :: epochs > 0 && (lead[i] || wk[i] != IDLE || seen[i] != UNSEEN) -> /* a crash and a new start */
     stop_leading();
-    seen[i] = UNSEEN; obs[i] = 0; led[i] = 0; w[i] = 0; wk[i] = IDLE;
+    seen[i] = UNSEEN; obs[i] = 0; led[i] = 0; top[i] = 0; stood[i] = WAIT; w[i] = 0; wk[i] = IDLE;
     rd[i] = 0; rdv[i] = 0; rp[i] = 0;
     for (j : 1 .. IDS - 1) {
       if
@@ -421,6 +455,7 @@ inline network() { /* i: a place for a message that is under way */
       assert(wk[i / K] == AWAITED && w[i / K] == nw[i]);
 #endif
       store = nw[i];
+      landed = (ep[store] > landed -> ep[store] : landed);
       if
       :: wk[i / K] == AWAITED && w[i / K] == nw[i] -> rp[i / K] = 1
       :: else
@@ -444,6 +479,7 @@ inline advance() {
       :: else
       fi
     }
+    stood[i] = (stood[i] + step > WAIT -> WAIT : stood[i] + step);
     if
     :: lead[i] ->
       lease[i] = (lease[i] + step > LEASE -> LEASE : lease[i] + step);
@@ -456,7 +492,7 @@ inline advance() {
     :: else
     fi;
     if
-    :: !lead[i] && seen[i] != UNSEEN && (seen[i] == 0 || (own[seen[i]] != i + 1 && !rel[seen[i]])) ->
+    :: !lead[i] && seen[i] != UNSEEN && seen[i] != 0 && own[seen[i]] != i + 1 && !rel[seen[i]] ->
       obs[i] = (obs[i] + step > WAIT -> WAIT : obs[i] + step)
     :: else -> obs[i] = 0
     fi
@@ -494,36 +530,26 @@ inline pick(n) {
   od
 }
 
-#define KNOWS(x) (seen[x] != 0 && seen[x] != UNSEEN && !(rdv[x] && rd[x] == 0))
-#if N == 2
-#define ALL_KNOW (KNOWS(0) && KNOWS(1))
-#else
-#define ALL_KNOW (KNOWS(0) && KNOWS(1) && KNOWS(2))
-#endif
-
-inline remove() { /* by hand */
-  e = 0;
-#if DELETE == 1
-  if
-  :: ALL_KNOW ->
-    for (j : 0 .. N * K - 1) {
+/* The two properties, after every step: nobody leads beside another, and who begins to lead does so
+ * under a higher epoch than anybody before. */
+inline judge() {
+  d_step {
+    for (i : 0 .. N - 1) {
       if
-      :: nw[j] != 0 && ex[j] == 0 -> e = 1
+      :: LEADS(i) && !told[i] ->
+        for (j : 0 .. N - 1) { assert(j == i || !LEADS(j)) }
+        assert(led[i] > epochs);
+        epochs = led[i]
       :: else
-      fi
+      fi;
+      told[i] = LEADS(i)
     }
-  :: else -> e = 1
-  fi;
-#endif
-  if
-  :: e == 0 -> deleted = 1; store = 0
-  :: else
-  fi
+  }
 }
 
 init {
   d_step {
-    for (i : 0 .. N - 1) { seen[i] = UNSEEN }
+    for (i : 0 .. N - 1) { seen[i] = UNSEEN; stood[i] = WAIT }
     i = 0
   }
   do
@@ -534,9 +560,10 @@ init {
       :: pick(N); elector()
       :: pick(N * K); network()
 #if DELETE > 0
-      :: store != 0 && !deleted -> remove()
+      :: store != 0 && deleted < DELETE -> deleted++; store = 0
 #endif
       fi;
+      judge();
       canon()
     }
   :: epochs == EMAX ->
