@@ -22,25 +22,25 @@ static void make_prefix(const char* key, char out[S3LECT_VERIFY_PREFIX_MAX + 1])
 }
 
 static void try_again_later(s3l_driver_t* d, int error, const char* message) {
-  d->admit.error = error;
-  d->admit.retry_at = s3l_clock_boottime_ns() + d->admit.retry_ms * S3L_MS;
+  d->admit->error = error;
+  d->admit->retry_at = s3l_clock_boottime_ns() + d->admit->retry_ms * S3L_MS;
   s3l_driver_report(d, error, message);
 }
 
 static void refuse(s3l_driver_t* d, const s3lect_verify_report_t* report) {
   char message[512];
   d->ask_start = false;
-  d->admit.error = S3LECT_EUNSAFE;
+  d->admit->error = S3LECT_EUNSAFE;
   (void)snprintf(message, sizeof(message), "not standing for election: %s", report->reason);
   s3l_driver_report(d, S3LECT_EUNSAFE, message);
 }
 
 static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
   s3l_driver_t* d = verify->data;
-  d->admit.running = false;
+  d->admit->running = false;
   if (report->safety == S3LECT_SAFETY_LOCKFILE) {
-    d->admit.passed = true;
-    d->admit.error = 0;
+    d->admit->passed = true;
+    d->admit->error = 0;
   } else if (d->ask_start && report->error != UV_ECANCELED) {
     if (report->safety == S3LECT_SAFETY_UNKNOWN)
       try_again_later(d, report->error, report->reason);
@@ -51,12 +51,12 @@ static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* r
 }
 
 bool s3l_admit_is_open(s3l_driver_t* d) {
-  s3l_admit_t* g = &d->admit;
+  s3l_admit_t* a = d->admit;
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
   s3lect_verify_options_t o;
-  if (!g->wanted || g->passed)
+  if (a == NULL || a->passed)
     return true;
-  if (g->running || s3l_clock_boottime_ns() < g->retry_at)
+  if (a->running || s3l_clock_boottime_ns() < a->retry_at)
     return false;
   make_prefix(d->req.key, prefix);
   s3lect_verify_options_init(&o, sizeof o);
@@ -64,22 +64,31 @@ bool s3l_admit_is_open(s3l_driver_t* d) {
   o.prefix = prefix;
   o.request_timeout_ms = d->core.config.request_timeout_ms;
   o.quick = 1;
-  g->verify.data = d;
-  int err = s3lect_verify(&g->verify, &o, on_verified);
-  g->running = err == 0;
+  a->verify.data = d;
+  int err = s3lect_verify(&a->verify, &o, on_verified);
+  a->running = err == 0;
   if (err != 0)
     try_again_later(d, err, NULL);
   return false;
 }
 
 int64_t s3l_admit_deadline(const s3l_driver_t* d) {
-  return d->ask_start && !d->admit.running && !d->admit.passed && d->admit.wanted
-             ? d->admit.retry_at
-             : S3L_NEVER;
+  const s3l_admit_t* a = d->admit;
+  return a != NULL && d->ask_start && !a->running && !a->passed ? a->retry_at : S3L_NEVER;
 }
 
 void s3l_admit_cancel(s3l_driver_t* d) {
-  d->admit.retry_at = 0;
-  if (d->admit.running)
-    s3lect_verify_cancel(&d->admit.verify);
+  if (d->admit == NULL)
+    return;
+  d->admit->retry_at = 0;
+  if (d->admit->running)
+    s3lect_verify_cancel(&d->admit->verify);
+}
+
+bool s3l_admit_is_busy(const s3l_driver_t* d) {
+  return d->admit != NULL && d->admit->running;
+}
+
+int s3l_admit_error(const s3l_driver_t* d) {
+  return d->admit != NULL ? d->admit->error : 0;
 }

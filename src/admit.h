@@ -15,9 +15,8 @@
 struct s3l_driver_s;
 
 typedef struct s3l_admit_s {
-  bool wanted;
   bool passed;
-  bool running;     /* `verify` is under way; the driver must outlive it */
+  bool running;     /* `verify` is under way */
   int error;        /* of the last run; 0 if there was none, or none since */
   int64_t retry_at; /* CLOCK_BOOTTIME; not before then */
   uint32_t retry_ms;
@@ -29,6 +28,12 @@ bool s3l_admit_is_open(struct s3l_driver_s* driver);
 
 /** When s3l_admit_is_open wants to be asked again; S3L_NEVER if it will wake the driver itself. */
 int64_t s3l_admit_deadline(const struct s3l_driver_s* driver);
+
+/** Whether the store is being examined: the driver must live until that has ended. */
+bool s3l_admit_is_busy(const struct s3l_driver_s* driver);
+
+/** Why the elector was not admitted, or 0. */
+int s3l_admit_error(const struct s3l_driver_s* driver);
 
 /** The start has been called off. */
 void s3l_admit_cancel(struct s3l_driver_s* driver);

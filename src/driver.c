@@ -195,7 +195,6 @@ static void on_closed(uv_handle_t* timer) {
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
   handle->internal = NULL;
-  s3l_free(d->body);
   s3l_free(d);
   if (cb != NULL)
     cb(handle);
@@ -230,7 +229,7 @@ static void run(s3l_driver_t* d, const s3l_event_t* event) {
   while (step_asked(d))
     ;
   d->running = false;
-  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !d->admit.running)
+  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !s3l_admit_is_busy(d))
     uv_close((uv_handle_t*)&d->timer, on_closed);
   else
     arm(d);
@@ -250,25 +249,37 @@ void s3l_driver_wake(s3l_driver_t* d) {
     uv_timer_start(&d->timer, on_timer, 0, 0);
 }
 
+/* Puts a string at *at, and *at behind it. */
+static const char* keep(char** at, const char* text) {
+  size_t size = strlen(text) + 1;
+  char* kept = memcpy(*at, text, size);
+  *at += size;
+  return kept;
+}
+
 int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                       s3l_driver_t** out) {
-  size_t key = strlen(o->lockfile_path) + 1;
-  size_t id = strlen(o->server_id) + 1;
-  size_t addr = strlen(o->server_addr) + 1;
+  size_t admit = o->verify_on_start != 0 ? sizeof(s3l_admit_t) : 0;
   size_t body = s3l_record_encode_max(o->server_id, o->server_addr);
-  s3l_driver_t* d = s3l_calloc(1, sizeof *d);
-  char* text = d != NULL ? s3l_malloc(body + key + id + addr) : NULL;
-  if (text == NULL || uv_timer_init(handle->loop, &d->timer) != 0) {
-    s3l_free(text);
+  size_t strings =
+      strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1;
+  s3l_driver_t* d = s3l_calloc(1, sizeof *d + admit + body + strings);
+  if (d == NULL || uv_timer_init(handle->loop, &d->timer) != 0) {
     s3l_free(d);
     return UV_ENOMEM;
   }
-  d->body = text;
+  char* at = (char*)(d + 1);
+  if (admit > 0) {
+    d->admit = (s3l_admit_t*)(void*)at;
+    d->admit->retry_ms = o->frequent_interval_ms;
+    at += admit;
+  }
+  d->body = at;
   d->body_size = body;
-  memcpy(text + body, o->lockfile_path, key);
-  memcpy(text + body + key, o->server_id, id);
-  memcpy(text + body + key + id, o->server_addr, addr);
-  s3l_core_config_t config = s3l_elector_options_core(o, text + body + key, text + body + key + id);
+  at += body;
+  d->req.key = keep(&at, o->lockfile_path);
+  const char* id = keep(&at, o->server_id);
+  s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
   s3l_core_init(&d->core, &config);
   atomic_init(&d->valid_until, 0);
   atomic_init(&d->epoch, 0);
@@ -276,7 +287,6 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   d->timer.data = d;
   d->req.data = d;
   d->req.store = o->store;
-  d->req.key = text + body;
   d->req.body_max = S3L_RECORD_BODY_MAX;
   d->req.cb = on_store_done;
   d->on_started_leading = o->on_started_leading;
@@ -285,8 +295,6 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   d->on_renewed = o->on_renewed;
   d->on_error = o->on_error;
   d->on_trace = o->on_trace;
-  d->admit.wanted = o->verify_on_start != 0;
-  d->admit.retry_ms = o->frequent_interval_ms;
   *out = d;
   return 0;
 }

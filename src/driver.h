@@ -10,7 +10,11 @@
  * Invariants
  *   - published validity is never later than the core's, and 0 from the moment at which the
  *     application has asked to stop or resign;
- *   - at most one store request is under way, and the driver lives until it has ended. */
+ *   - at most one store request is under way, and the driver lives until it has ended.
+ *
+ * There may be thousands of drivers in a process: one allocation, as large as its options need,
+ * holds the driver, what it needs for verify_on_start, the body that is written and the options'
+ * strings. */
 #ifndef S3L_DRIVER_H
 #define S3L_DRIVER_H
 
@@ -39,9 +43,9 @@ typedef struct s3l_driver_s {
   bool ask_resign;
   bool ask_ack;
   bool closing;
-  uint8_t ask_stop;  /* s3l_reason_t or 0 */
-  s3l_admit_t admit; /* holds ask_start back */
-  int submit_error;  /* the store did not take the request: its end is still to be told */
+  uint8_t ask_stop;   /* s3l_reason_t or 0 */
+  s3l_admit_t* admit; /* holds ask_start back; NULL without verify_on_start */
+  int submit_error;   /* the store did not take the request: its end is still to be told */
   s3lect_elector_cb close_cb;
   uint64_t seed;
   char incarnation[S3LECT_INCARNATION_SIZE]; /* of the start that was asked for */
@@ -52,8 +56,8 @@ typedef struct s3l_driver_s {
   s3lect_event_cb on_renewed;
   s3lect_event_cb on_error;
   s3lect_trace_cb on_trace;
+  char* body; /* what is being written */
   size_t body_size;
-  char* body; /* what is being written; behind it the strings that options gave */
 } s3l_driver_t;
 
 /** Allocates and prepares a driver; `options` have been resolved. Errors: UV_ENOMEM. */

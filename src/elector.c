@@ -143,7 +143,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   } else {
     status->role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
   }
-  status->last_error = d->admit.error != 0 ? d->admit.error : c->last_error;
+  status->last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
   status->epoch = s3lect_epoch(elector);
   status->record = c->view.record;
   return 0;

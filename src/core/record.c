@@ -14,8 +14,9 @@
 #define DURATION_MS_MAX UINT64_C(2419200000)
 /* S3L_RECORD_RELEASED as Unix time. */
 #define RELEASED_MS INT64_C(-62135596800000)
-/* Everything in a body but the escaped ID and address. */
-#define FIXED_PART_MAX 512
+/* Everything in a body but the ID and address with their quotes: 140 bytes of keys and punctuation,
+ * 166 of numbers, times and the incarnation at their longest. */
+#define FIXED_PART_MAX 312
 
 /* Each reader leaves the zero of `record` where the key is absent; false means the wrong type. */
 
@@ -119,7 +120,16 @@ size_t s3l_record_encode(const s3lect_record_t* r, char* buf, size_t cap) {
   return b.overflow ? 0 : b.len;
 }
 
+/* As it stands in the body, with its quotes. */
+static size_t string_size(const char* s) {
+  char text[6 * S3LECT_ADDR_SIZE + 2]; /* the longest escape of one byte is six: \u003c */
+  s3l_buf_t b;
+  s3l_buf_init(&b, text, sizeof text);
+  put_string(&b, "", s);
+  S3L_ASSERT(!b.overflow);
+  return b.len;
+}
+
 size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr) {
-  /* The longest escape of one byte is six: \u003c; an invalid byte becomes U+FFFD, three. */
-  return FIXED_PART_MAX + 6 * (strlen(leader_id) + strlen(leader_addr));
+  return FIXED_PART_MAX + string_size(leader_id) + string_size(leader_addr);
 }
