@@ -78,7 +78,7 @@ static void act(curl_client_t* c, curl_socket_t socket, int flags) {
 
 static void on_poll(uv_poll_t* poll, int status, int events) {
   curl_client_t* c = poll->data;
-  uv_os_fd_t fd;
+  uv_os_fd_t fd = -1;
   int flags =
       (events & UV_READABLE ? CURL_CSELECT_IN : 0) | (events & UV_WRITABLE ? CURL_CSELECT_OUT : 0);
   bench_require(status == 0 && uv_fileno((uv_handle_t*)poll, &fd) == 0, "poll failed");
