@@ -112,7 +112,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
   else if (S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link)->state == S3L_CONN_SHAKING)
     s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin, ms);
   else
-    s3l_client_say(c, "connect to %s: no answer within %u ms", c->origin, ms);
+    s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer, ms);
   finish(c, req, UV_ETIMEDOUT, NULL, c->message);
 }
 
@@ -162,7 +162,7 @@ static void dispatch(s3l_http_client_t* c) {
     int rc = s3l_conn_open(c, &conn);
     if (rc == 0)
       continue;
-    s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(rc));
+    s3l_client_say(c, "connect to %s: %s", c->peer, uv_strerror(rc));
     s3l_client_conn_failed(c, rc, c->next_seq);
     break;
   }
@@ -227,6 +227,7 @@ void s3l_client_handle_closed(s3l_http_client_t* c) {
   void (*cb)(void*) = c->close_cb;
   void* arg = c->close_arg;
   s3l_tls_context_free(c->tls);
+  s3l_wipe(&c->proxy, sizeof(c->proxy)); /* it may hold a password */
   s3l_free(c);
   if (cb != NULL)
     cb(arg);
@@ -278,6 +279,9 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
   c->options.host = NULL;
   c->options.ca_file = NULL;
   c->options.why = NULL;
+  c->options.proxy = NULL;
+  if (options->proxy != NULL)
+    c->proxy = *options->proxy;
   if (c->options.max_connections == 0)
     c->options.max_connections = 1;
   if (options->host == NULL || options->host[0] == 0 ||
@@ -285,6 +289,12 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
     return UV_EINVAL;
   const char* format = strchr(c->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
   snprintf(c->origin, sizeof(c->origin), format, c->host, (unsigned)options->port);
+  if (!c->proxy.used) {
+    memcpy(c->peer, c->origin, sizeof(c->origin));
+    return 0;
+  }
+  format = strchr(c->proxy.host, ':') != NULL ? "proxy [%s]:%u" : "proxy %s:%u";
+  snprintf(c->peer, sizeof(c->peer), format, c->proxy.host, (unsigned)c->proxy.port);
   return 0;
 }
 

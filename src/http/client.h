@@ -24,6 +24,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "http/proxy.h"
 #include "net/deadlines.h"
 #include "util/list.h"
 #include "util/span.h"
@@ -79,6 +80,9 @@ typedef struct s3l_http_client_options_s {
   uint16_t port;
   bool tls;
   const char* ca_file; /* PEM, or NULL for the system's authorities */
+  /* NULL or one that is not used: none. Copied. A TLS origin is reached through it by CONNECT; for
+   * a plain one, it is compose that writes the request as the proxy wants it. */
+  const s3l_proxy_t* proxy;
   /* Bounds in milliseconds; 0: only the request's own. */
   uint32_t connect_timeout_ms; /* look-up and connect together */
   uint32_t tls_timeout_ms;

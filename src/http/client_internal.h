@@ -12,15 +12,14 @@
 #include "net/tls_context.h"
 #include "util/list.h"
 
-/* RFC 1035: a name has at most 253 characters; a literal with a scope is shorter. */
-#define S3L_HTTP_HOST_MAX 256
-
 struct s3l_http_client_s {
   uv_loop_t* loop;
   s3l_http_client_options_t options; /* host and ca_file not to be used: see below */
   char host[S3L_HTTP_HOST_MAX];
   char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
-  s3l_tls_context_t* tls;              /* NULL: plain */
+  char peer[S3L_HTTP_HOST_MAX + 16];   /* who is dialled: the origin, or "proxy host:port" */
+  s3l_proxy_t proxy;
+  s3l_tls_context_t* tls; /* NULL: plain */
 
   s3l_deadlines_t deadlines;
   uv_idle_t soon;   /* runs while there is something to do that must not be done inside a call */

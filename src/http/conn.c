@@ -5,6 +5,7 @@
 #include "net/tcp.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
+#include "util/buf.h"
 #include "util/mem.h"
 
 static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
@@ -16,7 +17,8 @@ static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
 }
 
 static bool is_opening(const s3l_conn_t* conn) {
-  return conn->state == S3L_CONN_DIALING || conn->state == S3L_CONN_SHAKING;
+  return conn->state == S3L_CONN_DIALING || conn->state == S3L_CONN_TUNNELLING ||
+         conn->state == S3L_CONN_SHAKING;
 }
 
 /* Takes it off the client's books. */
@@ -89,33 +91,102 @@ static void say_handshake(s3l_conn_t* conn, int status) {
   s3l_client_say(conn->client, "TLS handshake with %s: %s", conn->client->origin, why);
 }
 
+static void say_dial(s3l_conn_t* conn, int status) {
+  s3l_http_client_t* c = conn->client;
+  char address[64];
+  s3l_dial_failed_address(&conn->dial, address, sizeof(address));
+  if (address[0] == 0)
+    s3l_client_say(c, "look-up of %s: %s", c->proxy.used ? c->proxy.host : c->host,
+                   uv_strerror(status));
+  else if (s3l_span_eq(s3l_span_cstr(address), s3l_span_cstr(c->peer)))
+    s3l_client_say(c, "connect to %s: %s", c->peer, uv_strerror(status));
+  else
+    s3l_client_say(c, "connect to %s (%s): %s", c->peer, address, uv_strerror(status));
+}
+
+/* ---- through a proxy ---- */
+
+static void ask_proxy(s3l_conn_t* conn) {
+  s3l_http_client_t* c = conn->client;
+  s3l_buf_t b;
+  bool handed;
+  conn->state = S3L_CONN_TUNNELLING;
+  s3l_http1_parse_start(&conn->parse, true, 0); /* what follows the head is the tunnel */
+  s3l_buf_init(&b, conn->send_buf, sizeof(conn->send_buf));
+  s3l_buf_puts(&b, "CONNECT ");
+  s3l_buf_puts(&b, c->origin);
+  s3l_buf_puts(&b, " HTTP/1.1\r\nhost: ");
+  s3l_buf_puts(&b, c->origin);
+  if (c->proxy.authorization[0] != '\0') {
+    s3l_buf_puts(&b, "\r\nproxy-authorization: ");
+    s3l_buf_puts(&b, c->proxy.authorization);
+  }
+  s3l_buf_puts(&b, "\r\n\r\n");
+  int rc = s3l_stream_write(&conn->stream, conn->send_buf, b.len, &handed);
+  if (rc < 0) {
+    s3l_client_say(c, "request to %s: %s", c->peer, uv_strerror(rc));
+    fail_opening(conn, rc);
+  }
+}
+
+static void start_tls(s3l_conn_t* conn) {
+  s3l_http_client_t* c = conn->client;
+  conn->state = S3L_CONN_SHAKING;
+  set_deadline(conn, c->options.tls_timeout_ms);
+  int rc = s3l_stream_start_tls(&conn->stream, c->tls, c->host);
+  if (rc != 0) {
+    say_handshake(conn, rc);
+    fail_opening(conn, rc);
+  }
+}
+
+static void on_proxy_read(s3l_conn_t* conn, const char* data, size_t n) {
+  s3l_http_client_t* c = conn->client;
+  size_t used;
+  int rc = s3l_http1_parse_feed(&conn->parse, data, n, &used);
+  if (rc == S3L_HTTP1_MORE)
+    return;
+  int status = conn->parse.status;
+  if (rc == S3L_HTTP1_DONE && status >= 200 && status <= 299 && used == n &&
+      !conn->stream.user_write) {
+    start_tls(conn);
+    return;
+  }
+  if (rc < 0)
+    s3l_client_say(c, "reply of %s: %s", c->peer, conn->parse.reason);
+  else if (status == 407)
+    s3l_client_say(c, "%s wants a user and a password (407)", c->peer);
+  else if (status >= 200 && status <= 299)
+    s3l_client_say(c, "%s speaks before it is asked", c->peer);
+  else
+    s3l_client_say(c, "%s does not connect to %s (%d)", c->peer, c->origin, status);
+  fail_opening(conn, rc < 0 ? rc : S3LECT_EPROXY);
+}
+
 static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(dial, s3l_conn_t, dial);
   s3l_http_client_t* c = conn->client;
+  bool tunnel = c->proxy.used && c->tls != NULL;
   if (status != 0) {
-    char address[64];
-    s3l_dial_failed_address(dial, address, sizeof(address));
-    if (address[0] == 0)
-      s3l_client_say(c, "look-up of %s: %s", c->host, uv_strerror(status));
-    else if (s3l_span_eq(s3l_span_cstr(address), s3l_span_cstr(c->origin)))
-      s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(status));
-    else
-      s3l_client_say(c, "connect to %s (%s): %s", c->origin, address, uv_strerror(status));
+    say_dial(conn, status);
     fail_opening(conn, status);
     return;
   }
   c->handles++;
   conn->state = S3L_CONN_SHAKING;
-  int rc = s3l_stream_open(&conn->stream, tcp, c->tls, c->tls != NULL ? c->host : NULL);
+  s3l_tls_context_t* tls = tunnel ? NULL : c->tls;
+  int rc = s3l_stream_open(&conn->stream, tcp, tls, tls != NULL ? c->host : NULL);
   if (rc != 0) {
-    if (c->tls != NULL)
+    if (tls != NULL)
       say_handshake(conn, rc);
     else
-      s3l_client_say(c, "connect to %s: %s", c->origin, uv_strerror(rc));
+      s3l_client_say(c, "connect to %s: %s", c->peer, uv_strerror(rc));
     fail_opening(conn, rc);
     return;
   }
-  if (c->tls != NULL)
+  if (tunnel)
+    ask_proxy(conn);
+  else if (tls != NULL)
     set_deadline(conn, c->options.tls_timeout_ms);
   else
     on_stream_ready(&conn->stream);
@@ -198,6 +269,10 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
 static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
   size_t used;
+  if (conn->state == S3L_CONN_TUNNELLING) {
+    on_proxy_read(conn, data, n);
+    return;
+  }
   if (conn->state != S3L_CONN_BUSY) {
     s3l_conn_close(conn); /* nobody asked for anything */
     return;
@@ -219,8 +294,12 @@ static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
 
 static void on_stream_written(s3l_stream_t* stream, int status) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
-  if (status != 0 && conn->state == S3L_CONN_BUSY)
+  if (status != 0 && conn->state == S3L_CONN_TUNNELLING) {
+    s3l_client_say(conn->client, "request to %s: %s", conn->client->peer, uv_strerror(status));
+    fail_opening(conn, status);
+  } else if (status != 0 && conn->state == S3L_CONN_BUSY) {
     lose_request(conn, status);
+  }
 }
 
 static void on_stream_end(s3l_stream_t* stream, int status) {
@@ -228,6 +307,9 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
   if (conn->state == S3L_CONN_SHAKING) {
     say_handshake(conn, status);
     fail_opening(conn, status);
+  } else if (conn->state == S3L_CONN_TUNNELLING) {
+    s3l_client_say(conn->client, "%s closed the connection without a tunnel", conn->client->peer);
+    fail_opening(conn, status == UV_EOF ? S3LECT_EPROXY : status);
   } else if (conn->state == S3L_CONN_BUSY) {
     lose_request(conn, status);
   } else {
@@ -240,7 +322,8 @@ static void on_deadline(s3l_deadline_t* deadline) {
   s3l_http_client_t* c = conn->client;
   switch (conn->state) {
   case S3L_CONN_DIALING:
-    s3l_client_say(c, "connect to %s: no answer within %u ms", c->origin,
+  case S3L_CONN_TUNNELLING:
+    s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer,
                    c->options.connect_timeout_ms);
     fail_opening(conn, UV_ETIMEDOUT);
     break;
@@ -277,7 +360,9 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->stream.on_written = on_stream_written;
   conn->stream.on_closed = on_stream_closed;
   s3l_http1_parse_init(&conn->parse);
-  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, c->host, c->options.port, on_dialed);
+  const char* host = c->proxy.used ? c->proxy.host : c->host;
+  uint16_t port = c->proxy.used ? c->proxy.port : c->options.port;
+  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, host, port, on_dialed);
   if (rc != 0) {
     release(conn);
     return rc;

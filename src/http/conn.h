@@ -2,6 +2,7 @@
  *
  * States
  *   DIALING    name look-up and TCP connect
+ *   TUNNELLING the proxy was asked to connect on (CONNECT), and has not answered yet
  *   SHAKING    TLS handshake
  *   IDLE       open and unused; a byte or an end now closes it; does not keep the loop alive
  *   BUSY       carries a request: from compose to the last byte of the reply
@@ -26,6 +27,7 @@
 
 typedef enum {
   S3L_CONN_DIALING,
+  S3L_CONN_TUNNELLING,
   S3L_CONN_SHAKING,
   S3L_CONN_IDLE,
   S3L_CONN_BUSY,

@@ -213,6 +213,12 @@ int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, 
   return rc;
 }
 
+int s3l_stream_start_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* host) {
+  S3L_ASSERT(s->ready && !s->tls && !s->ended && !s->closing && !s->user_write);
+  s->ready = false;
+  return begin_tls(s, context, host);
+}
+
 int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
   int rc;
   S3L_ASSERT(s->ready && !s->closing && !s->user_write);

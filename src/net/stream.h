@@ -53,6 +53,10 @@ struct s3l_stream_s {
   char read_buf[S3L_STREAM_READ_MAX];
 };
 
+/** Turns an open plain stream with no write under way into a TLS one: the handshake begins, and
+ * on_ready tells of its end. Errors, as of open; the stream stays open, to be closed. */
+int s3l_stream_start_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* host);
+
 enum { S3L_STREAM_PENDING = 0, S3L_STREAM_WRITTEN = 1 };
 
 /** `context` NULL: plain, ready at once. Else the handshake begins; `host` as in tls_engine.
