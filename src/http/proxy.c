@@ -4,6 +4,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "util/base64.h"
 #include "util/hex.h"
 #include "util/mem.h"
 #include "util/url.h"
@@ -41,17 +42,6 @@ static bool decode_user(s3l_span_t text, s3l_buf_t* out) {
   return !out->overflow;
 }
 
-static void put_base64(s3l_buf_t* b, const char* bytes, size_t n) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < n; i += 3) {
-    uint32_t v = 0;
-    for (size_t k = 0; k < 3; k++)
-      v = v << 8 | (i + k < n ? (unsigned char)bytes[i + k] : 0);
-    for (size_t k = 0; k < 4; k++)
-      s3l_buf_putc(b, i + k > n ? '=' : digits[v >> (18 - 6 * k) & 63]);
-  }
-}
-
 static bool take_user(s3l_span_t user, s3l_proxy_t* out, const char** reason) {
   char plain[2 * USER_MAX + 1];
   s3l_buf_t b;
@@ -63,7 +53,7 @@ static bool take_user(s3l_span_t user, s3l_proxy_t* out, const char** reason) {
       s3l_buf_putc(&b, ':');
     s3l_buf_init(&header, out->authorization, sizeof(out->authorization));
     s3l_buf_puts(&header, "Basic ");
-    put_base64(&header, b.p, b.len);
+    s3l_base64_encode(&header, b.p, b.len);
     good = !b.overflow && s3l_buf_cstr(&header) != NULL;
   }
   s3l_wipe(plain, sizeof(plain));

@@ -4,13 +4,17 @@
 
 #include "s3lect/errno.h"
 #include "util/assert.h"
+#include "util/base64.h"
+#include "util/hex.h"
 #include "util/url.h"
 
 #define PATH_MAX_BYTES                                                                             \
   (3 * 1024 + 256) /* S3 keys have up to 1024 bytes, bucket names up to 255                        \
                     */
 #define QUERY_MAX_BYTES (2 * PATH_MAX_BYTES)
-#define HEADERS_MAX     8
+#define HEADERS_MAX     (10 + S3L_S3_HEADERS_MAX)
+
+S3L_STATIC_ASSERT(HEADERS_MAX <= S3L_SIGV4_HEADERS_MAX, "all of them are signed");
 
 /* What is signed, on its way to being sent: the same pairs serve both. */
 typedef struct draft_s {
@@ -18,6 +22,7 @@ typedef struct draft_s {
   s3l_sigv4_pair_t headers[HEADERS_MAX];
   s3l_sigv4_scope_t scope;
   char hash[S3L_SHA256_HEX_SIZE + 1];
+  char checksum[S3L_SHA256_SIZE * 4 / 3 + 4]; /* the same in base64 */
   char path[PATH_MAX_BYTES];
   char query[QUERY_MAX_BYTES];
 } draft_t;
@@ -90,7 +95,16 @@ static bool draft_query(draft_t* d, const s3l_s3_request_t* r) {
   return !b.overflow;
 }
 
-/* In the order of their names, which is the order in which they are signed. */
+static s3l_span_t draft_checksum(draft_t* d) {
+  uint8_t hash[S3L_SHA256_SIZE];
+  s3l_buf_t b;
+  (void)s3l_hex_decode(d->sig.payload_hash, hash, sizeof(hash)); /* we wrote it */
+  s3l_buf_init(&b, d->checksum, sizeof(d->checksum));
+  s3l_base64_encode(&b, hash, sizeof(hash));
+  return s3l_buf_span(&b);
+}
+
+/* Ours in the order of their names, in which they are signed, so that there is little to sort. */
 static void draft_headers(draft_t* d, const s3l_s3_target_t* target, const s3l_s3_keys_t* keys,
                           const s3l_s3_request_t* r) {
   d->sig.headers = d->headers;
@@ -102,10 +116,16 @@ static void draft_headers(draft_t* d, const s3l_s3_target_t* target, const s3l_s
     add_header(d, S3L_SPAN("if-match"), r->if_match);
   if (r->if_none_match.p != NULL)
     add_header(d, S3L_SPAN("if-none-match"), r->if_none_match);
+  if (r->op == S3L_S3_PUT && target->checksum)
+    add_header(d, S3L_SPAN("x-amz-checksum-sha256"), draft_checksum(d));
   add_header(d, S3L_SPAN("x-amz-content-sha256"), d->sig.payload_hash);
   add_header(d, S3L_SPAN("x-amz-date"), s3l_span_cstr(d->scope.time));
+  if (target->owner.n > 0)
+    add_header(d, S3L_SPAN("x-amz-expected-bucket-owner"), target->owner);
   if (keys->token.n > 0)
     add_header(d, S3L_SPAN("x-amz-security-token"), keys->token);
+  for (size_t i = 0; r->op == S3L_S3_PUT && i < target->headers_len; i++)
+    add_header(d, target->headers[i].name, target->headers[i].value);
 }
 
 static bool draft_payload(draft_t* d, s3l_signer_t* signer, const s3l_s3_request_t* r) {
@@ -119,7 +139,13 @@ static bool draft_payload(draft_t* d, s3l_signer_t* signer, const s3l_s3_request
 static bool inputs_are_valid(const s3l_s3_target_t* target, const s3l_s3_keys_t* keys,
                              const s3l_s3_request_t* r) {
   bool wants_key = r->op != S3L_S3_LIST;
-  return is_clean(target->host) && target->host.n > 0 && is_clean(target->region) &&
+  for (size_t i = 0; i < target->headers_len; i++) {
+    if (!is_clean(target->headers[i].name) || !is_clean(target->headers[i].value))
+      return false;
+  }
+  return target->headers_len <= S3L_S3_HEADERS_MAX && is_clean(target->owner) &&
+         is_clean(target->origin) && is_clean(target->proxy_authorization) &&
+         is_clean(target->host) && target->host.n > 0 && is_clean(target->region) &&
          is_clean(target->user_agent) && is_clean(keys->access_key) && is_clean(keys->token) &&
          is_clean(r->if_match) && is_clean(r->if_none_match) && (!wants_key || r->key.n > 0) &&
          (r->key.n == 0 || memchr(r->key.p, '\0', r->key.n) == NULL) &&
@@ -138,6 +164,7 @@ static void put_head(s3l_buf_t* b, const draft_t* d, const s3l_s3_target_t* targ
                      const s3l_s3_request_t* r) {
   s3l_buf_put(b, d->sig.method);
   s3l_buf_putc(b, ' ');
+  s3l_buf_put(b, target->origin); /* what is signed is the path alone: the store never sees this */
   s3l_buf_put(b, d->sig.path);
   if (d->sig.query.n > 0) {
     s3l_buf_putc(b, '?');
@@ -146,6 +173,8 @@ static void put_head(s3l_buf_t* b, const draft_t* d, const s3l_s3_target_t* targ
   s3l_buf_put(b, S3L_SPAN(" HTTP/1.1\r\n"));
   put_header(b, S3L_SPAN("host"), target->host);
   put_header(b, S3L_SPAN("user-agent"), target->user_agent);
+  if (target->proxy_authorization.n > 0)
+    put_header(b, S3L_SPAN("proxy-authorization"), target->proxy_authorization);
   if (r->op == S3L_S3_PUT) {
     s3l_buf_put(b, S3L_SPAN("content-length: "));
     s3l_buf_u64(b, r->body.n);

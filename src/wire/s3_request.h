@@ -7,6 +7,7 @@
 #ifndef S3L_WIRE_S3_REQUEST_H
 #define S3L_WIRE_S3_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,12 +22,20 @@ typedef enum {
   S3L_S3_LIST = 4,
 } s3l_s3_op_t;
 
+#define S3L_S3_HEADERS_MAX 12
+
 /** Where requests go; the same for all of a store. */
 typedef struct s3l_s3_target_s {
   s3l_span_t host;   /* as the Host header has it: with the port where it is not the scheme's own */
   s3l_span_t bucket; /* in the path; empty where the host names it (virtual-host addressing) */
   s3l_span_t region;
   s3l_span_t user_agent;
+  s3l_span_t owner;                /* x-amz-expected-bucket-owner; n == 0 for none */
+  const s3l_sigv4_pair_t* headers; /* further ones, on every put; signed */
+  bool checksum; /* x-amz-checksum-sha256 on every put, which buckets with Object Lock demand */
+  size_t headers_len; /* at most S3L_S3_HEADERS_MAX */
+  s3l_span_t origin; /* of a request that goes to a plain proxy: "http://host:port"; n == 0: none */
+  s3l_span_t proxy_authorization; /* n == 0 for none */
 } s3l_s3_target_t;
 
 typedef struct s3l_s3_keys_s {

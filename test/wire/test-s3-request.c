@@ -21,10 +21,14 @@ static size_t sent_len;
 
 static const s3l_s3_keys_t keys = {
     {"AKIAIOSFODNN7EXAMPLE", 20}, {"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", 40}, {NULL, 0}};
-static const s3l_s3_target_t path_style = {
-    {"127.0.0.1:9000", 14}, {"bucket", 6}, {"us-east-1", 9}, {"s3lect/test", 11}};
-static const s3l_s3_target_t virtual_host = {
-    {"examplebucket.s3.amazonaws.com", 30}, {"", 0}, {"us-east-1", 9}, {"s3lect/test", 11}};
+static const s3l_s3_target_t path_style = {.host = {"127.0.0.1:9000", 14},
+                                           .bucket = {"bucket", 6},
+                                           .region = {"us-east-1", 9},
+                                           .user_agent = {"s3lect/test", 11}};
+static const s3l_s3_target_t virtual_host = {.host = {"examplebucket.s3.amazonaws.com", 30},
+                                             .bucket = {"", 0},
+                                             .region = {"us-east-1", 9},
+                                             .user_agent = {"s3lect/test", 11}};
 
 static int write_to(const s3l_s3_target_t* target, const s3l_s3_keys_t* k,
                     const s3l_s3_request_t* r, size_t cap) {
@@ -225,6 +229,57 @@ static void composes_the_others(void** state) {
   assert_signature_holds(&p);
 }
 
+/* What the operator adds goes out, and is signed. */
+static void composes_what_was_added(void** state) {
+  static const s3l_sigv4_pair_t more[] = {{{"x-zebra", 7}, {"last", 4}},
+                                          {{"cache-tag", 9}, {"first  of  all", 14}}};
+  s3l_s3_target_t t = path_style;
+  parsed_t p;
+  (void)state;
+  t.headers = more;
+  t.headers_len = 2;
+  t.owner = S3L_SPAN("123456789012");
+  t.checksum = true;
+  s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("k"), .body = S3L_SPAN("abc")};
+  assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_header(&p, "x-zebra", "last");
+  assert_header(&p, "cache-tag", "first  of  all");
+  assert_header(&p, "x-amz-expected-bucket-owner", "123456789012");
+  /* SHA-256 of "abc", FIPS 180-2, in base64. */
+  assert_header(&p, "x-amz-checksum-sha256", "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+  assert_true(is_signed(&p, S3L_SPAN("x-zebra")));
+  assert_true(is_signed(&p, S3L_SPAN("cache-tag")));
+  assert_true(is_signed(&p, S3L_SPAN("x-amz-expected-bucket-owner")));
+  assert_true(is_signed(&p, S3L_SPAN("x-amz-checksum-sha256")));
+  assert_signature_holds(&p);
+  r = (s3l_s3_request_t){.op = S3L_S3_GET, .key = S3L_SPAN("k")};
+  assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), 0);
+  parse(&p);
+  assert_header(&p, "x-zebra", NULL);
+  assert_header(&p, "x-amz-checksum-sha256", NULL);
+  assert_header(&p, "x-amz-expected-bucket-owner", "123456789012");
+  assert_signature_holds(&p);
+}
+
+/* The proxy sees the whole URL, the store what was signed. */
+static void composes_for_a_plain_proxy(void** state) {
+  static const char line[] = "PUT http://127.0.0.1:9000/bucket/a%20b HTTP/1.1\r\n";
+  s3l_s3_target_t t = path_style;
+  parsed_t p;
+  (void)state;
+  t.origin = S3L_SPAN("http://127.0.0.1:9000");
+  t.proxy_authorization = S3L_SPAN("Basic YTpi");
+  s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("a b"), .if_none_match = S3L_SPAN("*")};
+  assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), 0);
+  assert_memory_equal(sent, line, sizeof(line) - 1);
+  parse(&p);
+  assert_header(&p, "proxy-authorization", "Basic YTpi");
+  assert_false(is_signed(&p, S3L_SPAN("proxy-authorization")));
+  p.path = S3L_SPAN("/bucket/a%20b");
+  assert_signature_holds(&p);
+}
+
 static void nothing_can_be_smuggled_in(void** state) {
   static const s3l_span_t evil[] = {{"a\r\nX: y", 7}, {"a\nb", 3}, {"a\rb", 3}, {"a\0b", 3}};
   (void)state;
@@ -244,6 +299,22 @@ static void nothing_can_be_smuggled_in(void** state) {
     s3l_s3_target_t t = path_style;
     t.host = evil[i];
     assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    t = path_style;
+    t.owner = evil[i];
+    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    t = path_style;
+    t.origin = evil[i];
+    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    t = path_style;
+    t.proxy_authorization = evil[i];
+    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    const s3l_sigv4_pair_t added[] = {{S3L_SPAN("x-a"), evil[i]}, {evil[i], S3L_SPAN("a")}};
+    for (size_t k2 = 0; k2 < 2; k2++) {
+      t = path_style;
+      t.headers = &added[k2];
+      t.headers_len = 1;
+      assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    }
     t = path_style;
     t.region = evil[i];
     assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
@@ -297,6 +368,7 @@ static int close_signer(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(composes_a_get),           cmocka_unit_test(composes_a_conditional_put),
+      cmocka_unit_test(composes_what_was_added),  cmocka_unit_test(composes_for_a_plain_proxy),
       cmocka_unit_test(composes_the_others),      cmocka_unit_test(nothing_can_be_smuggled_in),
       cmocka_unit_test(writes_within_its_buffer),
   };

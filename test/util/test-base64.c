@@ -1,0 +1,35 @@
+/* util/base64: the vectors of RFC 4648, section 10. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "util/base64.h"
+
+static void encodes(void** state) {
+  static const char* const cases[][2] = {{"", ""},
+                                         {"f", "Zg=="},
+                                         {"fo", "Zm8="},
+                                         {"foo", "Zm9v"},
+                                         {"foob", "Zm9vYg=="},
+                                         {"fooba", "Zm9vYmE="},
+                                         {"foobar", "Zm9vYmFy"},
+                                         {"\xfb\xff\xfe", "+//+"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    char out[16];
+    s3l_buf_t b;
+    s3l_buf_init(&b, out, sizeof(out));
+    s3l_base64_encode(&b, cases[i][0], strlen(cases[i][0]));
+    assert_string_equal(s3l_buf_cstr(&b), cases[i][1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(encodes)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
