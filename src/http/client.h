@@ -89,6 +89,7 @@ typedef struct s3l_http_client_options_s {
   uint32_t first_byte_timeout_ms; /* from the sending of the request */
   uint32_t idle_timeout_ms; /* how long an unused connection is kept; 0: until the peer closes */
   uint32_t max_connections; /* 0: 1 */
+  bool secret;              /* requests and replies hold secrets: connections' buffers are wiped */
   /* Where create says what is wrong with the CA file; NULL: nowhere. Not kept. */
   char* why;
   size_t why_cap;

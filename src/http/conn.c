@@ -33,7 +33,10 @@ static void unlist(s3l_conn_t* conn) {
 }
 
 static void release(s3l_conn_t* conn) {
+  bool secret = conn->client->options.secret;
   s3l_http1_parse_free(&conn->parse);
+  if (secret)
+    s3l_wipe(conn, sizeof(*conn));
   s3l_free(conn);
 }
 
@@ -360,6 +363,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->stream.on_written = on_stream_written;
   conn->stream.on_closed = on_stream_closed;
   s3l_http1_parse_init(&conn->parse);
+  conn->parse.secret = c->options.secret;
   const char* host = c->proxy.used ? c->proxy.host : c->host;
   uint16_t port = c->proxy.used ? c->proxy.port : c->options.port;
   int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, host, port, on_dialed);

@@ -85,7 +85,7 @@ static int grow(s3l_http1_parse_t* p, size_t need) {
   size_t cap = p->body_cap < BODY_CAP_MIN / 2 ? BODY_CAP_MIN : p->body_cap * 2;
   if (framed <= p->body_max && cap < framed)
     cap = (size_t)framed;
-  if (cap > p->body_max)
+  if (cap > p->body_max || p->secret) /* growing would leave copies behind */
     cap = p->body_max;
   if (cap < need)
     cap = need;
@@ -139,6 +139,7 @@ static void restart(s3l_http1_parse_t* p) {
 void s3l_http1_parse_init(s3l_http1_parse_t* p) {
   p->body = NULL;
   p->body_cap = 0;
+  p->secret = false;
   s3l_http1_parse_start(p, false, 0);
 }
 
@@ -160,6 +161,8 @@ void s3l_http1_parse_start(s3l_http1_parse_t* p, bool head_request, size_t body_
 }
 
 void s3l_http1_parse_free(s3l_http1_parse_t* p) {
+  if (p->secret && p->body != NULL)
+    s3l_wipe(p->body, p->body_cap);
   s3l_free(p->body);
   p->body = NULL;
   p->body_cap = 0;

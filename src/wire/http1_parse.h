@@ -46,6 +46,7 @@ typedef struct s3l_http1_parse_s {
   size_t headers_len;
   char* body;
   size_t body_len;
+  bool secret;        /* set by the caller after init: the body is wiped when it is let go of */
   bool keep_alive;    /* valid when done: the connection may carry another request */
   const char* reason; /* static text for people about the last error, or NULL */
 
