@@ -3,12 +3,14 @@
  *
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
+ *   s3lect/credentials.h  where the S3 store's keys come from
  *   s3lect/record.h    what the lockfile holds
  *   s3lect/verify.h    whether a store can hold an election
  *   s3lect/errno.h     error codes */
 #ifndef S3LECT_H
 #define S3LECT_H
 
+#include "s3lect/credentials.h"
 #include "s3lect/elector.h"
 #include "s3lect/errno.h"
 #include "s3lect/export.h"

@@ -30,7 +30,8 @@ extern "C" {
   XX(ESKEW, -5011, "the store refused the request's time: this machine's wall clock is wrong")     \
   XX(ESIGNATURE, -5012, "the store refused the signature: check the access key and its secret")    \
   XX(ECREDENTIALS, -5013,                                                                          \
-     "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass them as options")   \
+     "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a "     \
+     "role")                                                                                       \
   XX(EREFUSED, -5014, "the store refused the request (4xx)")                                       \
   XX(EREDIRECT, -5015, "the store redirects: use the endpoint of the bucket's own region")         \
   XX(EBADREPLY, -5016, "the reply is not valid HTTP, or ends too early")                           \

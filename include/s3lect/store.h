@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "s3lect/credentials.h"
 #include "s3lect/errno.h"
 #include "s3lect/export.h"
 
@@ -152,8 +153,9 @@ typedef struct s3lect_s3_options_s {
   const char* endpoint;           /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
                                      AWS_ENDPOINT_URL, else AWS in `region` */
   const char* region;             /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
-  const char* access_key_id;      /* NULL: AWS_ACCESS_KEY_ID */
-  const char* secret_access_key;  /* NULL: AWS_SECRET_ACCESS_KEY */
+  const char* access_key_id;      /* NULL: `credentials`, `profile`, AWS_ACCESS_KEY_ID, else the
+                                     chain of s3lect/credentials.h */
+  const char* secret_access_key;  /* NULL: AWS_SECRET_ACCESS_KEY when the key came from there */
   const char* session_token;      /* NULL: AWS_SESSION_TOKEN when the key came from there */
   const char* ca_file;            /* PEM; NULL: AWS_CA_BUNDLE, else the system's authorities */
   int32_t addressing;             /* s3lect_addressing_t */
@@ -162,6 +164,9 @@ typedef struct s3lect_s3_options_s {
   uint32_t first_byte_timeout_ms; /* request sent to first byte of reply; 0: the request's own */
   uint32_t idle_timeout_ms;       /* an unused connection is closed after this; default 10000 */
   uint32_t max_connections;       /* default 8; further requests wait in order */
+  /* Instead of keys; must be on the store's loop, and be closed after the store. */
+  s3lect_credentials_provider_t* credentials;
+  const char* profile; /* of ~/.aws/config and ~/.aws/credentials, in place of any other source */
 } s3lect_s3_options_t;
 
 typedef enum {
@@ -179,9 +184,11 @@ S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, ch
                                           size_t message_size);
 
 /** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
- * used. Reads the environment here and not later.
- * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS (the CA file),
- * UV_ENOMEM. After success the store must be closed. */
+ * used. Reads the environment here and not later. Credentials are looked for when the first request
+ * needs them, if no keys were given; a request waits for them within its time-out, and ends in
+ * S3LECT_ECREDENTIALS with a message that tells what was tried if there are none.
+ * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS (half a pair of keys),
+ * S3LECT_ETLS (the CA file), UV_ENOMEM. After success the store must be closed. */
 S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
                                  const s3lect_s3_options_t* options);
 

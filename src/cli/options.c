@@ -477,7 +477,9 @@ static void help_general(void) {
          "  s3lect status --store s3://my-bucket/locks/db.json\n"
          "\n"
          "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
-         "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools.\n"
+         "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools; without\n"
+         "keys in it a profile (AWS_PROFILE), a web identity, the container's or the instance's "
+         "role.\n"
          "\n"
          "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status); run passes on its\n"
          "command's.\n");

@@ -33,10 +33,6 @@ static const struct {
 
 static void say_options(const char* message) {
   size_t n = strcspn(message, ": ");
-  if (strncmp(message, "credentials:", 12) == 0) { /* the command has no options for them */
-    cli_say("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
-    return;
-  }
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
     if (strlen(words[i].field) == n && strncmp(message, words[i].field, n) == 0) {
       cli_say("%s%s", words[i].option, message + n);

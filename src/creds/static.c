@@ -34,7 +34,17 @@ static void fixed_close(s3l_creds_provider_t* provider, void (*cb)(void* arg), v
     cb(arg);
 }
 
-static const s3l_creds_ops_t fixed_ops = {fixed_get, fixed_close};
+static const char* fixed_why(const s3l_creds_provider_t* provider) {
+  (void)provider;
+  return "";
+}
+
+static void fixed_refused(s3l_creds_provider_t* provider) {
+  (void)provider; /* there are no others */
+}
+
+static const s3l_creds_ops_t fixed_ops = {
+    .get = fixed_get, .why = fixed_why, .refused = fixed_refused, .close = fixed_close};
 
 static bool is_empty(const char* s) {
   return s == NULL || s[0] == '\0';

@@ -1,6 +1,7 @@
 /* store/s3.c (L5): the S3 REST protocol over HTTP/1.1 with SigV4, as a store.
  *
- * A request lives in the caller's struct: the HTTP request within its scratch space is composed and
+ * A request that finds no credentials at hand waits for them at the gate. From there on it
+ * lives in the caller's struct: the HTTP request within its scratch space is composed and
  * signed when a connection is free, so that queued requests hold no memory and carry the time at
  * which they are sent. A put is handed to the HTTP client once, and is not replayable.
  *
@@ -10,8 +11,13 @@
  * conditional put that succeeds. */
 #include <string.h>
 
+#include "creds/builtin.h"
+#include "creds/cache.h"
+#include "creds/chain.h"
 #include "creds/creds.h"
+#include "creds/user.h"
 #include "s3lect/version.h"
+#include "store/s3_gate.h"
 #include "store/s3_options.h"
 #include "store/s3_result.h"
 #include "store/store.h"
@@ -27,6 +33,8 @@ typedef struct s3_s {
   s3lect_store_t* store;
   s3l_http_client_t* client;
   s3l_creds_provider_t* creds;
+  bool creds_borrowed; /* from a provider of the caller's, which closes it */
+  s3l_gate_t gate;
   s3l_signer_t signer;
   s3l_s3_target_t target;
   dialect_t dialect;
@@ -40,6 +48,7 @@ typedef struct s3_s {
 
 typedef struct state_s {
   s3l_http_req_t http;
+  s3l_gate_req_t gate;
   s3lect_store_req_t* req;
   uint8_t op; /* s3l_s3_op_t */
   bool active;
@@ -134,9 +143,27 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   if (s->sent_quoted || s->sent_bare)
     r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
   s->active = false;
+  if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
+    s3->creds->ops->refused(s3->creds);
   req->cb(req, &r);
   /* The store outlives its callbacks, even one that closes it. */
   s3l_s3_scratch_free(&s3->scratch);
+}
+
+/* A request that has been waiting for credentials. */
+static void on_passed(s3l_gate_req_t* gate, int status, uint32_t left_ms, const char* message) {
+  state_t* s = S3L_CONTAINER_OF(gate, state_t, gate);
+  s3_t* s3 = s->http.data;
+  s3lect_store_req_t* req = s->req;
+  s->http.timeout_ms = left_ms;
+  if (status == 0)
+    status = s3l_http_client_submit(s3->client, &s->http);
+  if (status == 0)
+    return;
+  s3lect_store_result_t r = s3l_store_result(status, S3LECT_NOT_APPLIED);
+  r.message = message;
+  s->active = false;
+  req->cb(req, &r);
 }
 
 static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
@@ -165,7 +192,8 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   s->http.body_max = reply_max(req, op);
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
   req->store = store;
-  err = s3l_http_client_submit(s3->client, &s->http);
+  if (!s3l_gate_wait(&s3->gate, &s->gate, req->timeout_ms))
+    err = s3l_http_client_submit(s3->client, &s->http);
   s->active = err == 0;
   return err;
 }
@@ -191,8 +219,10 @@ static int s3_list(s3lect_store_t* store, s3lect_store_req_t* req) {
 static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   (void)store;
-  if (s->active)
-    s3l_http_client_cancel(&s->http);
+  if (!s->active)
+    return;
+  s3l_gate_cancel(&s->gate);
+  s3l_http_client_cancel(&s->http);
 }
 
 static void on_creds_closed(void* arg) {
@@ -206,9 +236,17 @@ static void on_creds_closed(void* arg) {
     cb(store);
 }
 
+static void on_gate_closed(void* arg) {
+  s3_t* s3 = arg;
+  if (s3->creds_borrowed)
+    on_creds_closed(s3);
+  else
+    s3->creds->ops->close(s3->creds, on_creds_closed, s3);
+}
+
 static void on_client_closed(void* arg) {
   s3_t* s3 = arg;
-  s3->creds->ops->close(s3->creds, on_creds_closed, s3);
+  s3l_gate_close(&s3->gate, on_gate_closed, s3);
 }
 
 static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
@@ -240,6 +278,26 @@ static void keep_target(s3_t* s3, const s3l_s3_config_t* c) {
   s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
 }
 
+/* Nothing of it is in the loop before the first request asks. */
+static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
+  s3l_creds_source_t* source;
+  if (c->access_key != NULL)
+    return s3l_creds_static(c->access_key, c->secret, c->token, &s3->creds);
+  if (c->credentials == NULL) {
+    s3lect_credentials_chain_options_t chain;
+    s3lect_credentials_chain_options_init(&chain, sizeof(chain));
+    chain.profile = c->profile;
+    chain.region = c->chain_region;
+    return s3l_creds_chain(loop, &chain, &s3->creds);
+  }
+  s3->creds = s3l_creds_builtin(c->credentials);
+  s3->creds_borrowed = s3->creds != NULL;
+  if (s3->creds_borrowed)
+    return 0;
+  int err = s3l_creds_user(c->credentials, &source);
+  return err != 0 ? err : s3l_creds_cache(loop, source, &s3l_creds_cache_defaults, &s3->creds);
+}
+
 int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options) {
   char unused[640];
   s3l_buf_t message;
@@ -255,16 +313,17 @@ int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_optio
   keep_target(s3, &config);
   err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
   if (err == 0)
-    err = s3l_creds_static(config.access_key, config.secret, config.token, &s3->creds);
+    err = open_creds(loop, s3, &config);
   if (err == 0)
     err = s3l_http_client_create(loop, &config.http, &s3->client);
   if (err != 0) {
-    if (s3->creds != NULL)
+    if (s3->creds != NULL && !s3->creds_borrowed)
       s3->creds->ops->close(s3->creds, NULL, NULL);
     s3l_signer_close(&s3->signer);
     s3l_free(s3);
     return err;
   }
+  s3l_gate_init(&s3->gate, loop, s3->creds, on_passed);
   store->loop = loop;
   store->ops = &s3_ops;
   store->internal = s3;

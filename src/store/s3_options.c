@@ -231,7 +231,19 @@ static int build_credentials(build_t* b) {
   const char* names[3] = {"access_key_id", "secret_access_key", "session_token"};
   const char* values[3] = {set_or_null(b->o->access_key_id), set_or_null(b->o->secret_access_key),
                            set_or_null(b->o->session_token)};
-  if (values[0] == NULL && values[1] == NULL && values[2] == NULL) {
+  b->c->credentials = b->o->credentials;
+  b->c->profile = set_or_null(b->o->profile);
+  b->c->chain_region = set_or_null(b->o->region);
+  bool keys = values[0] != NULL || values[1] != NULL || values[2] != NULL;
+  if (keys + (b->c->credentials != NULL) + (b->c->profile != NULL) > 1)
+    return fail(b, S3LECT_EOPTION, b->c->credentials != NULL ? "credentials" : "profile", NULL,
+                "give one only of access_key_id, credentials and profile");
+  if (b->c->credentials != NULL && (b->c->credentials->ops == NULL ||
+                                    b->c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
+    return fail(b, S3LECT_EOPTION, "credentials", NULL, "not an open provider of this version");
+  if (b->c->credentials != NULL || b->c->profile != NULL)
+    return 0;
+  if (!keys) {
     const s3l_creds_environment_t env = s3l_creds_environment();
     names[0] = "AWS_ACCESS_KEY_ID";
     names[1] = "AWS_SECRET_ACCESS_KEY";
@@ -240,16 +252,15 @@ static int build_credentials(build_t* b) {
     values[1] = env.secret;
     values[2] = env.token;
     if (values[0] == NULL && values[1] == NULL)
-      return fail(b, S3LECT_ECREDENTIALS, "credentials", NULL,
-                  "none found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or pass "
-                  "access_key_id and secret_access_key");
+      return 0;
   }
   for (int i = 0; i < 2; i++) {
     if (values[i] == NULL)
       return fail(b, S3LECT_ECREDENTIALS, names[i], NULL,
                   "not set; access key and secret are needed together");
   }
-  static const size_t limits[3] = {128, S3L_SIGV4_SECRET_MAX - 1, S3L_S3_TOKEN_MAX};
+  static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
+                                   S3L_CREDS_TOKEN_MAX};
   for (int i = 0; i < 3; i++) {
     size_t n = values[i] != NULL ? strlen(values[i]) : 0;
     if (n > limits[i])

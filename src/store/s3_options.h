@@ -11,7 +11,6 @@
 #define S3L_S3_HOST_MAX   254 /* with its NUL */
 #define S3L_S3_BUCKET_MAX 256 /* with its NUL */
 #define S3L_S3_REGION_MAX 64  /* with its NUL */
-#define S3L_S3_TOKEN_MAX  8192
 
 /** What the store is made of. Pointers lead into the options, the environment, or the struct
  * itself, which therefore must not be copied. */
@@ -22,9 +21,12 @@ typedef struct s3l_s3_config_s {
   char host_header[S3L_S3_HOST_MAX + 8]; /* the same with brackets and port where they belong */
   char bucket[S3L_S3_BUCKET_MAX];
   char region[S3L_S3_REGION_MAX];
-  const char* access_key;
+  const char* access_key; /* NULL: another source, below */
   const char* secret;
-  const char* token;   /* or NULL */
+  const char* token;                          /* or NULL */
+  s3lect_credentials_provider_t* credentials; /* the caller's; NULL: a chain of the store's own, */
+  const char* profile;                        /* of this profile only, if not NULL, */
+  const char* chain_region;                   /* with this region for STS, if not NULL */
   const char* ca_name; /* what to call the CA file in a message: the option or the variable */
 } s3l_s3_config_t;
 

@@ -3,6 +3,7 @@
  * Input: a digit each for the addressing and for the options that are set by numbers, then a line
  * each: endpoint, bucket, region, access key, secret, token, CA file, AWS_ENDPOINT_URL, AWS_REGION,
  * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. A line "-" stands for: not set. */
+#include "creds/creds.h"
 #include "fuzz.h"
 #include "store/s3_options.h"
 
@@ -34,9 +35,12 @@ static void check_config(const s3l_s3_config_t* c) {
   FUZZ_CHECK(c->region[0] != '\0' && strcspn(c->region, "/\r\n ") == strlen(c->region));
   FUZZ_CHECK(c->http.host == c->host && c->http.port > 0 && c->http.max_connections > 0);
   FUZZ_CHECK(c->http.max_connections <= 1024);
-  FUZZ_CHECK(c->access_key != NULL && c->secret != NULL);
+  FUZZ_CHECK((c->access_key == NULL) == (c->secret == NULL));
+  if (c->access_key == NULL)
+    return; /* then they are looked for when they are needed */
   FUZZ_CHECK(fuzz_is_line(c->access_key) && fuzz_is_line(c->secret));
-  FUZZ_CHECK(c->token == NULL || (fuzz_is_line(c->token) && strlen(c->token) <= S3L_S3_TOKEN_MAX));
+  FUZZ_CHECK(c->token == NULL ||
+             (fuzz_is_line(c->token) && strlen(c->token) <= S3L_CREDS_TOKEN_MAX));
 }
 
 /* A secret must not be shown, where it is long enough not to be part of anything else. */

@@ -1,0 +1,136 @@
+/* s3lect/credentials.h: where the S3 store's keys come from.
+ *
+ * Vocabulary
+ *   credentials  access key, secret and, for temporary keys, a session token and an end
+ *   provider     gives credentials when asked, as a handle on one loop
+ *   chain        the sources that AWS's SDKs ask, in their order
+ *
+ * Most programs need nothing of this: a store without keys in its options has a chain of its own.
+ * s3lect_credentials_chain_init makes one that several stores share, or that asks fewer sources.
+ * Users with a secret store of their own fill s3lect_credentials_ops_t and give the provider to
+ * the store's options: the store keeps what it gives, and asks again ahead of its end.
+ *
+ * Secrets are wiped from memory when they are not needed any more, never logged, and never sent
+ * over plain HTTP to anything but loopback and AWS's link-local metadata addresses. */
+#ifndef S3LECT_CREDENTIALS_H
+#define S3LECT_CREDENTIALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "s3lect/errno.h"
+#include "s3lect/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define S3LECT_CREDENTIALS_VERSION 1
+
+typedef struct s3lect_credentials_s s3lect_credentials_t;
+typedef struct s3lect_credentials_provider_s s3lect_credentials_provider_t;
+typedef struct s3lect_credentials_req_s s3lect_credentials_req_t;
+typedef struct s3lect_credentials_ops_s s3lect_credentials_ops_t;
+
+/** One set of credentials. */
+struct s3lect_credentials_s {
+  size_t size; /* sizeof(s3lect_credentials_t) of whoever filled it */
+  const char* access_key_id;
+  const char* secret_access_key;
+  const char* session_token; /* NULL for keys that are not temporary */
+  int64_t expires_ms;        /* Unix time in ms; 0: they do not expire */
+};
+
+/** Ends a request: exactly once, always from the loop, never inside the call that started or
+ * cancelled it. status 0: `credentials`, valid during the call only. Else an error code,
+ * credentials NULL, and `message` for people (it may reach logs: no secrets), or NULL. The request
+ * may be used again, or its memory freed, from inside the callback. */
+typedef void (*s3lect_credentials_cb)(s3lect_credentials_req_t* req, int status,
+                                      const s3lect_credentials_t* credentials, const char* message);
+typedef void (*s3lect_credentials_close_cb)(s3lect_credentials_provider_t* provider);
+
+/** One question. The caller zeroes it and sets cb. */
+struct s3lect_credentials_req_s {
+  void* data; /* the caller's; never touched */
+  s3lect_credentials_cb cb;
+  s3lect_credentials_provider_t* provider; /* read-only; set by the provider */
+  uint64_t internal[8];                    /* the provider's scratch space */
+};
+
+/** What a provider does.
+ *   get     returns 0 and later calls req->cb once, or returns an error and never calls it. Called
+ *           ahead of the end of the last set, and again after failures; stores ask one question at
+ *           a time each.
+ *   cancel  ends a request soon with UV_ECANCELED
+ *   close   cancels what is left, releases everything, then calls cb (which may be NULL) */
+struct s3lect_credentials_ops_s {
+  uint32_t version; /* S3LECT_CREDENTIALS_VERSION */
+  int (*get)(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req);
+  void (*cancel)(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req);
+  void (*close)(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb);
+};
+
+/** A provider handle. A fixed-size shell: the caller allocates it, must not move or copy it, and
+ * may reuse its memory only in or after the close callback. Lives on one loop, used from its
+ * thread. Must be closed after the stores that use it. */
+struct s3lect_credentials_provider_s {
+  void* data;                          /* the caller's */
+  uv_loop_t* loop;                     /* read-only */
+  const s3lect_credentials_ops_t* ops; /* set by the provider's init function */
+  void* internal;                      /* the provider's */
+  void* reserved[8];
+};
+
+/** Closes a provider: questions that are under way end with UV_ECANCELED, then `cb` (may be NULL)
+ * runs from the loop. No store may be using it any more. */
+S3LECT_EXTERN void s3lect_credentials_close(s3lect_credentials_provider_t* provider,
+                                            s3lect_credentials_close_cb cb);
+
+/** Opens a provider of fixed keys, which are copied; `session_token` may be NULL.
+ * Errors, with nothing to clean up: S3LECT_ECREDENTIALS (no keys, or none that can be), UV_ENOMEM.
+ */
+S3LECT_EXTERN int s3lect_credentials_static_init(uv_loop_t* loop,
+                                                 s3lect_credentials_provider_t* provider,
+                                                 const char* access_key_id,
+                                                 const char* secret_access_key,
+                                                 const char* session_token);
+
+/** The sources of a chain, in the order in which they are asked. */
+#define S3LECT_CREDENTIALS_ENVIRONMENT 0x01u /* AWS_ACCESS_KEY_ID, ... */
+#define S3LECT_CREDENTIALS_WEB_IDENTITY                                                            \
+  0x02u                                    /* AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN (STS)      \
+                                            */
+#define S3LECT_CREDENTIALS_PROFILE   0x04u /* ~/.aws/config and ~/.aws/credentials */
+#define S3LECT_CREDENTIALS_CONTAINER 0x08u /* AWS_CONTAINER_CREDENTIALS_*_URI (ECS, EKS) */
+#define S3LECT_CREDENTIALS_INSTANCE  0x10u /* the EC2 instance's role (IMDSv2) */
+#define S3LECT_CREDENTIALS_ALL       0x1fu
+
+/** Options of a chain. Zero or NULL means the default. Strings are copied. */
+typedef struct s3lect_credentials_chain_options_s {
+  size_t size;         /* set by s3lect_credentials_chain_options_init */
+  uint32_t sources;    /* S3LECT_CREDENTIALS_*; 0: all, or the profile only if one is named */
+  const char* profile; /* NULL: AWS_PROFILE, AWS_DEFAULT_PROFILE, else "default" */
+  const char* region;  /* of STS; NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
+  const char* ca_file; /* PEM, for STS and container services over https; NULL: AWS_CA_BUNDLE, else
+                          the system's authorities */
+} s3lect_credentials_chain_options_t;
+
+/** Sets every option to its default. `size` is sizeof(s3lect_credentials_chain_options_t). */
+S3LECT_EXTERN void
+s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* options, size_t size);
+
+/** Opens a chain. It asks its sources in turn, up to the first that is configured: one that is, but
+ * fails, ends the search, so that nobody acts under another identity than the one configured. What
+ * it gets it keeps, and replaces ahead of its end. Reads the environment here and not later; files
+ * are read, asynchronously, whenever credentials are needed. `options` may be NULL. Errors, with
+ * nothing to clean up: S3LECT_EOPTION, UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_credentials_chain_init(uv_loop_t* loop,
+                                                s3lect_credentials_provider_t* provider,
+                                                const s3lect_credentials_chain_options_t* options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,170 @@
+#include "lib/creds_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/wait.h"
+
+int64_t s3l_creds_rig_wall;
+
+static int64_t rig_wall(void) {
+  return s3l_creds_rig_wall;
+}
+
+const char* s3l_creds_rig_reply(const char* status, const char* headers, const char* body) {
+  static char replies[16][4096];
+  static unsigned next;
+  char* reply = replies[next++ % 16];
+  int n = snprintf(reply, sizeof(replies[0]), "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s",
+                   status, headers, strlen(body), body);
+  assert_true(n > 0 && (size_t)n < sizeof(replies[0]));
+  return reply;
+}
+
+void s3l_creds_rig_clear_environment(void) {
+  static const char* const names[] = {
+#define XX(field, name) name,
+      S3L_SETTINGS_VARIABLES(XX)
+#undef XX
+  };
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    unsetenv(names[i]);
+  setenv("HOME", "/nonexistent", 1);
+}
+
+static void on_done(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, const char* why) {
+  s3l_creds_rig_t* rig = fetch->data;
+  rig->done++;
+  rig->status = status;
+  rig->access_key[0] = rig->secret[0] = rig->token[0] = rig->why[0] = '\0';
+  rig->expires_ms = 0;
+  if (status == 0) {
+    snprintf(rig->access_key, sizeof(rig->access_key), "%s", creds->access_key);
+    snprintf(rig->secret, sizeof(rig->secret), "%s", creds->secret);
+    snprintf(rig->token, sizeof(rig->token), "%s", creds->token != NULL ? creds->token : "");
+    rig->expires_ms = creds->expires_ms;
+    s3l_creds_free(creds);
+  } else {
+    assert_null(creds);
+    assert_non_null(why);
+    snprintf(rig->why, sizeof(rig->why), "%s", why);
+  }
+  if (rig->then != NULL)
+    rig->then(rig);
+}
+
+void s3l_creds_rig_init(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, size_t n) {
+  memset(rig, 0, sizeof(*rig));
+  s3l_creds_rig_clear_environment();
+  s3l_creds_rig_wall = S3L_CREDS_RIG_NOW;
+  rig->fetch.data = rig;
+  rig->fetch.done = on_done;
+  assert_int_equal(uv_loop_init(&rig->loop), 0);
+  rig->server.scripts = scripts;
+  rig->server.scripts_len = n;
+  rig->server.data = rig;
+  rig->server.unref = true;
+  if (n > 0) {
+    s3l_script_server_start(&rig->server, &rig->loop);
+    snprintf(rig->base, sizeof(rig->base), "http://127.0.0.1:%u", (unsigned)rig->server.port);
+  }
+  snprintf(rig->dir, sizeof(rig->dir), "/tmp/s3lect-creds-XXXXXX");
+  assert_non_null(mkdtemp(rig->dir));
+}
+
+const char* s3l_creds_rig_file(s3l_creds_rig_t* rig, const char* name, const char* text) {
+  static char path[128];
+  snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
+  FILE* f = fopen(path, "w");
+  assert_non_null(f);
+  assert_true(fputs(text, f) >= 0);
+  assert_int_equal(fclose(f), 0);
+  return path;
+}
+
+void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t sources) {
+  s3lect_credentials_chain_options_t o;
+  s3lect_credentials_chain_options_init(&o, sizeof(o));
+  o.profile = profile;
+  o.sources = sources;
+  assert_int_equal(s3l_settings_init(&rig->settings, &o), 0);
+  rig->settings.wall_ms = rig_wall;
+  rig->settings.retry_delay_ms = 1;
+  rig->settings.container_host = rig->base;
+  rig->settings.service_timeout_ms = 30000; /* far beyond what it takes */
+  rig->settings.sts_timeout_ms = 30000;
+  rig->settings.process_timeout_ms = 30000;
+}
+
+void s3l_creds_rig_open(s3l_creds_rig_t* rig) {
+  assert_int_equal(s3l_creds_chain_source(&rig->loop, &rig->settings, &rig->source), 0);
+}
+
+void s3l_creds_rig_ask(s3l_creds_rig_t* rig) {
+  unsigned before = rig->done;
+  rig->source->ops->fetch(rig->source, &rig->fetch);
+  assert_int_equal(rig->done, before); /* never inside */
+}
+
+void s3l_creds_rig_wait(s3l_creds_rig_t* rig) {
+  s3l_wait_count(&rig->loop, &rig->done, rig->done + 1, "an answer of the chain");
+}
+
+void s3l_creds_rig_gets(s3l_creds_rig_t* rig, const char* access_key) {
+  s3l_creds_rig_ask(rig);
+  s3l_creds_rig_wait(rig);
+  if (rig->status != 0)
+    fail_msg("no credentials: %s", rig->why);
+  assert_string_equal(rig->access_key, access_key);
+}
+
+void s3l_creds_rig_fails(s3l_creds_rig_t* rig, const char* why) {
+  size_t n = strlen(why);
+  s3l_creds_rig_ask(rig);
+  s3l_creds_rig_wait(rig);
+  assert_int_equal(rig->status, S3LECT_ECREDENTIALS);
+  if (n > 3 && strcmp(why + n - 3, "...") == 0)
+    rig->why[n - 3] = '\0';
+  if (strncmp(rig->why, why, n > 3 ? n - 3 : n) != 0 || strlen(rig->why) < n - 3)
+    fail_msg("got \"%s\", want \"%s\"", rig->why, why);
+}
+
+static void on_closed(void* arg) {
+  ++*(unsigned*)arg;
+}
+
+static void remove_folder(const char* dir) {
+  uv_fs_t scan, one;
+  uv_dirent_t entry;
+  assert_true(uv_fs_scandir(NULL, &scan, dir, 0, NULL) >= 0);
+  while (uv_fs_scandir_next(&scan, &entry) == 0) {
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, entry.name);
+    uv_fs_unlink(NULL, &one, path, NULL);
+    uv_fs_req_cleanup(&one);
+  }
+  uv_fs_req_cleanup(&scan);
+  assert_int_equal(rmdir(dir), 0);
+}
+
+void s3l_creds_rig_end(s3l_creds_rig_t* rig) {
+  unsigned done = rig->done;
+  if (rig->source != NULL) {
+    rig->source->ops->close(rig->source, on_closed, &rig->closed);
+    s3l_wait_count(&rig->loop, &rig->closed, 1, "the chain to be closed");
+    assert_int_equal(rig->done, done); /* a question that is dropped is not answered */
+  }
+  assert_int_equal(rig->server.failures, 0);
+  if (rig->server.listening)
+    s3l_script_server_close(&rig->server);
+  s3l_wait_loop_end(&rig->loop);
+  remove_folder(rig->dir);
+}

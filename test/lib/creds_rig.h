@@ -1,0 +1,74 @@
+/* What the tests of credentials share: a loop, a scripted service on loopback, a chain over them
+ * on a clock that the test sets, with short pauses, and files in a temporary folder. The
+ * environment of the test process is the chain's: rig_init clears what it knows of. */
+#ifndef S3L_TEST_CREDS_RIG_H
+#define S3L_TEST_CREDS_RIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "creds/chain.h"
+#include "lib/script_server.h"
+
+#define S3L_CREDS_RIG_NOW 1730023200000 /* 2024-10-27T10:00:00Z */
+#define S3L_CREDS_RIG_END "2024-10-27T11:00:00Z"
+
+/* What IMDS and containers answer, and what comes of it. */
+#define S3L_CREDS_RIG_JSON                                                                         \
+  "{\"Code\":\"Success\",\"LastUpdated\":\"2024-10-27T09:00:00Z\",\"Type\":\"AWS-HMAC\","          \
+  "\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"SK/"                                               \
+  "+=\",\"Token\":\"TOK==\",\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"
+
+/* A reply with that status line and body, in memory that is reused after 16 of them. */
+const char* s3l_creds_rig_reply(const char* status, const char* headers, const char* body);
+
+#define S3L_OK(body)             s3l_creds_rig_reply("200 OK", "", body)
+#define S3L_ANSWER(status, body) s3l_creds_rig_reply(status, "", body)
+
+typedef struct s3l_creds_rig_s {
+  uv_loop_t loop;
+  s3l_script_server_t server;
+  char base[64]; /* http://127.0.0.1:PORT */
+  char dir[64];
+  s3l_settings_t settings; /* the chain's own after open */
+  s3l_creds_source_t* source;
+  s3l_creds_fetch_t fetch;
+  void (*then)(struct s3l_creds_rig_s* rig); /* called in done, at its end */
+  /* How the last question ended. */
+  unsigned done;
+  int status;
+  char access_key[160];
+  char secret[300];
+  char token[9000];
+  int64_t expires_ms;
+  char why[1100];
+  unsigned closed;
+} s3l_creds_rig_t;
+
+extern int64_t s3l_creds_rig_wall; /* what the chain takes for the time */
+
+void s3l_creds_rig_clear_environment(void);
+
+/** No scripts: no server. */
+void s3l_creds_rig_init(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, size_t n);
+
+/** Writes a file into the folder; gives its path, valid until the next call. */
+const char* s3l_creds_rig_file(s3l_creds_rig_t* rig, const char* name, const char* text);
+
+/** Reads options and environment; between the two the settings may be changed. */
+void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t sources);
+void s3l_creds_rig_open(s3l_creds_rig_t* rig);
+
+void s3l_creds_rig_ask(s3l_creds_rig_t* rig);
+void s3l_creds_rig_wait(s3l_creds_rig_t* rig);
+
+/** ask and wait, and what must come of it: keys (status 0), or a message. `why` that ends with
+ * "..." is how it begins. */
+void s3l_creds_rig_gets(s3l_creds_rig_t* rig, const char* access_key);
+void s3l_creds_rig_fails(s3l_creds_rig_t* rig, const char* why);
+
+/** Closes and frees all, and asserts that the scripts were played to their end. */
+void s3l_creds_rig_end(s3l_creds_rig_t* rig);
+
+#endif
