@@ -288,7 +288,8 @@ static void acknowledged(s3l_core_t* c) {
 
 static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   if (s3l_view_read(c, r)) {
-    bool changed = c->view.first_seen == c->now;
+    /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
+    bool changed = c->view.first_seen == c->now && !c->view.same_write;
     if (r->status == S3LECT_ENOTMODIFIED)
       c->stats.reads_not_modified++;
     if (c->read_back && changed)

@@ -153,6 +153,7 @@ typedef struct s3l_view_s {
   bool own;                 /* a record of this incarnation */
   bool renewing;            /* its leader was seen to renew it */
   bool took_ours;           /* it replaced a claim of our own */
+  bool same_write;          /* the record of before, under another ETag */
   bool untold;              /* it has changed, and s3l_view_report has not told so yet */
   char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;      /* receipt of the first reply that showed it */

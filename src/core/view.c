@@ -92,12 +92,18 @@ static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) 
          strcmp(a->incarnation, b->incarnation) == 0 && strcmp(a->leader_id, b->leader_id) == 0;
 }
 
+static bool same_write(const s3lect_record_t* a, const s3lect_record_t* b) {
+  return a->incarnation[0] != '\0' && strcmp(a->incarnation, b->incarnation) == 0 &&
+         a->write == b->write && a->released == b->released;
+}
+
 /* The lockfile is not what it was: everything that was known of it starts again. */
 static void set_view(s3l_core_t* c, s3l_view_kind_t kind, const char* etag,
                      const s3lect_record_t* record) {
   s3l_view_t* v = &c->view;
   v->took_ours = s3l_view_is_own_claim(c);
   v->untold = true;
+  v->same_write = kind == S3L_VIEW_RECORD && same_write(&v->record, record);
   bool renewing =
       kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, record);
   v->kind = kind;
