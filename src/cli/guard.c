@@ -75,9 +75,10 @@ static void ask_group(guard_t* guard, int signum, int cause) {
   signal_group(guard, signum);
 }
 
-/* SIGKILL to the guard's children once the group is gone: daemons that left it. Their own children
- * become the guard's, and are met in the next sweep. Returns how many there were; 0 also on a
- * kernel without CONFIG_PROC_CHILDREN, where the group alone has to do. */
+/* SIGKILL to the guard's children: daemons that left the group. Their own children become the
+ * guard's, and are met in the next sweep. Returns how many there were, those counted that it may
+ * not kill (they run as another user); 0 also on a kernel without CONFIG_PROC_CHILDREN, where the
+ * group alone has to do. */
 static int kill_strays(const guard_t* guard) {
   char path[64];
   char text[CHILDREN_MAX * 8];
@@ -88,18 +89,18 @@ static int kill_strays(const guard_t* guard) {
   ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
   text[n > 0 ? n : 0] = '\0';
-  int killed = 0;
+  int found = 0;
   for (char* p = text; *p != '\0';) {
     char* end;
     long pid = strtol(p, &end, 10);
     /* A number that the end of the buffer may have cut is left for the next sweep. */
     if (end == p || *end != ' ')
       break;
-    if (pid > 1 && kill((pid_t)pid, SIGKILL) == 0)
-      killed++;
+    if (pid > 1 && (kill((pid_t)pid, SIGKILL) == 0 || errno == EPERM))
+      found++;
     p = end + 1;
   }
-  return killed;
+  return found;
 }
 
 static void reap(guard_t* guard) {
@@ -120,9 +121,10 @@ static void reap(guard_t* guard) {
 static void sweep(guard_t* guard) {
   if (guard->group == 0 || !guard->reaped)
     return;
-  if (kill(-guard->group, 0) == 0 || errno != ESRCH)
-    return;
-  if (kill_strays(guard) > 0)
+  bool exists = kill(-guard->group, 0) == 0 || errno != ESRCH;
+  /* A group that was sent SIGKILL may go on existing by a zombie whose parent has left it. */
+  bool strays = (!exists || guard->killed) && kill_strays(guard) > 0;
+  if (exists || strays)
     return;
   report(guard,
          (guard_report_t){.kind = GUARD_GONE, .cause = guard->cause, .status = guard->status});

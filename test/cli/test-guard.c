@@ -341,6 +341,21 @@ static void what_a_command_leaves_behind_ends_with_it(void** state) {
   end(&t);
 }
 
+/* A zombie keeps a group in being for as long as its parent, which has left the group, neither
+ * reaps it nor ends. */
+static void a_zombie_in_the_group_shields_nobody(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "( sleep 1000 & exec setsid sh -c 'echo $$ >>pids; exec sleep 1000' ) & "
+            "until [ -s pids ]; do sleep 0.01; done; exit 5");
+  start_for(&t, LONG_MS, 200);
+  guard_report_t gone = await(&t, GUARD_GONE);
+  assert_int_equal(gone.cause, GUARD_SELF);
+  assert_int_equal(WEXITSTATUS(gone.status), 5);
+  assert_all_gone(&t, 1);
+  end(&t);
+}
+
 static void the_command_dies_with_the_guard(void** state) {
   (void)state;
   test_t t;
@@ -389,6 +404,7 @@ int main(void) {
       cmocka_unit_test(a_stopped_command_still_ends),
       cmocka_unit_test(kills_when_its_parent_has_gone),
       cmocka_unit_test(what_a_command_leaves_behind_ends_with_it),
+      cmocka_unit_test(a_zombie_in_the_group_shields_nobody),
       cmocka_unit_test(the_command_dies_with_the_guard),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
