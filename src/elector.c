@@ -126,15 +126,17 @@ uint64_t s3lect_epoch(const s3lect_elector_t* elector) {
 }
 
 const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
-  const s3lect_record_t* r = &driver_of(elector)->core.view.record;
-  return r->released ? "" : r->leader_id;
+  const s3l_driver_t* d = driver_of(elector);
+  return d == NULL || d->core.view.record.released ? "" : d->core.view.record.leader_id;
 }
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
   const s3l_driver_t* d = driver_of(elector);
-  const s3l_core_t* c = &d->core;
   if (status->size != sizeof *status)
     return UV_EINVAL;
+  if (d == NULL)
+    return UV_ECANCELED;
+  const s3l_core_t* c = &d->core;
   memset(status, 0, sizeof *status);
   status->size = sizeof *status;
   if (s3lect_is_leader(elector)) {
@@ -150,9 +152,12 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
 }
 
 int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
-  const s3l_core_stats_t* s = &driver_of(elector)->core.stats;
+  const s3l_driver_t* d = driver_of(elector);
   if (stats->size != sizeof *stats)
     return UV_EINVAL;
+  if (d == NULL)
+    return UV_ECANCELED;
+  const s3l_core_stats_t* s = &d->core.stats;
   *stats = (s3lect_stats_t){
       .size = sizeof *stats,
       .reads = s->reads,
@@ -171,9 +176,13 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
 }
 
 void s3lect_elector_ref(s3lect_elector_t* elector) {
-  uv_ref((uv_handle_t*)&driver_of(elector)->timer);
+  s3l_driver_t* d = driver_of(elector);
+  if (d != NULL)
+    uv_ref((uv_handle_t*)&d->timer);
 }
 
 void s3lect_elector_unref(s3lect_elector_t* elector) {
-  uv_unref((uv_handle_t*)&driver_of(elector)->timer);
+  s3l_driver_t* d = driver_of(elector);
+  if (d != NULL)
+    uv_unref((uv_handle_t*)&d->timer);
 }

@@ -146,7 +146,8 @@ S3LECT_EXTERN int s3lect_elector_options_check(const s3lect_elector_options_t* o
 /** Prepares an elector; does no I/O and calls nothing back.
  * Errors, with nothing to clean up: S3LECT_EOPTION (a missing or invalid option), S3LECT_ETIMING
  * (renewal interval + retry schedule + request timeout do not fit into the leader timeout),
- * UV_EINVAL (a struct size this library does not know), UV_ENOMEM. */
+ * UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an option is set that only a
+ * newer library knows), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
                                       const s3lect_elector_options_t* options);
 
@@ -218,7 +219,7 @@ typedef struct s3lect_stats_s {
   uint64_t late_replies;     /* renewals confirmed after their validity */
 } s3lect_stats_t;
 
-/** Errors: UV_EINVAL (a size this library does not know). */
+/** Errors: UV_EINVAL (a size this library does not know), UV_ECANCELED (closed). */
 S3LECT_EXTERN int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status);
 S3LECT_EXTERN int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats);
 

@@ -280,9 +280,10 @@ static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
 }
 
 static void acknowledged(s3l_core_t* c) {
+  bool owed = c->ack_owed;
   c->ack_owed = false;
   c->unacknowledged = 0;
-  if (c->phase == S3L_PHASE_LEAVING)
+  if (owed && c->phase == S3L_PHASE_LEAVING)
     c->leave_by = s3l_ns_add(c->now, c->config.release_timeout_ms * S3L_MS);
 }
 

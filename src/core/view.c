@@ -151,7 +151,7 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
   const s3l_view_t* v = &c->view;
   uint32_t renew_ms =
       v->record.renew_interval_ms > 0 ? v->record.renew_interval_ms : c->config.renew_interval_ms;
-  s3l_ns_t late = 2 * renew_ms * S3L_MS;
+  s3l_ns_t late = renew_ms * (2 * S3L_MS);
   bool fresh = c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
   c->watching = !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh);
   c->poll_at =

@@ -161,6 +161,13 @@ static void test_close_before_start(void** state) {
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   assert_int_equal(s3lect_elector_close(&rig->e, NULL), UV_EALREADY);
   s3lect_elector_ack_stopped(&rig->e);
+  s3lect_stats_t stats = {.size = sizeof stats};
+  s3lect_status_t status = {.size = sizeof status};
+  assert_int_equal(s3lect_elector_stats(&rig->e, &stats), UV_ECANCELED);
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), UV_ECANCELED);
+  assert_string_equal(s3lect_elector_leader(&rig->e), "");
+  s3lect_elector_unref(&rig->e);
+  s3lect_elector_ref(&rig->e);
 }
 
 static void test_close_in_the_same_turn_as_start(void** state) {
