@@ -79,7 +79,7 @@ static bool check_string(s3l_span_t* s) {
         return false;
       continue;
     }
-    size_t n = c < 0x20 ? 0 : s3l_utf8_length(*s);
+    size_t n = c < 0x20 ? 0 : c < 0x80 ? 1 : s3l_utf8_length(*s);
     if (n == 0)
       return false;
     skip(s, n);
@@ -277,12 +277,13 @@ static uint32_t take_escape(s3l_span_t* s) {
 static bool unescape(s3l_span_t s, char* out, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, out, cap);
-  while (s.n > 0) {
-    if (s.p[0] != '\\') {
-      s3l_buf_putc(&b, s.p[0]);
-      skip(&s, 1);
-      continue;
-    }
+  for (;;) {
+    const char* escape = s.n > 0 ? memchr(s.p, '\\', s.n) : NULL;
+    size_t plain = escape != NULL ? (size_t)(escape - s.p) : s.n;
+    s3l_buf_put(&b, (s3l_span_t){s.p, plain});
+    skip(&s, plain);
+    if (s.n == 0)
+      break;
     char utf8[4];
     uint32_t code = take_escape(&s);
     if (code == 0)
@@ -316,7 +317,12 @@ static char take_folded(const char** p) {
 static bool name_matches(const s3l_json_t* j, int token, const char* name) {
   char buf[NAME_MAX_BYTES];
   const char* a = buf;
-  if (!unescape(token_text(j, token), buf, sizeof(buf)))
+  s3l_span_t text = token_text(j, token);
+  /* Most names differ in their first letter already. */
+  if (text.n > 0 && (unsigned char)text.p[0] < 0x80 && text.p[0] != '\\' &&
+      ((text.p[0] ^ name[0]) & 0x5F) != 0)
+    return false;
+  if (!unescape(text, buf, sizeof(buf)))
     return false;
   for (;;) {
     char ca = take_folded(&a);
@@ -425,9 +431,23 @@ static void put_escape(s3l_buf_t* b, uint32_t code) {
   s3l_buf_put(b, (s3l_span_t){hex, 4});
 }
 
+/* How many bytes at the front stand for themselves: most strings are nothing else. */
+static size_t plain_length(s3l_span_t s) {
+  size_t n = 0;
+  while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\' &&
+         s.p[n] != '<' && s.p[n] != '>' && s.p[n] != '&')
+    n++;
+  return n;
+}
+
 void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
   s3l_buf_putc(b, '"');
-  while (s.n > 0) {
+  for (;;) {
+    size_t plain = plain_length(s);
+    s3l_buf_put(b, (s3l_span_t){s.p, plain});
+    skip(&s, plain);
+    if (s.n == 0)
+      break;
     char c = s.p[0];
     size_t n = s3l_utf8_length(s);
     if (n == 0) {
