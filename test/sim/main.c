@@ -1,0 +1,400 @@
+/* s3lect-sim: attacks the election core for simulated centuries. See --help. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/mutants.h"
+#include "sim/report.h"
+#include "sim/run.h"
+#include "sim/scenario.h"
+
+/* A run of at least so many simulated node-hours must meet every situation it can. */
+#define ENOUGH_HOURS 30000
+
+typedef struct options_s {
+  sim_run_t run;
+  sim_view_t view;
+  const char* faults;
+  const char* mutant;
+  const char* scenario;
+  const char* keep_faults;
+  const char* keep_nodes;
+  unsigned seconds;
+  bool situations;
+  bool list_mutants, list_faults, expect_caught, list_scenarios;
+  size_t chapter;
+  int64_t shift, until;
+} options_t;
+
+static const char help[] =
+    "usage: s3lect-sim [options]\n"
+    "Runs elections in virtual time: nodes with the real core, a model store, seeded faults, and "
+    "an\n"
+    "oracle that judges. A seed decides everything. Exit 1: something was violated.\n"
+    "\n"
+    "  --seeds A..B       seeds to run, or one; \"random\" begins somewhere new (default 1..100)\n"
+    "  --seconds S        begin no further seed after S seconds\n"
+    "  --nodes N          1 to 9 (default 5)\n"
+    "  --hours H          simulated, 1 to 168 (default 24)\n"
+    "  --faults LIST      all, none, or of the names that --list-faults prints (default all)\n"
+    "  --protocol P       lockfile (default); epochs is refused until the library has it\n"
+    "  --jobs N           processes (default 2)\n"
+    "  --situations       print how often each situation was met\n"
+    "  --trace            one seed: print every event and effect\n"
+    "  --svg FILE         one seed, or the violation found: draw a timeline\n"
+    "  --from S --to S    what of it to show, in seconds\n"
+    "  --scenario NAME    a run made by hand instead of by a seed; \"list\" lists them\n"
+    "  --mutant NAME      run a core that is broken on purpose; \"none\": the same build, "
+    "unbroken\n"
+    "  --list-mutants     print them, and what must catch each\n"
+    "  --expect-caught    run every mutant; exit 1 if one survives\n"
+    "Printed with a violation, to repeat its shrunk run:\n"
+    "  --keep-nodes LIST --keep-faults LIST --chapter N --shift NS --until NS\n";
+
+enum {
+  OPT_SEEDS = 1,
+  OPT_SECONDS,
+  OPT_NODES,
+  OPT_HOURS,
+  OPT_FAULTS,
+  OPT_PROTOCOL,
+  OPT_JOBS,
+  OPT_SITUATIONS,
+  OPT_TRACE,
+  OPT_SVG,
+  OPT_FROM,
+  OPT_TO,
+  OPT_SCENARIO,
+  OPT_MUTANT,
+  OPT_LIST_MUTANTS,
+  OPT_LIST_FAULTS,
+  OPT_EXPECT_CAUGHT,
+  OPT_KEEP_NODES,
+  OPT_KEEP_FAULTS,
+  OPT_CHAPTER,
+  OPT_SHIFT,
+  OPT_UNTIL,
+  OPT_HELP,
+};
+
+static void refuse(const char* option, const char* value, const char* mend) {
+  fprintf(stderr, "s3lect-sim: %s %s: %s\n", option, value, mend);
+  exit(2);
+}
+
+static uint64_t number(const char* option, const char* value, uint64_t min, uint64_t max) {
+  char* end;
+  errno = 0;
+  uint64_t v = strtoull(value, &end, 10);
+  char mend[80];
+  snprintf(mend, sizeof mend, "must be a number from %" PRIu64 " to %" PRIu64, min, max);
+  if (errno != 0 || end == value || *end != '\0' || value[0] == '-' || v < min || v > max)
+    refuse(option, value, mend);
+  return v;
+}
+
+static uint64_t random_seed(void) {
+  uint64_t v = 0;
+  FILE* f = fopen("/dev/urandom", "rb");
+  if (f == NULL || fread(&v, sizeof v, 1, f) != 1)
+    refuse("--seeds", "random", "cannot read /dev/urandom");
+  fclose(f);
+  return v >> 24; /* short enough to be typed */
+}
+
+static void set_seeds(options_t* o, const char* value) {
+  char first[24];
+  const char* dots = strstr(value, "..");
+  if (strcmp(value, "random") == 0) {
+    o->run.first = random_seed();
+    o->run.last = UINT64_MAX - 1;
+    return;
+  }
+  size_t len = dots != NULL ? (size_t)(dots - value) : strlen(value);
+  if (len >= sizeof first)
+    refuse("--seeds", value, "must be A..B");
+  memcpy(first, value, len);
+  first[len] = '\0';
+  o->run.first = number("--seeds", first, 0, UINT64_MAX - 1);
+  o->run.last =
+      dots != NULL ? number("--seeds", dots + 2, o->run.first, UINT64_MAX - 1) : o->run.first;
+}
+
+static void set_text(options_t* o, int option, const char* value) {
+  char bad[64];
+  switch (option) {
+  case OPT_FAULTS:
+    if (!sim_troubles_parse(value, &o->run.troubles, bad, sizeof bad))
+      refuse("--faults", bad, "unknown; --list-faults prints the names");
+    o->faults = value;
+    break;
+  case OPT_PROTOCOL:
+    if (strcmp(value, "lockfile") != 0)
+      refuse("--protocol", value,
+             strcmp(value, "epochs") == 0 ? "the library does not have the epoch-file protocol yet"
+                                          : "must be lockfile");
+    break;
+  case OPT_SVG:
+    o->view.svg = value;
+    break;
+  case OPT_SCENARIO:
+    o->scenario = value;
+    break;
+  case OPT_MUTANT:
+    o->mutant = value;
+    break;
+  case OPT_KEEP_NODES:
+    o->keep_nodes = value;
+    break;
+  default:
+    o->keep_faults = value;
+    break;
+  }
+}
+
+static void set_number(options_t* o, int option, const char* value) {
+  switch (option) {
+  case OPT_SECONDS:
+    o->seconds = (unsigned)number("--seconds", value, 1, 1000000);
+    break;
+  case OPT_NODES:
+    o->run.nodes = (unsigned)number("--nodes", value, 1, SIM_NODES_MAX);
+    break;
+  case OPT_HOURS:
+    o->run.hours = (unsigned)number("--hours", value, 1, 168);
+    break;
+  case OPT_JOBS:
+    o->run.jobs = (unsigned)number("--jobs", value, 1, 64);
+    break;
+  case OPT_FROM:
+    o->view.from = (s3l_ns_t)number("--from", value, 0, 604800) * S3L_SECOND;
+    break;
+  case OPT_TO:
+    o->view.to = (s3l_ns_t)number("--to", value, 1, 604800) * S3L_SECOND;
+    break;
+  case OPT_CHAPTER:
+    o->chapter = (size_t)number("--chapter", value, 0, SIM_CHAPTERS_MAX - 1);
+    break;
+  case OPT_SHIFT:
+    o->shift = (int64_t)number("--shift", value, 0, INT64_MAX);
+    break;
+  default:
+    o->until = (int64_t)number("--until", value, 1, INT64_MAX);
+    break;
+  }
+}
+
+static void set_flag(options_t* o, int option) {
+  switch (option) {
+  case OPT_SITUATIONS:
+    o->situations = true;
+    break;
+  case OPT_TRACE:
+    o->view.trace = true;
+    break;
+  case OPT_LIST_MUTANTS:
+    o->list_mutants = true;
+    break;
+  case OPT_LIST_FAULTS:
+    o->list_faults = true;
+    break;
+  case OPT_EXPECT_CAUGHT:
+    o->expect_caught = true;
+    break;
+  case OPT_HELP:
+    fputs(help, stdout);
+    exit(0);
+  default:
+    fputs("s3lect-sim: see --help\n", stderr);
+    exit(2);
+  }
+}
+
+static void parse(options_t* o, int argc, char** argv) {
+  static const struct option table[] = {{"seeds", 1, NULL, OPT_SEEDS},
+                                        {"seconds", 1, NULL, OPT_SECONDS},
+                                        {"nodes", 1, NULL, OPT_NODES},
+                                        {"hours", 1, NULL, OPT_HOURS},
+                                        {"faults", 1, NULL, OPT_FAULTS},
+                                        {"protocol", 1, NULL, OPT_PROTOCOL},
+                                        {"jobs", 1, NULL, OPT_JOBS},
+                                        {"situations", 0, NULL, OPT_SITUATIONS},
+                                        {"trace", 0, NULL, OPT_TRACE},
+                                        {"svg", 1, NULL, OPT_SVG},
+                                        {"from", 1, NULL, OPT_FROM},
+                                        {"to", 1, NULL, OPT_TO},
+                                        {"scenario", 1, NULL, OPT_SCENARIO},
+                                        {"mutant", 1, NULL, OPT_MUTANT},
+                                        {"list-mutants", 0, NULL, OPT_LIST_MUTANTS},
+                                        {"list-faults", 0, NULL, OPT_LIST_FAULTS},
+                                        {"expect-caught", 0, NULL, OPT_EXPECT_CAUGHT},
+                                        {"keep-nodes", 1, NULL, OPT_KEEP_NODES},
+                                        {"keep-faults", 1, NULL, OPT_KEEP_FAULTS},
+                                        {"chapter", 1, NULL, OPT_CHAPTER},
+                                        {"shift", 1, NULL, OPT_SHIFT},
+                                        {"until", 1, NULL, OPT_UNTIL},
+                                        {"help", 0, NULL, OPT_HELP},
+                                        {NULL, 0, NULL, 0}};
+  int option;
+  while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+    if (optarg == NULL)
+      set_flag(o, option);
+    else if (option == OPT_SEEDS)
+      set_seeds(o, optarg);
+    else if (option == OPT_FAULTS || option == OPT_PROTOCOL || option == OPT_SVG ||
+             option == OPT_SCENARIO || option == OPT_MUTANT || option == OPT_KEEP_NODES ||
+             option == OPT_KEEP_FAULTS)
+      set_text(o, option, optarg);
+    else
+      set_number(o, option, optarg);
+  }
+  if (optind < argc)
+    refuse(argv[optind], "", "takes no arguments; see --help");
+}
+
+/* Numbers separated by commas, or "none". */
+static void parse_list(const char* option, const char* list, bool* keep, size_t len) {
+  memset(keep, 0, len * sizeof *keep);
+  if (strcmp(list, "none") == 0)
+    return;
+  for (const char* p = list;;) {
+    char* end;
+    unsigned long v = strtoul(p, &end, 10);
+    if (end == p || v >= len || (*end != ',' && *end != '\0'))
+      refuse(option, list, "must be numbers separated by commas, or none");
+    keep[v] = true;
+    if (*end == '\0')
+      return;
+    p = end + 1;
+  }
+}
+
+static void tell_last_line(const options_t* o, const sim_totals_t* t) {
+  printf("digest=%016" PRIx64 "\n", t->digest);
+  printf("seeds=%" PRIu64 " sim_hours=%" PRIu64 " elections=%" PRIu64 " faults=%" PRIu64
+         " violations=%" PRIu64 "\n",
+         t->seeds, t->seeds * o->run.hours, t->elections, t->faults, t->violations);
+}
+
+/* One seed, or a part of one, looked at closely. */
+static int run_one(const options_t* o) {
+  sim_plan_t* full = malloc(sizeof *full);
+  sim_plan_t* plan = malloc(sizeof *plan);
+  sim_case_t* c = malloc(sizeof *c);
+  if (full == NULL || plan == NULL || c == NULL)
+    return 2;
+  sim_plan(full, o->run.first, o->run.nodes, o->run.hours, o->run.troubles);
+  uint32_t nodes_out = 0;
+  s3l_ns_t until = o->until > 0 ? o->until : full->end;
+  const sim_plan_t* shown = full;
+  if (o->keep_faults != NULL || o->keep_nodes != NULL) {
+    sim_case_whole(c, full);
+    c->chapter = o->chapter < full->chapters_len ? o->chapter : 0;
+    c->shift = o->shift;
+    if (o->keep_faults != NULL)
+      parse_list("--keep-faults", o->keep_faults, c->keep, full->faults_len);
+    bool nodes[SIM_NODES_MAX] = {true, true, true, true, true, true, true, true, true};
+    if (o->keep_nodes != NULL)
+      parse_list("--keep-nodes", o->keep_nodes, nodes, full->nodes_len);
+    for (unsigned i = 0; i < full->nodes_len; i++)
+      nodes_out |= nodes[i] ? 0 : 1u << i;
+    sim_case_plan(c, plan);
+    shown = plan;
+  }
+  sim_totals_t totals;
+  memset(&totals, 0, sizeof totals);
+  unsigned found = sim_show(shown, nodes_out, until, o->run.wanted, &o->view, &totals);
+  tell_last_line(o, &totals);
+  free(c);
+  free(plan);
+  free(full);
+  return found != 0;
+}
+
+static int run_scenario(const options_t* o) {
+  sim_plan_t* plan = malloc(sizeof *plan);
+  if (plan == NULL)
+    return 2;
+  if (strcmp(o->scenario, "list") == 0) {
+    sim_scenarios_list();
+    free(plan);
+    return 0;
+  }
+  if (!sim_scenario(o->scenario, plan))
+    refuse("--scenario", o->scenario, "unknown; \"list\" lists them");
+  unsigned found = sim_show(plan, 0, plan->end, ~0u, &o->view, NULL);
+  free(plan);
+  return found != 0;
+}
+
+/* False if a situation that could have been met was not. */
+static bool tell_situations(const options_t* o, const sim_totals_t* t) {
+  bool enough = t->seeds * o->run.hours * o->run.nodes >= ENOUGH_HOURS && o->run.nodes >= 3;
+  bool all = true;
+  for (int i = 0; i < SIM_SITUATIONS_END; i++) {
+    bool possible = sim_situation_possible((sim_situation_t)i, o->run.troubles);
+    if (o->situations)
+      printf("%12" PRIu64 "  %s%s\n", t->met.count[i], sim_situation_text((sim_situation_t)i),
+             possible ? "" : " (cannot, with these faults)");
+    if (!possible || t->met.count[i] > 0)
+      continue;
+    all = false;
+    if (enough)
+      printf("never met: %s\n", sim_situation_text((sim_situation_t)i));
+  }
+  return all || !enough;
+}
+
+static int run_many(const options_t* o) {
+  sim_totals_t t;
+  char again[128];
+  sim_run_t run = o->run;
+  if (o->seconds > 0)
+    run.stop_at = time(NULL) + o->seconds;
+  printf("seeds from %" PRIu64 "\n", run.first);
+  fflush(stdout);
+  if (!sim_run(&run, &t))
+    return 2;
+  bool met = tell_situations(o, &t);
+  snprintf(again, sizeof again, " --nodes %u --hours %u --faults %s%s%s", run.nodes, run.hours,
+           o->faults, o->mutant != NULL ? " --mutant " : "", o->mutant != NULL ? o->mutant : "");
+  if (t.violations > 0)
+    sim_report(&run, t.first_bad, &o->view, again);
+  tell_last_line(o, &t);
+  return t.violations > 0 || !met;
+}
+
+int main(int argc, char** argv) {
+  options_t o = {.run = {.first = 1,
+                         .last = 100,
+                         .nodes = 5,
+                         .hours = 24,
+                         .jobs = 2,
+                         .troubles = SIM_TROUBLES_ALL,
+                         .wanted = ~0u},
+                 .faults = "all"};
+  parse(&o, argc, argv);
+  if (o.list_mutants || o.list_faults) {
+    if (o.list_mutants)
+      sim_mutants_list();
+    for (int i = 0; o.list_faults && i < SIM_TROUBLES_END; i++)
+      printf("%-14s %s\n", sim_trouble_name((sim_trouble_t)i),
+             sim_trouble_meaning((sim_trouble_t)i));
+    return 0;
+  }
+  if ((o.mutant != NULL || o.expect_caught) && !sim_mutants_are_built_in())
+    return sim_mutants_hand_over(argv);
+  if (o.mutant != NULL && !sim_mutant_choose(o.mutant))
+    refuse("--mutant", o.mutant, "unknown; --list-mutants prints the names");
+  if (o.expect_caught)
+    return sim_mutants_expect_caught(o.run.jobs);
+  if (o.scenario != NULL)
+    return run_scenario(&o);
+  if (o.view.trace || (o.run.first == o.run.last && o.view.svg != NULL) || o.keep_faults != NULL ||
+      o.keep_nodes != NULL)
+    return run_one(&o);
+  return run_many(&o);
+}

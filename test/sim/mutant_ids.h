@@ -1,0 +1,74 @@
+/* sim/mutant_ids.h: the cores that are broken on purpose. What is broken in each stands in
+ * mutations.cmake; they exist in the simulator's own build of the core only.
+ *
+ * A row: id, name, the oracle's check that must trip, faults that steer to it, nodes, hours, what
+ * is broken. */
+#ifndef SIM_MUTANT_IDS_H
+#define SIM_MUTANT_IDS_H
+
+#define SIM_MUTANTS(XX)                                                                            \
+  XX(NO_SELF_STOP, "no-self-stop", STOP_LATE, "outage,partition", 3, 4,                            \
+     "a leader goes on beyond its validity")                                                       \
+  XX(LEASE_FROM_REPLY, "lease-from-reply", EXCLUSION, "slow,late,pause,drift,partition", 5, 24,    \
+     "a lease starts when the reply comes, not when the write is sent")                            \
+  XX(WALL_CLOCK_EXPIRY, "wall-clock-expiry", EXCLUSION, "wall", 5, 4,                              \
+     "a follower compares its wall clock with the record's time")                                  \
+  XX(BLIND_RETRY, "blind-retry", READ_BACK, "loss", 3, 4,                                          \
+     "a write whose outcome is unknown is repeated without reading back")                          \
+  XX(OBSERVATION_NOT_RESET, "observation-not-reset", EXCLUSION, "none", 5, 4,                      \
+     "a new ETag does not restart the observation")                                                \
+  XX(EPOCH_NOT_RAISED, "epoch-not-raised", EPOCH_SHARED, "crash", 5, 4,                            \
+     "a take-over keeps the record's epoch")                                                       \
+  XX(EPOCH_RESTARTED, "epoch-restarted", EPOCH_ORDER, "delete,crash", 5, 24,                       \
+     "epochs begin with 1 again where there is no lockfile")                                       \
+  XX(LATE_REPLY_RENEWS, "late-reply-renews", PAIRING, "pause,slow", 5, 24,                         \
+     "a renewal confirmed after validity renews it")                                               \
+  XX(INCARNATION_IGNORED, "incarnation-ignored", EXCLUSION, "duplicate-id", 3, 4,                  \
+     "a record with one's own server ID is one's own")                                             \
+  XX(RELEASE_BEFORE_STOP, "release-before-stop", RELEASE, "leave", 3, 4,                           \
+     "a resigning leader releases first and stops then")                                           \
+  XX(NO_DRIFT_MARGIN, "no-drift-margin", EXCLUSION, "drift,pause,partition", 9, 24,                \
+     "clocks are taken to run at one rate")                                                        \
+  XX(OWN_TIMEOUT_ONLY, "own-timeout-only", EXCLUSION, "options,pause,partition", 5, 24,            \
+     "a follower waits for its own leader timeout, not for the leader's")                          \
+  XX(ABSENCE_IS_FREEDOM, "absence-is-freedom", EXCLUSION, "delete", 5, 24,                         \
+     "a claim over absence is led at once")                                                        \
+  XX(FOREIGN_RELEASE_TRUSTED, "foreign-release-trusted", EXCLUSION, "foreign,pause,partition", 5,  \
+     24, "a release without an epoch is taken over at once")                                       \
+  XX(DAMAGE_IS_FREEDOM, "damage-is-freedom", EXCLUSION, "corrupt", 5, 24,                          \
+     "a lockfile that is no record is replaced at once")                                           \
+  XX(READ_BACK_IS_SENDING, "read-back-is-sending", LEASE, "loss", 5, 4,                            \
+     "a lease found by reading back starts with the reading")                                      \
+  XX(ALWAYS_WATCHING, "always-watching", BUDGET, "none", 3, 4, "followers never slow down")        \
+  XX(LOSS_NOT_TOLD, "loss-not-told", STOP_LATE, "delete,corrupt,foreign", 5, 24,                   \
+     "an application is not told that another's record ended its leadership")                      \
+  XX(WRITE_NUMBER_STUCK, "write-number-stuck", WRITE_NUMBER, "none", 3, 4,                         \
+     "renewals repeat the number of the write before")                                             \
+  XX(ACK_IGNORED, "ack-ignored", RELEASE_ACK, "leave,options", 5, 24,                              \
+     "a release does not wait for the application")                                                \
+  XX(NEVER_TAKES_OVER, "never-takes-over", LIVENESS, "crash", 3, 4,                                \
+     "a record that is not released is never taken over")                                          \
+  XX(CLAIM_RELEASED, "claim-released", EXCLUSION, "delete,leave,partition,pause", 5, 24,           \
+     "a claim over absence is released before it may be led")                                      \
+  XX(STORE_CLOCK_NO_MARGIN, "store-clock-no-margin", EXCLUSION,                                    \
+     "store-clock,pause,crash,partition,drift", 5, 24,                                             \
+     "the grain of the store's times is forgotten")                                                \
+  XX(SELF_NAMED, "self-named", LEADER_NAME, "none", 3, 4,                                          \
+     "a candidate names itself leader before its write has landed")                                \
+  XX(SENDS_TWICE, "sends-twice", CONTRACT, "none", 3, 4,                                           \
+     "a read is asked for while a request is under way")
+
+typedef enum {
+  SIM_MUTANT_NONE = 0,
+#define XX(id, name, check, faults, nodes, hours, what) SIM_MUTANT_##id,
+  SIM_MUTANTS(XX)
+#undef XX
+      SIM_MUTANTS_END
+} sim_mutant_t;
+
+/** Which one runs. */
+extern int sim_mutant;
+
+#define SIM_IS(id) (sim_mutant == SIM_MUTANT_##id)
+
+#endif

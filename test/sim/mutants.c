@@ -1,0 +1,99 @@
+#include "sim/mutants.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/run.h"
+
+#define SEEDS_MAX 3000
+#define BESIDE    "s3lect-sim-mutants"
+
+int sim_mutant = SIM_MUTANT_NONE;
+
+static const struct {
+  const char* name;
+  oracle_check_t check;
+  const char* faults;
+  unsigned nodes, hours;
+  const char* what;
+} rows[] = {{"none", ORACLE_CHECKS_END, "", 0, 0, ""},
+#define XX(id, name, check, faults, nodes, hours, what)                                            \
+  {name, ORACLE_##check, faults, nodes, hours, what},
+            SIM_MUTANTS(XX)
+#undef XX
+};
+
+void sim_mutants_list(void) {
+  for (int i = 1; i < SIM_MUTANTS_END; i++)
+    printf("%-24s %-12s %s\n", rows[i].name, oracle_check_name(rows[i].check), rows[i].what);
+}
+
+bool sim_mutants_are_built_in(void) {
+#ifdef SIM_MUTANTS_BUILT_IN
+  return true;
+#else
+  return false;
+#endif
+}
+
+int sim_mutants_hand_over(char** argv) {
+  char path[4096];
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof BESIDE);
+  if (n > 0) {
+    path[n] = '\0';
+    char* slash = strrchr(path, '/');
+    memcpy(slash + 1, BESIDE, sizeof BESIDE);
+    fflush(NULL);
+    execv(path, argv);
+  }
+  fprintf(stderr, "s3lect-sim: cannot run %s, which should lie beside this program\n", BESIDE);
+  return 2;
+}
+
+bool sim_mutant_choose(const char* name) {
+  for (int i = 0; i < SIM_MUTANTS_END; i++)
+    if (strcmp(rows[i].name, name) == 0) {
+      sim_mutant = i;
+      return true;
+    }
+  return false;
+}
+
+static bool is_caught(int mutant, unsigned jobs) {
+  char bad[32];
+  sim_totals_t t;
+  sim_run_t run = {.first = 1,
+                   .last = SEEDS_MAX,
+                   .nodes = rows[mutant].nodes,
+                   .hours = rows[mutant].hours,
+                   .jobs = jobs,
+                   .wanted = 1u << rows[mutant].check,
+                   .stop_early = true};
+  if (!sim_troubles_parse(rows[mutant].faults, &run.troubles, bad, sizeof bad))
+    return false;
+  sim_mutant = mutant;
+  if (!sim_run(&run, &t))
+    return false;
+  const char* check = oracle_check_name(rows[mutant].check);
+  if (t.violations == 0)
+    printf("%-24s SURVIVES  %s did not trip in %" PRIu64 " seeds\n", rows[mutant].name, check,
+           t.seeds);
+  else
+    printf("%-24s caught    %-12s seed %-4" PRIu64 " (of %" PRIu64
+           " tried)  --nodes %u --hours %u --faults %s\n",
+           rows[mutant].name, check, t.first_bad, t.seeds, run.nodes, run.hours,
+           rows[mutant].faults);
+  fflush(stdout);
+  return t.violations > 0;
+}
+
+int sim_mutants_expect_caught(unsigned jobs) {
+  int survivors = 0;
+  for (int i = 1; i < SIM_MUTANTS_END; i++)
+    survivors += !is_caught(i, jobs);
+  printf("mutants=%d caught=%d survived=%d\n", SIM_MUTANTS_END - 1, SIM_MUTANTS_END - 1 - survivors,
+         survivors);
+  return survivors > 0;
+}

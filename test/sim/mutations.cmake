@@ -1,0 +1,149 @@
+# What is broken in each mutant of mutant_ids.h. A row: id, file of src/core, the text that must
+# occur in it exactly once, and what stands there instead; SIM_IS(id) is true in that mutant.
+
+mutation(NO_SELF_STOP lead.c
+  "if (c->now >= c->valid_until - S3L_STOP_EARLY)"
+  "if (!SIM_IS(NO_SELF_STOP) && c->now >= c->valid_until - S3L_STOP_EARLY)")
+mutation(NO_SELF_STOP core.c
+  "at = sooner(at, c->valid_until - S3L_STOP_EARLY);"
+  "at = SIM_IS(NO_SELF_STOP) ? at : sooner(at, c->valid_until - S3L_STOP_EARLY);")
+
+mutation(LEASE_FROM_REPLY write.c
+  "s3l_lead_if_valid(c, fx, op->sent_at);"
+  "s3l_lead_if_valid(c, fx, SIM_IS(LEASE_FROM_REPLY) ? c->now : op->sent_at);")
+mutation(LEASE_FROM_REPLY write.c
+  "s3l_lead_renewed(c, fx, op->sent_at);"
+  "s3l_lead_renewed(c, fx, SIM_IS(LEASE_FROM_REPLY) ? c->now : op->sent_at);")
+
+mutation(WALL_CLOCK_EXPIRY view.c
+  "  return s3l_ns_add(c->now, s3l_view_wait(c));\n}"
+  "  if (SIM_IS(WALL_CLOCK_EXPIRY) && v->kind == S3L_VIEW_RECORD) {
+    s3l_ns_t age = (c->wall_ms - v->record.last_updated_ms) * S3L_MS;
+    return age > s3l_view_wait(c) ? c->now : s3l_ns_add(c->now, s3l_view_wait(c));
+  }
+  return s3l_ns_add(c->now, s3l_view_wait(c));\n}")
+
+mutation(BLIND_RETRY write.c
+  "    c->stats.unknown_outcomes++;\n    c->read_back = true;\n    c->uncertain = c->write;"
+  "    c->stats.unknown_outcomes++;\n    c->read_back = !SIM_IS(BLIND_RETRY);\n    c->uncertain = c->write;")
+
+mutation(OBSERVATION_NOT_RESET view.c
+  "  v->legal_at = legal_at(c);"
+  "  if (!SIM_IS(OBSERVATION_NOT_RESET) || v->legal_at == 0 || v->own)\n    v->legal_at = legal_at(c);")
+
+mutation(EPOCH_NOT_RAISED write.c
+  "uint64_t next = c->epoch_seen + 1;"
+  "uint64_t next = SIM_IS(EPOCH_NOT_RAISED) && c->view.record.epoch > 0 ? c->view.record.epoch
+                                                                         : c->epoch_seen + 1;
+  if (SIM_IS(EPOCH_NOT_RAISED) && c->view.record.epoch > 0)
+    return next;")
+
+mutation(EPOCH_RESTARTED write.c
+  "return seed > next ? seed : next;"
+  "return SIM_IS(EPOCH_RESTARTED) ? next : seed > next ? seed : next;")
+
+mutation(LATE_REPLY_RENEWS write.c
+  "  case S3L_OP_RENEW:\n    if (c->leading) {"
+  "  case S3L_OP_RENEW:
+    if (SIM_IS(LATE_REPLY_RENEWS) && !c->leading && !c->release_owed &&
+        c->phase == S3L_PHASE_STANDING && op->epoch == c->epoch_led) {
+      c->leading = true;
+      c->announced = true;
+      c->valid_until = c->now + S3L_MS;
+    }
+    if (c->leading) {")
+
+mutation(INCARNATION_IGNORED view.c
+  "strcmp(record->incarnation, c->incarnation) == 0;"
+  "(SIM_IS(INCARNATION_IGNORED)
+                                              ? strcmp(record->leader_id, c->config.id) == 0
+                                              : strcmp(record->incarnation, c->incarnation) == 0);")
+mutation(INCARNATION_IGNORED view.c
+  "  if (s != NULL && !s->unfounded)"
+  "  if (SIM_IS(INCARNATION_IGNORED) || (s != NULL && !s->unfounded))")
+
+mutation(RELEASE_BEFORE_STOP core.c
+  "  s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);"
+  "  if (!SIM_IS(RELEASE_BEFORE_STOP))\n    s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);")
+mutation(RELEASE_BEFORE_STOP write.c
+  "  default:\n    c->release_owed = false;"
+  "  default:\n    if (SIM_IS(RELEASE_BEFORE_STOP))\n      s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
+    c->release_owed = false;")
+
+mutation(NO_DRIFT_MARGIN lease.c
+  "return leader_timeout - part(leader_timeout, drift_ppm) - 1;"
+  "return leader_timeout - (SIM_IS(NO_DRIFT_MARGIN) ? 0 : part(leader_timeout, drift_ppm)) - 1;")
+mutation(NO_DRIFT_MARGIN lease.c
+  "return leader_timeout + part(leader_timeout, drift_ppm) + 1;"
+  "return leader_timeout + (SIM_IS(NO_DRIFT_MARGIN) ? 0 : part(leader_timeout, drift_ppm)) + 1;")
+
+mutation(OWN_TIMEOUT_ONLY view.c
+  "return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);"
+  "return s3l_lease_wait((t > seen || SIM_IS(OWN_TIMEOUT_ONLY) ? t : seen) * S3L_MS,
+                        c->config.drift_ppm);")
+
+mutation(ABSENCE_IS_FREEDOM view.c
+  "    return c->founded_at;\n"
+  "    return c->founded_at;\n  if (SIM_IS(ABSENCE_IS_FREEDOM))\n    return c->now;\n")
+
+mutation(FOREIGN_RELEASE_TRUSTED view.c
+  "(v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);"
+  "(v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0 &&
+          !SIM_IS(FOREIGN_RELEASE_TRUSTED));")
+
+mutation(DAMAGE_IS_FREEDOM view.c
+  "  if (v->own)\n    return c->now; /*"
+  "  if (v->own || (SIM_IS(DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now; /*")
+
+mutation(READ_BACK_IS_SENDING lead.c
+  "s3l_lead_if_valid(c, fx, sent->at);"
+  "s3l_lead_if_valid(c, fx, SIM_IS(READ_BACK_IS_SENDING) ? c->now : sent->at);")
+
+mutation(ALWAYS_WATCHING view.c
+  "  c->poll_at =\n      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching"
+  "  c->watching = c->watching || SIM_IS(ALWAYS_WATCHING);
+  c->poll_at =\n      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching")
+
+mutation(LOSS_NOT_TOLD lead.c
+  "  if (!announced)\n    return;\n  c->ack_owed"
+  "  if (!announced || (SIM_IS(LOSS_NOT_TOLD) && reason == S3L_REASON_LOST))\n    return;\n  c->ack_owed")
+
+mutation(WRITE_NUMBER_STUCK write.c
+  "  c->write++;"
+  "  if (!SIM_IS(WRITE_NUMBER_STUCK) || kind != S3L_OP_RENEW)\n    c->write++;")
+
+mutation(ACK_IGNORED core.c
+  "  if (c->ack_owed)\n    d.at = c->ack_until;"
+  "  if (c->ack_owed && !SIM_IS(ACK_IGNORED))\n    d.at = c->ack_until;")
+mutation(ACK_IGNORED core.c
+  "c->view.record.epoch != c->unacknowledged;"
+  "(c->view.record.epoch != c->unacknowledged || SIM_IS(ACK_IGNORED));")
+
+mutation(NEVER_TAKES_OVER core.c
+  "bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching;"
+  "bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
+               !(SIM_IS(NEVER_TAKES_OVER) && c->view.kind == S3L_VIEW_RECORD &&
+                 !c->view.record.released && !c->view.own);")
+
+mutation(CLAIM_RELEASED core.c
+  "return s3l_view_is_own_claim(c) && c->now >= c->founded_at &&"
+  "return s3l_view_is_own_claim(c) && (c->now >= c->founded_at || SIM_IS(CLAIM_RELEASED)) &&")
+
+mutation(STORE_CLOCK_NO_MARGIN view.c
+  "s3l_ns_add(s3l_view_wait(c), STORE_CLOCK_MARGIN);"
+  "s3l_ns_add(s3l_view_wait(c), SIM_IS(STORE_CLOCK_NO_MARGIN) ? 0 : STORE_CLOCK_MARGIN);")
+
+mutation(SELF_NAMED write.c
+  "  c->stats.writes++;"
+  "  c->stats.writes++;
+  if (SIM_IS(SELF_NAMED)) {
+    s3l_effect_t* named = s3l_core_effect(fx, S3L_DO_NOTIFY);
+    named->note = S3L_NOTE_NEW_LEADER;
+    memcpy(c->view.record.leader_id, c->config.id, strlen(c->config.id) + 1);
+  }")
+
+mutation(SENDS_TWICE core.c
+  "  c->stats.reads++;"
+  "  c->stats.reads++;
+  if (SIM_IS(SENDS_TWICE) && c->stats.reads % 100 == 0)
+    *s3l_core_effect(fx, S3L_DO_READ) = *e;")

@@ -1,0 +1,315 @@
+/* sim/net.c: requests on their way to the store and back, and what becomes of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record.h"
+#include "s3lect/errno.h"
+#include "sim/observe.h"
+#include "sim/world.h"
+#include "util/hex.h"
+
+/* libuv's numbers on Linux; the core only passes them on. */
+enum { TIMED_OUT = -110, RESET = -104, REFUSED = -111, CANCELED = -125 };
+
+static sim_request_t* take_slot(sim_world_t* w) {
+  if (w->free_request == SIM_NO_REQUEST) {
+    fprintf(stderr, "s3lect-sim: too many requests under way\n");
+    abort();
+  }
+  sim_request_t* r = &w->requests[w->free_request];
+  w->free_request = r->next_free;
+  uint32_t stamp = r->stamp;
+  memset(r, 0, offsetof(sim_request_t, body));
+  r->stamp = stamp + 1;
+  return r;
+}
+
+static void give_back_if_over(sim_world_t* w, sim_request_t* r) {
+  if (!r->done || r->in_limbo)
+    return;
+  r->stamp++;
+  r->next_free = w->free_request;
+  w->free_request = (uint16_t)(r - w->requests);
+}
+
+static void push(sim_world_t* w, const sim_request_t* r, s3l_ns_t at, int kind) {
+  sim_push(w, at, kind, (unsigned)(r - w->requests), r->stamp);
+}
+
+static s3l_ns_t way(sim_world_t* w, sim_node_t* n) {
+  const sim_weather_t* weather = &n->weather;
+  s3l_ns_t ns = sim_heavy(&n->net, w->plan->latency, weather->fair ? 1 : 5);
+  return ns * weather->slow;
+}
+
+/* The node is told that the connection broke, in a while. */
+static void breaks(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
+  push(w, r, w->t + sim_between(&n->net, S3L_MS, 3 * S3L_SECOND), SIM_ON_BROKEN);
+}
+
+/* Nobody hears of it: silence until the timeout, or a connection that breaks before anything was
+ * sent, or after. */
+static void lose_request(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
+  uint64_t x = sim_below(&n->net, 4);
+  r->never_left = x == 0;
+  if (x < 2)
+    breaks(w, n, r);
+}
+
+static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
+  const sim_weather_t* weather = &n->weather;
+  s3l_ns_t at = w->t + way(w, n);
+  if (!weather->fair) {
+    if (weather->refuses) {
+      r->never_left = true;
+      push(w, r, at, SIM_ON_BROKEN);
+      return;
+    }
+    if (weather->cut_requests || sim_chance(&n->net, weather->loss_request)) {
+      lose_request(w, n, r);
+      return;
+    }
+    if (sim_chance(&n->net, weather->late)) {
+      r->late = true;
+      at += (s3l_ns_t)sim_below(&n->net, weather->late_ms) * S3L_MS;
+      if (at > w->calm_at)
+        at = w->calm_at;
+    }
+    r->no_reply = weather->cut_replies || sim_chance(&n->net, weather->loss_reply);
+    if (r->no_reply && sim_chance(&n->net, 300))
+      breaks(w, n, r);
+    if (sim_chance(&n->net, weather->errors)) {
+      do
+        r->error = (int8_t)sim_below(&n->net, SIM_ERRORS_END);
+      while ((weather->errors_set & (1u << r->error)) == 0);
+      r->error_applies = sim_chance(&n->net, 500);
+    }
+  }
+  r->in_limbo = true;
+  push(w, r, at, SIM_ON_ARRIVAL);
+}
+
+static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_effect_t* e) {
+  sim_node_t* n = &w->nodes[i];
+  const s3lect_record_t* record = &w->effects.record;
+  r->body_len = (uint32_t)s3l_record_encode(record, r->body, sizeof r->body);
+  if (e->disputed && !n->dialect_proven) {
+    n->dialect_bare = !n->dialect_bare;
+    sim_met(w, SIM_MET_DIALECT_SWITCHED);
+  }
+  r->bare = n->dialect_bare;
+  (void)s3l_span_copy(s3l_span_cstr(record->leader_id), r->leader_id, sizeof r->leader_id);
+  r->write = (oracle_write_t){.node = (int)i,
+                              .sent_boot = sim_boot(w, n),
+                              .epoch = record->epoch,
+                              .number = record->write,
+                              .released = record->released != 0,
+                              .leader_id = r->leader_id};
+  uint8_t half[8] = {0};
+  (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);
+  for (size_t k = 0; k < sizeof half; k++)
+    r->write.incarnation = r->write.incarnation << 8 | half[k];
+  r->write.life = w->oracle.nodes[i].life;
+  oracle_write_sent(&w->oracle, w->t, &r->write);
+}
+
+void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->request != SIM_NO_REQUEST) {
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two requests at once", i);
+    return;
+  }
+  sim_request_t* r = take_slot(w);
+  n->request = (uint16_t)(r - w->requests);
+  r->node = (uint8_t)i;
+  r->op = (uint8_t)n->core.op.kind;
+  r->is_write = e->kind == S3L_DO_WRITE;
+  r->error = -1;
+  r->sent_at = w->t;
+  memcpy(r->etag, e->etag, strlen(e->etag) + 1);
+  r->timeout_boot =
+      n->weather.stuck ? S3L_NEVER : s3l_ns_add(sim_boot(w, n), e->timeout_ms * S3L_MS);
+  if (r->is_write)
+    fill_write(w, i, r, e);
+  else
+    oracle_read_sent(&w->oracle, (int)i, w->t);
+  sim_saw_issue(w, i, r);
+  travel(w, n, r);
+}
+
+/* At the store. */
+
+static void put_status(sim_request_t* r, int status, s3l_outcome_t outcome) {
+  r->status = status;
+  r->outcome = (uint8_t)outcome;
+}
+
+static bool answer_error_to_read(sim_world_t* w, sim_request_t* r) {
+  switch (r->error) {
+  case SIM_ERROR_403:
+    put_status(r, S3LECT_EDENIED, S3L_SETTLED);
+    sim_met(w, SIM_MET_DENIED);
+    break;
+  case SIM_ERROR_404: /* of the bucket: that of the object would be a lie */
+    put_status(r, S3LECT_ENOBUCKET, S3L_SETTLED);
+    break;
+  case SIM_ERROR_429:
+    put_status(r, S3LECT_ETHROTTLED, S3L_NOT_APPLIED);
+    sim_met(w, SIM_MET_THROTTLED);
+    break;
+  case SIM_ERROR_NO_ETAG:
+    put_status(r, S3LECT_EETAG, S3L_NOT_APPLIED);
+    break;
+  case SIM_ERROR_BAD_REPLY:
+    put_status(r, S3LECT_EBADREPLY, S3L_NOT_APPLIED);
+    break;
+  default:
+    put_status(r, S3LECT_ESERVER, S3L_NOT_APPLIED);
+    break;
+  }
+  return true;
+}
+
+/* Errors that a store may answer instead of doing something. False: it does it. */
+static bool answer_error_to_write(sim_world_t* w, sim_request_t* r) {
+  switch (r->error) {
+  case SIM_ERROR_403:
+    put_status(r, S3LECT_EDENIED, S3L_SETTLED);
+    sim_met(w, SIM_MET_DENIED);
+    return true;
+  case SIM_ERROR_404:
+    put_status(r, S3LECT_ENOTFOUND, S3L_SETTLED);
+    return true;
+  case SIM_ERROR_409:
+    put_status(r, S3LECT_ECONFLICT, S3L_SETTLED);
+    return true;
+  case SIM_ERROR_412:
+    put_status(r, S3LECT_EPRECONDITION, S3L_SETTLED);
+    return true;
+  case SIM_ERROR_429:
+    put_status(r, S3LECT_ETHROTTLED, S3L_NOT_APPLIED);
+    r->retry_after_ms = 1000;
+    sim_met(w, SIM_MET_THROTTLED);
+    return true;
+  default:
+    put_status(r, S3LECT_ESERVER, S3L_UNCERTAIN);
+    return !r->error_applies && r->error != SIM_ERROR_NO_ETAG;
+  }
+}
+
+/* Errors that hide what a store did. */
+static void hide_success(sim_world_t* w, sim_request_t* r) {
+  if (r->error == SIM_ERROR_NO_ETAG) {
+    put_status(r, 0, S3L_SETTLED);
+    r->reply_etag[0] = '\0';
+    sim_met(w, SIM_MET_NO_ETAG);
+    return;
+  }
+  put_status(r, r->error == SIM_ERROR_BAD_REPLY ? S3LECT_EBADREPLY : S3LECT_ESERVER, S3L_UNCERTAIN);
+  sim_met(w, SIM_MET_ERROR_AFTER_EFFECT);
+}
+
+static void take_reply(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
+  put_status(r, reply->status, S3L_SETTLED);
+  r->store_time_ms = reply->store_time_ms;
+  r->modified_ms = reply->modified_ms;
+  if (reply->status == 0 || reply->has_body)
+    memcpy(r->reply_etag, w->store.etag, sizeof r->reply_etag);
+  if (!reply->has_body || reply->status != 0)
+    return;
+  r->body_len = (uint32_t)w->store.body_len;
+  memcpy(r->body, w->store.body, w->store.body_len);
+}
+
+static void at_store(sim_world_t* w, sim_request_t* r) {
+  if (!r->is_write) {
+    if (r->error >= 0 && answer_error_to_read(w, r))
+      return;
+    sim_reply_t reply = sim_store_get(&w->store, w->t, r->etag);
+    take_reply(w, r, &reply);
+    return;
+  }
+  if (r->error >= 0 && answer_error_to_write(w, r))
+    return;
+  sim_reply_t reply = sim_store_put(&w->store, w->t, r->etag, r->bare, r->body, r->body_len);
+  take_reply(w, r, &reply);
+  r->landed = reply.status == 0;
+  if (r->landed)
+    oracle_write_landed(&w->oracle, w->t, &r->write);
+  sim_saw_arrival(w, r);
+  if (r->landed && r->error >= 0)
+    hide_success(w, r);
+}
+
+void sim_on_arrival(sim_world_t* w, unsigned index) {
+  sim_request_t* r = &w->requests[index];
+  sim_node_t* n = &w->nodes[r->node];
+  r->in_limbo = false;
+  at_store(w, r);
+  w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);
+  if (!r->done && !r->no_reply)
+    push(w, r, w->t + way(w, n), SIM_ON_REPLY);
+  give_back_if_over(w, r);
+}
+
+/* At the node. */
+
+static void done(sim_world_t* w, sim_request_t* r, const s3l_result_t* result) {
+  sim_done(w, r->node, result);
+  give_back_if_over(w, r);
+}
+
+static void done_without_reply(sim_world_t* w, sim_request_t* r, int status) {
+  bool no_effect = !r->is_write || r->never_left;
+  s3l_result_t result = {.status = status, .outcome = no_effect ? S3L_NOT_APPLIED : S3L_UNCERTAIN};
+  done(w, r, &result);
+}
+
+void sim_on_reply(sim_world_t* w, unsigned index) {
+  sim_request_t* r = &w->requests[index];
+  sim_node_t* n = &w->nodes[r->node];
+  s3l_result_t result = {.status = r->status,
+                         .outcome = (s3l_outcome_t)r->outcome,
+                         .etag = r->reply_etag[0] != '\0' ? r->reply_etag : NULL,
+                         .store_time_ms = r->store_time_ms,
+                         .modified_ms = r->modified_ms,
+                         .retry_after_ms = r->retry_after_ms};
+  if (!r->is_write && r->status == 0)
+    result.body = (s3l_span_t){r->body, r->body_len};
+  if (r->is_write && r->status == 0 && r->etag[0] != '\0')
+    n->dialect_proven = true;
+  done(w, r, &result);
+}
+
+void sim_on_broken(sim_world_t* w, unsigned index) {
+  sim_request_t* r = &w->requests[index];
+  int status = r->cancelled ? CANCELED : w->nodes[r->node].weather.refuses ? REFUSED : RESET;
+  done_without_reply(w, r, status);
+}
+
+void sim_timed_out(sim_world_t* w, unsigned i) {
+  done_without_reply(w, &w->requests[w->nodes[i].request], TIMED_OUT);
+}
+
+void sim_cancel(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->request == SIM_NO_REQUEST) {
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no request", i);
+    return;
+  }
+  sim_request_t* r = &w->requests[n->request];
+  r->cancelled = true;
+  sim_met(w, SIM_MET_CANCELLED);
+  push(w, r, w->t + (s3l_ns_t)sim_below(&n->net, 2 * S3L_MS), SIM_ON_BROKEN);
+}
+
+void sim_forget_request(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->request == SIM_NO_REQUEST)
+    return;
+  sim_request_t* r = &w->requests[n->request];
+  n->request = SIM_NO_REQUEST;
+  r->done = true;
+  give_back_if_over(w, r);
+}

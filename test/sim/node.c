@@ -1,0 +1,143 @@
+/* sim/node.c: executes a core's effects, as the libuv driver does. */
+#include <string.h>
+
+#include "sim/observe.h"
+#include "sim/world.h"
+
+/* More steps than this in one second of true time, and the core runs in circles. */
+#define STEPS_PER_SECOND_MAX 500
+/* How late a timer may fire: libuv's grain and a busy loop's turn, together with the rounding up to
+ * a millisecond less than S3L_STOP_EARLY. */
+#define TIMER_LATE_MAX (3 * S3L_MS)
+
+static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
+  sim_node_t* n = &w->nodes[i];
+  oracle_note_t note = {.kind = (oracle_note_kind_t)e->note,
+                        .epoch = e->epoch,
+                        .valid_until = e->valid_until,
+                        .leader_id = n->core.view.record.leader_id};
+  oracle_note(&w->oracle, (int)i, w->t, &note);
+  sim_saw_note(w, i, e);
+  if (e->note == S3L_NOTE_STOPPED && n->plan->config.stop_ack_ms > 0 &&
+      n->plan->ack_delay_ms != UINT32_MAX)
+    sim_push(w, w->t + n->plan->ack_delay_ms * S3L_MS, SIM_ON_APP, i, n->life);
+}
+
+static void standing_is_over(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->closing)
+    sim_crash(w, i); /* the process ends, in good order */
+  s3l_ns_t at = n->start_at > w->t ? n->start_at : w->t;
+  sim_push(w, at, SIM_ON_BEGIN, i, 0);
+}
+
+static void execute(sim_world_t* w, unsigned i) {
+  for (size_t k = 0; k < w->effects.len; k++) {
+    const s3l_effect_t* e = &w->effects.at[k];
+    switch (e->kind) {
+    case S3L_DO_READ:
+    case S3L_DO_WRITE:
+      sim_issue(w, i, e);
+      break;
+    case S3L_DO_CANCEL:
+      sim_cancel(w, i);
+      break;
+    case S3L_DO_NOTIFY:
+      notify(w, i, e);
+      break;
+    case S3L_DO_STOPPED:
+      standing_is_over(w, i);
+      return;
+    }
+  }
+}
+
+static void count_step(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (w->t - n->second >= S3L_SECOND) {
+    n->second = w->t;
+    n->steps = 0;
+  }
+  if (++n->steps > STEPS_PER_SECOND_MAX)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: runs in circles", i);
+}
+
+void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
+  sim_node_t* n = &w->nodes[i];
+  s3l_ns_t boot = sim_boot(w, n);
+  ev->wall_ms = sim_wall_ms(w, n);
+  count_step(w, i);
+  sim_before_t before = sim_look(&n->core);
+  s3l_core_step(&n->core, boot, ev, &w->effects);
+  s3l_ns_t valid = s3l_core_valid_until(&n->core);
+  w->digest = sim_mix(w->digest, (uint64_t)boot ^ (uint64_t)ev->kind << 60 ^ (uint64_t)valid);
+  oracle_valid(&w->oracle, (int)i, w->t, valid);
+  sim_saw_step(w, i, &before, ev);
+  if (w->tape != NULL) {
+    sim_tape_event(w->tape, w->t, i, ev);
+    sim_tape_effects(w->tape, w->t, i, boot, &w->effects);
+  }
+  execute(w, i);
+  sim_rearm(w, i);
+}
+
+void sim_rearm(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->process == SIM_DOWN)
+    return;
+  s3l_ns_t due = s3l_core_deadline(&n->core);
+  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot < due)
+    due = w->requests[n->request].timeout_boot;
+  /* One that is set for earlier stays, and is set anew when it fires. */
+  if (due >= n->timer_boot)
+    return;
+  n->timer_boot = due;
+  s3l_ns_t grain = (due + S3L_MS - 1) / S3L_MS * S3L_MS;
+  s3l_ns_t at = sim_clock_when(&n->clock, grain);
+  if (at < w->t)
+    at = w->t;
+  at += (s3l_ns_t)sim_below(&n->rnd, TIMER_LATE_MAX);
+  sim_push(w, at, SIM_ON_TIMER, i, ++n->timer_stamp);
+}
+
+void sim_on_timer(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  s3l_ns_t boot = sim_boot(w, n);
+  n->timer_boot = S3L_NEVER;
+  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot <= boot)
+    sim_timed_out(w, i);
+  if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= boot) {
+    s3l_event_t ev = {.kind = S3L_EV_TICK};
+    sim_step(w, i, &ev);
+  }
+  sim_rearm(w, i);
+}
+
+void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
+  sim_node_t* n = &w->nodes[i];
+  sim_request_t* r = &w->requests[n->request];
+  r->done = true;
+  n->request = SIM_NO_REQUEST;
+  bool told = result->status == 0 || result->status == S3LECT_ENOTFOUND ||
+              result->status == S3LECT_ENOTMODIFIED || result->status == S3LECT_ETOOBIG;
+  if (r->is_write) {
+    bool known = result->status != 0 || result->etag != NULL;
+    oracle_write_done(&w->oracle, (int)i,
+                      result->outcome == S3L_UNCERTAIN ||
+                          (result->outcome == S3L_SETTLED && !known));
+  } else {
+    oracle_read_done(&w->oracle, (int)i, told);
+  }
+  sim_saw_done(w, i, r, result);
+  s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result};
+  sim_step(w, i, &ev);
+}
+
+void sim_stop(sim_world_t* w, unsigned i, bool closes, s3l_ns_t start_at) {
+  sim_node_t* n = &w->nodes[i];
+  n->closing = closes;
+  n->start_at = start_at;
+  sim_saw_stop(w, i, closes);
+  s3l_event_t ev = {.kind = S3L_EV_STOP, .reason = closes ? S3L_REASON_CLOSED : S3L_REASON_STOPPED};
+  sim_step(w, i, &ev);
+}

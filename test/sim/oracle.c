@@ -1,0 +1,354 @@
+#include "sim/oracle.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+static const struct {
+  const char* name;
+  const char* meaning;
+} checks[] = {
+#define XX(name, text, what) {text, what},
+    ORACLE_CHECKS(XX)
+#undef XX
+};
+
+const char* oracle_check_name(oracle_check_t check) {
+  return checks[check].name;
+}
+
+const char* oracle_check_meaning(oracle_check_t check) {
+  return checks[check].meaning;
+}
+
+void oracle_fail(oracle_t* o, oracle_check_t check, int64_t t, int node, int other,
+                 const char* format, ...) {
+  oracle_violation_t* v = &o->violations[check];
+  if (v->found)
+    return;
+  o->found |= 1u << check;
+  v->found = true;
+  v->at = t;
+  v->node = node;
+  v->other = other;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(v->text, sizeof v->text, format, args);
+  va_end(args);
+}
+
+void oracle_init(oracle_t* o, int nodes, int64_t (*boot)(void* ctx, int node, int64_t t),
+                 void* ctx) {
+  memset(o, 0, sizeof *o);
+  o->nodes_len = nodes;
+  o->boot = boot;
+  o->ctx = ctx;
+}
+
+void oracle_set_config(oracle_t* o, int node, const oracle_config_t* config) {
+  o->nodes[node].config = *config;
+}
+
+bool oracle_believes(const oracle_t* o, int node, int64_t t) {
+  const oracle_node_t* n = &o->nodes[node];
+  return n->exists && n->valid_until > 0 && o->boot(o->ctx, node, t) < n->valid_until;
+}
+
+/* Processes. */
+
+void oracle_begins(oracle_t* o, int node, int64_t t) {
+  oracle_node_t* n = &o->nodes[node];
+  oracle_config_t config = n->config;
+  uint32_t life = n->life;
+  if (n->exists)
+    oracle_fail(o, ORACLE_CONTRACT, t, node, -1, "n%d begins while it exists", node);
+  memset(n, 0, sizeof *n);
+  n->config = config;
+  n->life = life + 1;
+  n->exists = true;
+}
+
+/* Stopped must have been told by the end of validity, unless the process could not run. */
+static void check_stop_told(oracle_t* o, int node, int64_t t) {
+  const oracle_node_t* n = &o->nodes[node];
+  if (!n->exists || !n->started || t <= n->blocked)
+    return;
+  int64_t now = o->boot(o->ctx, node, t);
+  if (now >= n->promised)
+    oracle_fail(o, ORACLE_STOP_LATE, t, node, -1,
+                "n%d: validity of epoch %" PRIu64 " ended %.3f ms ago, stopped was not told", node,
+                n->epoch, (double)(now - n->promised) / 1e6);
+}
+
+void oracle_dies(oracle_t* o, int node, int64_t t) {
+  check_stop_told(o, node, t);
+  o->nodes[node].exists = false;
+  o->nodes[node].valid_until = 0;
+}
+
+void oracle_blocked(oracle_t* o, int node, int64_t until) {
+  if (until > o->nodes[node].blocked)
+    o->nodes[node].blocked = until;
+}
+
+/* Validity. */
+
+static void check_exclusion(oracle_t* o, int node, int64_t t) {
+  for (int m = 0; m < o->nodes_len; m++)
+    if (m != node && oracle_believes(o, m, t))
+      oracle_fail(o, ORACLE_EXCLUSION, t, node, m,
+                  "n%d says that it is leader, and so does n%d, for another %.3f s", node, m,
+                  (double)(o->nodes[m].valid_until - o->boot(o->ctx, m, t)) / 1e9);
+}
+
+void oracle_valid(oracle_t* o, int node, int64_t t, int64_t valid_until) {
+  oracle_node_t* n = &o->nodes[node];
+  int64_t before = n->valid_until;
+  if (n->started)
+    check_stop_told(o, node, t);
+  if (valid_until == before)
+    return;
+  int64_t now = o->boot(o->ctx, node, t);
+  n->valid_until = valid_until;
+  if (valid_until <= now)
+    return;
+  if (before > 0 && now >= before && n->started)
+    oracle_fail(o, ORACLE_RESURRECTED, t, node, -1,
+                "n%d: validity of epoch %" PRIu64 " was renewed %.3f ms after its end", node,
+                n->epoch, (double)(now - before) / 1e6);
+  if (valid_until > n->carried)
+    oracle_fail(o, ORACLE_LEASE, t, node, -1,
+                "n%d: validity is %.3f ms longer than its landed writes carry", node,
+                (double)(valid_until - n->carried) / 1e6);
+  check_exclusion(o, node, t);
+}
+
+/* Notifications. */
+
+static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
+  oracle_node_t* n = &o->nodes[node];
+  if (n->started)
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started twice", node);
+  if (o->boot(o->ctx, node, t) >= note->valid_until)
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started after validity", node);
+  if (note->epoch <= o->epoch_released)
+    oracle_fail(o, ORACLE_RELEASE, t, node, -1,
+                "n%d: epoch %" PRIu64 " starts, but %" PRIu64 " was released", node, note->epoch,
+                o->epoch_released);
+  if (note->epoch < o->epoch_started)
+    oracle_fail(o, ORACLE_EPOCH_ORDER, t, node, -1, "n%d: epoch %" PRIu64 " starts after %" PRIu64,
+                node, note->epoch, o->epoch_started);
+  else if (note->epoch == o->epoch_started)
+    oracle_fail(o, ORACLE_EPOCH_SHARED, t, node, -1, "n%d: epoch %" PRIu64 " starts once more",
+                node, note->epoch);
+  else
+    o->epoch_started = note->epoch;
+  n->started = true;
+  n->epoch = note->epoch;
+  n->promised = note->valid_until;
+  n->ack_owed = false;
+  n->ack_given = false;
+  o->leaderships++;
+  if (o->quiet)
+    oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: became leader in a quiet spell", node);
+}
+
+static void note_renewed(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
+  oracle_node_t* n = &o->nodes[node];
+  if (!n->started || note->epoch != n->epoch || note->valid_until <= n->promised)
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1,
+                "n%d: epoch %" PRIu64 " renewed by %.3f ms while %s %" PRIu64, node, note->epoch,
+                (double)(note->valid_until - n->promised) / 1e6,
+                n->started ? "leading" : "no longer leading", n->epoch);
+  n->promised = note->valid_until;
+}
+
+static void note_stopped(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
+  oracle_node_t* n = &o->nodes[node];
+  if (!n->started || note->epoch != n->epoch)
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: epoch %" PRIu64 " stopped while %s %" PRIu64,
+                node, note->epoch, n->started ? "leading" : "no longer leading", n->epoch);
+  if (n->started && t > n->blocked && o->boot(o->ctx, node, t) >= n->promised)
+    oracle_fail(o, ORACLE_STOP_LATE, t, node, -1, "n%d: stopped was told %.3f ms after validity",
+                node, (double)(o->boot(o->ctx, node, t) - n->promised) / 1e6);
+  if (oracle_believes(o, node, t))
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: stopped was told, yet is_leader", node);
+  n->started = false;
+  n->ack_owed = n->config.stop_ack_ms > 0;
+  if (o->quiet)
+    oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: lost leadership in a quiet spell", node);
+}
+
+static bool is_known_name(const oracle_t* o, const char* name) {
+  for (size_t i = 0; i < o->names_len; i++)
+    if (strcmp(o->names[i], name) == 0)
+      return true;
+  return false;
+}
+
+void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
+  switch (note->kind) {
+  case ORACLE_STARTED:
+    note_started(o, node, t, note);
+    break;
+  case ORACLE_STOPPED:
+    note_stopped(o, node, t, note);
+    break;
+  case ORACLE_RENEWED:
+    note_renewed(o, node, t, note);
+    break;
+  case ORACLE_NEW_LEADER:
+    if (!is_known_name(o, note->leader_id))
+      oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told", node,
+                  note->leader_id);
+    break;
+  case ORACLE_ERROR:
+    break;
+  }
+}
+
+void oracle_acknowledged(oracle_t* o, int node) {
+  if (o->nodes[node].ack_owed)
+    o->nodes[node].ack_given = true;
+}
+
+/* Requests. */
+
+void oracle_read_sent(oracle_t* o, int node, int64_t t) {
+  (void)t;
+  o->nodes[node].reads++;
+  o->nodes[node].read_back_sent = true;
+}
+
+void oracle_read_done(oracle_t* o, int node, bool told) {
+  oracle_node_t* n = &o->nodes[node];
+  if (told && n->read_back_sent)
+    n->uncertain = false;
+  n->read_back_sent = false;
+}
+
+static void check_release(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  const oracle_node_t* n = &o->nodes[w->node];
+  if (n->started || oracle_believes(o, w->node, t))
+    oracle_fail(o, ORACLE_RELEASE, t, w->node, -1,
+                "n%d: epoch %" PRIu64 " is released, stopped was not told yet", w->node, w->epoch);
+  if (n->ack_owed && !n->ack_given && n->epoch == w->epoch)
+    oracle_fail(o, ORACLE_RELEASE_ACK, t, w->node, -1,
+                "n%d: epoch %" PRIu64 " is released without an acknowledgement", w->node, w->epoch);
+}
+
+void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  oracle_node_t* n = &o->nodes[w->node];
+  n->writes++;
+  if (n->uncertain)
+    oracle_fail(o, ORACLE_READ_BACK, t, w->node, -1,
+                "n%d: write %" PRIu64 " is sent, the outcome of %" PRIu64 " is unknown", w->node,
+                w->number, n->number);
+  if (w->incarnation == n->incarnation && w->number <= n->number)
+    oracle_fail(o, ORACLE_WRITE_NUMBER, t, w->node, -1,
+                "n%d: write number %" PRIu64 " follows %" PRIu64, w->node, w->number, n->number);
+  n->incarnation = w->incarnation;
+  n->number = w->number;
+  if (w->released)
+    check_release(o, t, w);
+}
+
+void oracle_write_done(oracle_t* o, int node, bool uncertain) {
+  o->nodes[node].uncertain = uncertain;
+}
+
+static void learn_name(oracle_t* o, const char* name) {
+  if (name[0] == '\0' || is_known_name(o, name) || o->names_len == ORACLE_NAMES_MAX)
+    return;
+  snprintf(o->names[o->names_len++], ORACLE_NAME_SIZE, "%s", name);
+}
+
+void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  learn_name(o, w->leader_id);
+  uint64_t replaced = o->epoch_stands;
+  uint64_t replaced_by = o->epoch_stands_by;
+  o->epoch_stands = w->node < 0 ? 0 : w->epoch;
+  o->epoch_stands_by = w->incarnation;
+  if (w->node < 0)
+    return;
+  oracle_node_t* n = &o->nodes[w->node];
+  if (w->epoch < replaced)
+    oracle_fail(o, ORACLE_EPOCH_ORDER, t, w->node, -1,
+                "n%d: a record of epoch %" PRIu64 " replaces one of %" PRIu64, w->node, w->epoch,
+                replaced);
+  else if (w->epoch == replaced && w->incarnation != replaced_by)
+    oracle_fail(o, ORACLE_EPOCH_SHARED, t, w->node, -1,
+                "n%d: a record of epoch %" PRIu64 " replaces another's of that epoch", w->node,
+                w->epoch);
+  if (w->released) {
+    if (w->epoch > o->epoch_released)
+      o->epoch_released = w->epoch;
+    return;
+  }
+  /* T * (1 - drift): ms times 10^6, by ppm. */
+  int64_t hold = (int64_t)n->config.leader_timeout_ms * (1000000 - n->config.drift_ppm);
+  if (w->life == n->life && w->sent_boot + hold > n->carried)
+    n->carried = w->sent_boot + hold;
+}
+
+void oracle_deleted(oracle_t* o) {
+  o->epoch_stands = 0;
+}
+
+/* Quiet spells: liveness and what it costs. */
+
+static int believers(const oracle_t* o, int64_t t, int* who) {
+  int count = 0;
+  for (int i = 0; i < o->nodes_len; i++)
+    if (oracle_believes(o, i, t)) {
+      count++;
+      *who = i;
+    }
+  return count;
+}
+
+void oracle_quiet_begins(oracle_t* o, int64_t t) {
+  int leader = -1;
+  o->quiet = true;
+  o->quiet_from = t;
+  for (int i = 0; i < o->nodes_len; i++) {
+    o->nodes[i].reads = 0;
+    o->nodes[i].writes = 0;
+    check_stop_told(o, i, t);
+  }
+  int count = believers(o, t, &leader);
+  if (count != 1)
+    oracle_fail(o, ORACLE_LIVENESS, t, leader, -1, "%d leaders, though all is well", count);
+}
+
+static void check_count(oracle_t* o, int64_t t, int node, const char* what, uint32_t count,
+                        double interval_ms, double early, double late) {
+  double ms = (double)(t - o->quiet_from) / (double)MS;
+  double drift = o->nodes[node].config.drift_ppm / 1e6;
+  double most = interval_ms > 0 ? ms / (interval_ms * early) * (1 + drift) + 2 : 0;
+  /* A reply's way comes on top of an interval: two seconds are more than it takes in quiet. */
+  double least = interval_ms > 0 ? ms / (interval_ms * late + 2000) * (1 - drift) - 2 : 0;
+  if (count > most || count < least)
+    oracle_fail(o, ORACLE_BUDGET, t, node, -1, "n%d: %" PRIu32 " %s in %.0f s, not %.1f to %.1f",
+                node, count, what, ms / 1e3, least, most);
+}
+
+void oracle_quiet_ends(oracle_t* o, int64_t t) {
+  int leader = -1;
+  int count = believers(o, t, &leader);
+  if (count != 1)
+    oracle_fail(o, ORACLE_LIVENESS, t, leader, -1, "%d leaders at the end of a quiet spell", count);
+  for (int i = 0; i < o->nodes_len; i++) {
+    oracle_node_t* n = &o->nodes[i];
+    check_stop_told(o, i, t);
+    if (!n->exists || count != 1)
+      continue;
+    bool leads = i == leader;
+    check_count(o, t, i, "writes", n->writes, leads ? n->config.renew_interval_ms : 0, 0.9, 1);
+    check_count(o, t, i, "reads", n->reads, leads ? 0 : n->config.infrequent_interval_ms, 0.9, 1.1);
+  }
+  o->quiet = false;
+}

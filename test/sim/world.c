@@ -1,0 +1,244 @@
+#include "sim/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/observe.h"
+
+enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000 };
+
+s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n) {
+  return sim_clock_read(&n->clock, w->t);
+}
+
+int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n) {
+  return w->plan->store_unix_ms + w->t / S3L_MS + n->wall_offset_ms;
+}
+
+static int64_t oracle_boot(void* ctx, int node, int64_t t) {
+  const sim_world_t* w = ctx;
+  return sim_clock_read(&w->nodes[node].clock, t);
+}
+
+void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp) {
+  sim_item_t item = {.at = at, .kind = (uint16_t)kind, .index = (uint16_t)index, .stamp = stamp};
+  if (!sim_heap_push(&w->heap, item)) {
+    fprintf(stderr, "s3lect-sim: the heap is full\n");
+    abort();
+  }
+}
+
+void sim_met(sim_world_t* w, sim_situation_t situation) {
+  w->met.count[situation]++;
+}
+
+int sim_leader(const sim_world_t* w) {
+  for (unsigned i = 0; i < w->plan->nodes_len; i++)
+    if (oracle_believes(&w->oracle, (int)i, w->t))
+      return (int)i;
+  return -1;
+}
+
+/* Processes. */
+
+static void init_node(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  const sim_node_plan_t* plan = &w->plan->nodes[i];
+  n->plan = plan;
+  n->clock = (sim_clock_t){.boot_base = plan->boot, .ppb = plan->ppb};
+  n->wall_offset_ms = plan->wall_offset_ms;
+  n->rnd = sim_rnd(w->plan->seed, RND_RUN + i);
+  n->net = sim_rnd(w->plan->seed, RND_NET + i);
+  n->request = SIM_NO_REQUEST;
+  n->timer_boot = S3L_NEVER;
+  n->weather = (sim_weather_t){.slow = 1, .fair = true};
+  const s3l_core_config_t* c = &plan->config;
+  oracle_config_t config = {.leader_timeout_ms = c->leader_timeout_ms,
+                            .renew_interval_ms = c->renew_interval_ms,
+                            .infrequent_interval_ms = c->infrequent_interval_ms,
+                            .stop_ack_ms = c->stop_ack_ms,
+                            .drift_ppm = c->drift_ppm};
+  oracle_set_config(&w->oracle, (int)i, &config);
+  if ((w->nodes_out & (1u << i)) == 0)
+    sim_push(w, plan->starts_at, SIM_ON_BEGIN, i, 0);
+}
+
+static void start_standing(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  uint64_t id[2] = {s3l_prng_next(&n->rnd), s3l_prng_next(&n->rnd)};
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  snprintf(incarnation, sizeof incarnation, "%016llx%016llx", (unsigned long long)id[0],
+           (unsigned long long)id[1]);
+  s3l_event_t ev = {
+      .kind = S3L_EV_START, .incarnation = incarnation, .seed = s3l_prng_next(&n->rnd)};
+  sim_step(w, i, &ev);
+}
+
+void sim_begin(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->process == SIM_UP) {
+    if (n->core.phase == S3L_PHASE_STOPPED) {
+      sim_met(w, SIM_MET_STOOD_AGAIN);
+      start_standing(w, i);
+    }
+    return;
+  }
+  n->process = SIM_UP;
+  n->life++;
+  n->dialect_bare = false;
+  n->dialect_proven = false;
+  n->closing = false;
+  n->timer_boot = S3L_NEVER;
+  n->timer_stamp++;
+  sim_tape_line(w->tape, w->t, "n%u begins", i);
+  sim_saw_begin(w, i);
+  s3l_core_init(&n->core, &n->plan->config);
+  oracle_begins(&w->oracle, (int)i, w->t);
+  start_standing(w, i);
+}
+
+void sim_crash(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  sim_forget_request(w, i);
+  sim_saw_end(w, i);
+  n->process = SIM_DOWN;
+  n->paused_until = 0;
+  n->timer_boot = S3L_NEVER;
+  n->timer_stamp++;
+  oracle_dies(&w->oracle, (int)i, w->t);
+}
+
+void sim_pause(sim_world_t* w, unsigned i, s3l_ns_t until) {
+  sim_node_t* n = &w->nodes[i];
+  if (until > n->paused_until)
+    n->paused_until = until;
+  /* What had piled up is worked off within the first milliseconds. */
+  oracle_blocked(&w->oracle, (int)i, until + 5 * S3L_MS);
+}
+
+/* The loop. */
+
+/* Of a node that is paused: comes again when it runs. What comes first then is open: timers, or
+ * replies that have been waiting. */
+static bool postponed(sim_world_t* w, const sim_item_t* item, unsigned node) {
+  sim_node_t* n = &w->nodes[node];
+  if (n->paused_until <= w->t)
+    return false;
+  s3l_ns_t order = item->kind == SIM_ON_TIMER ? (s3l_ns_t)sim_below(&n->rnd, 2) * 2000 : 1000;
+  sim_push(w, n->paused_until + order, item->kind, item->index, item->stamp);
+  return true;
+}
+
+static void on_chapter(sim_world_t* w, size_t c) {
+  w->chapter = c;
+  w->calm_at = w->plan->chapters[c].calm_from;
+  for (size_t i = w->plan->chapters[c].faults_from; i < w->plan->chapters[c].faults_to; i++)
+    sim_push(w, w->plan->faults[i].at, SIM_ON_FAULT, (unsigned)i, 0);
+  sim_push(w, w->plan->chapters[c].quiet_from, SIM_ON_QUIET, (unsigned)c, 0);
+  sim_push(w, w->plan->chapters[c].quiet_to, SIM_ON_NOISE, (unsigned)c + 1, 0);
+}
+
+static void on_noise(sim_world_t* w, size_t c) {
+  if (w->oracle.quiet)
+    oracle_quiet_ends(&w->oracle, w->t);
+  if (c < w->plan->chapters_len)
+    on_chapter(w, c);
+}
+
+static void on_request_item(sim_world_t* w, const sim_item_t* item) {
+  sim_request_t* r = &w->requests[item->index];
+  if (r->stamp != item->stamp)
+    return;
+  if (item->kind == SIM_ON_ARRIVAL) {
+    sim_on_arrival(w, item->index);
+    return;
+  }
+  if (r->done || postponed(w, item, r->node))
+    return;
+  if (item->kind == SIM_ON_REPLY)
+    sim_on_reply(w, item->index);
+  else
+    sim_on_broken(w, item->index);
+}
+
+static void on_node_item(sim_world_t* w, const sim_item_t* item) {
+  sim_node_t* n = &w->nodes[item->index];
+  if (item->kind == SIM_ON_TIMER && item->stamp != n->timer_stamp)
+    return;
+  if (item->kind == SIM_ON_APP && (item->stamp != n->life || n->process == SIM_DOWN))
+    return;
+  if (postponed(w, item, item->index))
+    return;
+  if (item->kind == SIM_ON_TIMER) {
+    sim_on_timer(w, item->index);
+  } else if (item->kind == SIM_ON_BEGIN) {
+    sim_begin(w, item->index);
+  } else {
+    s3l_event_t ev = {.kind = S3L_EV_ACK};
+    if (n->core.ack_owed)
+      sim_met(w, SIM_MET_ACKNOWLEDGED);
+    oracle_acknowledged(&w->oracle, item->index);
+    sim_step(w, item->index, &ev);
+  }
+}
+
+static void dispatch(sim_world_t* w, const sim_item_t* item) {
+  switch (item->kind) {
+  case SIM_ON_TIMER:
+  case SIM_ON_BEGIN:
+  case SIM_ON_APP:
+    on_node_item(w, item);
+    break;
+  case SIM_ON_ARRIVAL:
+  case SIM_ON_REPLY:
+  case SIM_ON_BROKEN:
+    on_request_item(w, item);
+    break;
+  case SIM_ON_FAULT:
+    sim_on_fault(w, item->index);
+    break;
+  case SIM_ON_FAULT_END:
+    sim_on_fault_end(w, item->index);
+    break;
+  case SIM_ON_FOREIGN:
+    if (item->stamp == w->foreign.stamp)
+      sim_on_foreign(w, item->index);
+    break;
+  case SIM_ON_QUIET:
+    if (w->plan->chapters[item->index].quiet_to > w->t)
+      oracle_quiet_begins(&w->oracle, w->t);
+    break;
+  default:
+    on_noise(w, item->index);
+    break;
+  }
+}
+
+void sim_world_init(sim_world_t* w, const sim_plan_t* plan) {
+  memset(w, 0, sizeof *w);
+  w->plan = plan;
+  w->until = plan->end;
+  w->wanted = ~0u;
+}
+
+void sim_world_run(sim_world_t* w) {
+  sim_heap_init(&w->heap);
+  w->store.clock.ppb = w->plan->store_ppb;
+  w->store.unix_ms = w->plan->store_unix_ms;
+  w->store.dialect = w->plan->dialect;
+  w->hand = sim_rnd(w->plan->seed, RND_HAND);
+  for (uint16_t i = 0; i < SIM_REQUESTS_MAX; i++)
+    w->requests[i].next_free = i + 1 < SIM_REQUESTS_MAX ? (uint16_t)(i + 1) : SIM_NO_REQUEST;
+  oracle_init(&w->oracle, (int)w->plan->nodes_len, oracle_boot, w);
+  for (unsigned i = 0; i < w->plan->nodes_len; i++)
+    init_node(w, i);
+  on_chapter(w, 0);
+  sim_item_t item;
+  while (sim_heap_pop(&w->heap, &item) && item.at <= w->until) {
+    w->t = item.at;
+    dispatch(w, &item);
+    if ((w->oracle.found & w->wanted) != 0)
+      break;
+  }
+}

@@ -1,0 +1,214 @@
+/* sim/world.h: one run.
+ *
+ * The world owns true time, the heap of what happens next, the store, the nodes with their clocks
+ * and cores, and the requests under way. A node executes its core's effects as the libuv driver
+ * does: one request at a time, each ending exactly once and by its timeout as the node's clock
+ * runs, ticks rounded up to a millisecond and a little late.
+ *
+ *   world.c    the loop; processes: begin, pause, crash
+ *   node.c     the executor: events into a core, effects out of it
+ *   net.c      requests on their way, and what becomes of them
+ *   fault.c    the plan's faults at work
+ *   foreign.c  a writer that behaves like the Go package
+ *
+ * Lifetime of a request: issued by a node, arrives at the store (or is lost), is replied to (or
+ * not), and is done for its node, at the latest by timeout. Its slot is free once it is done and
+ * can no longer arrive. */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+#include "sim/heap.h"
+#include "sim/oracle.h"
+#include "sim/plan.h"
+#include "sim/rnd.h"
+#include "sim/situations.h"
+#include "sim/store.h"
+#include "sim/tape.h"
+
+#define SIM_REQUESTS_MAX 512
+#define SIM_NO_REQUEST   UINT16_MAX
+
+enum {
+  SIM_ON_TIMER = 0, /* index: node */
+  SIM_ON_ARRIVAL,   /* index: request */
+  SIM_ON_REPLY,     /* index: request */
+  SIM_ON_BROKEN,    /* index: request: its connection broke */
+  SIM_ON_BEGIN,     /* index: node */
+  SIM_ON_APP,       /* index: node: acknowledges */
+  SIM_ON_FAULT,     /* index: fault */
+  SIM_ON_FAULT_END, /* index: fault */
+  SIM_ON_FOREIGN,   /* index: what the foreign writer does next */
+  SIM_ON_QUIET,     /* index: chapter */
+  SIM_ON_NOISE,     /* index: chapter */
+};
+
+typedef struct sim_request_s {
+  uint32_t stamp;
+  uint16_t next_free;
+  uint8_t node;
+  uint8_t op; /* s3l_op_kind_t */
+  bool is_write;
+  bool bare;
+  bool done;     /* its node has been told, or is no more */
+  bool in_limbo; /* will still arrive */
+  bool landed;
+  bool late;     /* was held up on purpose */
+  bool no_reply; /* the reply is lost */
+  bool never_left;
+  bool cancelled;
+  s3l_ns_t sent_at;
+  int8_t error;       /* sim_error_t that the store is to answer; -1 none */
+  bool error_applies; /* ... after carrying it out */
+  char etag[SIM_ETAG_SIZE];
+  s3l_ns_t timeout_boot;
+  oracle_write_t write;
+  char leader_id[24];
+
+  /* The reply. */
+  int status;
+  uint8_t outcome; /* s3l_outcome_t */
+  uint32_t retry_after_ms;
+  char reply_etag[SIM_ETAG_SIZE];
+  int64_t store_time_ms, modified_ms;
+  uint32_t body_len;
+  char body[SIM_BODY_MAX]; /* what is written; then what was read */
+} sim_request_t;
+
+/** What holds for a node's requests: the sum of the faults at work. */
+typedef struct sim_weather_s {
+  uint32_t loss_request, loss_reply; /* per mille */
+  uint32_t late, late_ms;
+  uint32_t slow;
+  uint32_t errors, errors_set;
+  bool cut_requests, cut_replies, refuses, stuck;
+  bool fair; /* none of these */
+} sim_weather_t;
+
+typedef enum { SIM_DOWN = 0, SIM_UP } sim_process_t;
+
+typedef struct sim_node_s {
+  const sim_node_plan_t* plan;
+  s3l_core_t core;
+  sim_clock_t clock;
+  int64_t wall_offset_ms;
+  s3l_prng_t rnd; /* executor and application */
+  s3l_prng_t net; /* its requests */
+  sim_process_t process;
+  uint32_t life;   /* counts processes */
+  uint32_t starts; /* counts incarnations */
+  s3l_ns_t paused_until;
+  uint32_t timer_stamp;
+  s3l_ns_t timer_boot; /* what the timer is set for; S3L_NEVER: none is set */
+  uint16_t request;
+  bool dialect_bare; /* this process's memory of the store's dialect */
+  bool dialect_proven;
+  bool wants_start; /* stands again once standing is over */
+  bool closing;     /* its process ends with standing */
+  s3l_ns_t start_at;
+  sim_weather_t weather;
+  s3l_ns_t second; /* steps are counted since */
+  uint32_t steps;
+  s3l_ns_t valid_marked; /* on the tape */
+  s3l_ns_t led_from;
+} sim_node_t;
+
+typedef struct sim_foreign_s {
+  bool active;
+  uint32_t stamp;
+  bool leads;
+  bool releases;
+  s3l_ns_t until;
+  int64_t wall_offset_ms;
+  char etag[SIM_ETAG_SIZE];
+  bool absent;
+  s3l_prng_t rnd;
+} sim_foreign_t;
+
+/** What the store holds, as far as situations are concerned. */
+typedef struct sim_standing_s {
+  enum { SIM_STANDS_NOTHING = 0, SIM_STANDS_RECORD, SIM_STANDS_FOREIGN, SIM_STANDS_DAMAGE } kind;
+  unsigned node;
+  uint32_t life;
+  uint64_t incarnation;
+  bool released;
+} sim_standing_t;
+
+typedef struct sim_world_s {
+  const sim_plan_t* plan;
+  uint32_t nodes_out; /* bit per node that never stands */
+  s3l_ns_t until;
+  s3l_ns_t t;
+  sim_heap_t heap;
+  sim_store_t store;
+  sim_node_t nodes[SIM_NODES_MAX];
+  sim_request_t requests[SIM_REQUESTS_MAX];
+  uint16_t free_request;
+  uint8_t
+      who[SIM_FAULTS_MAX]; /* whom an active window was found to concern, plus one; 0: inactive */
+  sim_standing_t standing;
+  sim_foreign_t foreign;
+  s3l_ns_t calm_at; /* when the chapter's faults have ended: nothing may be held up beyond it */
+  size_t chapter;
+  s3l_prng_t hand;
+  uint64_t hand_count;
+  s3l_effects_t effects;
+  oracle_t oracle;
+  unsigned wanted;  /* checks at whose violation the run ends */
+  sim_tape_t* tape; /* NULL: nobody looks */
+  uint64_t digest;
+  uint64_t faults_met;
+  sim_situations_t met;
+} sim_world_t;
+
+/* world.c */
+
+/** Runs from the start to `until`, or to the first violation of a wanted check. */
+void sim_world_run(sim_world_t* w);
+void sim_world_init(sim_world_t* w, const sim_plan_t* plan);
+void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp);
+void sim_begin(sim_world_t* w, unsigned node);
+void sim_crash(sim_world_t* w, unsigned node);
+void sim_pause(sim_world_t* w, unsigned node, s3l_ns_t until);
+s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n);
+int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n);
+/** A node that believes it leads now; -1 if none does. */
+int sim_leader(const sim_world_t* w);
+void sim_met(sim_world_t* w, sim_situation_t situation);
+
+/* node.c */
+
+void sim_step(sim_world_t* w, unsigned node, s3l_event_t* event);
+void sim_on_timer(sim_world_t* w, unsigned node);
+/** The request under way ends for its node. */
+void sim_done(sim_world_t* w, unsigned node, const s3l_result_t* result);
+void sim_stop(sim_world_t* w, unsigned node, bool closes, s3l_ns_t start_at);
+void sim_rearm(sim_world_t* w, unsigned node);
+
+/* net.c */
+
+void sim_issue(sim_world_t* w, unsigned node, const s3l_effect_t* effect);
+void sim_cancel(sim_world_t* w, unsigned node);
+void sim_timed_out(sim_world_t* w, unsigned node);
+void sim_on_arrival(sim_world_t* w, unsigned request);
+void sim_on_reply(sim_world_t* w, unsigned request);
+void sim_on_broken(sim_world_t* w, unsigned request);
+/** The node's process is gone: what it sent may still arrive. */
+void sim_forget_request(sim_world_t* w, unsigned node);
+
+/* fault.c */
+
+void sim_on_fault(sim_world_t* w, unsigned fault);
+void sim_on_fault_end(sim_world_t* w, unsigned fault);
+
+/* foreign.c */
+
+void sim_foreign_begin(sim_world_t* w, const sim_fault_t* fault);
+void sim_foreign_end(sim_world_t* w);
+void sim_on_foreign(sim_world_t* w, unsigned what);
+
+#endif
