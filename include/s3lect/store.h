@@ -196,6 +196,15 @@ S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
  * objects end with it. Errors: UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store);
 
+/** Opens a store in a directory, which must exist: for the processes of one machine, or of several
+ * that share a file system whose flock(2) and rename(2) hold between them. An object is a file of
+ * its key's name, one line of the store's own before it. Writes reach the disk before they are
+ * confirmed, and happen at once or not at all, whatever crashes. Nothing blocks the loop: the work
+ * is done on libuv's thread pool; close waits for what is under way there.
+ * Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR, UV_EACCES and
+ * what else opening a directory gives, UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory);
+
 #ifdef __cplusplus
 }
 #endif
