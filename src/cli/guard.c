@@ -75,14 +75,10 @@ static void ask_group(guard_t* guard, int signum, int cause) {
   signal_group(guard, signum);
 }
 
-/* SIGKILL to the guard's children: daemons that left the group. Their own children become the
- * guard's, and are met in the next sweep. Returns how many there were, those counted that it may
- * not kill (they run as another user); 0 also on a kernel without CONFIG_PROC_CHILDREN, where the
- * group alone has to do. */
-static int kill_strays(const guard_t* guard) {
+int guard_kill_children(void) {
   char path[64];
   char text[CHILDREN_MAX * 8];
-  snprintf(path, sizeof path, "/proc/self/task/%" PRIdMAX "/children", (intmax_t)guard->self);
+  snprintf(path, sizeof path, "/proc/self/task/%" PRIdMAX "/children", (intmax_t)getpid());
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return 0;
@@ -123,7 +119,7 @@ static void sweep(guard_t* guard) {
     return;
   bool exists = kill(-guard->group, 0) == 0 || errno != ESRCH;
   /* A group that was sent SIGKILL may go on existing by a zombie whose parent has left it. */
-  bool strays = (!exists || guard->killed) && kill_strays(guard) > 0;
+  bool strays = (!exists || guard->killed) && guard_kill_children() > 0;
   if (exists || strays)
     return;
   report(guard,

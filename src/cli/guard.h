@@ -12,6 +12,12 @@
  *   gone      no process of the group is left, nor any other descendant: the guard is their
  *             subreaper, so that whatever loses its parent becomes the guard's child
  *
+ * What no guard can end: a process that runs as another user (sudo), or one that hangs in the
+ * kernel: GONE is then not reported, and the lockfile not released. Nor what forks faster, each
+ * time into a session of its own, than one sweep follows the other. Where s3lect and the guard are
+ * killed both at once, the kernel kills the command itself, but nothing that it has started; where
+ * both are stopped, nobody does anything.
+ *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */
 #ifndef S3L_CLI_GUARD_H
@@ -66,5 +72,11 @@ typedef struct guard_report_s {
  * what S3LECT_ID shall be. Returns 0 with s3lect's end of the socket, non-blocking, in *fd, or an
  * errno. */
 int guard_fork(char** argv, const char* id, int* fd);
+
+/** SIGKILL to the calling process's children; of the guard's these are daemons that left the group.
+ * Their own children become the caller's, and are met the next time. Returns how many there were,
+ * those counted that it may not kill (they run as another user); 0 also on a kernel without
+ * CONFIG_PROC_CHILDREN, where the group alone has to do. */
+int guard_kill_children(void);
 
 #endif

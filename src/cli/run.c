@@ -163,13 +163,12 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
 
 static void on_lost_timer(uv_timer_t* timer) {
   run_t* run = timer->data;
-  int status;
-  if (run->lost_group > 0) {
-    while (waitpid(-run->lost_group, &status, WNOHANG) > 0)
-      continue;
-    if (kill(-run->lost_group, 0) == 0 || errno != ESRCH)
-      return;
-  }
+  while (waitpid(-1, NULL, WNOHANG) > 0)
+    continue;
+  if (run->lost_group > 0 && (kill(-run->lost_group, 0) == 0 || errno != ESRCH))
+    return;
+  if (guard_kill_children() > 0) /* s3lect has none but those that the guard has left to it */
+    return;
   uv_timer_stop(timer);
   leave(run, CLI_EXIT_FAILED);
 }
