@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "text.h"
 
-#define FLUSH_MS 1000 /* how long the exit waits for a slow reader of the events */
+#define FLUSH_MS      1000 /* how long the exit waits for a slow reader of the events */
+#define CLOSING_TURNS 4    /* of the loop, in which closed handles' callbacks run */
 
 /* The library's messages about options begin with a field's name; people who use the command know
  * it by another. */
@@ -232,6 +234,7 @@ static void on_store_closed(s3lect_store_t* store) {
   cli_session_t* session = store->data;
   for (size_t i = 0; i < session->signals_len; i++)
     uv_close((uv_handle_t*)&session->signals[i], NULL);
+  uv_stop(&session->loop); /* what is left to wait for is nobody's any more */
 }
 
 static void on_elector_closed(s3lect_elector_t* elector) {
@@ -254,6 +257,11 @@ void cli_session_finish(cli_session_t* session, int exit_code) {
 int cli_session_run(cli_session_t* session) {
   uv_run(&session->loop, UV_RUN_DEFAULT);
   cli_writer_close(session->events.writer, FLUSH_MS);
-  drop_loop(session);
+  for (int i = 0; i < CLOSING_TURNS && uv_loop_alive(&session->loop); i++)
+    uv_run(&session->loop, UV_RUN_NOWAIT);
+  /* A host name's look-up that the system has not answered cannot be called off, and libuv waits
+   * for it even after main: for as long as the resolver's own time-outs. */
+  if (uv_loop_close(&session->loop) == UV_EBUSY)
+    _exit(session->exit_code);
   return session->exit_code;
 }
