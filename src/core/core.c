@@ -133,8 +133,7 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
 /* Others take a released record at once: it may invite them only if nobody acts as leader any more,
  * one's own application and the robbed leader of before an unfounded claim included. */
 static bool may_release(const s3l_core_t* c) {
-  return s3l_view_is_own_claim(c) && c->now >= c->founded_at &&
-         c->view.record.epoch != c->unacknowledged;
+  return s3l_view_is_own_claim(c) && !c->unfounded && c->view.record.epoch != c->unacknowledged;
 }
 
 static due_t due_release(const s3l_core_t* c) {

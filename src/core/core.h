@@ -14,8 +14,9 @@
  *   watching    polling at the frequent interval, ready to take over at the legal instant
  *   unfounded   of a claim: written over absence or over a release without an epoch. Neither tells
  *               whether somebody leads (who was robbed of the record), nor is it of one time only
- *               (an ETag or absence may come again), so the wait comes after the claim: it is led
- *               only when it has stood for a whole leader timeout (design rules 3, 10)
+ *               (an ETag or absence may come again, and the claim may land late). So it is never
+ *               led, nor released; when it has stood for a whole leader timeout its own maker, too,
+ *               replaces it, and leads by that (design rules 3, 10)
  *
  * Invariants (checked at the end of every step)
  *   - at most one request is under way;
@@ -224,7 +225,7 @@ typedef struct s3l_core_s {
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t announce_at;
-  s3l_ns_t founded_at; /* a claim of one's own may be led, and released, from here on */
+  bool unfounded; /* of the claim of one's own in view; see above */
   s3l_ns_t renew_at;
 
   /* The request under way and what comes next. */

@@ -31,7 +31,8 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   /* With less than a third of the lease left the first renewal might come too late: the claim
    * stands in the store as a record of one's own, so it is written again first. */
   bool enough = valid_until - c->now >= hold(c) / 3;
-  bool fresh = c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
+  bool fresh =
+      !c->unfounded && c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
   if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
     return;
   c->leading = true;
@@ -41,8 +42,6 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->valid_until = valid_until;
   c->renew_at = next_renewal(c, sent_at);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
-  if (c->announce_at < c->founded_at)
-    c->announce_at = c->founded_at;
   s3l_core_operation_done(c);
   s3l_lead_tick(c, fx);
 }

@@ -31,9 +31,10 @@ bool s3l_view_is_own_claim(const s3l_core_t* c) {
 
 s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
   uint32_t t = c->config.leader_timeout_ms;
-  /* Of a record that is gone or unreadable the timeout is unknown: the largest one ever seen. */
-  uint32_t seen =
-      c->view.kind == S3L_VIEW_RECORD ? c->view.record.leader_timeout_ms : c->timeout_seen_ms;
+  /* Of a record that is gone or unreadable, or was before one's own unfounded claim, the timeout is
+   * unknown: the largest one ever seen. */
+  bool known = c->view.kind == S3L_VIEW_RECORD && !(c->view.own && c->unfounded);
+  uint32_t seen = known ? c->view.record.leader_timeout_ms : c->timeout_seen_ms;
   return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);
 }
 
@@ -66,25 +67,22 @@ bool s3l_view_is_unfounded(const s3l_core_t* c) {
          (v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);
 }
 
+/* Whether the claim of one's own in view was an unfounded one when it was made, or may have been.
+ */
+static bool made_unfounded(const s3l_core_t* c) {
+  const s3l_sent_t* s = s3l_write_sent(c, c->view.record.epoch, c->view.record.write);
+  return s == NULL || s->unfounded;
+}
+
 static s3l_ns_t legal_at(const s3l_core_t* c) {
   const s3l_view_t* v = &c->view;
   if (s3l_view_is_unfounded(c))
     return s3l_ns_add(c->now, EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
   if (v->kind == S3L_VIEW_RECORD && v->record.released)
     return c->now;
-  if (v->own)
+  if (v->own && !c->unfounded)
     return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
   return s3l_ns_add(c->now, s3l_view_wait(c));
-}
-
-/* From when on a claim of our own may be led, now that it was seen to stand. */
-static s3l_ns_t founded_at(const s3l_core_t* c) {
-  const s3l_sent_t* s = s3l_write_sent(c, c->view.record.epoch, c->view.record.write);
-  if (s != NULL && !s->unfounded)
-    return c->founded_at;
-  uint32_t own = c->config.leader_timeout_ms;
-  uint32_t t = own > c->timeout_seen_ms ? own : c->timeout_seen_ms;
-  return s3l_ns_add(c->now, s3l_lease_wait(t * S3L_MS, c->config.drift_ppm));
 }
 
 static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) {
@@ -121,9 +119,8 @@ static void set_view(s3l_core_t* c, s3l_view_kind_t kind, const char* etag,
     if (record->leader_timeout_ms > c->timeout_seen_ms)
       c->timeout_seen_ms = record->leader_timeout_ms;
   }
+  c->unfounded = v->own && made_unfounded(c);
   v->legal_at = legal_at(c);
-  if (v->own)
-    c->founded_at = founded_at(c);
 }
 
 static bool is_usable_etag(const char* etag) {

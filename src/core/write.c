@@ -18,10 +18,10 @@ static uint64_t store_time(const s3l_core_t* c) {
 }
 
 /* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
- * has been seen since, or may be out there: an unfounded claim can have landed late. */
+ * has been seen since, or may be out there: an unfounded claim may have landed late. */
 static bool keeps_epoch(const s3l_core_t* c) {
   return s3l_view_is_own_claim(c) && c->view.record.epoch > c->epoch_led &&
-         c->view.record.epoch >= c->epoch_seen && c->now >= c->founded_at;
+         c->view.record.epoch >= c->epoch_seen && !c->unfounded;
 }
 
 static uint64_t next_epoch(const s3l_core_t* c) {

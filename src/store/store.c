@@ -41,3 +41,7 @@ s3lect_store_result_t s3l_store_result(int status, int outcome) {
   return (s3lect_store_result_t){
       .size = sizeof(s3lect_store_result_t), .status = status, .outcome = outcome};
 }
+
+void* s3l_store_req_scratch(s3lect_store_req_t* req) {
+  return req->internal;
+}

@@ -24,8 +24,13 @@ uint32_t s3l_store_body_max(const s3lect_store_req_t* req);
 /** A result of that status and outcome with all else zero. */
 s3lect_store_result_t s3l_store_result(int status, int outcome);
 
+/** The request's scratch space as memory of no type. A function of its own, in store.c, so that no
+ * compiler holds what is kept there for the array of numbers as which the public header declares
+ * it. */
+void* s3l_store_req_scratch(s3lect_store_req_t* req);
+
 /** A store's own state of one request, kept in the request's scratch space. */
-#define S3L_STORE_REQ_STATE(req, type) ((type*)(void*)(req)->internal)
+#define S3L_STORE_REQ_STATE(req, type) ((type*)s3l_store_req_scratch(req))
 #define S3L_STORE_REQ_STATE_FITS(type)                                                             \
   S3L_STATIC_ASSERT(sizeof(type) <= sizeof(((s3lect_store_req_t*)0)->internal),                    \
                     "a request's state must fit in its scratch space")

@@ -40,11 +40,10 @@
  * Not in here: wall clocks and the store-clock shortcut, peers (they extend nothing), the grace
  * period (it only delays), the retry schedule (any schedule is possible), the quoting of ETags.
  *
- * DELETE: the lockfile is removed by hand. Nobody ever leads beside another because of it, but there
- * is a way to an epoch that does not grow: a create that lands late, after the removal, carries an
- * epoch from before that of the leader who was robbed, and is led by it once it has stood. RECLAIM
- * is a rule that closes this: a claim over absence is never led, but replaced by its own maker, once
- * it has stood, by a claim under a new epoch.
+ * DELETE: the lockfile is removed by hand. A create that lands late, after the removal, carries an
+ * epoch from before that of the leader who was robbed. So a claim over absence is never led, but
+ * replaced by its own maker, once it has stood, by a claim under a new epoch (MUTANT_CLAIM_LED shows
+ * the epoch that does not grow without that rule).
  *
  * -DMUTANT_... breaks one rule; -DWITNESS=n asserts that a situation is never met (see run.sh). */
 #ifndef N
@@ -103,10 +102,10 @@ byte epochs; /* the highest epoch that was ever led */
 byte landed, deleted;
 byte i, j, id, e, step;
 
-#ifdef RECLAIM
-#define MAY_BE_LED(x) (!first[x] || rel[x])
-#else
+#if defined(MUTANT_CLAIM_LED) || defined(MUTANT_LEAD_FIRST)
 #define MAY_BE_LED(x) true
+#else
+#define MAY_BE_LED(x) (!first[x] || rel[x])
 #endif
 #define LEADS(x) (lead[x] && stood[x] == WAIT)
 

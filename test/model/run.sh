@@ -75,22 +75,23 @@ row() {
 # shellcheck disable=SC2059
 printf "$format" model variant nodes states depth errors verdict
 
-row lockfile ok "T=3 K=1 EMAX=2 NO_CRASH"
-row lockfile ok "EXACT T=2 K=2 EMAX=2"
-row lockfile ok "EXACT T=2 K=1 EMAX=3"
-row lockfile ok "EXACT T=2 K=1 EMAX=3 NO_CRASH DELETE=1 RECLAIM"
+# Of the lockfile's epochs the first is that of a claim, which nobody leads.
+one_more="EXACT T=2 K=1 EMAX=3 NO_CRASH"
+row lockfile ok "T=3 K=1 EMAX=3 NO_CRASH"
+row lockfile ok "EXACT T=2 K=2 EMAX=3"
+row lockfile ok "EXACT T=2 K=1 EMAX=3 NO_CRASH DELETE=1"
 for mutant in LEASE_FROM_REPLY KEEP_OBSERVATION NO_SELF_STOP RELEASE_FIRST NO_CAS BLIND WALL_CLOCK; do
-  row lockfile leaders "$small MUTANT_$mutant"
+  row lockfile leaders "$one_more MUTANT_$mutant"
 done
-row lockfile leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_NO_MARGIN"
-row lockfile epochs "$small MUTANT_RESUME"
-row lockfile epochs "$small MUTANT_SAME_EPOCH"
+row lockfile leaders "T=3 K=1 EMAX=3 NO_CRASH MUTANT_NO_MARGIN"
+row lockfile epochs "$one_more MUTANT_RESUME"
+row lockfile epochs "$one_more MUTANT_SAME_EPOCH"
 for witness in 1 2 3; do
-  row lockfile met "$small WITNESS=$witness"
+  row lockfile met "$one_more WITNESS=$witness"
 done
-row lockfile leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_WILD_CLOCK"
+row lockfile leaders "T=3 K=1 EMAX=3 NO_CRASH MUTANT_WILD_CLOCK"
 row lockfile leaders "$small DELETE=1 MUTANT_LEAD_FIRST"
-row lockfile epochs "$small DELETE=1"
+row lockfile epochs "$small DELETE=1 MUTANT_CLAIM_LED"
 
 row epochs ok "T=3 K=1 EMAX=2 NO_CRASH"
 row epochs ok "EXACT T=2 K=2 EMAX=2 NO_CRASH"
@@ -114,8 +115,8 @@ if [ -n "$full" ]; then
   row lockfile ok "T=3 K=2 EMAX=2"
   row lockfile ok "T=3 K=1 EMAX=3"
   row lockfile ok "T=4 K=1 EMAX=2"
-  row lockfile ok "T=3 K=1 EMAX=3 NO_CRASH DELETE=1 RECLAIM"
-  row lockfile ok "EXACT T=2 K=1 EMAX=4 NO_CRASH DELETE=2 RECLAIM"
+  row lockfile ok "T=3 K=1 EMAX=3 NO_CRASH DELETE=1"
+  row lockfile ok "EXACT T=2 K=1 EMAX=4 NO_CRASH DELETE=2"
   row lockfile ok "N=3 EXACT T=2 K=1 EMAX=2"
   row lockfile ok "N=3 EXACT T=3 K=1 EMAX=2 NO_CRASH"
   row epochs ok "T=3 K=1 EMAX=2"

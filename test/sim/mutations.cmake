@@ -59,8 +59,8 @@ mutation(INCARNATION_IGNORED view.c
                                               ? strcmp(record->leader_id, c->config.id) == 0
                                               : strcmp(record->incarnation, c->incarnation) == 0);")
 mutation(INCARNATION_IGNORED view.c
-  "  if (s != NULL && !s->unfounded)"
-  "  if (SIM_IS(INCARNATION_IGNORED) || (s != NULL && !s->unfounded))")
+  "return s == NULL || s->unfounded;"
+  "return !SIM_IS(INCARNATION_IGNORED) && !SIM_IS(ABSENCE_IS_FREEDOM) && (s == NULL || s->unfounded);")
 
 mutation(RELEASE_BEFORE_STOP core.c
   "  s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);"
@@ -82,18 +82,15 @@ mutation(OWN_TIMEOUT_ONLY view.c
   "return s3l_lease_wait((t > seen || SIM_IS(OWN_TIMEOUT_ONLY) ? t : seen) * S3L_MS,
                         c->config.drift_ppm);")
 
-mutation(ABSENCE_IS_FREEDOM view.c
-  "    return c->founded_at;\n"
-  "    return c->founded_at;\n  if (SIM_IS(ABSENCE_IS_FREEDOM))\n    return c->now;\n")
-
 mutation(FOREIGN_RELEASE_TRUSTED view.c
   "(v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);"
   "(v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0 &&
           !SIM_IS(FOREIGN_RELEASE_TRUSTED));")
 
 mutation(DAMAGE_IS_FREEDOM view.c
-  "  if (v->own)\n    return c->now; /*"
-  "  if (v->own || (SIM_IS(DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now; /*")
+  "  if (v->own && !c->unfounded)\n    return c->now; /*"
+  "  if ((v->own && !c->unfounded) ||
+      (SIM_IS(DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now; /*")
 
 mutation(READ_BACK_IS_SENDING lead.c
   "s3l_lead_if_valid(c, fx, sent->at);"
@@ -126,8 +123,8 @@ mutation(NEVER_TAKES_OVER core.c
                  !c->view.record.released && !c->view.own);")
 
 mutation(CLAIM_RELEASED core.c
-  "return s3l_view_is_own_claim(c) && c->now >= c->founded_at &&"
-  "return s3l_view_is_own_claim(c) && (c->now >= c->founded_at || SIM_IS(CLAIM_RELEASED)) &&")
+  "return s3l_view_is_own_claim(c) && !c->unfounded &&"
+  "return s3l_view_is_own_claim(c) && (!c->unfounded || SIM_IS(CLAIM_RELEASED)) &&")
 
 mutation(STORE_CLOCK_NO_MARGIN view.c
   "s3l_ns_add(s3l_view_wait(c), STORE_CLOCK_MARGIN);"

@@ -9,6 +9,7 @@ sim_before_t sim_look(const s3l_core_t* c) {
   return (sim_before_t){.leading = c->leading,
                         .announced = c->announced,
                         .release_owed = c->release_owed,
+                        .unfounded = c->unfounded,
                         .failures = c->stats.failures,
                         .late_replies = c->stats.late_replies,
                         .unknown_resolved = c->stats.unknown_resolved};
@@ -38,8 +39,10 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
   if (c->leading != b->leading) {
     met_if(w, c->leading && done && ev->result->body.p != NULL, SIM_MET_LED_FROM_READ_BACK);
     met_if(w, b->leading && !b->announced, SIM_MET_GRACE_LOST);
-    met_if(w, b->leading && c->now < c->founded_at, SIM_MET_CLAIM_LOST);
   }
+  /* A claim that stood was replaced by its maker; one that did not was, by another. */
+  met_if(w, b->unfounded && !c->unfounded && done && c->view.own, SIM_MET_CLAIM_STOOD);
+  met_if(w, b->unfounded && !c->unfounded && done && !c->view.own, SIM_MET_CLAIM_LOST);
   if (c->stats.failures != b->failures)
     sim_met(w, SIM_MET_RETRIES_EXHAUSTED);
   if (c->stats.late_replies != b->late_replies)
@@ -66,7 +69,6 @@ void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
     break;
   case S3L_NOTE_STARTED:
     met_if(w, n->plan->config.grace_period_ms > 0, SIM_MET_GRACE_STARTED);
-    met_if(w, n->core.now - n->core.founded_at < 10 * S3L_MS, SIM_MET_CLAIM_STOOD);
     n->led_from = w->t;
     break;
   case S3L_NOTE_STOPPED:

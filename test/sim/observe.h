@@ -8,7 +8,7 @@
 
 /** What of a core may change in a step and tell of a situation. */
 typedef struct sim_before_s {
-  bool leading, announced, release_owed;
+  bool leading, announced, release_owed, unfounded;
   uint64_t failures, late_replies, unknown_resolved;
 } sim_before_t;
 
