@@ -1,4 +1,8 @@
-/* store/file: the suite; many processes on one directory; locks, crashes and files of others. */
+/* store/file: the suite; many processes on one directory; locks, crashes and files of others.
+ *
+ * Its other processes are forks that end in the middle of things, which valgrind takes for leaks.
+ *
+ * ctest labels: no-valgrind */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
