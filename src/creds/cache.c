@@ -11,7 +11,7 @@
 #define NS_PER_MS   1000000u
 #define WHY_MAX     1024
 #define LOOK_MS     600000 /* the timer looks at least so often: the wall clock may have been set */
-#define REFUSED_MS  10000  /* a set younger than this is not replaced because it was refused */
+#define REFUSED_MS  10000  /* refusals make the source be asked no more often than this */
 #define DOUBLES_MAX 16
 
 typedef struct cache_s {
@@ -22,11 +22,11 @@ typedef struct cache_s {
   s3l_creds_fetch_t fetch;
   s3l_prng_t prng;
 
-  s3l_creds_t* creds;   /* or NULL */
-  int64_t refresh_ms;   /* Unix time from when on they are to be replaced */
-  uint64_t received_ns; /* when they came */
-  bool refused;         /* by somebody who checks them */
-  bool eager;           /* there was a set that ends: the timer looks after the next one */
+  s3l_creds_t* creds;  /* or NULL */
+  int64_t refresh_ms;  /* Unix time from when on they are to be replaced */
+  bool refused;        /* by somebody who checks them */
+  uint64_t refused_ns; /* when that last counted; 0: never */
+  bool eager;          /* there was a set that ends: the timer looks after the next one */
 
   bool fetching;
   unsigned failures;    /* in a row */
@@ -141,7 +141,6 @@ static void install(cache_t* c, s3l_creds_t* creds, int64_t now) {
   c->refused = false;
   c->failures = 0;
   c->status = 0;
-  c->received_ns = uv_hrtime();
   c->refresh_ms = INT64_MAX;
   if (creds->expires_ms == 0)
     return;
@@ -239,8 +238,12 @@ static const char* cache_why(const s3l_creds_provider_t* provider) {
 
 static void cache_refused(s3l_creds_provider_t* provider) {
   cache_t* c = S3L_CONTAINER_OF(provider, cache_t, provider);
-  if (c->creds != NULL && uv_hrtime() - c->received_ns >= (uint64_t)REFUSED_MS * NS_PER_MS)
-    c->refused = true;
+  uint64_t now = uv_hrtime();
+  if (c->creds == NULL || c->refused ||
+      (c->refused_ns != 0 && now - c->refused_ns < (uint64_t)REFUSED_MS * NS_PER_MS))
+    return;
+  c->refused = true;
+  c->refused_ns = now;
 }
 
 static void end_if_closed(cache_t* c) {

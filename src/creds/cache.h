@@ -4,6 +4,9 @@
  * - A set is replaced well before it expires, by a timer (so that a process that is idle has good
  *   keys when it must act) and whenever somebody asks; meanwhile the old one serves. If that fails,
  *   it is tried again, with growing pauses, and the old set serves until its end.
+ * - A set that was refused is replaced at once, even one that has just come (a service may give old
+ *   ones); but what is refused again soon is not: then it is not the set's age. If there is no
+ *   other, it serves on.
  * - Where there is no good set, whoever asks waits for the source. After a failure the source is
  *   left alone for a moment: who asks then hears of the last failure at once.
  * - With a good set at hand, get allocates nothing and calls nothing but the clock.

@@ -251,7 +251,7 @@ static void say_file(chain_t* c, const char* path, int err) {
 }
 
 static void on_files_read(chain_t* c) {
-  char text[512];
+  char text[WHY_MAX];
   s3l_buf_t why;
   s3l_buf_init(&why, text, sizeof(text));
   int err = s3l_profile_resolve(&c->settings, s3l_file_text(&c->files[CONFIG_FILE]),

@@ -94,12 +94,14 @@ static void on_token(s3l_file_t* file, int status) {
     end_if_closed(c);
     return;
   }
-  if (status == 0) {
+  if (status == 0 && s3l_file_line(file).n > 0) {
     ask(c);
     return;
   }
   s3l_buf_puts(&c->why, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: ");
-  fail(c, status == S3LECT_ETOOBIG ? "is too large to be one" : s3lect_strerror(status));
+  fail(c, status == 0                ? "is empty"
+          : status == S3LECT_ETOOBIG ? "is too large to be one"
+                                     : s3lect_strerror(status));
 }
 
 /* The whole URL is in `text`; path and query of it become the target. */

@@ -152,6 +152,11 @@ static void on_token(s3l_service_t* service, bool ok, const s3l_http_reply_t* re
     fail(i, " to the request for a token: there is no metadata service of version 2");
     return;
   }
+  if (reply->status == UV_ETIMEDOUT) {
+    s3l_buf_puts(&i->why, why);
+    fail(i, " (not an EC2 instance; or a container on one whose HttpPutResponseHopLimit is 1)");
+    return;
+  }
   if (!check(i, ok, reply, why))
     return;
   if (take_word(reply->body, i->token, sizeof(i->token)))

@@ -14,6 +14,7 @@
 #define OUT_MAX     65536
 #define ERR_MAX     512 /* what is kept of standard error, for the message */
 #define WHY_MAX     512
+#define LINGER_MS   1000 /* how long others may keep the output open when the program has ended */
 
 struct s3l_process_s {
   uv_loop_t* loop;
@@ -24,6 +25,7 @@ struct s3l_process_s {
   uv_timer_t timer;
   unsigned handles;   /* not yet closed */
   unsigned under_way; /* the process and its two streams */
+  bool lingering;     /* it has ended, but not its output */
   int error;          /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, what reading gave */
   int64_t exit_status;
   int term_signal;
@@ -159,14 +161,30 @@ static void part_over(s3l_process_t* p) {
 
 /* ---- What happens ---- */
 
+static void on_linger(uv_timer_t* timer);
+
 static void on_exit(uv_process_t* process, int64_t exit_status, int term_signal) {
   s3l_process_t* p = process->data;
   p->exit_status = exit_status;
   p->term_signal = term_signal;
-  if (p->error != 0)
+  if (p->error != 0) {
     close_handle(process);
+    return;
+  }
+  part_over(p);
+  if (p->under_way > 0)
+    (void)uv_timer_start(&p->timer, on_linger, LINGER_MS, 0);
+}
+
+/* What it wrote is read within one turn of the loop, and the loop may just have been held up: once
+ * more around. Its group is not killed any more: without it the number may be another's. */
+static void on_linger(uv_timer_t* timer) {
+  s3l_process_t* p = timer->data;
+  if (p->lingering)
+    close_all(p);
   else
-    part_over(p);
+    (void)uv_timer_start(timer, on_linger, 1, 0);
+  p->lingering = true;
 }
 
 static void on_timer(uv_timer_t* timer) {

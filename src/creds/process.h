@@ -2,7 +2,8 @@
  *
  * The program is started without a shell, in a process group of its own, with nothing on its
  * standard input. It has bounded time and output; one that takes more is killed, and what it
- * started with it. What it printed is wiped. */
+ * started with it. What it started and leaves behind is not waited for: the program's own end ends
+ * the reading, as soon as what it printed is read. What it printed is wiped. */
 #ifndef S3L_CREDS_PROCESS_H
 #define S3L_CREDS_PROCESS_H
 

@@ -238,6 +238,9 @@ static int take_keys(const resolve_t* r, s3l_span_t name, const profile_t* p) {
     return refuse(r, name,
                   "signing in by SSO is not supported; use credential_process = aws configure "
                   "export-credentials --profile NAME");
+  if (p->source_profile.n > 0 || p->credential_source.n > 0 || p->web_token_file.n > 0)
+    return refuse(r, name,
+                  "source_profile, credential_source and web_identity_token_file need a role_arn");
   return r->visited_len > 1 ? refuse(r, name, "has no credentials, but is a source_profile") : 0;
 }
 

@@ -23,6 +23,10 @@ typedef struct texts_s {
 } texts_t;
 
 void s3l_reply_put_shown(s3l_buf_t* b, s3l_span_t text, size_t max) {
+  while (text.n > 0 && (unsigned char)text.p[0] <= 0x20) {
+    text.p++;
+    text.n--;
+  }
   for (size_t i = 0; i < text.n && i < max && text.p[i] != '\n'; i++) {
     char c = text.p[i];
     if ((unsigned char)c >= 0x20 && c != 0x7f)

@@ -20,7 +20,7 @@
 
 #define S3L_SERVICE_HOST_MAX 264 /* with brackets, port and NUL */
 #define S3L_SERVICE_BODY_MAX 65536
-#define S3L_SERVICE_WHY_MAX  512
+#define S3L_SERVICE_WHY_MAX  1024 /* the longest host, code and message fit */
 
 typedef struct s3l_service_s s3l_service_t;
 

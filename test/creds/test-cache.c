@@ -254,15 +254,40 @@ static void refuses_expired_ones(void** state) {
   rig_close();
 }
 
-/* What the store refuses is replaced, but not at once after it came: then it is not its age. */
-static void new_ones_are_not_doubted(void** state) {
+/* What the store refuses is replaced, even if it has just come: a service may give old ones. But
+ * when the next set is refused as well, it is not its age. */
+static void refused_ones_are_replaced(void** state) {
   (void)state;
-  rig_open(&eager);
+  rig_open(&quiet);
+  rig.cache->ops->refused(rig.cache); /* there is none */
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
   rig.cache->ops->refused(rig.cache);
+  assert_null(get(-1));
+  assert_null(get(1));
+  rig.cache->ops->refused(rig.cache); /* by a second request */
+  assert_int_equal(rig.source.asked, 2);
+  answer("A2", 60 * MINUTE);
+  assert_int_equal(rig.waiters[1].status, 0);
+  rig.cache->ops->refused(rig.cache);
+  assert_string_equal(get(-1)->access_key, "A2");
+  assert_int_equal(rig.source.asked, 2);
+  rig_close();
+}
+
+/* They may have been refused for another reason. */
+static void refused_ones_are_better_than_none(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  rig.cache->ops->refused(rig.cache);
+  assert_null(get(1));
+  answer_failure(S3LECT_ECREDENTIALS, "no luck");
+  assert_int_equal(rig.waiters[1].status, 0);
   assert_string_equal(get(-1)->access_key, "A1");
-  assert_int_equal(rig.source.asked, 1);
+  wall_ms = START + 60 * MINUTE; /* until their end */
+  assert_null(get(-1));
   rig_close();
 }
 
@@ -313,7 +338,8 @@ int main(void) {
       cmocka_unit_test(old_ones_serve_until_their_end),
       cmocka_unit_test(leaves_a_failed_source_alone),
       cmocka_unit_test(refuses_expired_ones),
-      cmocka_unit_test(new_ones_are_not_doubted),
+      cmocka_unit_test(refused_ones_are_replaced),
+      cmocka_unit_test(refused_ones_are_better_than_none),
       cmocka_unit_test(closing_ends_the_waiting),
       cmocka_unit_test(an_unused_one_closes_at_once),
       cmocka_unit_test(a_warm_one_allocates_nothing),

@@ -94,6 +94,8 @@ static void reads_the_token_anew(void** state) {
   s3l_creds_rig_file(&rig, "token", "th\r\nX-Forwarded-For: ree");
   s3l_creds_rig_fails(&rig, "container: the authorization token holds a line end or another "
                             "control character");
+  s3l_creds_rig_file(&rig, "token", " \n");
+  s3l_creds_rig_fails(&rig, "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: is empty");
   static char large[20000];
   memset(large, 'x', sizeof(large) - 1);
   s3l_creds_rig_file(&rig, "token", large);
@@ -230,6 +232,23 @@ static void refuses_bad_addresses(void** state) {
   s3l_creds_rig_end(&rig);
 }
 
+/* The longest host, code and message that there may be, and none of it is lost. */
+static void long_errors_are_shown_whole(void** state) {
+  char body[512], code[65], text[241];
+  (void)state;
+  memset(code, 'C', sizeof(code) - 1);
+  memset(text, 'm', sizeof(text) - 1);
+  code[sizeof(code) - 1] = text[sizeof(text) - 1] = '\0';
+  snprintf(body, sizeof(body), "{\"code\":\"%s\",\"message\":\"%s\"}", code, text);
+  BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_SEND(S3L_ANSWER("403 Forbidden", body))));
+  open_chain();
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_non_null(strstr(rig.why, code));
+  assert_non_null(strstr(rig.why, text));
+  s3l_creds_rig_end(&rig);
+}
+
 static void speaks_tls(void** state) {
   s3l_certs_t certs;
   s3l_tls_context_t* tls;
@@ -268,6 +287,7 @@ int main(void) {
       cmocka_unit_test(reads_the_token_anew),
       cmocka_unit_test(names_bad_answers),
       cmocka_unit_test(shows_an_error_as_one_line),
+      cmocka_unit_test(long_errors_are_shown_whole),
       cmocka_unit_test(tries_again),
       cmocka_unit_test(does_not_wait_for_ever),
       cmocka_unit_test(keeps_secrets_from_the_open_network),

@@ -209,6 +209,9 @@ static void names_what_is_broken(void** state) {
   refused("a", "[profile a]\nrole_arn=x\ncredential_source=Moon\n", "", S3LECT_ECREDENTIALS,
           "profile \"a\": credential_source must be Environment, Ec2InstanceMetadata or "
           "EcsContainer");
+  refused("a", "[profile a]\nweb_identity_token_file=/t\n", "", S3LECT_ECREDENTIALS,
+          "profile \"a\": source_profile, credential_source and web_identity_token_file need a "
+          "role_arn");
   refused("a", "[profile a]\nrole_arn=x\nsource_profile=a\n", "", S3LECT_ECREDENTIALS,
           "profile \"a\": aws_access_key_id and aws_secret_access_key are needed together, one is "
           "missing");

@@ -198,6 +198,28 @@ static void minds_its_inputs(void** state) {
   failed(WEB "the endpoint of STS must begin with http:// or https://");
 }
 
+/* A message of STS is not lost because the role has a long name. */
+static void long_errors_are_shown(void** state) {
+  char arn[200], body[512], text[241];
+  (void)state;
+  memset(arn, 'r', sizeof(arn) - 1);
+  memset(text, 'm', sizeof(text) - 1);
+  arn[sizeof(arn) - 1] = text[sizeof(text) - 1] = '\0';
+  snprintf(
+      body, sizeof(body),
+      "<ErrorResponse><Error><Code>ThisCodeOfAnErrorHasSixtyFourCharactersWhichIsAsLongAsTheyGet</"
+      "Code><Message>%s</Message></Error></ErrorResponse>",
+      text);
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("&WebIdentityToken="), S3L_SEND(S3L_ANSWER("403 Forbidden", body))));
+  setenv("AWS_ROLE_ARN", arn, 1);
+  open_chain();
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_non_null(strstr(rig.why, "ThisCodeOfAnError"));
+  assert_non_null(strstr(rig.why, text));
+  s3l_creds_rig_end(&rig);
+}
+
 /* A token of the longest length that can be sent. */
 static void sends_long_tokens(void** state) {
   static char token[19000];
@@ -282,6 +304,7 @@ int main(void) {
       cmocka_unit_test(names_bad_answers),
       cmocka_unit_test(tries_again_where_that_helps),
       cmocka_unit_test(minds_its_inputs),
+      cmocka_unit_test(long_errors_are_shown),
       cmocka_unit_test(sends_long_tokens),
       cmocka_unit_test(assumes_roles),
   };
