@@ -53,7 +53,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
   if (cb == NULL)
     return;
-  const s3lect_record_t* r = &d->core.view.record;
+  bool released = d->core.view.record.released;
   s3lect_event_t event = {
       .size = sizeof event,
       .kind = (int32_t)e->note,
@@ -61,8 +61,8 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
       .error = e->error,
       .epoch = e->epoch,
       .valid_until_ns = e->valid_until,
-      .leader_id = r->released ? "" : r->leader_id,
-      .leader_addr = r->released ? "" : r->leader_addr,
+      .leader_id = released ? "" : d->names.id,
+      .leader_addr = released ? "" : d->names.addr,
       .message = e->message != NULL ? e->message
                  : e->error != 0    ? s3lect_strerror(e->error)
                                     : "",
@@ -151,7 +151,14 @@ static void step(s3l_driver_t* d, s3l_event_t* event) {
   }
   s3l_core_step(&d->core, s3l_clock_boottime_ns(), event, &fx);
   publish(d);
+  const s3l_core_config_t* own = &d->core.config;
+  bool named = !fx.viewed || s3l_names_keep(&d->names, &fx.seen, own->id, own->addr);
   execute(d, &fx);
+  if (!named) {
+    s3l_names_forget(&d->names);
+    s3l_driver_report(d, UV_ENOMEM,
+                      "the leader's name is lost until the next change of the record");
+  }
 }
 
 /* One thing that was asked for; false if there is nothing more to do now. */
@@ -195,6 +202,7 @@ static void on_closed(uv_handle_t* timer) {
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
   handle->internal = NULL;
+  s3l_names_forget(&d->names);
   s3l_free(d);
   if (cb != NULL)
     cb(handle);
@@ -244,6 +252,12 @@ void s3l_driver_report(s3l_driver_t* d, int error, const char* message) {
   notify(d, &e);
 }
 
+void s3l_driver_record(const s3l_driver_t* d, s3lect_record_t* record) {
+  s3l_core_record(&d->core, record);
+  memcpy(record->leader_id, d->names.id, strlen(d->names.id));
+  memcpy(record->leader_addr, d->names.addr, strlen(d->names.addr));
+}
+
 void s3l_driver_wake(s3l_driver_t* d) {
   if (!d->running)
     uv_timer_start(&d->timer, on_timer, 0, 0);
@@ -281,6 +295,7 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
   s3l_core_init(&d->core, &config);
+  s3l_names_init(&d->names);
   atomic_init(&d->valid_until, 0);
   atomic_init(&d->epoch, 0);
   d->handle = handle;

@@ -14,7 +14,7 @@
  *
  * There may be thousands of drivers in a process: one allocation, as large as its options need,
  * holds the driver, what it needs for verify_on_start, the body that is written and the options'
- * strings. */
+ * strings. Another's names, where it follows, are in a second one: see names.h. */
 #ifndef S3L_DRIVER_H
 #define S3L_DRIVER_H
 
@@ -25,6 +25,7 @@
 
 #include "admit.h"
 #include "core/core.h"
+#include "names.h"
 #include "s3lect/elector.h"
 
 typedef struct s3l_driver_s {
@@ -36,6 +37,7 @@ typedef struct s3l_driver_s {
   uv_timer_t timer;
   s3lect_store_req_t req;
   s3l_core_t core;
+  s3l_names_t names; /* of the record in the core's view */
 
   bool running; /* inside a run */
   bool ended;   /* the request under way has ended, which the core is still to be told */
@@ -67,6 +69,9 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
 /** Tells the application of an error that is not the core's. `message` NULL: what the code says.
  * From the loop only. */
 void s3l_driver_report(s3l_driver_t* d, int error, const char* message);
+
+/** The record in view, with its names. From the loop only. */
+void s3l_driver_record(const s3l_driver_t* d, s3lect_record_t* record);
 
 /** Has the loop look at what was asked for, soon. */
 void s3l_driver_wake(s3l_driver_t* d);

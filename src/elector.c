@@ -127,7 +127,7 @@ uint64_t s3lect_epoch(const s3lect_elector_t* elector) {
 
 const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
   const s3l_driver_t* d = driver_of(elector);
-  return d == NULL || d->core.view.record.released ? "" : d->core.view.record.leader_id;
+  return d == NULL || d->core.view.record.released ? "" : d->names.id;
 }
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
@@ -147,7 +147,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   }
   status->last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
   status->epoch = s3lect_epoch(elector);
-  status->record = c->view.record;
+  s3l_driver_record(d, &status->record);
   return 0;
 }
 

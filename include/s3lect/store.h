@@ -74,7 +74,7 @@ struct s3lect_store_req_s {
   s3lect_store_cb cb;
 
   s3lect_store_t* store; /* read-only; set by the store */
-  uint64_t internal[48]; /* the store's scratch space while the request is under way */
+  uint64_t internal[32]; /* the store's scratch space while the request is under way */
 };
 
 /** One object of a listing. */

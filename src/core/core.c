@@ -230,7 +230,7 @@ static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
 
 /* Events. */
 
-static void start(s3l_core_t* c, const s3l_event_t* ev) {
+static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE);
   S3L_ASSERT(strlen(ev->incarnation) == S3LECT_INCARNATION_SIZE - 1);
   memcpy(c->incarnation, ev->incarnation, sizeof c->incarnation);
@@ -238,7 +238,7 @@ static void start(s3l_core_t* c, const s3l_event_t* ev) {
   c->phase = S3L_PHASE_STANDING;
   c->write = 0;
   memset(c->sent, 0, sizeof c->sent);
-  memset(&c->view, 0, sizeof c->view);
+  s3l_view_forget(c, fx);
   c->read_back = false;
   c->uncertain = 0;
   c->refused = false;
@@ -287,7 +287,7 @@ static void acknowledged(s3l_core_t* c) {
 }
 
 static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
-  if (s3l_view_read(c, r)) {
+  if (s3l_view_read(c, fx, r)) {
     /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
     bool changed = c->view.first_seen == c->now && !c->view.same_write;
     if (r->status == S3LECT_ENOTMODIFIED)
@@ -338,6 +338,7 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
 
 void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effects_t* fx) {
   fx->len = 0;
+  fx->viewed = false;
   c->now = later(now, c->now);
   c->wall_ms = ev->wall_ms;
   s3l_lead_tick(c,
@@ -346,7 +347,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   case S3L_EV_TICK:
     break;
   case S3L_EV_START:
-    start(c, ev);
+    start(c, fx, ev);
     break;
   case S3L_EV_DONE:
     request_done(c, fx, ev->result);

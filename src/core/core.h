@@ -39,7 +39,7 @@
 
 #define S3L_ETAG_SIZE   128 /* with the NUL; a longer ETag is refused where replies are read */
 #define S3L_EFFECTS_MAX 8
-#define S3L_SENT_MAX    8 /* writes whose send time is remembered */
+#define S3L_SENT_MAX    4 /* writes whose send time is remembered */
 
 /** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
  * though timers have a grain of a millisecond. */
@@ -140,6 +140,10 @@ typedef struct s3l_effects_s {
   size_t len;
   s3l_effect_t at[S3L_EFFECTS_MAX];
   s3lect_record_t record; /* of the WRITE, if there is one */
+  /* The view has changed, to `seen` (all zero unless RECORD). It keeps no names: who wants them
+   * takes them from here, before anything in `at` is carried out. */
+  bool viewed;
+  s3lect_record_t seen;
 } s3l_effects_t;
 
 typedef enum {
@@ -148,6 +152,21 @@ typedef enum {
   S3L_VIEW_RECORD,
   S3L_VIEW_FOREIGN, /* something that is no record */
 } s3l_view_kind_t;
+
+/** What the view keeps of a record: all but its names. */
+typedef struct s3l_view_record_s {
+  int64_t last_updated_ms;
+  uint64_t epoch;
+  uint64_t write;
+  int64_t acquired_ms;
+  uint64_t transitions;
+  uint64_t leader; /* fingerprint of its leader_id */
+  uint32_t leader_timeout_ms;
+  uint32_t renew_interval_ms;
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  bool released;
+  bool namesake; /* its leader_id is our own */
+} s3l_view_record_t;
 
 typedef struct s3l_view_s {
   s3l_view_kind_t kind;
@@ -159,7 +178,7 @@ typedef struct s3l_view_s {
   char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;      /* receipt of the first reply that showed it */
   s3l_ns_t legal_at;
-  s3lect_record_t record; /* leader_id "" unless RECORD */
+  s3l_view_record_t record; /* an empty one unless RECORD */
 } s3l_view_t;
 
 typedef enum {
@@ -222,17 +241,17 @@ typedef struct s3l_core_s {
   /* Leadership. */
   bool leading;
   bool announced; /* on_started_leading has been told */
+  bool unfounded; /* of the claim of one's own in view; see above */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t announce_at;
-  bool unfounded; /* of the claim of one's own in view; see above */
   s3l_ns_t renew_at;
 
   /* The request under way and what comes next. */
   s3l_op_t op;
-  bool read_back; /* read before anything else: a write was refused or is uncertain */
   s3l_ns_t read_back_at;
   uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
+  bool read_back;     /* read before anything else: a write was refused or is uncertain */
   bool refused;       /* the last write was refused by its ETag condition */
   bool disputed_told; /* S3LECT_EDISPUTED was reported of the ETag in view */
   bool watching;
@@ -246,10 +265,10 @@ typedef struct s3l_core_s {
   /* Leaving, and resignation. */
   bool release_owed;
   bool ack_owed;
+  int last_error;
   s3l_ns_t ack_until;
   uint64_t unacknowledged; /* epoch whose end the application has not acknowledged; 0: none */
   s3l_ns_t leave_by;
-  int last_error;
   s3l_core_stats_t stats;
 } s3l_core_t;
 
@@ -268,6 +287,9 @@ bool s3l_core_gives_up_on(int status);
 
 /** When TICK is due; S3L_NEVER if only an event from outside can change anything. */
 s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
+
+/** The record in view, but for its names, which stay empty; all zero if there is none. */
+void s3l_core_record(const s3l_core_t* core, s3lect_record_t* record);
 
 /** What is_leader is compared with: validity if leadership has been announced, else 0. */
 s3l_ns_t s3l_core_valid_until(const s3l_core_t* core);

@@ -23,10 +23,12 @@ void s3l_core_operation_done(s3l_core_t* c);
 
 /* view.c */
 
+/** Nothing is known of the lockfile. */
+void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx);
 /** Takes in a reply to a read. False if it told nothing of the lockfile (it failed). */
-bool s3l_view_read(s3l_core_t* c, const s3l_result_t* result);
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
 /** The view is what this elector just wrote. */
-void s3l_view_written(s3l_core_t* c, const s3l_op_t* op, const char* etag);
+void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
 /** Whether a claim that is written over the view is an unfounded one. */
 bool s3l_view_is_unfounded(const s3l_core_t* c);
 /** T * (1 + drift) of the record in view. */

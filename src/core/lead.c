@@ -100,7 +100,7 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
 }
 
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
-  const s3lect_record_t* r = &c->view.record;
+  const s3l_view_record_t* r = &c->view.record;
   bool own = s3l_view_is_own_claim(c);
   const s3l_sent_t* sent = own ? s3l_write_sent(c, r->epoch, r->write) : NULL;
   if (own && r->write == c->uncertain)

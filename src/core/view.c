@@ -13,6 +13,7 @@
 /* Margin of the store-clock shortcut: Date and Last-Modified each have a grain of one second. */
 #define STORE_CLOCK_MARGIN (2 * S3L_SECOND)
 /* FNV-1a over a string and its NUL. */
+#define FINGERPRINT_OF_NOTHING UINT64_C(0xcbf29ce484222325)
 static uint64_t fingerprint(uint64_t h, const char* s) {
   do {
     h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
@@ -20,9 +21,39 @@ static uint64_t fingerprint(uint64_t h, const char* s) {
   return h;
 }
 
-static uint64_t leader_fingerprint(const s3lect_record_t* r) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325) ^ r->epoch;
-  return fingerprint(fingerprint(h, r->leader_id), r->incarnation);
+static uint64_t leader_fingerprint(const s3l_view_record_t* r) {
+  return fingerprint(r->leader ^ r->epoch, r->incarnation);
+}
+
+static s3l_view_record_t without_names(const s3l_core_t* c, const s3lect_record_t* r) {
+  s3l_view_record_t kept = {
+      .last_updated_ms = r->last_updated_ms,
+      .epoch = r->epoch,
+      .write = r->write,
+      .acquired_ms = r->acquired_ms,
+      .transitions = r->transitions,
+      .leader = fingerprint(FINGERPRINT_OF_NOTHING, r->leader_id),
+      .leader_timeout_ms = r->leader_timeout_ms,
+      .renew_interval_ms = r->renew_interval_ms,
+      .released = r->released != 0,
+      .namesake = strcmp(r->leader_id, c->config.id) == 0,
+  };
+  memcpy(kept.incarnation, r->incarnation, sizeof kept.incarnation);
+  return kept;
+}
+
+void s3l_core_record(const s3l_core_t* c, s3lect_record_t* r) {
+  const s3l_view_record_t* kept = &c->view.record;
+  memset(r, 0, sizeof *r);
+  r->last_updated_ms = kept->last_updated_ms;
+  r->epoch = kept->epoch;
+  memcpy(r->incarnation, kept->incarnation, sizeof r->incarnation);
+  r->write = kept->write;
+  r->leader_timeout_ms = kept->leader_timeout_ms;
+  r->renew_interval_ms = kept->renew_interval_ms;
+  r->acquired_ms = kept->acquired_ms;
+  r->transitions = kept->transitions;
+  r->released = kept->released;
 }
 
 bool s3l_view_is_own_claim(const s3l_core_t* c) {
@@ -85,28 +116,29 @@ static s3l_ns_t legal_at(const s3l_core_t* c) {
   return s3l_ns_add(c->now, s3l_view_wait(c));
 }
 
-static bool same_leadership(const s3lect_record_t* a, const s3lect_record_t* b) {
-  return a->epoch == b->epoch && !a->released && !b->released &&
-         strcmp(a->incarnation, b->incarnation) == 0 && strcmp(a->leader_id, b->leader_id) == 0;
+static bool same_leadership(const s3l_view_record_t* a, const s3l_view_record_t* b) {
+  return a->epoch == b->epoch && !a->released && !b->released && a->leader == b->leader &&
+         strcmp(a->incarnation, b->incarnation) == 0;
 }
 
-static bool same_write(const s3lect_record_t* a, const s3lect_record_t* b) {
+static bool same_write(const s3l_view_record_t* a, const s3l_view_record_t* b) {
   return a->incarnation[0] != '\0' && strcmp(a->incarnation, b->incarnation) == 0 &&
          a->write == b->write && a->released == b->released;
 }
 
-/* The lockfile is not what it was: everything that was known of it starts again. */
-static void set_view(s3l_core_t* c, s3l_view_kind_t kind, const char* etag,
-                     const s3lect_record_t* record) {
+/* The lockfile is not what it was, but fx->seen: everything that was known of it starts again. */
+static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, const char* etag) {
   s3l_view_t* v = &c->view;
+  const s3lect_record_t* record = &fx->seen;
+  s3l_view_record_t kept = without_names(c, record);
+  fx->viewed = true;
   v->took_ours = s3l_view_is_own_claim(c);
   v->untold = true;
-  v->same_write = kind == S3L_VIEW_RECORD && same_write(&v->record, record);
-  bool renewing =
-      kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, record);
+  v->same_write = kind == S3L_VIEW_RECORD && same_write(&v->record, &kept);
+  v->renewing =
+      kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, &kept);
   v->kind = kind;
-  v->renewing = renewing;
-  v->record = *record;
+  v->record = kept;
   v->own = kind == S3L_VIEW_RECORD && strcmp(record->incarnation, c->incarnation) == 0;
   v->first_seen = c->now;
   memset(v->etag, 0, sizeof v->etag);
@@ -127,20 +159,25 @@ static bool is_usable_etag(const char* etag) {
   return etag != NULL && etag[0] != '\0' && strlen(etag) < S3L_ETAG_SIZE;
 }
 
-static void show_object(s3l_core_t* c, const s3l_result_t* r) {
+static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   if (strcmp(r->etag, c->view.etag) == 0)
     return; /* a view without an object has no ETag: nothing is equal to it */
-  s3lect_record_t record;
-  memset(&record, 0, sizeof record);
-  int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &record);
-  set_view(c, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag, &record);
+  memset(&fx->seen, 0, sizeof fx->seen);
+  int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &fx->seen);
+  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
 }
 
-static void show_absence(s3l_core_t* c) {
-  s3lect_record_t none;
-  memset(&none, 0, sizeof none);
-  if (c->view.kind != S3L_VIEW_ABSENT)
-    set_view(c, S3L_VIEW_ABSENT, "", &none);
+static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
+  if (c->view.kind == S3L_VIEW_ABSENT)
+    return;
+  memset(&fx->seen, 0, sizeof fx->seen);
+  set_view(c, fx, S3L_VIEW_ABSENT, "");
+}
+
+void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx) {
+  memset(&c->view, 0, sizeof c->view);
+  memset(&fx->seen, 0, sizeof fx->seen);
+  fx->viewed = true;
 }
 
 /* How often to look: a leader that was seen to renew, and not long ago, is stable. */
@@ -156,12 +193,12 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
                                                         : c->config.infrequent_interval_ms));
 }
 
-bool s3l_view_read(s3l_core_t* c, const s3l_result_t* r) {
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   bool oversized = r->status == S3LECT_ETOOBIG && is_usable_etag(r->etag);
   if ((r->status == 0 && is_usable_etag(r->etag)) || oversized)
-    show_object(c, r);
+    show_object(c, fx, r);
   else if (r->status == S3LECT_ENOTFOUND)
-    show_absence(c);
+    show_absence(c, fx);
   else if (r->status != S3LECT_ENOTMODIFIED || c->view.etag[0] == '\0')
     return false;
   apply_store_clock(c, r);
@@ -169,11 +206,10 @@ bool s3l_view_read(s3l_core_t* c, const s3l_result_t* r) {
   return true;
 }
 
-void s3l_view_written(s3l_core_t* c, const s3l_op_t* op, const char* etag) {
-  s3lect_record_t record;
-  s3l_write_record(c, op, &record);
+void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
   S3L_ASSERT(is_usable_etag(etag));
-  set_view(c, S3L_VIEW_RECORD, etag, &record);
+  s3l_write_record(c, op, &fx->seen);
+  set_view(c, fx, S3L_VIEW_RECORD, etag);
   S3L_ASSERT(c->view.own);
 }
 
@@ -191,9 +227,9 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
  * of our ID that just stands there is what an earlier run of ours left. */
 static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   const s3l_view_t* v = &c->view;
-  if (v->own || strcmp(v->record.leader_id, c->config.id) != 0 || !(v->renewing || v->took_ours))
+  if (v->own || !v->record.namesake || !(v->renewing || v->took_ours))
     return;
-  uint64_t h = fingerprint(UINT64_C(0xcbf29ce484222325), v->record.incarnation);
+  uint64_t h = fingerprint(FINGERPRINT_OF_NOTHING, v->record.incarnation);
   if (h == c->duplicate_told)
     return;
   c->duplicate_told = h;

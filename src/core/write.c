@@ -27,7 +27,7 @@ static bool keeps_epoch(const s3l_core_t* c) {
 static uint64_t next_epoch(const s3l_core_t* c) {
   if (keeps_epoch(c))
     return c->view.record.epoch;
-  const s3lect_record_t* r = &c->view.record;
+  const s3l_view_record_t* r = &c->view.record;
   uint64_t next = c->epoch_seen + 1;
   /* A lockfile's first claim may have landed late, with an epoch from before others that it never
    * saw: unless it was led, as a release tells, it is not counted on. */
@@ -76,7 +76,7 @@ static uint32_t write_timeout(const s3l_core_t* c, s3l_op_kind_t kind) {
 }
 
 void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
-  const s3lect_record_t* seen = &c->view.record;
+  const s3l_view_record_t* seen = &c->view.record;
   bool goes_on = kind != S3L_OP_TAKE_OVER || keeps_epoch(c);
   S3L_ASSERT(c->op.kind == S3L_OP_NONE && !c->read_back);
   S3L_ASSERT(kind == S3L_OP_TAKE_OVER ? !c->leading : s3l_view_is_own_claim(c));
@@ -104,7 +104,7 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
 }
 
 static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
-  s3l_view_written(c, op, etag);
+  s3l_view_written(c, fx, op, etag);
   s3l_view_report(c, fx);
   s3l_core_operation_done(c);
   switch (op->kind) {

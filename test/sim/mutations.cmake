@@ -136,7 +136,8 @@ mutation(SELF_NAMED write.c
   if (SIM_IS(SELF_NAMED)) {
     s3l_effect_t* named = s3l_core_effect(fx, S3L_DO_NOTIFY);
     named->note = S3L_NOTE_NEW_LEADER;
-    memcpy(c->view.record.leader_id, c->config.id, strlen(c->config.id) + 1);
+    fx->viewed = true;
+    fx->seen = fx->record; /* of this very write */
   }")
 
 mutation(SENDS_TWICE core.c

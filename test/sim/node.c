@@ -15,7 +15,7 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   oracle_note_t note = {.kind = (oracle_note_kind_t)e->note,
                         .epoch = e->epoch,
                         .valid_until = e->valid_until,
-                        .leader_id = n->core.view.record.leader_id};
+                        .leader_id = n->leader};
   oracle_note(&w->oracle, (int)i, w->t, &note);
   sim_saw_note(w, i, e);
   if (e->note == S3L_NOTE_STOPPED && n->plan->config.stop_ack_ms > 0 &&
@@ -77,6 +77,8 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     sim_tape_event(w->tape, w->t, i, ev);
     sim_tape_effects(w->tape, w->t, i, boot, &w->effects);
   }
+  if (w->effects.viewed)
+    memcpy(n->leader, w->effects.seen.leader_id, sizeof n->leader);
   execute(w, i);
   sim_rearm(w, i);
 }

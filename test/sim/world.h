@@ -110,6 +110,7 @@ typedef struct sim_node_s {
   bool wants_start; /* stands again once standing is over */
   bool closing;     /* its process ends with standing */
   s3l_ns_t start_at;
+  char leader[S3LECT_ID_SIZE]; /* as in its core's view */
   sim_weather_t weather;
   s3l_ns_t second; /* steps are counted since */
   uint32_t steps;
