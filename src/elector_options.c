@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/sized.h"
 #include "util/utf8.h"
 
 #define DEFAULT_FREQUENT_MS       5000
@@ -34,22 +35,21 @@ __attribute__((format(printf, 3, 4))) static int fail(problem_t* p, int code, co
   return code;
 }
 
-/* The struct may be an older, shorter one, or a newer, longer one whose extra options are unset. */
 static int copy_known(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                       problem_t* p) {
-  const unsigned char* bytes = (const unsigned char*)in;
-  memset(out, 0, sizeof *out);
-  if (in->size < offsetof(s3lect_elector_options_t, renew_interval_ms))
+  switch (s3l_sized_copy(out, sizeof *out, in, in->size,
+                         offsetof(s3lect_elector_options_t, renew_interval_ms))) {
+  case S3L_SIZED_OK:
+    out->size = sizeof *out;
+    return 0;
+  case S3L_SIZED_NEWER:
+    return fail(p, UV_ENOTSUP, "size: an option is set that this version does not know");
+  default:
     return fail(p, UV_EINVAL,
                 "size: %zu is not a size of s3lect_elector_options_t; call "
                 "s3lect_elector_options_init first",
                 in->size);
-  for (size_t i = sizeof *out; i < in->size; i++)
-    if (bytes[i] != 0)
-      return fail(p, UV_ENOTSUP, "size: an option is set that this version does not know");
-  memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
-  out->size = sizeof *out;
-  return 0;
+  }
 }
 
 static uint32_t or_default(uint32_t value, uint32_t standard) {

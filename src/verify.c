@@ -12,6 +12,7 @@
 #include "util/assert.h"
 #include "util/hex.h"
 #include "util/mem.h"
+#include "util/sized.h"
 #include "util/utf8.h"
 #include "verify_run.h"
 
@@ -386,10 +387,12 @@ static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
 int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
                   s3lect_verify_cb cb) {
   s3lect_verify_options_t o;
-  if (cb == NULL || options->size < offsetof(s3lect_verify_options_t, prefix))
+  if (cb == NULL)
     return UV_EINVAL;
-  s3lect_verify_options_init(&o, sizeof(o));
-  memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
+  s3l_sized_t known = s3l_sized_copy(&o, sizeof(o), options, options->size,
+                                     offsetof(s3lect_verify_options_t, prefix));
+  if (known != S3L_SIZED_OK)
+    return known == S3L_SIZED_NEWER ? UV_ENOTSUP : UV_EINVAL;
   o.prefix = o.prefix != NULL ? o.prefix : DEFAULT_PREFIX;
   o.concurrency = o.concurrency != 0 ? o.concurrency : DEFAULT_CONCURRENCY;
   o.request_timeout_ms = o.request_timeout_ms != 0 ? o.request_timeout_ms : DEFAULT_TIMEOUT_MS;

@@ -167,6 +167,25 @@ typedef struct s3lect_s3_options_s {
   /* Instead of keys; must be on the store's loop, and be closed after the store. */
   s3lect_credentials_provider_t* credentials;
   const char* profile; /* of ~/.aws/config and ~/.aws/credentials, in place of any other source */
+
+  /* What buckets may demand. All of it is signed. */
+  const char* const* headers;         /* further headers on every put, "Name: value" each: storage
+                                         class, tags, metadata, "X-Tigris-Consistent: true"; not
+                                         those that s3lect sets itself, conditions, or any that
+                                         would make the put something else. NULL: none */
+  size_t headers_len;                 /* at most 12 with those of the next two, 3072 bytes in all */
+  const char* server_side_encryption; /* "AES256" (S3's own keys), "aws:kms" or "aws:kms:dsse": on
+                                         every put. NULL: as the bucket's default has it. With KMS
+                                         the ETag is no digest of the body; what the election needs
+                                         is that each write gives a new one, which it does where
+                                         bodies differ, as the lockfile's always do, and which
+                                         s3lect_verify tries. SSE-C is not supported */
+  const char* sse_kms_key_id;         /* the key's ID or ARN, with one of the two KMS kinds; NULL:
+                                         the bucket's, else the account's aws/s3 */
+  const char* expected_bucket_owner;  /* 12 digits, of the account that must own the bucket: on
+                                         every request, which S3 else refuses with 403. NULL: none */
+  int32_t checksum;                   /* 1: x-amz-checksum-sha256 on every put, which buckets with
+                                         Object Lock demand and some stores other than AWS refuse */
 } s3lect_s3_options_t;
 
 typedef enum {
@@ -188,7 +207,9 @@ S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, ch
  * needs them, if no keys were given; a request waits for them within its time-out, and ends in
  * S3LECT_ECREDENTIALS with a message that tells what was tried if there are none.
  * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS (half a pair of keys),
- * S3LECT_ETLS (the CA file), UV_ENOMEM. After success the store must be closed. */
+ * S3LECT_ETLS (the CA file), UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an
+ * option is set that only a newer library knows), UV_ENOMEM. After success the store must be
+ * closed. */
 S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
                                  const s3lect_s3_options_t* options);
 

@@ -109,7 +109,8 @@ struct s3lect_verify_s {
 S3LECT_EXTERN void s3lect_verify_options_init(s3lect_verify_options_t* options, size_t size);
 
 /** Starts a run on the store's loop. Removes its temporary objects before it ends, however it ends.
- * Errors, with no callback: UV_EINVAL (an option), UV_EIO (no random bytes), UV_ENOMEM. */
+ * Errors, with no callback: UV_EINVAL (an option), UV_ENOTSUP (one is set that only a newer library
+ * knows), UV_EIO (no random bytes), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
                                 s3lect_verify_cb cb);
 

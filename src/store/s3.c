@@ -43,6 +43,7 @@ typedef struct s3_s {
   char host_header[S3L_S3_HOST_MAX + 8];
   char bucket[S3L_S3_BUCKET_MAX];
   char region[S3L_S3_REGION_MAX];
+  s3l_s3_headers_t* headers;
   s3l_s3_scratch_t scratch;
 } s3_t;
 
@@ -230,6 +231,7 @@ static void on_creds_closed(void* arg) {
   s3lect_store_t* store = s3->store;
   s3lect_store_close_cb cb = s3->close_cb;
   s3l_signer_close(&s3->signer);
+  s3l_free(s3->headers);
   s3l_free(s3);
   store->internal = NULL;
   if (cb != NULL)
@@ -268,7 +270,7 @@ static const s3lect_store_ops_t s3_ops = {
 
 /* ---- Opening ---- */
 
-static void keep_target(s3_t* s3, const s3l_s3_config_t* c) {
+static int keep_target(s3_t* s3, const s3l_s3_config_t* c) {
   memcpy(s3->host_header, c->host_header, sizeof(s3->host_header));
   memcpy(s3->bucket, c->bucket, sizeof(s3->bucket));
   memcpy(s3->region, c->region, sizeof(s3->region));
@@ -276,6 +278,14 @@ static void keep_target(s3_t* s3, const s3l_s3_config_t* c) {
   s3->target.bucket = c->path_style ? s3l_span_cstr(s3->bucket) : S3L_SPAN("");
   s3->target.region = s3l_span_cstr(s3->region);
   s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
+  s3->headers = s3l_s3_headers_copy(&c->headers);
+  if (s3->headers == NULL)
+    return UV_ENOMEM;
+  s3->target.owner = s3->headers->owner;
+  s3->target.headers = s3->headers->pairs;
+  s3->target.headers_len = s3->headers->len;
+  s3->target.checksum = s3->headers->checksum;
+  return 0;
 }
 
 /* Nothing of it is in the loop before the first request asks. */
@@ -310,8 +320,9 @@ int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_optio
   if (s3 == NULL)
     return UV_ENOMEM;
   s3->store = store;
-  keep_target(s3, &config);
-  err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
+  err = keep_target(s3, &config);
+  if (err == 0)
+    err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
   if (err == 0)
     err = open_creds(loop, s3, &config);
   if (err == 0)
@@ -320,6 +331,7 @@ int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_optio
     if (s3->creds != NULL && !s3->creds_borrowed)
       s3->creds->ops->close(s3->creds, NULL, NULL);
     s3l_signer_close(&s3->signer);
+    s3l_free(s3->headers);
     s3l_free(s3);
     return err;
   }

@@ -6,10 +6,11 @@
 
 #include "creds/creds.h"
 #include "net/tls_context.h"
+#include "store/option_text.h"
+#include "util/sized.h"
 #include "util/url.h"
 #include "wire/sigv4.h"
 
-#define SHOWN_MAX        128 /* bytes of a value in a message */
 #define CONNECT_MS       1000
 #define TLS_MS           2000
 #define IDLE_MS          10000
@@ -31,24 +32,9 @@ typedef struct build_s {
   bool custom_endpoint;
 } build_t;
 
-/* ---- Messages ---- */
-
-/* Values are shown on one line, whatever is in them. */
-static void put_value(s3l_buf_t* b, const char* value) {
-  s3l_buf_puts(b, " \"");
-  for (size_t i = 0; value[i] != '\0' && i < SHOWN_MAX; i++)
-    s3l_buf_putc(b, (unsigned char)value[i] < 0x20 || value[i] == 0x7f ? '?' : value[i]);
-  s3l_buf_putc(b, '"');
-}
-
 static int fail(const build_t* b, int err, const char* name, const char* value,
                 const char* reason) {
-  s3l_buf_puts(b->message, name);
-  if (value != NULL)
-    put_value(b->message, value);
-  s3l_buf_puts(b->message, ": ");
-  s3l_buf_puts(b->message, reason);
-  return err;
+  return s3l_option_fail(b->message, err, name, value, reason);
 }
 
 static const char* set_or_null(const char* s) {
@@ -307,16 +293,23 @@ int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config
   s3lect_s3_options_t known;
   build_t b = {.o = &known, .c = config, .message = message};
   memset(config, 0, sizeof(*config));
-  memset(&known, 0, sizeof(known));
-  /* A caller built against an older header has a smaller struct: what it lacks is default. */
-  if (options->size < offsetof(s3lect_s3_options_t, endpoint))
-    return fail(&b, S3LECT_EOPTION, "size", NULL, "not set; call s3lect_s3_options_init first");
-  memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
+  switch (s3l_sized_copy(&known, sizeof(known), options, options->size,
+                         offsetof(s3lect_s3_options_t, endpoint))) {
+  case S3L_SIZED_OK:
+    break;
+  case S3L_SIZED_NEWER:
+    return fail(&b, UV_ENOTSUP, "size", NULL, "an option is set that this version does not know");
+  default:
+    return fail(&b, UV_EINVAL, "size", NULL,
+                "not a size of s3lect_s3_options_t; call s3lect_s3_options_init first");
+  }
   int err = build_endpoint(&b);
   if (err == 0)
     err = build_credentials(&b);
   if (err == 0)
     err = build_connection(&b);
+  if (err == 0)
+    err = s3l_s3_headers_read(&known, &config->headers, message);
   return err;
 }
 

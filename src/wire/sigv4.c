@@ -7,7 +7,7 @@
 #include "util/url.h"
 
 /* The longest key (1024 bytes, each written as three) and the longest session token. */
-#define CANONICAL_MAX 12288
+#define CANONICAL_MAX 16384
 #define SCOPE_MAX     128
 #define NAMES_MAX     1024 /* the list of signed headers */
 

@@ -148,6 +148,8 @@ static void test_struct_sizes(void** state) {
   assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), 0);
   o.size = 8;
   expect(&o, UV_EINVAL, "size");
+  o.size = 4097;
+  expect(&o, UV_EINVAL, "size");
 }
 
 static void test_names(void** state) {

@@ -2,14 +2,15 @@
  *
  * Input: a digit each for the addressing and for the options that are set by numbers, then a line
  * each: endpoint, bucket, region, access key, secret, token, CA file, AWS_ENDPOINT_URL, AWS_REGION,
- * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. A line "-" stands for: not set. */
+ * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, two headers, kind of encryption, KMS
+ * key, bucket owner. A line "-" stands for: not set. */
 #include "creds/creds.h"
 #include "fuzz.h"
 #include "store/s3_options.h"
 
-enum { LINES = 12, FROM_ENV = 7 };
+enum { LINES = 17, FROM_ENV = 7, HEADERS = 12 };
 
-static const char* const env_names[LINES - FROM_ENV] = {
+static const char* const env_names[HEADERS - FROM_ENV] = {
     "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN"};
 
@@ -18,13 +19,25 @@ static void set_environment(char* const* lines) {
                                        "AWS_SECURITY_TOKEN", "AWS_CA_BUNDLE"};
   for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
     FUZZ_CHECK(unsetenv(others[i]) == 0);
-  for (int i = FROM_ENV; i < LINES; i++) {
+  for (int i = FROM_ENV; i < HEADERS; i++) {
     const char* name = env_names[i - FROM_ENV];
     if (lines[i] == NULL)
       FUZZ_CHECK(unsetenv(name) == 0);
     else
       FUZZ_CHECK(setenv(name, lines[i], 1) == 0);
   }
+}
+
+/* Nothing in it can end the line, nor take the place of what s3lect sends itself. */
+static void check_header(const s3l_sigv4_pair_t* h) {
+  FUZZ_CHECK(h->name.n > 0 && h->name.n <= 64 && h->value.n > 0 && h->value.n <= 3072);
+  for (size_t i = 0; i < h->name.n; i++)
+    FUZZ_CHECK(h->name.p[i] > ' ' && h->name.p[i] < 0x7f && h->name.p[i] != ':');
+  for (size_t i = 0; i < h->value.n; i++)
+    FUZZ_CHECK((h->value.p[i] >= ' ' && h->value.p[i] < 0x7f) || h->value.p[i] == '\t');
+  FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("host")));
+  FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("if-match")));
+  FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("content-length")));
 }
 
 static void check_config(const s3l_s3_config_t* c) {
@@ -35,6 +48,8 @@ static void check_config(const s3l_s3_config_t* c) {
   FUZZ_CHECK(c->region[0] != '\0' && strcspn(c->region, "/\r\n ") == strlen(c->region));
   FUZZ_CHECK(c->http.host == c->host && c->http.port > 0 && c->http.max_connections > 0);
   FUZZ_CHECK(c->http.max_connections <= 1024);
+  for (size_t i = 0; i < c->headers.len; i++)
+    check_header(&c->headers.pairs[i]);
   FUZZ_CHECK((c->access_key == NULL) == (c->secret == NULL));
   if (c->access_key == NULL)
     return; /* then they are looked for when they are needed */
@@ -80,6 +95,15 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   o.secret_access_key = lines[4];
   o.session_token = lines[5];
   o.ca_file = lines[6];
+  const char* headers[2];
+  o.headers = headers;
+  for (int i = HEADERS; i < HEADERS + 2; i++) {
+    if (lines[i] != NULL && lines[i][0] != '\0') /* inputs may end before it */
+      headers[o.headers_len++] = lines[i];
+  }
+  o.server_side_encryption = lines[HEADERS + 2];
+  o.sse_kms_key_id = lines[HEADERS + 3];
+  o.expected_bucket_owner = lines[HEADERS + 4];
   s3l_buf_init(&message, text, sizeof(text));
   int err = s3l_s3_configure(&o, &config, &message);
   FUZZ_CHECK(err <= 0);

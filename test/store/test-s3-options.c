@@ -171,7 +171,6 @@ static void refuses_bad_options(void** state) {
     change;                                                                                        \
     assert_refused(&o, S3LECT_EOPTION, text);                                                      \
   } while (0)
-  REFUSED(o.size = 0, "size: not set; call s3lect_s3_options_init first");
   REFUSED(o.bucket = NULL, "bucket: not set; name the bucket that holds the lockfile");
   REFUSED(o.bucket = "", "bucket: not set; name the bucket that holds the lockfile");
   REFUSED(o.bucket = "My_Bucket", "bucket \"My_Bucket\": not a bucket name; use 3 to 63 lower-case "

@@ -11,151 +11,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/script_server.h"
-#include "lib/store_suite.h"
+#include "lib/s3_rig.h"
 #include "util/mem.h"
 
-#define ETAG    "\"0123456789abcdef0123456789abcdef\""
 #define BARE    "0123456789abcdef0123456789abcdef"
 #define DATE    "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
 #define DATE_MS 784111777000
-#define PUT_OK  "HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 0\r\n\r\n"
 #define REFUSED "HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n"
-#define GET_OK  "HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 4\r\n\r\nbody"
-#define BODY    "{\"epoch\":1}"
-
-typedef struct rig_s {
-  uv_loop_t loop;
-  s3l_script_server_t server;
-  s3lect_store_t store;
-  s3l_store_suite_t suite;
-  s3l_suite_req_t r;
-} rig_t;
-
-static s3lect_s3_options_t options_for(char* endpoint, size_t cap, uint16_t port) {
-  s3lect_s3_options_t o;
-  snprintf(endpoint, cap, "http://127.0.0.1:%u", port);
-  s3lect_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.region = "us-east-1";
-  o.endpoint = endpoint;
-  o.access_key_id = "test";
-  o.secret_access_key = "testtest";
-  o.max_connections = 1;
-  return o;
-}
-
-static rig_t* rig_open(const s3l_step_t* const* scripts, size_t n) {
-  char endpoint[64];
-  rig_t* rig = calloc(1, sizeof(*rig));
-  assert_non_null(rig);
-  assert_int_equal(uv_loop_init(&rig->loop), 0);
-  rig->server.scripts = scripts;
-  rig->server.scripts_len = n;
-  rig->server.unref = true;
-  s3l_script_server_start(&rig->server, &rig->loop);
-  s3lect_s3_options_t o = options_for(endpoint, sizeof(endpoint), rig->server.port);
-  assert_int_equal(s3lect_s3_init(&rig->loop, &rig->store, &o), 0);
-  rig->suite = (s3l_store_suite_t){.loop = &rig->loop, .store = &rig->store, .timeout_ms = 20000};
-  return rig;
-}
-
-static void rig_close(rig_t* rig) {
-  s3lect_store_close(&rig->store, NULL);
-  assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(rig->server.failures, 0);
-  s3l_script_server_close(&rig->server);
-  assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(uv_loop_close(&rig->loop), 0);
-  free(rig);
-}
-
-#define RIG(...)                                                                                   \
-  rig_open(S3L_SCRIPTS(__VA_ARGS__),                                                               \
-           sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
-
-static const s3lect_store_result_t* get(rig_t* rig, const char* unless) {
-  return s3l_suite_get(&rig->suite, &rig->r, "leases/k", unless);
-}
-
-static void prepare_put(rig_t* rig, uint32_t condition, uint32_t flags) {
-  s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
-  rig->r.req.condition = condition;
-  rig->r.req.flags = flags;
-  rig->r.req.etag = ETAG;
-  rig->r.req.body = BODY;
-  rig->r.req.body_len = sizeof(BODY) - 1;
-}
-
-static const s3lect_store_result_t* put(rig_t* rig, uint32_t condition, uint32_t flags) {
-  prepare_put(rig, condition, flags);
-  return s3l_suite_do(&rig->r, rig->store.ops->put);
-}
-
-static void assert_result(const s3lect_store_result_t* r, int status, int outcome, int http) {
-  if (r->status != status || r->outcome != outcome || r->http_status != http)
-    fail_msg("got %s, outcome %d, http %d (%s); want %s, %d, %d", s3lect_err_name(r->status),
-             r->outcome, r->http_status, r->message == NULL ? "" : r->message,
-             s3lect_err_name(status), outcome, http);
-}
-
-/* What the store said comes first, then mostly what to do about it. */
-static void assert_says(const char* message, const char* said) {
-  size_t n = strlen(said);
-  if (strncmp(message, said, n) != 0 || (message[n] != '\0' && strncmp(message + n, "; ", 2) != 0))
-    fail_msg("\"%s\" does not begin with \"%s\"", message, said);
-}
 
 /* One request over one connection, answered so. */
 static void answer_put(const char* reply, int status, int outcome, int http, const char* message) {
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(reply), S3L_CLOSE));
-  assert_result(put(rig, S3LECT_IF_ABSENT, 0), status, outcome, http);
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_SEND(reply), S3L_CLOSE));
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_ABSENT, 0), status, outcome, http);
   if (message != NULL)
-    assert_says(rig->r.result.message, message);
+    s3_assert_says(rig->r.result.message, message);
   assert_int_equal(rig->server.accepted, 1);
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 static void answer_get(const char* reply, int status, int outcome, int http, const char* message) {
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply), S3L_CLOSE));
-  assert_result(get(rig, NULL), status, outcome, http);
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply), S3L_CLOSE));
+  s3_assert_result(s3_rig_get(rig, NULL), status, outcome, http);
   if (message != NULL)
-    assert_says(rig->r.result.message, message);
-  rig_close(rig);
+    s3_assert_says(rig->r.result.message, message);
+  s3_rig_close(rig);
 }
 
 /* ---- Requests and plain answers ---- */
 
 static void reads_and_writes(void** state) {
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
       S3L_EXPECT("GET /bucket/leases/k HTTP/1.1\r\nhost: 127.0.0.1:"),
       S3L_EXPECT("\r\nauthorization: AWS4-HMAC-SHA256 Credential=test/"), S3L_EXPECT("\r\n\r\n"),
       S3L_SPLIT("HTTP/1.1 200 OK\r\n" DATE
-                "Last-Modified: Sun, 06 Nov 1994 08:49:30 GMT\r\nETag: " ETAG
+                "Last-Modified: Sun, 06 Nov 1994 08:49:30 GMT\r\nETag: " S3_ETAG
                 "\r\nContent-Length: 4\r\n\r\nbody",
                 1),
       S3L_EXPECT("PUT /bucket/leases/k HTTP/1.1\r\n"), S3L_EXPECT("content-length: 11\r\n"),
-      S3L_EXPECT("if-match: " ETAG "\r\n"), S3L_EXPECT("\r\n\r\n" BODY), S3L_SEND(PUT_OK),
-      S3L_EXPECT("PUT /"), S3L_EXPECT("if-none-match: *\r\n"), S3L_EXPECT("\r\n\r\n" BODY),
-      S3L_SEND("HTTP/1.1 100 Continue\r\n\r\n" PUT_OK), S3L_EXPECT("GET /"),
-      S3L_EXPECT("if-none-match: " ETAG "\r\n"), S3L_EXPECT("\r\n\r\n"),
+      S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT("\r\n\r\n" S3_BODY), S3L_SEND(S3_PUT_OK),
+      S3L_EXPECT("PUT /"), S3L_EXPECT("if-none-match: *\r\n"), S3L_EXPECT("\r\n\r\n" S3_BODY),
+      S3L_SEND("HTTP/1.1 100 Continue\r\n\r\n" S3_PUT_OK), S3L_EXPECT("GET /"),
+      S3L_EXPECT("if-none-match: " S3_ETAG "\r\n"), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND("HTTP/1.1 304 Not Modified\r\n\r\n"), S3L_EXPECT("DELETE /bucket/leases/k HTTP"),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND("HTTP/1.1 204 No Content\r\n\r\n")));
-  assert_result(get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
   assert_string_equal(rig->r.result.body, "body");
-  assert_string_equal(rig->r.result.etag, ETAG);
+  assert_string_equal(rig->r.result.etag, S3_ETAG);
   assert_true(rig->r.result.store_time_ms == DATE_MS);
   assert_true(rig->r.result.modified_ms == DATE_MS - 7000);
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
-  assert_string_equal(rig->r.result.etag, ETAG);
-  assert_result(put(rig, S3LECT_IF_ABSENT, 0), 0, S3LECT_SETTLED, 200);
-  assert_result(get(rig, ETAG), S3LECT_ENOTMODIFIED, S3LECT_SETTLED, 304);
-  assert_string_equal(rig->r.result.etag, ETAG); /* the reply had none */
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+  assert_string_equal(rig->r.result.etag, S3_ETAG);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_ABSENT, 0), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_get(rig, S3_ETAG), S3LECT_ENOTMODIFIED, S3LECT_SETTLED, 304);
+  assert_string_equal(rig->r.result.etag, S3_ETAG); /* the reply had none */
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->del), 0, S3LECT_SETTLED, 204);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->del), 0, S3LECT_SETTLED, 204);
   assert_int_equal(rig->server.accepted, 1); /* all over one connection */
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 static void names_what_the_store_said(void** state) {
@@ -170,7 +83,7 @@ static void names_what_the_store_said(void** state) {
   answer_put("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n"
              "<html><body><Code>NoSuchKey</Code></body></ht",
              S3LECT_ESERVER, S3LECT_UNCERTAIN, 502, "502");
-  answer_put("HTTP/1.1 200 OK\r\nETag: " ETAG "\r\n\r\n"
+  answer_put("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\n\r\n"
              "<Error><Code>InternalError</Code></Error>",
              S3LECT_ESERVER, S3LECT_UNCERTAIN, 200, NULL);
   answer_put("HTTP/1.1 400 Bad Request\r\n\r\n<Error><Code>AuthorizationHeader"
@@ -199,94 +112,95 @@ static void minds_etags(void** state) {
              S3LECT_UNCERTAIN, 200, NULL);
   answer_get("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", S3LECT_EETAG, S3LECT_SETTLED, 200,
              NULL);
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND("HTTP/1.1 200 OK\r\nETag: W/" ETAG
-                                                         "\r\nContent-Length: 0\r\n\r\n")));
-  assert_result(put(rig, S3LECT_ALWAYS, 0), 0, S3LECT_SETTLED, 200);
-  assert_string_equal(rig->r.result.etag, ETAG);
-  rig_close(rig);
+  s3_rig_t* rig =
+      S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_SEND("HTTP/1.1 200 OK\r\nETag: W/" S3_ETAG
+                                                      "\r\nContent-Length: 0\r\n\r\n")));
+  s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), 0, S3LECT_SETTLED, 200);
+  assert_string_equal(rig->r.result.etag, S3_ETAG);
+  s3_rig_close(rig);
 }
 
 /* A long object is refused with its ETag; a short bound does not hide the store's errors. */
 static void bounds_what_it_reads(void** state) {
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(
-      S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK), S3L_EXPECT("\r\n\r\n"),
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND("HTTP/1.1 404 Not Found\r\nContent-Length: 40\r\n\r\n"
                "<Error><Code>NoSuchBucket</Code></Error>"),
       S3L_EXPECT("\r\n\r\n"),
-      S3L_SEND("HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 99999999\r\n\r\nx")));
+      S3L_SEND("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\nContent-Length: 99999999\r\n\r\nx")));
   s3l_suite_prepare(&rig->suite, &rig->r, "k");
   rig->r.req.body_max = 3;
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
-  assert_string_equal(rig->r.result.etag, ETAG);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
+  assert_string_equal(rig->r.result.etag, S3_ETAG);
   assert_int_equal(rig->r.result.body_len, 0);
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ENOBUCKET, S3LECT_NOT_APPLIED,
-                404);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ENOBUCKET, S3LECT_NOT_APPLIED,
+                   404);
   rig->r.req.body_max = 0;
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
-  assert_string_equal(rig->r.result.etag, ETAG);
-  rig_close(rig);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
+  assert_string_equal(rig->r.result.etag, S3_ETAG);
+  s3_rig_close(rig);
 
   /* So with a proxy's endless page: the status decides. */
   answer_put("HTTP/1.1 412 Precondition Failed\r\nContent-Length: 99999999\r\n\r\n<html>",
              S3LECT_EPRECONDITION, S3LECT_SETTLED, 412, NULL);
   answer_put("HTTP/1.1 503 Busy\r\nContent-Length: 99999999\r\n\r\n<html>", S3LECT_ESERVER,
              S3LECT_UNCERTAIN, 503, NULL);
-  answer_put("HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 99999999\r\n\r\n<html>",
+  answer_put("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\nContent-Length: 99999999\r\n\r\n<html>",
              S3LECT_ETOOBIG, S3LECT_UNCERTAIN, 200, NULL);
 }
 
 static void hears_to_slow_down(void** state) {
   (void)state;
-  rig_t* rig =
-      RIG(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND("HTTP/1.1 429 Too Many\r\nRetry-After: 3\r\n"
-                                                "Content-Length: 0\r\n\r\n")));
-  assert_result(put(rig, S3LECT_ALWAYS, 0), S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED, 429);
+  s3_rig_t* rig =
+      S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_SEND("HTTP/1.1 429 Too Many\r\nRetry-After: 3\r\n"
+                                                      "Content-Length: 0\r\n\r\n")));
+  s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED, 429);
   assert_int_equal(rig->r.result.retry_after_ms, 3000);
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 /* ---- Lost and broken replies ---- */
 
 static void lost_replies_are_uncertain(void** state) {
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_RESET));
-  assert_result(put(rig, S3LECT_ALWAYS, 0), UV_ECONNRESET, S3LECT_UNCERTAIN, 0);
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_RESET));
+  s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), UV_ECONNRESET, S3LECT_UNCERTAIN, 0);
   assert_non_null(rig->r.result.message);
-  rig_close(rig);
+  s3_rig_close(rig);
   answer_put("", UV_EOF, S3LECT_UNCERTAIN, 0, NULL);
-  answer_put("HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 10\r\n\r\nx", S3LECT_EBADREPLY,
-             S3LECT_UNCERTAIN, 200, NULL);
+  answer_put("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\nContent-Length: 10\r\n\r\nx",
+             S3LECT_EBADREPLY, S3LECT_UNCERTAIN, 200, NULL);
   answer_put("SSH-2.0-OpenSSH\r\n", S3LECT_EBADREPLY, S3LECT_UNCERTAIN, 0, NULL);
-  answer_get("HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 10\r\n\r\nx", S3LECT_EBADREPLY,
-             S3LECT_NOT_APPLIED, 200, NULL);
+  answer_get("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\nContent-Length: 10\r\n\r\nx",
+             S3LECT_EBADREPLY, S3LECT_NOT_APPLIED, 200, NULL);
   /* Silence, until the request's own bound. */
-  rig = RIG(S3L_SCRIPT(S3L_EXPECT(BODY)));
-  prepare_put(rig, S3LECT_ALWAYS, 0);
+  rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY)));
+  s3_rig_prepare_put(rig, S3LECT_ALWAYS, 0);
   rig->r.req.timeout_ms = 50;
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->put), UV_ETIMEDOUT, S3LECT_UNCERTAIN, 0);
-  rig_close(rig);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->put), UV_ETIMEDOUT, S3LECT_UNCERTAIN, 0);
+  s3_rig_close(rig);
 }
 
 /* A kept connection that has died under a put: nobody but the core may send it again. */
 static void never_sends_a_put_twice(void** state) {
   (void)state;
-  rig_t* rig =
-      RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK), S3L_EXPECT(BODY), S3L_RESET),
-          S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
-  assert_result(get(rig, NULL), 0, S3LECT_SETTLED, 200);
-  assert_result(put(rig, S3LECT_ALWAYS, 0), UV_ECONNRESET, S3LECT_UNCERTAIN, 0);
+  s3_rig_t* rig = S3_RIG(
+      S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_RESET),
+      S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK)));
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), UV_ECONNRESET, S3LECT_UNCERTAIN, 0);
   assert_int_equal(rig->server.accepted, 1);
-  assert_result(get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
   assert_int_equal(rig->server.accepted, 2);
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 static void what_was_not_sent_is_not_applied(void** state) {
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_CLOSE));
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_CLOSE));
   s3l_script_server_close(&rig->server); /* nobody listens on that port any more */
-  assert_result(put(rig, S3LECT_ALWAYS, 0), UV_ECONNREFUSED, S3LECT_NOT_APPLIED, 0);
+  s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), UV_ECONNREFUSED, S3LECT_NOT_APPLIED, 0);
   assert_non_null(rig->r.result.message);
   /* A body that is larger than what can be sent. */
   static char big[1 << 16];
@@ -309,12 +223,12 @@ static void note_call(s3l_script_server_t* server) {
 static void cancels_truthfully(void** state) {
   bool arrived = false;
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_CALL));
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_CALL));
   rig->server.on_call = note_call;
   rig->server.data = &arrived;
   s3l_suite_req_t* queued = calloc(1, sizeof(*queued));
   assert_non_null(queued);
-  prepare_put(rig, S3LECT_ALWAYS, 0);
+  s3_rig_prepare_put(rig, S3LECT_ALWAYS, 0);
   assert_int_equal(s3l_suite_start(&rig->r, rig->store.ops->put), 0);
   s3l_suite_prepare(&rig->suite, queued, "q"); /* behind it: there is one connection only */
   assert_int_equal(s3l_suite_start(queued, rig->store.ops->put), 0);
@@ -325,45 +239,46 @@ static void cancels_truthfully(void** state) {
   assert_int_equal(rig->r.done, 0);
   s3l_suite_wait(&rig->r);
   s3l_suite_wait(queued);
-  assert_result(&rig->r.result, UV_ECANCELED, S3LECT_UNCERTAIN, 0);
-  assert_result(&queued->result, UV_ECANCELED, S3LECT_NOT_APPLIED, 0);
+  s3_assert_result(&rig->r.result, UV_ECANCELED, S3LECT_UNCERTAIN, 0);
+  s3_assert_result(&queued->result, UV_ECANCELED, S3LECT_NOT_APPLIED, 0);
   free(queued);
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 /* ---- ETag dialects ---- */
 
 static void learns_bare_etags(void** state) {
   (void)state;
-  rig_t* rig = RIG(S3L_SCRIPT(
-      S3L_EXPECT("if-match: " ETAG "\r\n"), S3L_EXPECT(BODY), S3L_SEND(REFUSED),
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
+      S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED),
       /* disputed: once in the other dialect, which is refused too and so proves nothing */
-      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(BODY), S3L_SEND(REFUSED),
-      S3L_EXPECT("if-match: " ETAG "\r\n"), S3L_EXPECT(BODY), S3L_SEND(REFUSED),
-      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
+      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED),
+      S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED),
+      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       /* proven: from now on always */
-      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
-      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(BODY), S3L_SEND(REFUSED)));
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), S3LECT_EPRECONDITION, S3LECT_SETTLED, 412);
-  assert_result(put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
-                S3LECT_SETTLED, 412);
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), S3LECT_EPRECONDITION, S3LECT_SETTLED, 412);
-  assert_result(put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), 0, S3LECT_SETTLED, 200);
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
-  assert_result(put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
-                S3LECT_SETTLED, 412);
-  rig_close(rig);
+      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
+      S3L_EXPECT("if-match: " BARE "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED)));
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), S3LECT_EPRECONDITION, S3LECT_SETTLED, 412);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
+                   S3LECT_SETTLED, 412);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), S3LECT_EPRECONDITION, S3LECT_SETTLED, 412);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), 0, S3LECT_SETTLED,
+                   200);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
+                   S3LECT_SETTLED, 412);
+  s3_rig_close(rig);
 }
 
 static void keeps_quotes_once_proven(void** state) {
   (void)state;
-  rig_t* rig =
-      RIG(S3L_SCRIPT(S3L_EXPECT("if-match: " ETAG "\r\n"), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
-                     S3L_EXPECT("if-match: " ETAG "\r\n"), S3L_EXPECT(BODY), S3L_SEND(REFUSED)));
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
-  assert_result(put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
-                S3LECT_SETTLED, 412);
-  rig_close(rig);
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY),
+                                    S3L_SEND(S3_PUT_OK), S3L_EXPECT("if-match: " S3_ETAG "\r\n"),
+                                    S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED)));
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, S3LECT_REQ_ETAG_DISPUTED), S3LECT_EPRECONDITION,
+                   S3LECT_SETTLED, 412);
+  s3_rig_close(rig);
 }
 
 /* ---- Listings ---- */
@@ -372,18 +287,18 @@ static void list_reply(const char* xml, int status) {
   char reply[2048];
   snprintf(reply, sizeof(reply), "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(xml),
            xml);
-  rig_t* rig =
-      RIG(S3L_SCRIPT(S3L_EXPECT("GET /bucket?list-type=2&max-keys=3&prefix=p%2F HTTP/1.1\r\n"),
-                     S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply)));
+  s3_rig_t* rig =
+      S3_RIG(S3L_SCRIPT(S3L_EXPECT("GET /bucket?list-type=2&max-keys=3&prefix=p%2F HTTP/1.1\r\n"),
+                        S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply)));
   s3l_suite_prepare(&rig->suite, &rig->r, "p/");
   rig->r.req.max_keys = 3;
-  assert_result(s3l_suite_do(&rig->r, rig->store.ops->list), status,
-                status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED, 200);
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->list), status,
+                   status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED, 200);
   if (status == 0 && rig->r.keys_len > 0) {
     assert_string_equal(rig->r.keys[0], "p/a&b");
     assert_int_equal(rig->r.result.truncated, 1);
   }
-  rig_close(rig);
+  s3_rig_close(rig);
 }
 
 static void reads_listings(void** state) {
@@ -431,24 +346,24 @@ static const s3l_mem_hooks_t counting = {counting_malloc, counting_realloc, coun
 static void a_warm_store_allocates_nothing(void** state) {
   (void)state;
   const s3l_step_t script[] = {
-      S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
-      S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
-      S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK), S3L_EXPECT(BODY), S3L_SEND(PUT_OK),
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       S3L_SCRIPT_END};
   s3l_mem_set(&counting);
   allocations = 0;
   fail_at = 0;
-  rig_t* rig = RIG(script);
-  assert_result(get(rig, NULL), 0, S3LECT_SETTLED, 200);
-  assert_result(put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+  s3_rig_t* rig = S3_RIG(script);
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
   assert_true(allocations > 0); /* the hook is in place */
   allocations = 0;
   for (int i = 0; i < 2; i++) {
-    assert_result(get(rig, NULL), 0, S3LECT_SETTLED, 200);
-    assert_result(put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+    s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
+    s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
   }
   assert_int_equal(allocations, 0);
-  rig_close(rig);
+  s3_rig_close(rig);
   s3l_mem_set(NULL);
 }
 
@@ -459,7 +374,7 @@ static void opening_bears_lack_of_memory(void** state) {
   char endpoint[64];
   int err = UV_ENOMEM;
   (void)state;
-  s3lect_s3_options_t o = options_for(endpoint, sizeof(endpoint), 1);
+  s3lect_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), 1);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_mem_set(&counting);
   for (fail_at = 1; err != 0; fail_at++) {
@@ -488,7 +403,7 @@ static void closes_from_a_callback(void** state) {
   (void)state;
   int ended = 0;
   s3lect_store_req_t req[2] = {0};
-  rig_t* rig = RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK)));
   for (int i = 0; i < 2; i++) {
     req[i] = (s3lect_store_req_t){
         .data = &ended, .key = "k", .timeout_ms = 20000, .cb = close_in_callback};
