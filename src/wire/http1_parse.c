@@ -18,43 +18,24 @@ static int fail(s3l_http1_parse_t* p, int error, const char* reason) {
   return -1;
 }
 
-static int store(s3l_http1_parse_t* p, const char* at, size_t n) {
-  if (n > sizeof(p->head) - p->head_len)
-    return fail(p, S3LECT_ETOOBIG, "the head is too long");
-  memcpy(p->head + p->head_len, at, n);
-  p->head_len += n;
-  return 0;
+static int check(s3l_http1_parse_t* p, int error) {
+  return error == 0 ? 0 : fail(p, error, p->fields.reason);
 }
 
-static int on_header_field(llhttp_t* ll, const char* at, size_t n) {
+/* After the head come trailers: not wanted. */
+static int on_header_text(llhttp_t* ll, const char* at, size_t n) {
   s3l_http1_parse_t* p = ll->data;
-  return p->head_done ? 0 : store(p, at, n); /* after the head come trailers: not wanted */
+  return p->head_done ? 0 : check(p, s3l_http1_fields_put(&p->fields, at, n));
 }
 
 static int on_header_field_complete(llhttp_t* ll) {
   s3l_http1_parse_t* p = ll->data;
-  p->value_at = p->head_len;
-  if (!p->head_done && p->value_at == p->name_at) /* llhttp 8 lets ": value" pass */
-    return fail(p, S3LECT_EBADREPLY, "a header has no name");
-  return 0;
-}
-
-static int on_header_value(llhttp_t* ll, const char* at, size_t n) {
-  s3l_http1_parse_t* p = ll->data;
-  return p->head_done ? 0 : store(p, at, n);
+  return p->head_done ? 0 : check(p, s3l_http1_fields_name_done(&p->fields));
 }
 
 static int on_header_value_complete(llhttp_t* ll) {
   s3l_http1_parse_t* p = ll->data;
-  if (p->head_done)
-    return 0;
-  if (p->pending_len == S3L_HTTP_HEADERS_MAX)
-    return fail(p, S3LECT_ETOOBIG, "there are too many headers");
-  s3l_http_header_t* h = &p->headers[p->pending_len++];
-  h->name = (s3l_span_t){p->head + p->name_at, p->value_at - p->name_at};
-  h->value = s3l_span_trim((s3l_span_t){p->head + p->value_at, p->head_len - p->value_at});
-  p->name_at = p->head_len;
-  return 0;
+  return p->head_done ? 0 : check(p, s3l_http1_fields_value_done(&p->fields));
 }
 
 static bool is_interim(const llhttp_t* ll) {
@@ -72,7 +53,7 @@ static int on_headers_complete(llhttp_t* ll) {
     return NO_BODY;
   p->head_done = true;
   p->status = ll->status_code;
-  p->headers_len = p->pending_len;
+  p->headers_len = p->fields.headers_len;
   if (p->head_request || p->status == 204 || p->status == 304)
     return NO_BODY;
   if (ll->content_length > p->body_max)
@@ -118,9 +99,9 @@ static int on_message_complete(llhttp_t* ll) {
 }
 
 static const llhttp_settings_t settings = {
-    .on_header_field = on_header_field,
+    .on_header_field = on_header_text,
     .on_header_field_complete = on_header_field_complete,
-    .on_header_value = on_header_value,
+    .on_header_value = on_header_text,
     .on_header_value_complete = on_header_value_complete,
     .on_headers_complete = on_headers_complete,
     .on_body = on_body,
@@ -130,10 +111,7 @@ static const llhttp_settings_t settings = {
 static void restart(s3l_http1_parse_t* p) {
   llhttp_init(&p->llhttp, HTTP_RESPONSE, &settings);
   p->llhttp.data = p;
-  p->head_len = 0;
-  p->name_at = 0;
-  p->value_at = 0;
-  p->pending_len = 0;
+  s3l_http1_fields_start(&p->fields, p->headers, p->head, sizeof(p->head));
 }
 
 void s3l_http1_parse_init(s3l_http1_parse_t* p) {
@@ -204,7 +182,7 @@ int s3l_http1_parse_feed(s3l_http1_parse_t* p, const char* data, size_t n, size_
     if (in_head && step > S3L_HTTP1_HEAD_MAX - p->head_raw)
       step = S3L_HTTP1_HEAD_MAX - p->head_raw;
     if (step == 0) {
-      fail(p, S3LECT_ETOOBIG, "the head is too long");
+      fail(p, S3LECT_ETOOBIG, S3L_HTTP1_HEAD_LONG);
       rc = p->error;
       break;
     }

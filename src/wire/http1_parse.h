@@ -30,6 +30,7 @@
 
 #include "util/span.h"
 #include "wire/http1.h"
+#include "wire/http1_fields.h"
 
 /* nginx and Apache allow 8 KiB to 32 KiB for a whole head. */
 #define S3L_HTTP1_HEAD_MAX 16384
@@ -54,11 +55,8 @@ typedef struct s3l_http1_parse_s {
   llhttp_t llhttp;
   size_t body_cap;
   size_t body_max;
-  size_t head_raw; /* bytes of heads fed so far */
-  size_t head_len; /* bytes stored in head */
-  size_t name_at;  /* where in head the header being read begins */
-  size_t value_at;
-  size_t pending_len; /* headers read, not yet known to be a whole head */
+  size_t head_raw;           /* bytes of heads fed so far */
+  s3l_http1_fields_t fields; /* read, not yet known to be a whole head */
   int error;
   bool head_request;
   bool head_done;
