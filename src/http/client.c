@@ -278,6 +278,7 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
   c->options = *options;
   c->options.host = NULL;
   c->options.ca_file = NULL;
+  c->options.tls_options = NULL;
   c->options.why = NULL;
   c->options.proxy = NULL;
   if (options->proxy != NULL)
@@ -298,6 +299,12 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
   return 0;
 }
 
+static int create_tls(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
+  const s3l_tls_client_options_t files = {.ca.file = options->ca_file};
+  return s3l_tls_context_new_client(options->tls_options != NULL ? options->tls_options : &files,
+                                    &c->tls, options->why, options->why_cap);
+}
+
 int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
                            s3l_http_client_t** out) {
   s3l_http_client_t* c = s3l_calloc(1, sizeof(*c));
@@ -306,7 +313,7 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   c->loop = loop;
   int rc = copy_options(c, options);
   if (rc == 0 && options->tls)
-    rc = s3l_tls_context_client(options->ca_file, &c->tls, options->why, options->why_cap);
+    rc = create_tls(c, options);
   if (rc != 0) {
     s3l_free(c);
     return rc;

@@ -36,6 +36,7 @@
 typedef struct s3l_http_client_s s3l_http_client_t;
 typedef struct s3l_http_req_s s3l_http_req_t;
 struct s3l_conn_s;
+struct s3l_tls_client_options_s; /* net/tls_context.h */
 
 /** The end of a request; valid during the callback. With status != 0 the HTTP fields hold what had
  * been read by then (http_status 0: nothing). */
@@ -80,6 +81,9 @@ typedef struct s3l_http_client_options_s {
   uint16_t port;
   bool tls;
   const char* ca_file; /* PEM, or NULL for the system's authorities */
+  /* In place of ca_file, where more is to be said: authorities in memory, a client certificate.
+   * NULL: ca_file alone. Not kept. */
+  const struct s3l_tls_client_options_s* tls_options;
   /* NULL or one that is not used: none. Copied. A TLS origin is reached through it by CONNECT; for
    * a plain one, it is compose that writes the request as the proxy wants it. */
   const s3l_proxy_t* proxy;

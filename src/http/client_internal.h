@@ -14,7 +14,7 @@
 
 struct s3l_http_client_s {
   uv_loop_t* loop;
-  s3l_http_client_options_t options; /* host and ca_file not to be used: see below */
+  s3l_http_client_options_t options; /* what points outside is NULL; see below */
   char host[S3L_HTTP_HOST_MAX];
   char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
   char peer[S3L_HTTP_HOST_MAX + 16];   /* who is dialled: the origin, or "proxy host:port" */

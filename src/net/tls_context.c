@@ -6,17 +6,32 @@
 #include <openssl/err.h>
 #include <uv.h>
 
+#include "net/tls_pem.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
 
-static int fail(s3l_tls_context_t* c, const char* what, const char* file, char* why, size_t cap) {
-  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+static int fail(s3l_tls_context_t* c, const char* what, const char* file, const char* wrong,
+                char* why, size_t cap) {
   if (why != NULL && cap > 0)
     snprintf(why, cap, "%s%s%s: %s", what, file != NULL ? " " : "", file != NULL ? file : "",
-             reason != NULL ? reason : "unknown error");
+             wrong);
   ERR_clear_error();
   s3l_tls_context_free(c);
   return S3LECT_ETLS;
+}
+
+static int fail_set_up(s3l_tls_context_t* c, const char* what, char* why, size_t cap) {
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  return fail(c, what, NULL, reason != NULL ? reason : "unknown error", why, cap);
+}
+
+/* What is named in a message: the file, or that it came from memory. */
+static int fail_pem(s3l_tls_context_t* c, const char* what, const s3l_pem_t* pem, const char* wrong,
+                    char* why, size_t cap) {
+  bool memory = pem->text.p != NULL;
+  char text[64];
+  snprintf(text, sizeof(text), memory ? "%s (from memory)" : "%s file", what);
+  return fail(c, text, memory ? NULL : pem->file, wrong, why, cap);
 }
 
 /* TLS 1.3 hands out sessions after the handshake, and any number of them: the latest is kept. */
@@ -33,10 +48,11 @@ static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
   if (c == NULL)
     return UV_ENOMEM;
   c->server = server;
+  c->refs = 1;
   ERR_clear_error();
   c->ssl_ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
   if (c->ssl_ctx == NULL || SSL_CTX_set_min_proto_version(c->ssl_ctx, TLS1_2_VERSION) != 1)
-    return fail(c, "TLS set-up", NULL, why, cap);
+    return fail_set_up(c, "TLS set-up", why, cap);
   SSL_CTX_set_app_data(c->ssl_ctx, c);
   SSL_CTX_set_options(c->ssl_ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   /* An idle connection then holds no record buffers. */
@@ -45,23 +61,60 @@ static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
   return 0;
 }
 
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap) {
+static int missing(const char* text, char* why, size_t cap) {
+  if (why != NULL && cap > 0)
+    snprintf(why, cap, "%s", text);
+  return UV_EINVAL;
+}
+
+/* Certificate and key; on failure `c` is freed. */
+static int use_cert(s3l_tls_context_t* c, const char* whose, const s3l_pem_t* cert,
+                    const s3l_pem_t* key, char* why, size_t cap) {
+  char what[48];
+  const char* wrong = s3l_pem_use_chain(c->ssl_ctx, cert);
+  if (wrong != NULL) {
+    snprintf(what, sizeof(what), "%scertificate", whose);
+    return fail_pem(c, what, cert, wrong, why, cap);
+  }
+  wrong = s3l_pem_use_key(c->ssl_ctx, key);
+  if (wrong != NULL) {
+    snprintf(what, sizeof(what), "%skey", whose);
+    return fail_pem(c, what, key, wrong, why, cap);
+  }
+  return 0;
+}
+
+int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_context_t** out,
+                               char* why, size_t cap) {
   s3l_tls_context_t* c;
-  int rc = create(false, &c, why, cap);
   *out = NULL;
+  if (s3l_pem_given(&options->cert) != s3l_pem_given(&options->key))
+    return missing("a client certificate needs its key, and a key its certificate", why, cap);
+  int rc = create(false, &c, why, cap);
   if (rc != 0)
     return rc;
   SSL_CTX_set_verify(c->ssl_ctx, SSL_VERIFY_PEER, NULL);
-  if (ca_file != NULL) {
-    if (SSL_CTX_load_verify_file(c->ssl_ctx, ca_file) != 1)
-      return fail(c, "CA file", ca_file, why, cap);
+  if (s3l_pem_given(&options->ca)) {
+    const char* wrong = s3l_pem_trust(c->ssl_ctx, &options->ca, false);
+    if (wrong != NULL)
+      return fail_pem(c, "CA", &options->ca, wrong, why, cap);
   } else if (SSL_CTX_set_default_verify_paths(c->ssl_ctx) != 1) {
-    return fail(c, "the system's CA certificates", NULL, why, cap);
+    return fail_set_up(c, "the system's CA certificates", why, cap);
+  }
+  if (s3l_pem_given(&options->cert)) {
+    rc = use_cert(c, "client ", &options->cert, &options->key, why, cap);
+    if (rc != 0)
+      return rc;
   }
   SSL_CTX_set_session_cache_mode(c->ssl_ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(c->ssl_ctx, on_new_session);
+  ERR_clear_error(); /* the end of a PEM file is an error to OpenSSL */
   *out = c;
   return 0;
+}
+
+int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap) {
+  return s3l_tls_context_new_client(&(s3l_tls_client_options_t){.ca.file = ca_file}, out, why, cap);
 }
 
 /* HTTP/1.1 if the client offers it; a client that offers only other protocols is refused. */
@@ -78,23 +131,63 @@ static int on_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_len,
   return SSL_TLSEXT_ERR_OK;
 }
 
-int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
-                           char* why, size_t cap) {
+/* Sessions are kept by the clients, in tickets: clients cannot fill our memory. The tickets' keys
+ * die with the context, and with them what a reload took away. */
+static bool set_sessions(SSL_CTX* ctx) {
   static const unsigned char id[] = "s3lect";
+  SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_timeout(ctx, S3L_TLS_SESSION_S);
+  return SSL_CTX_set_session_id_context(ctx, id, sizeof(id) - 1) == 1 &&
+         SSL_CTX_set_num_tickets(ctx, 1) == 1;
+}
+
+static const char* ask_clients(SSL_CTX* ctx, const s3l_tls_server_options_t* options) {
+  int mode = SSL_VERIFY_PEER;
+  if (options->client_auth == S3L_TLS_CLIENT_AUTH_REQUIRED)
+    mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+  SSL_CTX_set_verify(ctx, mode, NULL);
+  return s3l_pem_trust(ctx, &options->client_ca, true);
+}
+
+int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_context_t** out,
+                               char* why, size_t cap) {
   s3l_tls_context_t* c;
-  int rc = create(true, &c, why, cap);
+  bool ask = options->client_auth != S3L_TLS_CLIENT_AUTH_NONE;
   *out = NULL;
+  if (!s3l_pem_given(&options->cert) || !s3l_pem_given(&options->key))
+    return missing("a TLS server needs a certificate and its key", why, cap);
+  if (ask != s3l_pem_given(&options->client_ca))
+    return missing(ask ? "the verification of clients needs the authority of their certificates"
+                       : "an authority for clients is of no use where they are not verified",
+                   why, cap);
+  int rc = create(true, &c, why, cap);
   if (rc != 0)
     return rc;
-  if (SSL_CTX_use_certificate_chain_file(c->ssl_ctx, cert_file) != 1)
-    return fail(c, "certificate file", cert_file, why, cap);
-  if (SSL_CTX_use_PrivateKey_file(c->ssl_ctx, key_file, SSL_FILETYPE_PEM) != 1)
-    return fail(c, "key file", key_file, why, cap);
-  if (SSL_CTX_set_session_id_context(c->ssl_ctx, id, sizeof(id) - 1) != 1)
-    return fail(c, "TLS set-up", NULL, why, cap);
+  rc = use_cert(c, "", &options->cert, &options->key, why, cap);
+  if (rc != 0)
+    return rc;
+  if (!set_sessions(c->ssl_ctx))
+    return fail_set_up(c, "TLS set-up", why, cap);
+  if (ask) {
+    const char* wrong = ask_clients(c->ssl_ctx, options);
+    if (wrong != NULL)
+      return fail_pem(c, "client CA", &options->client_ca, wrong, why, cap);
+  }
   SSL_CTX_set_alpn_select_cb(c->ssl_ctx, on_alpn, NULL);
+  ERR_clear_error(); /* the end of a PEM file is an error to OpenSSL */
   *out = c;
   return 0;
+}
+
+int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
+                           char* why, size_t cap) {
+  const s3l_tls_server_options_t options = {.cert.file = cert_file, .key.file = key_file};
+  return s3l_tls_context_new_server(&options, out, why, cap);
+}
+
+s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c) {
+  c->refs++;
+  return c;
 }
 
 void s3l_tls_context_forget(s3l_tls_context_t* c) {
@@ -103,7 +196,7 @@ void s3l_tls_context_forget(s3l_tls_context_t* c) {
 }
 
 void s3l_tls_context_free(s3l_tls_context_t* c) {
-  if (c == NULL)
+  if (c == NULL || --c->refs > 0)
     return;
   SSL_SESSION_free(c->session);
   SSL_CTX_free(c->ssl_ctx);

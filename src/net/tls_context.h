@@ -1,10 +1,12 @@
 /* net/tls_context.h (L2): what all TLS connections of one owner share.
  *
- * A client context serves one origin: it holds the authorities to trust and the origin's latest
- * session, which the next connection offers for resumption (a session must never be offered to
- * another host). A server context holds a certificate and its key. TLS 1.2 or newer.
+ * A client context serves one origin: it holds the authorities to trust, the certificate to show
+ * where the server asks for one, and the origin's latest session, which the next connection offers
+ * for resumption (a session must never be offered to another host). A server context holds a
+ * certificate and its key, and says whether clients must show one of theirs. TLS 1.2 or newer.
  *
- * The context must outlive its engines. */
+ * Contexts are counted: an engine holds its own, so that an owner may take up a new context for new
+ * connections while those that are open live on with the old one. One thread only. */
 #ifndef S3L_NET_TLS_CONTEXT_H
 #define S3L_NET_TLS_CONTEXT_H
 
@@ -13,21 +15,61 @@
 
 #include <openssl/ssl.h>
 
+#include "util/span.h"
+
+/* How long a client may resume a session with a server context, and so how long a client
+ * certificate that has expired meanwhile may still be good. */
+#define S3L_TLS_SESSION_S 600
+
 typedef struct s3l_tls_context_s {
   SSL_CTX* ssl_ctx;
   SSL_SESSION* session; /* client: offered by the next engine, or NULL */
   bool server;
+  unsigned refs;
 } s3l_tls_context_t;
 
-/** `ca_file`: PEM file of the authorities to trust, NULL for the system's. On failure *out is NULL,
- * and `why` (may be NULL) says what was wrong. Errors: UV_ENOMEM, S3LECT_ETLS. */
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap);
+/** PEM, from a file or from memory; memory where both are given. Neither: none. A key that is
+ * encrypted is refused: nobody is asked for its password. */
+typedef struct s3l_pem_s {
+  const char* file;
+  s3l_span_t text;
+} s3l_pem_t;
 
-/** `cert_file`: PEM chain, the server's own certificate first. Errors as above. */
+typedef struct s3l_tls_client_options_s {
+  s3l_pem_t ca;   /* authorities to trust; none: the system's */
+  s3l_pem_t cert; /* chain to show to a server that asks, own certificate first; none: nothing */
+  s3l_pem_t key;  /* of it */
+} s3l_tls_client_options_t;
+
+typedef enum {
+  S3L_TLS_CLIENT_AUTH_NONE,     /* clients are not asked for a certificate */
+  S3L_TLS_CLIENT_AUTH_OPTIONAL, /* asked; who shows a bad one is refused, who shows none is not */
+  S3L_TLS_CLIENT_AUTH_REQUIRED  /* mTLS: without a good one no connection */
+} s3l_tls_client_auth_t;
+
+typedef struct s3l_tls_server_options_s {
+  s3l_pem_t cert; /* chain, the server's own certificate first */
+  s3l_pem_t key;
+  s3l_tls_client_auth_t client_auth;
+  s3l_pem_t client_ca; /* who signs the clients' certificates; not the system's authorities */
+} s3l_tls_server_options_t;
+
+/** Nothing of the options is kept. On failure *out is NULL, and `why` (may be NULL) says what was
+ * wrong with which file. Errors: UV_ENOMEM, UV_EINVAL (an option is missing), S3LECT_ETLS. */
+int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_context_t** out,
+                               char* why, size_t cap);
+int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_context_t** out,
+                               char* why, size_t cap);
+
+/** The same from files, without client certificates. `ca_file` NULL: the system's authorities. */
+int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap);
 int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
                            char* why, size_t cap);
 
-/** NULL is a no-op. */
+/** One owner more; gives `c` back. */
+s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c);
+
+/** One owner less; the last one frees it. NULL is a no-op. */
 void s3l_tls_context_free(s3l_tls_context_t* c);
 
 /** Forgets the session, so that the next handshake is a full one. */

@@ -46,6 +46,7 @@ int s3l_tls_engine_init(s3l_tls_engine_t* e, s3l_tls_context_t* context, const c
     SSL_free(e->ssl);
     return UV_ENOMEM;
   }
+  (void)s3l_tls_context_ref(context);
   BIO_set_mem_eof_return(e->in, -1);  /* empty is "later", not "end" */
   SSL_set_bio(e->ssl, e->in, e->out); /* they are the SSL's now */
   int rc = 0;
@@ -62,6 +63,8 @@ int s3l_tls_engine_init(s3l_tls_engine_t* e, s3l_tls_context_t* context, const c
 void s3l_tls_engine_free(s3l_tls_engine_t* e) {
   SSL_free(e->ssl);
   e->ssl = NULL;
+  s3l_tls_context_free(e->context);
+  e->context = NULL;
 }
 
 int s3l_tls_feed(s3l_tls_engine_t* e, const char* data, size_t n) {
@@ -96,10 +99,13 @@ static int code_of_verify(long v) {
 static int fail(s3l_tls_engine_t* e) {
   unsigned long err = ERR_peek_last_error();
   const char* reason = ERR_reason_error_string(err);
-  long verify = e->context->server ? X509_V_OK : SSL_get_verify_result(e->ssl);
+  long verify = SSL_get_verify_result(e->ssl);
   int rc = S3LECT_ETLS;
   e->failed = true;
-  if (!e->ready && verify != X509_V_OK) {
+  if (!e->ready && verify != X509_V_OK && e->context->server) {
+    snprintf(e->why, sizeof(e->why), "the client's certificate is refused (%s)",
+             X509_verify_cert_error_string(verify));
+  } else if (!e->ready && verify != X509_V_OK) {
     const char* text = X509_verify_cert_error_string(verify);
     rc = code_of_verify(verify);
     if (rc == S3LECT_ETLSNAME)
@@ -182,4 +188,52 @@ void s3l_tls_shutdown(s3l_tls_engine_t* e) {
   ERR_clear_error();
   (void)SSL_shutdown(e->ssl);
   ERR_clear_error();
+}
+
+bool s3l_tls_peer_verified(const s3l_tls_engine_t* e) {
+  return e->ready && SSL_get0_peer_certificate(e->ssl) != NULL &&
+         SSL_get_verify_result(e->ssl) == X509_V_OK;
+}
+
+/* For logs and for comparison: nothing that is not what it looks like. */
+static bool copy_name(const ASN1_STRING* s, char* out, size_t cap) {
+  unsigned char* utf8 = NULL;
+  int n = ASN1_STRING_to_UTF8(&utf8, s);
+  bool ok = n > 0 && (size_t)n < cap;
+  for (int i = 0; ok && i < n; i++)
+    ok = utf8[i] >= 0x20 && utf8[i] != 0x7f;
+  if (ok) {
+    memcpy(out, utf8, (size_t)n);
+    out[n] = '\0';
+  }
+  OPENSSL_free(utf8);
+  return ok;
+}
+
+static bool copy_common_name(X509* cert, char* out, size_t cap) {
+  const X509_NAME* subject = X509_get_subject_name(cert);
+  int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  return at >= 0 && copy_name(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), out, cap);
+}
+
+static bool copy_alternative_name(X509* cert, char* out, size_t cap) {
+  bool found = false;
+  GENERAL_NAMES* names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+  for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
+    if (name->type == GEN_DNS || name->type == GEN_URI || name->type == GEN_EMAIL)
+      found = copy_name(name->d.ia5, out, cap);
+  }
+  GENERAL_NAMES_free(names);
+  return found;
+}
+
+bool s3l_tls_peer_name(const s3l_tls_engine_t* e, char* out, size_t cap) {
+  out[0] = '\0';
+  if (!s3l_tls_peer_verified(e))
+    return false;
+  X509* cert = SSL_get0_peer_certificate(e->ssl);
+  bool found = copy_common_name(cert, out, cap) || copy_alternative_name(cert, out, cap);
+  ERR_clear_error();
+  return found;
 }

@@ -1,7 +1,8 @@
 /* net/tls_engine.h (L2): one TLS session over memory: ciphertext in and out, plaintext in and out.
  *
  * Knows nothing of sockets and loops. Works for both sides; a client verifies the server's chain
- * and its name (or address) and ends the handshake where they do not hold.
+ * and its name (or address) and ends the handshake where they do not hold, and so does a server
+ * with the chain of a client where its context says that clients are verified.
  *
  * The owner feeds what the network gave, calls handshake until it is done, then read and write, and
  * after each of these takes what is to be sent. After an error only take (there may be an alert to
@@ -16,6 +17,9 @@
 #include <openssl/ssl.h>
 
 #include "net/tls_context.h"
+
+/* A common name has at most 64 characters, a DNS name 253. */
+#define S3L_TLS_NAME_MAX 256
 
 typedef struct s3l_tls_engine_s {
   s3l_tls_context_t* context;
@@ -53,6 +57,13 @@ int s3l_tls_write(s3l_tls_engine_t* e, const char* data, size_t n);
 /** Moves ciphertext that is to be sent into `buf`; 0: there is none. */
 size_t s3l_tls_take(s3l_tls_engine_t* e, char* buf, size_t cap);
 bool s3l_tls_has_output(const s3l_tls_engine_t* e);
+
+/** Whether the peer has shown a certificate, and it holds. Valid when ready. */
+bool s3l_tls_peer_verified(const s3l_tls_engine_t* e);
+
+/** What that certificate is for, as text: its common name, else its first DNS name, URI or e-mail
+ * address. False, with out[0] = 0: not verified, or no name that fits and is printable. */
+bool s3l_tls_peer_name(const s3l_tls_engine_t* e, char* out, size_t cap);
 
 /** Says to the peer that no more plaintext comes (close_notify). */
 void s3l_tls_shutdown(s3l_tls_engine_t* e);

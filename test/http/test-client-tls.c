@@ -301,6 +301,37 @@ static void test_cancel_and_close(void** state) {
   assert_failed(&r, UV_ECANCELED, false, "");
 }
 
+/* A server that wants a certificate, and a client that has one or has not. */
+static void test_client_certificate(void** state) {
+  const s3l_tls_server_options_t so = {.cert.file = certs.good,
+                                       .key.file = certs.key,
+                                       .client_auth = S3L_TLS_CLIENT_AUTH_REQUIRED,
+                                       .client_ca.file = certs.ca};
+  const s3l_tls_client_options_t with = {
+      .ca.file = certs.ca, .cert.file = certs.good, .key.file = certs.key};
+  const s3l_tls_client_options_t without = {.ca.file = certs.ca};
+  s3l_rig_t rig;
+  (void)state;
+  for (int v12 = 0; v12 <= 1; v12++) {
+    for (int shown = 0; shown <= 1; shown++) {
+      s3l_rig_req_t r = {0};
+      init(&rig, S3L_SCRIPTS(good), 1, NULL);
+      assert_int_equal(s3l_tls_context_new_server(&so, &rig.server.tls, NULL, 0), 0);
+      if (v12)
+        assert_int_equal(SSL_CTX_set_max_proto_version(rig.server.tls->ssl_ctx, TLS1_2_VERSION), 1);
+      rig.options.ca_file = NULL;
+      rig.options.tls_options = shown ? &with : &without;
+      s3l_rig_start(&rig);
+      s3l_rig_do(&rig, &r);
+      end(&rig);
+      if (shown)
+        assert_ok(&r);
+      else
+        assert_failed(&r, S3LECT_ETLS, !v12, v12 ? "handshake failure" : "certificate required");
+    }
+  }
+}
+
 static void test_ca_files(void** state) {
   s3l_rig_t rig;
   s3l_http_client_t* c = NULL;
@@ -342,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_replay),
       cmocka_unit_test(test_resumption),
       cmocka_unit_test(test_cancel_and_close),
+      cmocka_unit_test(test_client_certificate),
       cmocka_unit_test(test_ca_files),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);

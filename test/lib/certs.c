@@ -89,10 +89,13 @@ int s3l_certs_make(s3l_certs_t* c) {
   EVP_PKEY* other_key = EVP_EC_gen("P-256");
   EVP_PKEY* key = EVP_EC_gen("P-256");
   X509* ca = NULL;
+  X509* other = NULL;
   int ok = ca_key != NULL && other_key != NULL && key != NULL;
   if (ok)
     ca = make_cert("s3lect test CA", NULL, -7 * DAY, 30 * DAY, ca_key, NULL, ca_key);
-  ok = ca != NULL &&
+  if (ok)
+    other = make_cert("another CA", NULL, -7 * DAY, 30 * DAY, other_key, NULL, other_key);
+  ok = ca != NULL && other != NULL &&
        write_cert(c, c->good, "good.pem",
                   make_cert("localhost", names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_cert(c, c->expired, "expired.pem",
@@ -102,11 +105,15 @@ int s3l_certs_make(s3l_certs_t* c) {
        write_cert(c, c->wrong, "wrong.pem",
                   make_cert("wrong.example", "DNS:wrong.example,IP:192.0.2.1", -7 * DAY, 30 * DAY,
                             key, ca, ca_key)) &&
-       write_cert(c, c->other_ca, "other-ca.pem",
-                  make_cert("another CA", NULL, -7 * DAY, 30 * DAY, other_key, NULL, other_key)) &&
+       write_cert(c, c->stranger, "stranger.pem",
+                  make_cert("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
        write_key(c, c->key, "key.pem", key);
   if (ca != NULL) {
     if (!write_cert(c, c->ca, "ca.pem", ca)) /* frees it */
+      ok = 0;
+  }
+  if (other != NULL) {
+    if (!write_cert(c, c->other_ca, "other-ca.pem", other)) /* frees it */
       ok = 0;
   }
   EVP_PKEY_free(ca_key);
@@ -120,8 +127,8 @@ int s3l_certs_make(s3l_certs_t* c) {
 }
 
 void s3l_certs_remove(const s3l_certs_t* c) {
-  const char* const files[] = {c->ca,     c->other_ca, c->good, c->expired,
-                               c->future, c->wrong,    c->key};
+  const char* const files[] = {c->ca,     c->other_ca, c->good,     c->expired,
+                               c->future, c->wrong,    c->stranger, c->key};
   for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
     if (files[i][0] != 0)
       (void)unlink(files[i]);

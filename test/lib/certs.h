@@ -7,11 +7,12 @@
 typedef struct s3l_certs_s {
   char dir[S3L_CERTS_PATH_MAX];
   char ca[S3L_CERTS_PATH_MAX];       /* signed all of the following */
-  char other_ca[S3L_CERTS_PATH_MAX]; /* signed nothing */
+  char other_ca[S3L_CERTS_PATH_MAX]; /* signed the stranger only */
   char good[S3L_CERTS_PATH_MAX];     /* localhost, 127.0.0.1, ::1 */
   char expired[S3L_CERTS_PATH_MAX];  /* the same names, until yesterday */
   char future[S3L_CERTS_PATH_MAX];   /* the same names, from tomorrow on */
   char wrong[S3L_CERTS_PATH_MAX];    /* wrong.example, 192.0.2.1 */
+  char stranger[S3L_CERTS_PATH_MAX]; /* the names of the good one, but by the other authority */
   char key[S3L_CERTS_PATH_MAX];      /* of each of them */
 } s3l_certs_t;
 

@@ -10,37 +10,12 @@
 #include <uv.h>
 
 #include "lib/certs.h"
+#include "lib/tls_pair.h"
 #include "net/tls_engine.h"
 #include "s3lect/errno.h"
 #include "util/prng.h"
 
 static s3l_certs_t certs;
-
-/* Moves ciphertext from one to the other, at most `max` bytes at a time; 0: as it comes. True if
- * there was any. */
-static bool carry(s3l_tls_engine_t* from, s3l_tls_engine_t* to, size_t max, s3l_prng_t* rng) {
-  char buf[2000];
-  size_t cap = max == 0 ? sizeof(buf) : 1 + (size_t)s3l_prng_below(rng, max);
-  size_t n = s3l_tls_take(from, buf, cap);
-  if (n > 0)
-    assert_int_equal(s3l_tls_feed(to, buf, n), 0);
-  return n > 0;
-}
-
-static int shake(s3l_tls_engine_t* client, s3l_tls_engine_t* server, size_t max, s3l_prng_t* rng) {
-  for (;;) {
-    int rc = client->ready ? 0 : s3l_tls_handshake(client);
-    if (rc < 0)
-      return rc;
-    bool moved = carry(client, server, max, rng);
-    if (!server->ready && s3l_tls_handshake(server) < 0)
-      return 1;
-    moved |= carry(server, client, max, rng);
-    if (!moved && client->ready && server->ready)
-      return 0;
-    assert_true(moved);
-  }
-}
 
 static void contexts(s3l_tls_context_t** client, s3l_tls_context_t** server) {
   assert_int_equal(s3l_tls_context_client(certs.ca, client, NULL, 0), 0);
@@ -51,7 +26,7 @@ static void read_all(s3l_tls_engine_t* from, s3l_tls_engine_t* to, char* out, si
                      s3l_prng_t* rng) {
   size_t at = 0;
   while (at < n) {
-    bool moved = carry(from, to, max, rng);
+    bool moved = s3l_tls_carry(from, to, max, rng);
     ssize_t got = s3l_tls_read(to, out + at, n - at);
     assert_true(got >= 0);
     at += (size_t)got;
@@ -81,7 +56,7 @@ static void test_talk(void** state) {
     unsigned alpn_len;
     assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
     assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
-    assert_int_equal(shake(&client, &server, pieces[i], &rng), 0);
+    assert_int_equal(s3l_tls_shake(&client, &server, pieces[i], &rng), 0);
     SSL_get0_alpn_selected(client.ssl, &alpn, &alpn_len);
     assert_int_equal(alpn_len, 8);
     assert_memory_equal(alpn, "http/1.1", 8);
@@ -94,7 +69,7 @@ static void test_talk(void** state) {
     assert_memory_equal(got, text, 100);
     assert_int_equal(s3l_tls_read(&client, got, 1), 0);
     s3l_tls_shutdown(&server);
-    while (carry(&server, &client, pieces[i], &rng)) {
+    while (s3l_tls_carry(&server, &client, pieces[i], &rng)) {
     }
     assert_int_equal(s3l_tls_read(&client, got, 1), UV_EOF);
     assert_true(client.ended);
@@ -125,7 +100,7 @@ static void test_address(void** state) {
     s3l_tls_context_forget(cc); /* verification happens in full handshakes */
     assert_int_equal(s3l_tls_engine_init(&client, cc, cases[i].host), 0);
     assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
-    assert_int_equal(shake(&client, &server, 0, &rng), cases[i].rc);
+    assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), cases[i].rc);
     const char* sni = SSL_get_servername(server.ssl, TLSEXT_NAMETYPE_host_name);
     if (i < 3)
       assert_null(sni);
@@ -151,8 +126,9 @@ static void test_old_protocol_is_refused(void** state) {
   assert_int_equal(SSL_CTX_set_max_proto_version(sc->ssl_ctx, TLS1_1_VERSION), 1);
   assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
   assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
-  assert_int_equal(shake(&client, &server, 0, &rng), 1); /* the server finds nothing in common */
-  while (carry(&server, &client, 0, &rng)) {
+  assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng),
+                   1); /* the server finds nothing in common */
+  while (s3l_tls_carry(&server, &client, 0, &rng)) {
   }
   assert_int_equal(s3l_tls_handshake(&client), S3LECT_ETLS);
   assert_non_null(strstr(client.why, "alert"));
@@ -175,7 +151,7 @@ static void test_tampered(void** state) {
   contexts(&cc, &sc);
   assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
   assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
-  assert_int_equal(shake(&client, &server, 0, &rng), 0);
+  assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), 0);
   assert_int_equal(s3l_tls_read(&client, buf, sizeof(buf)), 0); /* tickets */
   assert_int_equal(s3l_tls_write(&server, "secret", 6), 0);
   size_t n = s3l_tls_take(&server, buf, sizeof(buf));
