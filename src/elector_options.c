@@ -19,6 +19,9 @@
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
 
+/* What the struct had before there were any but the Go package's options. */
+#define OLDEST_SIZE offsetof(s3lect_elector_options_t, renew_interval_ms)
+
 typedef struct problem_s {
   char* message;
   size_t size;
@@ -37,8 +40,7 @@ __attribute__((format(printf, 3, 4))) static int fail(problem_t* p, int code, co
 
 static int copy_known(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                       problem_t* p) {
-  switch (s3l_sized_copy(out, sizeof *out, in, in->size,
-                         offsetof(s3lect_elector_options_t, renew_interval_ms))) {
+  switch (s3l_sized_copy(out, sizeof *out, in, in->size, OLDEST_SIZE)) {
   case S3L_SIZED_OK:
     out->size = sizeof *out;
     return 0;
@@ -200,4 +202,22 @@ int s3lect_elector_options_check(const s3lect_elector_options_t* options, char* 
                                  size_t message_size) {
   s3lect_elector_options_t resolved;
   return s3l_elector_options_resolve(options, &resolved, message, message_size);
+}
+
+int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
+                                   s3lect_elector_options_t* resolved, char* message,
+                                   size_t message_size) {
+  problem_t p = {message, message_size};
+  s3lect_elector_options_t all;
+  size_t size = resolved->size;
+  if (size < OLDEST_SIZE || size > S3L_SIZED_MAX)
+    return fail(&p, UV_EINVAL, "size: %zu of `resolved` is not a size of s3lect_elector_options_t",
+                size);
+  int r = s3l_elector_options_resolve(options, &all, message, message_size);
+  if (r != 0)
+    return r;
+  memset(resolved, 0, size);
+  memcpy(resolved, &all, size < sizeof all ? size : sizeof all);
+  resolved->size = size;
+  return 0;
 }

@@ -143,6 +143,14 @@ S3LECT_EXTERN void s3lect_elector_options_init(s3lect_elector_options_t* options
 S3LECT_EXTERN int s3lect_elector_options_check(const s3lect_elector_options_t* options,
                                                char* message, size_t message_size);
 
+/** Fills `resolved`, whose `size` the caller has set, with the options as an elector would go by
+ * them: defaults in place of zeros, those that depend on others included. Pointers are as given.
+ * Else as s3lect_elector_options_check; `message` may be NULL. Further errors: UV_EINVAL (the size
+ * of `resolved` is none of this struct). */
+S3LECT_EXTERN int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
+                                                 s3lect_elector_options_t* resolved, char* message,
+                                                 size_t message_size);
+
 /** Prepares an elector; does no I/O and calls nothing back.
  * Errors, with nothing to clean up: S3LECT_EOPTION (a missing or invalid option), S3LECT_ETIMING
  * (renewal interval + retry schedule + request timeout do not fit into the leader timeout),

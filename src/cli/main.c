@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "commands.h"
 #include "elect.h"
 #include "options.h"
 #include "run.h"

@@ -1,24 +1,19 @@
 /* cli/options.h (L8): the command line.
  *
- * One table holds every option: what it is called, which commands take it, where its value goes
- * and what --help says of it. Parsing stops at the first problem and says it in one line that
- * names the option, the value and the mend. */
+ * Every option is a row of one table (options_table.h). Parsing stops at the first problem and says
+ * it in one line that names the option, the value and the mend. */
 #ifndef S3L_CLI_OPTIONS_H
 #define S3L_CLI_OPTIONS_H
 
 #include <s3lect.h>
 #include <stdbool.h>
 
+#include "commands.h"
 #include "text.h"
 
-#define CLI_BUCKET_SIZE 256
-
-typedef enum {
-  CLI_ELECT = 1,
-  CLI_RUN = 2,
-  CLI_STATUS = 4,
-  CLI_VERIFY = 8,
-} cli_command_t;
+#define CLI_BUCKET_SIZE    256
+#define CLI_DIRECTORY_SIZE 4096
+#define CLI_LIST_MAX       16
 
 /** Exit statuses beside 0 and those of a command that was run. */
 enum {
@@ -29,17 +24,30 @@ enum {
   CLI_EXIT_NOT_FOUND = 127,
 };
 
+/** The values of an option that may be given more than once. */
+typedef struct cli_list_s {
+  const char* all[CLI_LIST_MAX];
+  size_t len;
+} cli_list_t;
+
 /** What the command line says. Strings point into argv. 0 and NULL: not given. */
 typedef struct cli_options_s {
   cli_command_t command;
   bool help;
-  const char* store;            /* s3://BUCKET/KEY as given */
-  char bucket[CLI_BUCKET_SIZE]; /* its parts */
+  const char* store;                  /* s3://BUCKET/KEY or file:///DIRECTORY/NAME as given */
+  char bucket[CLI_BUCKET_SIZE];       /* its parts; "" with a file, */
+  char directory[CLI_DIRECTORY_SIZE]; /* "" with a bucket */
   const char* key;
   const char* endpoint;
   const char* region;
   const char* ca_file;
   uint32_t addressing; /* s3lect_addressing_t */
+  const char* profile;
+  cli_list_t headers;
+  const char* sse;
+  const char* sse_kms_key_id;
+  uint32_t checksum;
+  const char* expected_bucket_owner;
   const char* id;
   char default_id[S3LECT_ID_SIZE]; /* what `id` points to when --id was not given */
   const char* addr;
@@ -60,15 +68,5 @@ typedef struct cli_options_s {
  * `message`. With --help it stops there, with `help` set. */
 int cli_options_parse(cli_options_t* options, cli_command_t command, int argc, char** argv,
                       char message[CLI_MESSAGE_SIZE]);
-
-/** Reads a length of time such as 500ms, 1.5s, 2m, 1h into milliseconds. Returns 0 or
- * S3LECT_EOPTION with what is wrong in `message`, to be put behind the option's name. */
-int cli_duration_parse(const char* text, uint32_t* ms, char message[CLI_MESSAGE_SIZE]);
-
-/** Finds a command by name; 0 if there is none, with the nearest name in `hint` or NULL. */
-cli_command_t cli_command_find(const char* name, const char** hint);
-
-/** Prints the page of a command, or with 0 the general one, on stdout. */
-void cli_help(cli_command_t command);
 
 #endif

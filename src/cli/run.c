@@ -44,13 +44,16 @@ typedef struct run_s {
 
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
                    char message[CLI_MESSAGE_SIZE]) {
-  cli_timing_t timing;
-  cli_timing(options, &timing);
+  s3lect_elector_options_t timing;
+  int r = cli_timing(options, &timing, message);
+  if (r != 0)
+    return r;
   uint32_t t = timing.leader_timeout_ms;
   uint32_t margin = t / 20;
   margin = margin < MARGIN_MIN_MS ? MARGIN_MIN_MS : margin > MARGIN_MAX_MS ? MARGIN_MAX_MS : margin;
   /* A renewal that comes in on time must be in time for the command, too. */
-  int64_t room = (int64_t)t * 99 / 100 - timing.renew_ms - timing.request_timeout_ms - margin;
+  int64_t room =
+      (int64_t)t * 99 / 100 - timing.renew_interval_ms - timing.request_timeout_ms - margin;
   uint32_t grace = t / 4 < GRACE_MAX_MS ? t / 4 : GRACE_MAX_MS;
   if ((int64_t)grace > room)
     grace = room > 0 ? (uint32_t)room : 0;
@@ -61,7 +64,7 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
              "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
              "ms, --renew %" PRIu32 "ms and --request-timeout %" PRIu32 "ms it may be %" PRId64
              "ms at most; raise --leader-timeout",
-             grace, t, timing.renew_ms, timing.request_timeout_ms, room > 0 ? room : 0);
+             grace, t, timing.renew_interval_ms, timing.request_timeout_ms, room > 0 ? room : 0);
     return S3LECT_ETIMING;
   }
   *times = (cli_kill_times_t){margin, grace};

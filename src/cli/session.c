@@ -6,64 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store.h"
 #include "text.h"
 
 #define FLUSH_MS      1000 /* how long the exit waits for a slow reader of the events */
 #define CLOSING_TURNS 4    /* of the loop, in which closed handles' callbacks run */
-
-/* The library's messages about options begin with a field's name; people who use the command know
- * it by another. */
-static const struct {
-  const char* field;
-  const char* option;
-} words[] = {
-    {"leader_timeout", "--leader-timeout"},
-    {"leader_timeout_ms", "--leader-timeout"},
-    {"renew_interval_ms", "--renew"},
-    {"request_timeout_ms", "--request-timeout"},
-    {"infrequent_interval_ms", "--infrequent"},
-    {"frequent_interval_ms", "--frequent"},
-    {"server_id", "--id"},
-    {"server_addr", "--addr"},
-    {"lockfile_path", "the key in --store"},
-    {"bucket", "the bucket in --store"},
-    {"endpoint", "--endpoint"},
-    {"region", "--region"},
-    {"ca_file", "--ca-file"},
-    {"addressing", "--virtual-host"},
-};
-
-static void say_options(const char* message) {
-  size_t n = strcspn(message, ": ");
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-    if (strlen(words[i].field) == n && strncmp(message, words[i].field, n) == 0) {
-      cli_say("%s%s", words[i].option, message + n);
-      return;
-    }
-  cli_say("%s", message);
-}
-
-void cli_timing(const cli_options_t* options, cli_timing_t* timing) {
-  uint32_t t = options->leader_timeout_ms != 0 ? options->leader_timeout_ms : 15000;
-  uint32_t frequent = options->frequent_ms != 0 ? options->frequent_ms : 5000;
-  uint32_t renew = frequent < t / 3 ? frequent : t / 3;
-  if (options->renew_ms != 0)
-    renew = options->renew_ms;
-  int64_t room = (int64_t)t * 99 / 100 - renew - 1100; /* beside the retries' delays */
-  uint32_t request = room >= 3000 ? 3000 : room > 0 ? (uint32_t)room : 1;
-  if (options->request_timeout_ms != 0)
-    request = options->request_timeout_ms;
-  *timing = (cli_timing_t){t, renew, request};
-}
-
-void cli_store_options(const cli_options_t* options, s3lect_s3_options_t* s3) {
-  s3lect_s3_options_init(s3, sizeof *s3);
-  s3->bucket = options->bucket;
-  s3->endpoint = options->endpoint;
-  s3->region = options->region;
-  s3->ca_file = options->ca_file;
-  s3->addressing = (int32_t)options->addressing;
-}
 
 static void elector_options(cli_session_t* session, s3lect_elector_options_t* to) {
   const cli_options_t* from = session->options;
@@ -78,6 +25,15 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->request_timeout_ms = from->request_timeout_ms;
   to->store = &session->store;
   to->verify_on_start = (int32_t)from->verify_on_start;
+}
+
+int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
+               char message[CLI_MESSAGE_SIZE]) {
+  cli_session_t session = {.options = options};
+  s3lect_elector_options_t given;
+  elector_options(&session, &given);
+  timing->size = sizeof *timing;
+  return s3lect_elector_options_resolve(&given, timing, message, CLI_MESSAGE_SIZE);
 }
 
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
@@ -121,41 +77,16 @@ static void on_writer_error(void* arg, int err) {
   cli_session_finish(session, CLI_EXIT_FAILED);
 }
 
-static int usage(int r, const char* message) {
-  if (r == 0)
-    return 0;
-  say_options(message[0] != '\0' ? message : s3lect_strerror(r));
-  return CLI_EXIT_USAGE;
-}
-
-int cli_store_check(const cli_options_t* options) {
-  char message[CLI_MESSAGE_SIZE] = "";
-  s3lect_s3_options_t s3;
-  cli_store_options(options, &s3);
-  return usage(s3lect_s3_options_check(&s3, message, sizeof message), message);
-}
-
 int cli_session_check(const cli_options_t* options) {
-  cli_session_t session = {.options = options};
   char message[CLI_MESSAGE_SIZE] = "";
-  s3lect_elector_options_t elector;
-  elector_options(&session, &elector);
-  int r = usage(s3lect_elector_options_check(&elector, message, sizeof message), message);
+  s3lect_elector_options_t timing;
+  int r = cli_usage(cli_timing(options, &timing, message), message);
   return r != 0 ? r : cli_store_check(options);
 }
 
 static void drop_loop(cli_session_t* session) {
   uv_run(&session->loop, UV_RUN_DEFAULT);
   uv_loop_close(&session->loop);
-}
-
-static int open_store(cli_session_t* session) {
-  s3lect_s3_options_t s3;
-  cli_store_options(session->options, &s3);
-  int r = s3lect_s3_init(&session->loop, &session->store, &s3);
-  if (r != 0)
-    cli_say("%s", s3lect_strerror(r));
-  return r;
 }
 
 static int open_elector(cli_session_t* session) {
@@ -196,7 +127,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
   if (r != 0)
     cli_say("cannot start: %s", uv_strerror(r));
   if (r == 0)
-    r = open_store(session);
+    r = cli_store_open(options, &session->loop, &session->store);
   if (r == 0) {
     r = open_elector(session);
     if (r != 0) {

@@ -34,22 +34,13 @@ struct cli_session_s {
   bool answered; /* the store has told something: a missing bucket is no slip any more */
 };
 
-/** Timing as the elector will see it: what the options say, and the library's defaults. */
-typedef struct cli_timing_s {
-  uint32_t leader_timeout_ms;
-  uint32_t renew_ms;
-  uint32_t request_timeout_ms;
-} cli_timing_t;
+/** The elector's options as it will see them, with the library's defaults. Returns 0, or what
+ * s3lect_elector_options_resolve says. */
+int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
+               char message[CLI_MESSAGE_SIZE]);
 
-void cli_timing(const cli_options_t* options, cli_timing_t* timing);
-
-/** Say on stderr what is wrong with the store's options, or any, if anything. Return 0 or
- * CLI_EXIT_USAGE. */
-int cli_store_check(const cli_options_t* options);
+/** Says on stderr what is wrong with the options, if anything. Returns 0 or CLI_EXIT_USAGE. */
 int cli_session_check(const cli_options_t* options);
-
-/** Fills the S3 store's options from the command line's. */
-void cli_store_options(const cli_options_t* options, s3lect_s3_options_t* s3);
 
 /** Opens all of it and starts the elector. events_fd: where events go, or -1. Returns 0, or an
  * exit status after a line on stderr, with nothing to clean up. */

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "session.h"
+#include "store.h"
 #include "text.h"
 
-#define REQUEST_TIMEOUT_MS 3000
-#define LEADER_TIMEOUT_MS  15000 /* where neither the record nor --leader-timeout says */
-#define CLOCK_GRAIN_MS     2000  /* Date and Last-Modified each have a grain of one second */
+#define CLOCK_GRAIN_MS 2000 /* Date and Last-Modified each have a grain of one second */
 
 typedef struct status_s {
   const cli_options_t* options;
@@ -34,9 +33,7 @@ static void judge(const cli_options_t* options, const s3lect_store_result_t* res
   if (verdict->age_ms < 0)
     verdict->age_ms = 0;
   uint32_t timeout =
-      options->leader_timeout_ms != 0 ? options->leader_timeout_ms : LEADER_TIMEOUT_MS;
-  if (record->leader_timeout_ms != 0)
-    timeout = record->leader_timeout_ms;
+      record->leader_timeout_ms != 0 ? record->leader_timeout_ms : options->leader_timeout_ms;
   if (record->released)
     verdict->state = "released";
   else if (verdict->age_ms > (int64_t)timeout + CLOCK_GRAIN_MS)
@@ -140,18 +137,13 @@ static void on_record(s3lect_store_req_t* req, const s3lect_store_result_t* resu
 static int read_lockfile(uv_loop_t* loop, const cli_options_t* options) {
   status_t status = {.options = options, .exit_code = CLI_EXIT_FAILED};
   s3lect_store_t store;
-  s3lect_s3_options_t s3;
   memset(&store, 0, sizeof store);
-  cli_store_options(options, &s3);
-  int r = s3lect_s3_init(loop, &store, &s3);
-  if (r != 0) {
-    cli_say("%s", s3lect_strerror(r));
+  int r = cli_store_open(options, loop, &store);
+  if (r != 0)
     return CLI_EXIT_FAILED;
-  }
   status.req.data = &status;
   status.req.key = options->key;
-  status.req.timeout_ms =
-      options->request_timeout_ms != 0 ? options->request_timeout_ms : REQUEST_TIMEOUT_MS;
+  status.req.timeout_ms = options->request_timeout_ms;
   status.req.cb = on_record;
   r = store.ops->get(&store, &status.req);
   if (r != 0) {
@@ -162,9 +154,26 @@ static int read_lockfile(uv_loop_t* loop, const cli_options_t* options) {
   return status.exit_code;
 }
 
-int cli_status(const cli_options_t* options) {
+/* An elector's defaults, but not its checks: nobody stands for election here. */
+static int fill_in(cli_options_t* options) {
+  char message[CLI_MESSAGE_SIZE] = "";
+  const cli_options_t plain = {.key = options->key, .id = options->id};
+  s3lect_elector_options_t defaults;
+  int r = cli_usage(cli_timing(&plain, &defaults, message), message);
+  if (r != 0)
+    return r;
+  if (options->leader_timeout_ms == 0)
+    options->leader_timeout_ms = defaults.leader_timeout_ms;
+  if (options->request_timeout_ms == 0)
+    options->request_timeout_ms = defaults.request_timeout_ms;
+  return 0;
+}
+
+int cli_status(const cli_options_t* given) {
   uv_loop_t loop;
-  if (cli_store_check(options) != 0)
+  cli_options_t filled = *given;
+  const cli_options_t* options = &filled;
+  if (fill_in(&filled) != 0 || cli_store_check(options) != 0)
     return CLI_EXIT_USAGE;
   int r = uv_loop_init(&loop);
   if (r != 0) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "store.h"
 #include "text.h"
 
 #define SUFFIX     ".verify-"
@@ -172,13 +172,9 @@ static int start(run_t* run) {
 }
 
 static int verify_on(run_t* run) {
-  s3lect_s3_options_t s3;
-  cli_store_options(run->options, &s3);
-  int r = s3lect_s3_init(&run->loop, &run->store, &s3);
-  if (r != 0) {
-    cli_say("%s", s3lect_strerror(r));
+  int r = cli_store_open(run->options, &run->loop, &run->store);
+  if (r != 0)
     return CLI_EXIT_FAILED;
-  }
   r = start(run);
   if (r != 0) {
     cli_say("cannot start: %s", s3lect_strerror(r));

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "cli/commands.h"
 #include "cli/run.h"
+#include "cli/values.h"
 
 #define STORE "--store", "s3://bucket/path/to/lock.json"
 
@@ -64,6 +66,37 @@ static void all_options(void** state) {
   assert_int_equal(o.frequent_ms, 500);
   assert_int_equal(o.infrequent_ms, 120000);
   assert_int_equal(o.request_timeout_ms, 900);
+}
+
+static void files(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[] = {"--store", "file:///var/lib/my app/lock.json", NULL};
+  assert_int_equal(parse(&o, CLI_STATUS, words), 0);
+  assert_string_equal(o.directory, "/var/lib/my app");
+  assert_string_equal(o.key, "lock.json");
+  assert_string_equal(o.bucket, "");
+  const char* root[] = {"--store=file:///lock.json", NULL};
+  assert_int_equal(parse(&o, CLI_STATUS, root), 0);
+  assert_string_equal(o.directory, "/");
+  assert_string_equal(o.key, "lock.json");
+}
+
+static void options_that_are_given_again(void** state) {
+  (void)state;
+  cli_options_t o;
+  const char* words[2 * CLI_LIST_MAX + 5] = {STORE};
+  for (size_t i = 0; i <= CLI_LIST_MAX; i++) {
+    words[2 + 2 * i] = "--header";
+    words[3 + 2 * i] = i % 2 == 0 ? "X-A: b" : "X-C: d";
+  }
+  assert_int_equal(parse(&o, CLI_ELECT, words), S3LECT_EOPTION);
+  assert_string_equal(message, "--header is given too often: at most 16 times");
+  words[2 + 2 * CLI_LIST_MAX] = NULL;
+  assert_int_equal(parse(&o, CLI_ELECT, words), 0);
+  assert_int_equal(o.headers.len, CLI_LIST_MAX);
+  assert_string_equal(o.headers.all[0], "X-A: b");
+  assert_string_equal(o.headers.all[CLI_LIST_MAX - 1], "X-C: d");
 }
 
 static void defaults(void** state) {
@@ -157,13 +190,32 @@ static void each_problem_gets_its_line(void** state) {
     const char* words[8];
     const char* says;
   } bad[] = {
-      {CLI_ELECT, {NULL}, "--store is missing: name the lockfile, --store s3://BUCKET/KEY"},
+      {CLI_ELECT,
+       {NULL},
+       "--store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "
+       "file:///DIRECTORY/NAME"},
       {CLI_ELECT, {"--store"}, "--store needs a value: --store s3://BUCKET/KEY"},
       {CLI_ELECT, {"--store", "--id", "a"}, "--store needs a value: --store s3://BUCKET/KEY"},
       {CLI_ELECT, {"--store="}, "--store is empty: give it a value, --store s3://BUCKET/KEY"},
       {CLI_ELECT,
        {"--store", "bucket/key"},
-       "--store bucket/key is no S3 address: write s3://BUCKET/KEY"},
+       "--store bucket/key is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
+      {CLI_ELECT,
+       {"--store", "file:/lock.json"},
+       "--store file:/lock.json is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
+      {CLI_ELECT,
+       {"--store", "file://dir/lock.json"},
+       "--store file://dir/lock.json is no absolute path: write file:///DIRECTORY/NAME"},
+      {CLI_ELECT,
+       {"--store", "file:///dir/"},
+       "--store file:///dir/ names no file: add the lockfile's name, file:///dir/leader.json"},
+      {CLI_ELECT,
+       {"--store", "file:///dir/x", "--virtual-host"},
+       "--virtual-host is for stores that speak S3: with --store file:///dir/x leave it away"},
+      {CLI_ELECT,
+       {"--store", "file:///dir/x", "--header", "X-A: b"},
+       "--header is for stores that speak S3: with --store file:///dir/x leave it away"},
+      {CLI_ELECT, {STORE, "-store", "x"}, "unknown option -store: did you mean --store?"},
       {CLI_ELECT,
        {"--store", "s3:///key"},
        "--store s3:///key names no bucket: write s3://BUCKET/KEY"},
@@ -244,6 +296,16 @@ static void too_long_values(void** state) {
   const char* bucket[] = {"--store", store, NULL};
   assert_int_equal(parse(&o, CLI_ELECT, bucket), S3LECT_EOPTION);
   assert_non_null(strstr(message, "names too long a bucket"));
+  static char path[CLI_DIRECTORY_SIZE + 32];
+  static char* argv[] = {path};
+  memset(path, 'd', sizeof path - 1);
+  memcpy(path, "--store=file:///", 16);
+  memcpy(path + 16 + CLI_DIRECTORY_SIZE - 2, "/x", 3);
+  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, message), 0);
+  assert_int_equal(strlen(o.directory), CLI_DIRECTORY_SIZE - 1);
+  memcpy(path + 16 + CLI_DIRECTORY_SIZE - 2, "d/x", 4);
+  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, message), S3LECT_EOPTION);
+  assert_non_null(strstr(message, "is too long: a path has at most 4095 bytes"));
 }
 
 static void addresses(void** state) {
@@ -273,18 +335,19 @@ static void names_of_commands(void** state) {
  * still comes before the SIGTERM. */
 static void kill_times(void** state) {
   (void)state;
-  for (uint32_t t = 1500; t <= 120000; t += 500) {
-    cli_options_t o = {.leader_timeout_ms = t};
+  for (uint32_t t = 2000; t <= 120000; t += 500) {
+    cli_options_t o = {.key = "k", .id = "a", .leader_timeout_ms = t};
     cli_kill_times_t times;
-    cli_timing_t timing;
-    cli_timing(&o, &timing);
+    s3lect_elector_options_t timing;
+    assert_int_equal(cli_timing(&o, &timing, message), 0);
     assert_int_equal(cli_kill_times(&o, &times, message), 0);
     assert_true(times.margin_ms >= 100 && times.grace_ms <= 5000);
     assert_true(times.grace_ms > 0);
-    assert_true(timing.renew_ms + timing.request_timeout_ms + times.grace_ms + times.margin_ms <=
+    assert_true(timing.renew_interval_ms + timing.request_timeout_ms + times.grace_ms +
+                    times.margin_ms <=
                 t * 99ull / 100);
   }
-  cli_options_t o = {.leader_timeout_ms = 15000, .kill_after_ms = 6000};
+  cli_options_t o = {.key = "k", .id = "a", .leader_timeout_ms = 15000, .kill_after_ms = 6000};
   cli_kill_times_t times;
   assert_int_equal(cli_kill_times(&o, &times, message), 0);
   assert_int_equal(times.grace_ms, 6000);
@@ -300,6 +363,8 @@ static void kill_times(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_options),
+      cmocka_unit_test(files),
+      cmocka_unit_test(options_that_are_given_again),
       cmocka_unit_test(defaults),
       cmocka_unit_test(the_last_of_two_counts),
       cmocka_unit_test(commands_of_run),

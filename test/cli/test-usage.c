@@ -60,7 +60,9 @@ static void bad_input(void** state) {
        "s3lect: unknown option --store: the commands are elect, run, status and verify "
        "(s3lect --help)"},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
-      {{"elect"}, "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY"},
+      {{"elect"},
+       "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "
+       "file:///DIRECTORY/NAME"},
       {{"status", "--store", "s3:///key"},
        "s3lect status: --store s3:///key names no bucket: write s3://BUCKET/KEY"},
       {{"run", STORE, "--kil-after", "5s", "--", "true"},
@@ -154,7 +156,7 @@ static void closed_descriptors(void** state) {
   assert_int_equal(proc_wait(proc), 2);
   proc = proc_spawn(
       &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " status --store x <&- >&-", NULL}, NULL);
-  proc_line(proc, PROC_ERR, "--store x is no S3 address");
+  proc_line(proc, PROC_ERR, "--store x is no store");
   assert_int_equal(proc_wait(proc), 2);
   procs_end(&procs);
 }

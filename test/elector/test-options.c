@@ -152,6 +152,52 @@ static void test_struct_sizes(void** state) {
   expect(&o, UV_EINVAL, "size");
 }
 
+/* What an elector would go by, defaults that depend on others included. */
+static void test_resolved(void** state) {
+  (void)state;
+  s3lect_elector_options_t o = good(), resolved;
+  char message[512];
+  resolved.size = sizeof resolved;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message), 0);
+  assert_int_equal(resolved.size, sizeof resolved);
+  assert_int_equal(resolved.leader_timeout_ms, 15000);
+  assert_int_equal(resolved.frequent_interval_ms, 5000);
+  assert_int_equal(resolved.infrequent_interval_ms, 30000);
+  assert_int_equal(resolved.renew_interval_ms, 5000);
+  assert_int_equal(resolved.request_timeout_ms, 3000);
+  assert_int_equal(resolved.release_timeout_ms, 1000);
+  assert_int_equal(resolved.drift_ppm, 10000);
+  assert_ptr_equal(resolved.store, &some_store);
+  assert_ptr_equal(resolved.server_id, o.server_id);
+  o.leader_timeout_ms = 6000;
+  o.renew_interval_ms = 1500;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.renew_interval_ms, 1500);
+  assert_int_equal(resolved.request_timeout_ms, 3000);
+  o.renew_interval_ms = 0;
+  o.leader_timeout_ms = 3000;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.renew_interval_ms, 1000);
+  assert_int_equal(resolved.request_timeout_ms, 870); /* 99 % of 3000, less 1000 and 1100 */
+  /* What it says passes is what passes: resolved options are options. */
+  assert_int_equal(s3lect_elector_options_check(&resolved, message, sizeof message), 0);
+  /* A caller with an older, shorter struct gets no more than that. */
+  resolved.size = offsetof(s3lect_elector_options_t, request_timeout_ms);
+  resolved.request_timeout_ms = 77;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.renew_interval_ms, 1000);
+  assert_int_equal(resolved.request_timeout_ms, 77);
+  resolved.size = 0;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message),
+                   UV_EINVAL);
+  assert_non_null(strstr(message, "size: 0 of `resolved`"));
+  resolved.size = sizeof resolved;
+  o.leader_timeout_ms = 1000;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message),
+                   S3LECT_ETIMING);
+  assert_non_null(strstr(message, "leader_timeout: 1000 ms is unsafe"));
+}
+
 static void test_names(void** state) {
   (void)state;
   assert_string_equal(s3lect_event_name(S3LECT_EVENT_STARTED_LEADING), "started_leading");
@@ -166,7 +212,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_missing_options), cmocka_unit_test(test_strings_out_of_bounds),
       cmocka_unit_test(test_unsafe_timing),   cmocka_unit_test(test_proposal_is_right),
-      cmocka_unit_test(test_struct_sizes),    cmocka_unit_test(test_names),
+      cmocka_unit_test(test_struct_sizes),    cmocka_unit_test(test_resolved),
+      cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

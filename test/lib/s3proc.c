@@ -81,13 +81,23 @@ static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
   s3->url[strcspn(s3->url, "\r\n")] = '\0';
 }
 
-void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets) {
+static void begin(s3proc_t* s3, const char* build_dir) {
   memset(s3, 0, sizeof *s3);
   s3->build_dir = build_dir;
   snprintf(s3->dir, sizeof s3->dir, "/tmp/s3lect-test-XXXXXX");
   assert_non_null(mkdtemp(s3->dir));
   procs_begin(&s3->procs);
+}
+
+void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets) {
+  begin(s3, build_dir);
+  snprintf(s3->store, sizeof s3->store, "s3://test/lock.json");
   start_fake(s3, "0", buckets);
+}
+
+void s3proc_begin_file(s3proc_t* s3, const char* build_dir) {
+  begin(s3, build_dir);
+  snprintf(s3->store, sizeof s3->store, "file://%s/lock.json", s3->dir);
 }
 
 void s3proc_replace_fake(s3proc_t* s3) {
@@ -128,14 +138,16 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   char program[512];
   const char* argv[ARGS_MAX];
   snprintf(program, sizeof program, "%s/src/s3lect", s3->build_dir);
-  const char* common[] = {program,      command, "--store", "s3://test/lock.json",
-                          "--endpoint", s3->url, NULL};
+  const char* common[] = {program, command, "--store", s3->store, NULL};
+  const char* endpoint[] = {"--endpoint", s3->url, NULL};
   const char* timing[] = {
       "--leader-timeout", "2500ms", "--renew",           "400ms", "--frequent", "300ms",
       "--infrequent",     "1s",     "--request-timeout", "700ms", NULL};
   const char* name[] = {"--id", id, NULL};
   size_t n = add(argv, 0, common);
-  if (strcmp(command, "status") != 0)
+  if (s3->url[0] != '\0')
+    n = add(argv, n, endpoint);
+  if (strcmp(command, "elect") == 0 || strcmp(command, "run") == 0)
     n = add(argv, n, timing);
   if (id != NULL)
     n = add(argv, n, name);
@@ -181,16 +193,24 @@ static bool is_true(void* arg) {
   return *flag;
 }
 
-void s3proc_put(s3proc_t* s3, const char* body) {
-  s3lect_store_t store;
+static void open_store(s3proc_t* s3, s3lect_store_t* store) {
   s3lect_s3_options_t options;
-  memset(&store, 0, sizeof store);
+  memset(store, 0, sizeof *store);
+  if (s3->url[0] == '\0') {
+    assert_int_equal(s3lect_file_init(&s3->procs.loop, store, s3->dir), 0);
+    return;
+  }
   s3lect_s3_options_init(&options, sizeof options);
   options.bucket = "test";
   options.endpoint = s3->url;
   options.access_key_id = "test";
   options.secret_access_key = "testtest";
-  assert_int_equal(s3lect_s3_init(&s3->procs.loop, &store, &options), 0);
+  assert_int_equal(s3lect_s3_init(&s3->procs.loop, store, &options), 0);
+}
+
+void s3proc_put(s3proc_t* s3, const char* body) {
+  s3lect_store_t store;
+  open_store(s3, &store);
   put_t put = {.req = {.key = "lock.json",
                        .body = body,
                        .body_len = strlen(body),

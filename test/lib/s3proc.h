@@ -1,7 +1,8 @@
 /* test/lib/s3proc.h: a fake S3 and s3lect commands as processes, for tests from end to end.
  *
  * One s3proc_t is a fake S3 in a process of its own (so that SIGSTOP and SIGKILL make outages of
- * it), a scratch folder, and the options that every s3lect command of the test gets. */
+ * it), a scratch folder, and the options that every s3lect command of the test gets. In place of
+ * the fake it may stand on a file of the scratch folder. */
 #ifndef TEST_LIB_S3PROC_H
 #define TEST_LIB_S3PROC_H
 
@@ -14,18 +15,21 @@ typedef struct s3proc_s {
   procs_t procs;
   const char* build_dir;
   char dir[64];
-  char url[128]; /* the fake's endpoint */
+  char store[128]; /* --store */
+  char url[128];   /* the fake's endpoint; "" where there is none */
   proc_t* fake;
 } s3proc_t;
 
 /** Starts a fake S3; `buckets` is its --buckets, or NULL for buckets that appear on use. */
 void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
+/** The same with the lockfile on disk, and no fake. */
+void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
 void s3proc_end(s3proc_t* s3);
 
 /** Kills the fake and starts an empty one at the same port. */
 void s3proc_replace_fake(s3proc_t* s3);
 
-/** Starts `s3lect COMMAND` on s3://test/lock.json with the options above and those given (ending
+/** Starts `s3lect COMMAND` on lock.json of the store with the options above and those given (ending
  * with NULL); `id` may be NULL. */
 proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const char* const* more);
 

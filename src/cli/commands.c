@@ -1,0 +1,148 @@
+#include "commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "near.h"
+#include "options_table.h"
+
+static const struct {
+  cli_command_t command;
+  const char* name;
+  const char* usage;
+  const char* summary;
+  const char* text;
+} commands[] = {
+    {CLI_ELECT, "elect", "s3lect elect --store STORE [OPTION]...",
+     "stand in the election and print what happens, one JSON object a line",
+     "Stands in the election until SIGTERM or SIGINT, which give up leadership, release\n"
+     "the lockfile and exit 0; a second signal exits at once.\n"
+     "\n"
+     "Prints one JSON object per line on standard output as things happen:\n"
+     "  event           started_leading, stopped_leading, new_leader, renewed or error\n"
+     "  id, leader      this candidate's ID, and the leader's as far as is known\n"
+     "  epoch           the fencing token: grows with every leadership\n"
+     "  reason          stopped_leading: expired, lost, resigned, stopped or closed\n"
+     "  error, message  error: its name, and one line for people\n"
+     "  boottime_ns     CLOCK_BOOTTIME when the event was delivered\n"
+     "  valid_until_ns  same clock: until when leadership holds without a renewal; on\n"
+     "                  stopped_leading when it ended; 0 when not leading\n"
+     "  time            the wall clock, for people\n"},
+    {CLI_RUN, "run", "s3lect run --store STORE [OPTION]... -- COMMAND [ARG]...",
+     "run a command only while leader",
+     "Waits until it leads, runs COMMAND, and releases the lockfile when COMMAND has\n"
+     "ended; exits with its status (128+N if signal N ended it, 127 if it was not found,\n"
+     "126 if it cannot be executed). When leadership cannot be renewed, COMMAND gets\n"
+     "SIGTERM, then SIGKILL, so that all of it is gone before leadership ends; it is\n"
+     "started again once this process leads again.\n"
+     "\n"
+     "COMMAND runs in a process group of its own, with S3LECT_ID and S3LECT_EPOCH in its\n"
+     "environment; standard input, where it is a terminal, becomes /dev/null. It must stay\n"
+     "in the foreground: what it leaves running behind is killed when it ends. It is also\n"
+     "killed, on time, when s3lect itself is killed or stopped.\n"
+     "\n"
+     "SIGTERM and SIGINT are passed on, then s3lect waits for COMMAND (SIGKILL follows\n"
+     "after --kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT,\n"
+     "SIGUSR1, SIGUSR2 and SIGWINCH are passed on.\n"},
+    {CLI_STATUS, "status", "s3lect status --store STORE [OPTION]...",
+     "print who leads; exit 3 if nobody does",
+     "Reads the lockfile once and prints who leads, where, since when, with which epoch,\n"
+     "and how long ago it was renewed by the store's own clock. Exits 0 if there is a\n"
+     "leader and 3 if there is none: no lockfile, one that was released, or one that has\n"
+     "not been renewed for its leader timeout and 2 s (--leader-timeout counts where the\n"
+     "lockfile names none).\n"},
+    {CLI_VERIFY, "verify", "s3lect verify --store STORE [OPTION]...",
+     "try whether a store can hold an election; exit 1 if not",
+     "Tries the conditional writes that an election stands on, with temporary objects\n"
+     "named KEY.verify-..., which it removes: creates twice, swaps under right, wrong and\n"
+     "missing ETags, lets many writers race, reads right after writing. Prints each check,\n"
+     "and what the store is good for: \"lockfile\" (everything works), \"epoch files only\",\n"
+     "or \"unsafe\", with the reason. Needs the permission to read, write and delete such\n"
+     "objects. Never touches the lockfile itself.\n"
+     "\n"
+     "Exits 0 if the store is good for the lockfile, else 1. A check that fails convicts a\n"
+     "store; checks that pass only fail to convict it.\n"},
+};
+
+#define COMMANDS_LEN (sizeof commands / sizeof commands[0])
+
+cli_command_t cli_command_find(const char* name, const char** hint) {
+  size_t best = CLI_NEAR_NONE;
+  *hint = NULL;
+  for (size_t i = 0; i < COMMANDS_LEN; i++) {
+    if (strcmp(name, commands[i].name) == 0)
+      return commands[i].command;
+    if (cli_is_near(name, strlen(name), commands[i].name, &best))
+      *hint = commands[i].name;
+  }
+  return 0;
+}
+
+const char* cli_command_name(int set) {
+  for (size_t i = 0; i < COMMANDS_LEN; i++)
+    if (((int)commands[i].command & set) != 0)
+      return commands[i].name;
+  return "elect";
+}
+
+/* --- help ----------------------------------------------------------------------------------- */
+
+static void help_option(const cli_option_t* option) {
+  enum { COLUMN = 28 };
+  char head[64];
+  snprintf(head, sizeof head, "  --%s%s%s", option->name, option->meta != NULL ? " " : "",
+           option->meta != NULL ? option->meta : "");
+  if (strlen(head) + 2 > COLUMN)
+    printf("%s\n%-*s", head, COLUMN, "");
+  else
+    printf("%-*s", COLUMN, head);
+  for (const char* p = option->help; *p != '\0'; p++) {
+    putchar(*p);
+    if (*p == '\n')
+      printf("%-*s", COLUMN, "");
+  }
+  putchar('\n');
+}
+
+static void help_general(void) {
+  printf("s3lect: elects one leader among many processes, on an object store that honours\n"
+         "conditional writes (S3, MinIO, Ceph, R2 and others).\n"
+         "\n"
+         "Usage: s3lect COMMAND [OPTION]...\n"
+         "\n"
+         "Commands:\n");
+  for (size_t i = 0; i < COMMANDS_LEN; i++)
+    printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+  printf("\n"
+         "s3lect COMMAND --help says more about each; s3lect --version prints the version.\n"
+         "\n"
+         "Examples:\n"
+         "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
+         "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
+         "  s3lect status --store s3://my-bucket/locks/db.json\n"
+         "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
+         "\n"
+         "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
+         "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools; without\n"
+         "keys in it a profile (AWS_PROFILE), a web identity, the container's or the instance's "
+         "role.\n"
+         "\n"
+         "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status); run passes on its\n"
+         "command's.\n");
+}
+
+void cli_help(cli_command_t command) {
+  for (size_t i = 0; i < COMMANDS_LEN; i++) {
+    if (commands[i].command != command)
+      continue;
+    printf("Usage: %s\n\n%s\nOptions:\n", commands[i].usage, commands[i].text);
+    for (size_t k = 0; k < cli_option_count; k++)
+      if ((cli_option_table[k].commands & (int)command) != 0)
+        help_option(&cli_option_table[k]);
+    printf(
+        "\nDUR is a length of time such as 500ms, 1.5s, 2m or 1h. --NAME=VALUE works as well as\n"
+        "--NAME VALUE. Defaults are in parentheses.\n");
+    return;
+  }
+  help_general();
+}

@@ -1,0 +1,21 @@
+/* cli/commands.h (L8): the commands: their names and what --help says of them. */
+#ifndef S3L_CLI_COMMANDS_H
+#define S3L_CLI_COMMANDS_H
+
+typedef enum {
+  CLI_ELECT = 1,
+  CLI_RUN = 2,
+  CLI_STATUS = 4,
+  CLI_VERIFY = 8,
+} cli_command_t;
+
+/** Finds a command by name; 0 if there is none, with the nearest name in `hint` or NULL. */
+cli_command_t cli_command_find(const char* name, const char** hint);
+
+/** The name of a command, or of the first in a set of them. */
+const char* cli_command_name(int commands);
+
+/** Prints the page of a command, or with 0 the general one, on stdout. */
+void cli_help(cli_command_t command);
+
+#endif

@@ -1,0 +1,87 @@
+#include "options_table.h"
+
+#include <s3lect.h>
+#include <string.h>
+
+#include "near.h"
+#include "options.h"
+
+#define ELECTING  (CLI_ELECT | CLI_RUN)
+#define ANY       (CLI_ELECT | CLI_RUN | CLI_STATUS | CLI_VERIFY)
+#define READING   (CLI_ELECT | CLI_RUN | CLI_STATUS)
+
+#define AT(field) offsetof(cli_options_t, field)
+
+const cli_option_t cli_option_table[] = {
+    {"store", "s3://BUCKET/KEY", ANY, false, CLI_KIND_STRING, AT(store), 0,
+     "the lockfile that decides the election (required): an object, or\n"
+     "with file:///DIRECTORY/NAME a file, for processes of one machine"},
+    {"endpoint", "URL", ANY, true, CLI_KIND_STRING, AT(endpoint), 0,
+     "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, else AWS)"},
+    {"region", "NAME", ANY, true, CLI_KIND_STRING, AT(region), 0,
+     "the region to sign for (AWS_REGION, else us-east-1)"},
+    {"path-style", NULL, ANY, true, CLI_KIND_FLAG, AT(addressing), S3LECT_ADDRESSING_PATH,
+     "name the bucket in the path (default with --endpoint)"},
+    {"virtual-host", NULL, ANY, true, CLI_KIND_FLAG, AT(addressing), S3LECT_ADDRESSING_VIRTUAL_HOST,
+     "name the bucket in the host name (default on AWS)"},
+    {"ca-file", "FILE", ANY, true, CLI_KIND_STRING, AT(ca_file), 0,
+     "PEM file of the authorities to trust (AWS_CA_BUNDLE, else the\nsystem's)"},
+    {"profile", "NAME", ANY, true, CLI_KIND_STRING, AT(profile), 0,
+     "take the credentials of this profile of ~/.aws/config only"},
+    {"header", "'NAME: VALUE'", ANY, true, CLI_KIND_LIST, AT(headers), 0,
+     "add a header to every PUT; may be given more than once"},
+    {"sse", "KIND", ANY, true, CLI_KIND_STRING, AT(sse), 0,
+     "ask for encryption on every PUT: AES256, aws:kms or aws:kms:dsse"},
+    {"sse-kms-key-id", "ID", ANY, true, CLI_KIND_STRING, AT(sse_kms_key_id), 0,
+     "the KMS key to use, its ID or ARN (the bucket's, or aws/s3)"},
+    {"checksum", NULL, ANY, true, CLI_KIND_FLAG, AT(checksum), 1,
+     "send x-amz-checksum-sha256 on every PUT, for Object Lock"},
+    {"expected-bucket-owner", "ACCOUNT", ANY, true, CLI_KIND_STRING, AT(expected_bucket_owner), 0,
+     "refuse to work on a bucket of another account: its 12 digits"},
+    {"id", "ID", ELECTING, false, CLI_KIND_STRING, AT(id), 0,
+     "this candidate's name, unlike any other's (host name and pid)"},
+    {"addr", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(addr), 0,
+     "where others reach this server when it leads; kept in the record"},
+    {"leader-timeout", "DUR", READING, false, CLI_KIND_DURATION, AT(leader_timeout_ms), 0,
+     "how long a leader that is silent stays leader (15s)"},
+    {"renew", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(renew_ms), 0,
+     "how often a leader renews (the smaller of --frequent and a third\n"
+     "of --leader-timeout)"},
+    {"frequent", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(frequent_ms), 0,
+     "how often a follower looks while leadership is open (5s)"},
+    {"infrequent", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(infrequent_ms), 0,
+     "how often a follower looks while a leader stands (30s)"},
+    {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(request_timeout_ms), 0,
+     "bound on each request to the store (3s, or what fits)"},
+    {"kill-after", "DUR", CLI_RUN, false, CLI_KIND_DURATION, AT(kill_after_ms), 0,
+     "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\nat most 5s)"},
+    {"events", "FILE", CLI_RUN, false, CLI_KIND_STRING, AT(events_file), 0,
+     "append the events to FILE, as `s3lect elect` prints them"},
+    {"verify-on-start", NULL, ELECTING, false, CLI_KIND_FLAG, AT(verify_on_start), 1,
+     "first try whether the store keeps its conditions (about 25\n"
+     "requests), and do not stand for election if not"},
+    {"quick", NULL, CLI_VERIFY, false, CLI_KIND_FLAG, AT(quick), 1,
+     "try each thing once: about 25 requests in place of 100"},
+    {"json", NULL, CLI_STATUS | CLI_VERIFY, false, CLI_KIND_FLAG, AT(json), 1,
+     "print one JSON object"},
+    {"help", NULL, ANY, false, CLI_KIND_HELP, 0, 0, "print this page"},
+};
+
+const size_t cli_option_count = sizeof cli_option_table / sizeof cli_option_table[0];
+
+const cli_option_t* cli_option_find(const char* name, size_t len) {
+  for (size_t i = 0; i < cli_option_count; i++)
+    if (strlen(cli_option_table[i].name) == len && memcmp(cli_option_table[i].name, name, len) == 0)
+      return &cli_option_table[i];
+  return NULL;
+}
+
+const cli_option_t* cli_option_nearest(cli_command_t command, const char* word, size_t len) {
+  const cli_option_t* found = NULL;
+  size_t best = CLI_NEAR_NONE;
+  for (size_t i = 0; i < cli_option_count; i++)
+    if ((cli_option_table[i].commands & (int)command) != 0 &&
+        cli_is_near(word, len, cli_option_table[i].name, &best))
+      found = &cli_option_table[i];
+  return found;
+}

@@ -1,0 +1,19 @@
+/* cli/store.h (L8): the store that the command line names: S3, or files of this machine. */
+#ifndef S3L_CLI_STORE_H
+#define S3L_CLI_STORE_H
+
+#include "options.h"
+
+/** Says on stderr what is wrong with the store's options, if anything. Returns 0 or
+ * CLI_EXIT_USAGE. */
+int cli_store_check(const cli_options_t* options);
+
+/** Opens it. Returns 0, or a code after a line on stderr, with nothing to clean up. */
+int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store);
+
+/** Says a message of the library's about an option (s3lect_s3_options_check, ...) in the words of
+ * the command line; `r`, its code, where the message is empty. Returns CLI_EXIT_USAGE, or 0 if
+ * `r` is. */
+int cli_usage(int r, const char* message);
+
+#endif

@@ -1,0 +1,211 @@
+/* The stores that the command line names: a file, for processes of one machine and no server at
+ * all; and S3 with what buckets demand.
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/s3proc.h"
+#include "lib/script_server.h"
+
+/* With no record, or one without an epoch, the first leader would have to wait. */
+#define RELEASED                                                                                   \
+  "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\",\"epoch\":"    \
+  "1000}"
+
+/* ---- Files ---- */
+
+/* s3lect run; its command notes who it is under which epoch, and stays. */
+static proc_t* run(s3proc_t* s3, const char* id) {
+  static char script[512];
+  snprintf(script, sizeof script,
+           "cd %s; echo $S3LECT_EPOCH $S3LECT_ID >>log; echo $$ >>pids; "
+           "while :; do sleep 0.02; done",
+           s3->dir);
+  return s3proc_s3lect(s3, "run", id, (const char*[]){"--", "/bin/sh", "-c", script, NULL});
+}
+
+static void one_takes_over_from_another_that_was_killed(void** state) {
+  char line[2048], follower[8];
+  unsigned long first = 0, second = 0;
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  s3proc_put(&s3, RELEASED);
+  proc_t* a = run(&s3, "a");
+  s3proc_await_lines(&s3, "pids", 1);
+  proc_t* b = run(&s3, "b");
+  proc_line(b, PROC_ERR, "s3lect run: a leads");
+  assert_int_equal(s3proc_status(&s3, NULL, line), 0);
+  assert_string_equal(line, "leader   a");
+  /* The record is a plain file, that anybody can look at. */
+  assert_non_null(strstr(s3proc_text(&s3, "lock.json"), "\"leaderID\":\"a\""));
+  assert_int_equal(sscanf(s3proc_text(&s3, "log"), "%lu a", &first), 1);
+  assert_true(first > 1000);
+  long pid = strtol(s3proc_text(&s3, "pids"), NULL, 10);
+  proc_signal(a, SIGKILL);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(kill((pid_t)pid, 0), -1); /* its command went with it, before b's came */
+  s3proc_await_lines(&s3, "log", 2);
+  const char* log = strchr(s3proc_text(&s3, "log"), '\n') + 1;
+  assert_int_equal(sscanf(log, "%lu %7s", &second, follower), 2);
+  assert_string_equal(follower, "b");
+  assert_true(second > first);
+  proc_signal(b, SIGTERM);
+  assert_int_equal(proc_wait(b), 128 + SIGTERM);
+  assert_int_equal(s3proc_status(&s3, (const char*[]){"--json", NULL}, line), 3);
+  assert_string_equal(proc_json_string(line, "state"), "released");
+  assert_string_equal(proc_json_string(line, "last_leader"), "b");
+  s3proc_end(&s3);
+}
+
+static void a_file_is_good_for_an_election(void** state) {
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  proc_t* verify = s3proc_s3lect(&s3, "verify", NULL, (const char*[]){"--quick", NULL});
+  assert_string_equal(proc_line(verify, PROC_OUT, "good for"), "good for  lockfile");
+  assert_int_equal(proc_wait(verify), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3); /* and has left no lockfile behind */
+  s3proc_put(&s3, RELEASED);
+  proc_t* elect = s3proc_s3lect(&s3, "elect", "e", (const char*[]){"--verify-on-start", NULL});
+  proc_line(elect, PROC_OUT, "\"event\":\"started_leading\"");
+  proc_signal(elect, SIGTERM);
+  assert_int_equal(proc_wait(elect), 0);
+  s3proc_end(&s3);
+}
+
+static void refused(s3proc_t* s3, const char* command, const char* store, const char* option,
+                    const char* says) {
+  char program[512];
+  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
+  proc_t* p = proc_spawn(&s3->procs,
+                         (const char*[]){program, command, "--store", store, option, NULL}, NULL);
+  assert_string_equal(proc_line(p, PROC_ERR, ""), says);
+  assert_int_equal(proc_wait(p), 2);
+  assert_null(proc_try_line(p, PROC_ERR, "", true));
+  proc_forget(p);
+}
+
+static void says_what_is_wrong_with_a_file(void** state) {
+  char store[128], says[512];
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  refused(&s3, "status", "file:///nonexistent/dir/lock.json", NULL,
+          "s3lect status: --store file:///nonexistent/dir/lock.json: there is no directory "
+          "/nonexistent/dir: make it first");
+  refused(&s3, "verify", "file://lock.json", NULL,
+          "s3lect verify: --store file://lock.json is no absolute path: write "
+          "file:///DIRECTORY/NAME");
+  refused(&s3, "elect", "file:///dev/null/lock.json", NULL,
+          "s3lect elect: --store file:///dev/null/lock.json: /dev/null is no directory: write "
+          "file:///DIRECTORY/NAME");
+  snprintf(store, sizeof store, "file://%s/", s3.dir);
+  snprintf(says, sizeof says,
+           "s3lect elect: --store %s names no file: add the lockfile's name, %sleader.json", store,
+           store);
+  refused(&s3, "elect", store, NULL, says);
+  snprintf(says, sizeof says,
+           "s3lect elect: --endpoint is for stores that speak S3: with --store %s leave it away",
+           s3.store);
+  refused(&s3, "elect", s3.store, "--endpoint=http://127.0.0.1:1", says);
+  s3proc_end(&s3);
+}
+
+/* ---- S3 ---- */
+
+static void note_call(s3l_script_server_t* server) {
+  *(bool*)server->data = true;
+}
+
+static bool is_true(void* arg) {
+  return *(const bool*)arg;
+}
+
+static void sends_what_buckets_demand(void** state) {
+  char program[512], endpoint[64];
+  bool arrived = false;
+  procs_t procs;
+  s3l_script_server_t server = {.on_call = note_call, .data = &arrived};
+  (void)state;
+  const s3l_step_t* const* scripts = S3L_SCRIPTS(
+      S3L_SCRIPT(S3L_EXPECT("GET /bucket/key HTTP/1.1\r\n"),
+                 S3L_EXPECT("x-amz-expected-bucket-owner: 123456789012\r\n"),
+                 S3L_EXPECT("Credential=PROFILEKEY/"), S3L_EXPECT("\r\n\r\n"),
+                 S3L_SEND("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+                 S3L_EXPECT("PUT /bucket/key HTTP/1.1\r\n"), S3L_EXPECT("\r\nif-none-match: *\r\n"),
+                 S3L_EXPECT("x-amz-checksum-sha256: "),
+                 S3L_EXPECT("x-amz-expected-bucket-owner: 123456789012\r\n"),
+                 S3L_EXPECT("x-amz-server-side-encryption: aws:kms\r\n"),
+                 S3L_EXPECT("x-amz-server-side-encryption-aws-kms-key-id: 1234-ab\r\n"),
+                 S3L_EXPECT("X-One: 1\r\n"), S3L_EXPECT("x-amz-tagging: team=a b\r\n"), S3L_CALL));
+  procs_begin(&procs);
+  server.scripts = scripts;
+  server.scripts_len = 1;
+  s3l_script_server_start(&server, &procs.loop);
+  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
+  snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", server.port);
+  char config[] = "/tmp/s3lect-test-XXXXXX", variable[128];
+  int fd = mkstemp(config);
+  static const char ini[] =
+      "[mine]\naws_access_key_id = PROFILEKEY\naws_secret_access_key = secret\n";
+  assert_int_equal(write(fd, ini, sizeof ini - 1), sizeof ini - 1);
+  assert_int_equal(close(fd), 0);
+  snprintf(variable, sizeof variable, "AWS_SHARED_CREDENTIALS_FILE=%s", config);
+  proc_t* elect = proc_spawn(
+      &procs,
+      (const char*[]){program, "elect", "--store", "s3://bucket/key", "--endpoint", endpoint,
+                      "--profile", "mine", "--header", "X-One: 1", "--sse", "aws:kms",
+                      "--sse-kms-key-id=1234-ab", "--header=x-amz-tagging: team=a b", "--checksum",
+                      "--expected-bucket-owner", "123456789012", NULL},
+      (const char*[]){variable, "AWS_CONFIG_FILE=/dev/null", NULL});
+  procs_until(&procs, is_true, &arrived);
+  proc_signal(elect, SIGKILL);
+  assert_int_equal(proc_wait(elect), 128 + SIGKILL);
+  assert_int_equal(unlink(config), 0);
+  s3l_script_server_close(&server);
+  procs_end(&procs);
+}
+
+static void says_what_is_wrong_with_a_header(void** state) {
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  refused(&s3, "elect", "s3://bucket/key", "--header=X-One",
+          "s3lect elect: --header \"X-One\": not a header; write it as \"Name: value\"");
+  refused(&s3, "status", "s3://bucket/key", "--header=content-md5: x server_side_encryption",
+          "s3lect status: --header \"content-md5: x server_side_encryption\": cannot be the same "
+          "for every write; set the option checksum in its place");
+  refused(&s3, "verify", "s3://bucket/key", "--header=x-amz-expected-bucket-owner: 1",
+          "s3lect verify: --header \"x-amz-expected-bucket-owner: 1\": is wanted on every request; "
+          "set the option --expected-bucket-owner in its place");
+  refused(&s3, "elect", "s3://bucket/key", "--sse=des",
+          "s3lect elect: --sse \"des\": not a kind of encryption; use AES256, aws:kms or "
+          "aws:kms:dsse");
+  refused(&s3, "elect", "s3://bucket/key", "--sse-kms-key-id=k",
+          "s3lect elect: --sse-kms-key-id \"k\": needs --sse to be aws:kms or aws:kms:dsse");
+  refused(&s3, "elect", "s3://bucket/key", "--expected-bucket-owner=me",
+          "s3lect elect: --expected-bucket-owner \"me\": not an AWS account; give its 12 digits, "
+          "without dashes");
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_takes_over_from_another_that_was_killed),
+      cmocka_unit_test(a_file_is_good_for_an_election),
+      cmocka_unit_test(says_what_is_wrong_with_a_file),
+      cmocka_unit_test(sends_what_buckets_demand),
+      cmocka_unit_test(says_what_is_wrong_with_a_header),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
