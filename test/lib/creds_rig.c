@@ -162,7 +162,7 @@ void s3l_creds_rig_end(s3l_creds_rig_t* rig) {
     s3l_wait_count(&rig->loop, &rig->closed, 1, "the chain to be closed");
     assert_int_equal(rig->done, done); /* a question that is dropped is not answered */
   }
-  assert_int_equal(rig->server.failures, 0);
+  assert_true(rig->server.failures == 0 || rig->cut_short);
   if (rig->server.listening)
     s3l_script_server_close(&rig->server);
   s3l_wait_loop_end(&rig->loop);
