@@ -135,6 +135,11 @@ static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
       break;
     case S3L_DO_STOPPED:
       break; /* the phase says it */
+    case S3L_DO_RELEASED:
+      break; /* nobody waits for it */
+    case S3L_DO_ASK:
+    case S3L_DO_ASK_CANCEL:
+      S3L_UNREACHABLE(); /* without peer_mode */
     }
   }
 }
@@ -274,7 +279,7 @@ static const char* keep(char** at, const char* text) {
 int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                       s3l_driver_t** out) {
   size_t admit = o->verify_on_start != 0 ? sizeof(s3l_admit_t) : 0;
-  size_t body = s3l_record_encode_max(o->server_id, o->server_addr);
+  size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "");
   size_t strings =
       strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1;
   s3l_driver_t* d = s3l_calloc(1, sizeof *d + admit + body + strings);

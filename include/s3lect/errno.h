@@ -51,7 +51,8 @@ extern "C" {
   XX(EOPTION, -5029, "an option has an invalid value")                                             \
   XX(EUNSAFE, -5030,                                                                               \
      "the store cannot hold an election: it was tried, and does not keep its conditions")          \
-  XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")
+  XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")                              \
+  XX(EPEER, -5032, "what the leader's peer address answered cannot be true: it was not believed")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

@@ -26,12 +26,13 @@ typedef struct s3lect_record_s {
   int64_t last_updated_ms; /* Unix time by the writer's wall clock, for display */
   uint64_t epoch;          /* the fencing token; 0: the writer keeps none */
   char incarnation[S3LECT_INCARNATION_SIZE];
-  uint64_t write;             /* number of the write within the incarnation */
-  uint32_t leader_timeout_ms; /* 0: not given */
-  uint32_t renew_interval_ms; /* 0: not given */
-  int64_t acquired_ms;        /* Unix time; 0: not given */
-  uint64_t transitions;       /* leaderships so far on this lockfile */
-  int32_t released;           /* 1: the leader has given up (lastUpdated is Go's zero time) */
+  uint64_t write;                 /* number of the write within the incarnation */
+  uint32_t leader_timeout_ms;     /* 0: not given */
+  uint32_t renew_interval_ms;     /* 0: not given */
+  int64_t acquired_ms;            /* Unix time; 0: not given */
+  uint64_t transitions;           /* leaderships so far on this lockfile */
+  int32_t released;               /* 1: the leader has given up (lastUpdated is Go's zero time) */
+  char successor[S3LECT_ID_SIZE]; /* released: who may take over first; "" if none is named */
 } s3lect_record_t;
 
 /** Reads a lockfile's body: keys in any order and letter case, unknown ones ignored.

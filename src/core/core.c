@@ -170,7 +170,7 @@ static due_t due(const s3l_core_t* c) {
   if (c->release_owed)
     return due_release(c);
   if (leaving)
-    return (due_t){ACT_FINISH, c->now};
+    return c->peer.asking ? (due_t){ACT_NONE, S3L_NEVER} : (due_t){ACT_FINISH, c->now};
   if (c->read_back)
     return (due_t){ACT_READ, c->read_back_at};
   if (c->leading)
@@ -194,6 +194,15 @@ static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
     e->timeout_ms = (uint32_t)later((bound - c->now) / S3L_MS, 1);
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
   c->stats.reads++;
+}
+
+/* Tells that a leadership is over in the store too, as soon as that is so. */
+static void part(s3l_core_t* c, s3l_effects_t* fx) {
+  if (!c->parting || c->release_owed)
+    return;
+  c->parting = false;
+  c->successor = NULL;
+  (void)s3l_core_effect(fx, S3L_DO_RELEASED);
 }
 
 static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
@@ -220,6 +229,7 @@ static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
     c->ack_owed = false;
     break;
   case ACT_FINISH:
+    part(c, fx);
     c->phase = S3L_PHASE_STOPPED;
     (void)s3l_core_effect(fx, S3L_DO_STOPPED);
     break;
@@ -231,7 +241,7 @@ static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
 /* Events. */
 
 static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
-  S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE);
+  S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE && !c->peer.asking);
   S3L_ASSERT(strlen(ev->incarnation) == S3LECT_INCARNATION_SIZE - 1);
   memcpy(c->incarnation, ev->incarnation, sizeof c->incarnation);
   s3l_prng_seed(&c->prng, ev->seed);
@@ -239,6 +249,7 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   c->write = 0;
   memset(c->sent, 0, sizeof c->sent);
   s3l_view_forget(c, fx);
+  s3l_peer_reset(c);
   c->read_back = false;
   c->uncertain = 0;
   c->refused = false;
@@ -260,12 +271,19 @@ static bool may_own_claim(const s3l_core_t* c) {
   return s3l_view_is_own_claim(c) || c->op.kind == S3L_OP_TAKE_OVER || c->uncertain != 0;
 }
 
-static void resign(s3l_core_t* c, s3l_effects_t* fx) {
+static void resign(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
   if (!c->leading)
     return;
+  c->successor = successor;
   s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
   c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
   c->release_owed = true;
+}
+
+static void transfer(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
+  S3L_ASSERT(successor != NULL && successor[0] != '\0' && strlen(successor) < S3LECT_ID_SIZE);
+  S3L_ASSERT(strcmp(successor, c->config.id) != 0);
+  resign(c, fx, successor);
 }
 
 static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
@@ -319,12 +337,25 @@ static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r
     s3l_write_done(c, fx, &op, r);
 }
 
+/* Design rule 9: whatever a peer says, it makes nobody leader and prolongs nothing. */
+static void peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+  s3l_ns_t valid_until = c->valid_until;
+  bool leading = c->leading;
+  s3l_peer_answered(c, fx, r);
+  S3L_ASSERT(c->leading == leading && c->valid_until == valid_until);
+  (void)leading;
+  (void)valid_until;
+}
+
 static void check_invariants(const s3l_core_t* c) {
   S3L_ASSERT(!c->leading || c->now < c->valid_until);
   S3L_ASSERT(!c->leading || (s3l_view_is_own_claim(c) && c->view.record.epoch == c->epoch));
   S3L_ASSERT(!c->leading || (c->phase == S3L_PHASE_STANDING && c->epoch == c->epoch_led));
   S3L_ASSERT(c->leading || (!c->announced && c->valid_until == 0));
-  S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || c->op.kind == S3L_OP_NONE);
+  S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || (c->op.kind == S3L_OP_NONE && !c->peer.asking));
+  S3L_ASSERT(!c->parting || c->release_owed);
+  S3L_ASSERT(!c->peer.asking || c->peer.cancelled || s3l_peer_is_asked(c));
+  S3L_ASSERT(s3l_peer_covers_until(c) == 0 || s3l_peer_is_asked(c));
   (void)c;
 }
 
@@ -332,6 +363,7 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
   S3L_ASSERT(config->leader_timeout_ms > 0 && config->renew_interval_ms > 0);
   S3L_ASSERT(strlen(config->id) > 0 && strlen(config->id) < S3LECT_ID_SIZE);
   S3L_ASSERT(strlen(config->addr) < S3LECT_ADDR_SIZE);
+  S3L_ASSERT(!config->peer_mode || (config->peer_interval_ms > 0 && config->peer_timeout_ms > 0));
   memset(c, 0, sizeof *c);
   c->config = *config;
 }
@@ -353,7 +385,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     request_done(c, fx, ev->result);
     break;
   case S3L_EV_RESIGN:
-    resign(c, fx);
+    resign(c, fx, NULL);
     break;
   case S3L_EV_STOP:
     stop(c, fx, ev->reason);
@@ -361,14 +393,23 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   case S3L_EV_ACK:
     acknowledged(c);
     break;
+  case S3L_EV_PEER:
+    peer_answered(c, fx, ev->peer);
+    break;
+  case S3L_EV_TRANSFER:
+    transfer(c, fx, ev->successor);
+    break;
   }
-  for (due_t d = due(c); d.at <= c->now; d = due(c))
-    perform(c, fx, d.act);
+  do
+    for (due_t d = due(c); d.at <= c->now; d = due(c))
+      perform(c, fx, d.act);
+  while (s3l_peer_tick(c, fx));
+  part(c, fx);
   check_invariants(c);
 }
 
 s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
-  s3l_ns_t at = due(c).at;
+  s3l_ns_t at = sooner(due(c).at, s3l_peer_due(c));
   if (c->leading) {
     at = sooner(at, c->valid_until - S3L_STOP_EARLY);
     if (!c->announced)
@@ -379,4 +420,17 @@ s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
 
 s3l_ns_t s3l_core_valid_until(const s3l_core_t* c) {
   return c->announced ? c->valid_until : 0;
+}
+
+bool s3l_core_confirmed(const s3l_core_t* c, s3l_ns_t now, s3l_confirmed_t* out) {
+  memset(out, 0, sizeof *out);
+  if (!c->announced || now >= c->valid_until)
+    return false;
+  S3L_ASSERT(s3l_view_is_own_claim(c)); /* what is in view of one's own, the store confirmed */
+  s3l_core_record(c, &out->record);
+  memcpy(out->record.leader_id, c->config.id, strlen(c->config.id));
+  memcpy(out->record.leader_addr, c->config.addr, strlen(c->config.addr));
+  out->etag = c->view.etag;
+  out->valid_for_ms = (uint64_t)((c->valid_until - now + S3L_MS - 1) / S3L_MS);
+  return true;
 }

@@ -17,6 +17,10 @@
  *               (an ETag or absence may come again, and the claim may land late). So it is never
  *               led, nor released; when it has stood for a whole leader timeout its own maker, too,
  *               replaces it, and leads by that (design rules 3, 10)
+ *   ask         a question to the leader in view, at the address in its record: does it lead, by
+ *               which write, and for how much longer. At most one is under way, beside whatever is
+ *               asked of the store. What an answer may and may not bring about: core/peer.c
+ *   parting     leadership has ended, and the release that is owed is not yet written
  *
  * Invariants (checked at the end of every step)
  *   - at most one request is under way;
@@ -38,7 +42,7 @@
 #include "util/span.h"
 
 #define S3L_ETAG_SIZE   128 /* with the NUL; a longer ETag is refused where replies are read */
-#define S3L_EFFECTS_MAX 8
+#define S3L_EFFECTS_MAX 10
 #define S3L_SENT_MAX    4 /* writes whose send time is remembered */
 
 /** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
@@ -47,6 +51,9 @@
 /** A request still under way this long after its own bound is cancelled: a store must keep its
  * bound, one that does not is reminded. */
 #define S3L_OVERDUE (1 * S3L_SECOND)
+/** After a transfer the successor alone may take over for this long, or for the frequent interval
+ * where that is less. */
+#define S3L_HEAD_START (2 * S3L_SECOND)
 
 typedef struct s3l_core_config_s {
   const char* id;   /* both are the owner's and must outlive the core */
@@ -60,8 +67,11 @@ typedef struct s3l_core_config_s {
   uint32_t grace_period_ms;
   uint32_t stop_ack_ms;
   uint32_t drift_ppm;
-  bool store_clock; /* S3LECT_EXPIRY_STORE_CLOCK */
+  uint32_t peer_interval_ms; /* with peer_mode: how often the leader is asked at the least */
+  uint32_t peer_timeout_ms;  /* ... and how long its answer may take, waiting apart */
+  bool store_clock;          /* S3LECT_EXPIRY_STORE_CLOCK */
   bool no_release;
+  bool peer_mode; /* a follower asks the leader instead of the store while it can */
 } s3l_core_config_t;
 
 /* Values as in s3lect/elector.h and s3lect/store.h, which the core does not see (they know libuv);
@@ -90,6 +100,8 @@ typedef enum {
   S3L_EV_RESIGN,   /* give up leadership, go on standing */
   S3L_EV_STOP,     /* stop standing */
   S3L_EV_ACK,      /* the application has stopped acting as leader */
+  S3L_EV_PEER,     /* the ask under way has ended */
+  S3L_EV_TRANSFER, /* resign, and name a successor */
 } s3l_event_kind_t;
 
 /** How a request ended; see s3lect_store_result_t. Borrowed during the step. */
@@ -104,13 +116,35 @@ typedef struct s3l_result_s {
   const char* message; /* NULL if none */
 } s3l_result_t;
 
+typedef enum {
+  S3L_PEER_LEADING = 0, /* 200 */
+  S3L_PEER_NOT_LEADING, /* 404 */
+  S3L_PEER_FAILED,      /* refused, reset, timed out, not trusted, not understood, cancelled */
+} s3l_peer_kind_t;
+
+/** How an ask ended. Borrowed during the step. */
+typedef struct s3l_peer_result_s {
+  s3l_peer_kind_t kind;
+  const s3lect_record_t* record; /* LEADING; else NULL */
+  const char* etag;              /* LEADING: NULL if none was given, as by the Go package */
+  int64_t valid_for_ms;          /* LEADING: -1 if none was given */
+  bool authenticated;  /* LEADING: over TLS, to a certificate that was verified for the address */
+  bool held;           /* LEADING: the server says that it has applied the wait */
+  int status;          /* FAILED: a negative code */
+  const char* message; /* FAILED: NULL if none */
+} s3l_peer_result_t;
+
 typedef struct s3l_event_s {
   s3l_event_kind_t kind;
-  int64_t wall_ms;            /* Unix time now, for display and as a last resort for epochs */
-  const char* incarnation;    /* START: 32 hex digits, fresh */
-  uint64_t seed;              /* START: for jitter */
-  s3l_reason_t reason;        /* STOP: STOPPED or CLOSED */
-  const s3l_result_t* result; /* DONE */
+  int64_t wall_ms;               /* Unix time now, for display and as a last resort for epochs */
+  const char* incarnation;       /* START: 32 hex digits, fresh */
+  uint64_t seed;                 /* START: for jitter */
+  s3l_reason_t reason;           /* STOP: STOPPED or CLOSED */
+  const s3l_result_t* result;    /* DONE */
+  const s3l_peer_result_t* peer; /* PEER */
+  /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.
+   */
+  const char* successor;
 } s3l_event_t;
 
 typedef enum {
@@ -119,6 +153,15 @@ typedef enum {
   S3L_DO_CANCEL,   /* end the request under way; its DONE is still to come */
   S3L_DO_NOTIFY,   /* tell the application */
   S3L_DO_STOPPED,  /* standing is over; nothing is under way */
+  /* Ask the leader in view, at the address that came with s3l_effects_t.seen. Exactly one PEER
+   * follows, not within this step, at the latest after wait_ms + timeout_ms. */
+  S3L_DO_ASK,
+  S3L_DO_ASK_CANCEL, /* end the ask under way; its PEER is still to come */
+  /* Leadership has ended, and as much as this elector can do about it in the store is done: the
+   * release is written, or was given up, or none was due. Once per leadership, after its STOPPED
+   * note if there is one. Whoever asks this elector and waits is to be answered now: an answer
+   * before would send others to the store too soon. */
+  S3L_DO_RELEASED,
 } s3l_effect_kind_t;
 
 typedef struct s3l_effect_s {
@@ -126,7 +169,8 @@ typedef struct s3l_effect_s {
   /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
   const char* etag;
   uint32_t timeout_ms;
-  bool disputed; /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
+  bool disputed;    /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
+  uint32_t wait_ms; /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
   /* NOTIFY */
   s3l_note_t note;
   s3l_reason_t reason;
@@ -161,11 +205,13 @@ typedef struct s3l_view_record_s {
   int64_t acquired_ms;
   uint64_t transitions;
   uint64_t leader; /* fingerprint of its leader_id */
+  uint64_t addr;   /* fingerprint of its leader_addr; 0: there is none, or it is our own */
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
   char incarnation[S3LECT_INCARNATION_SIZE];
   bool released;
-  bool namesake; /* its leader_id is our own */
+  bool namesake;   /* its leader_id is our own */
+  bool head_start; /* released, and named a successor that is not us */
 } s3l_view_record_t;
 
 typedef struct s3l_view_s {
@@ -210,9 +256,39 @@ typedef struct s3l_sent_s {
   bool unfounded;
 } s3l_sent_t;
 
+/** What the leader's last acceptable answer was worth; see core/peer.c. */
+typedef enum {
+  S3L_PEER_TOLD_NOTHING = 0,
+  S3L_PEER_STAMPED,  /* that it leads (the Go package) */
+  S3L_PEER_HINTED,   /* how long its validity lasts, not provably from itself */
+  S3L_PEER_PROMISED, /* the same, from itself */
+} s3l_peer_word_t;
+
+typedef struct s3l_peer_s {
+  s3l_ns_t sent_at;  /* of the ask under way, or the last one */
+  s3l_ns_t ask_at;   /* no ask before */
+  s3l_ns_t until;    /* how long the word may last, if no newer one comes */
+  s3l_ns_t store_at; /* when the store last told what it holds */
+  uint64_t write;    /* the number of the leader's write that the word is about */
+  uint32_t wait_ms;  /* of the ask under way */
+  uint8_t word;      /* s3l_peer_word_t */
+  uint8_t looks;     /* store reads that follow the next one soon: a release may be on its way */
+  bool asking;
+  bool cancelled;
+  bool misdirected; /* the ask under way went to a leader that is no longer the one in view */
+  bool good;        /* the last answer was acceptable */
+  bool steady;      /* the store's last reply showed a leader that renews */
+  bool look_again;  /* a read that is under way was sent too early to tell */
+  bool told;        /* the failure of asking this leader has been reported */
+} s3l_peer_t;
+
 typedef struct s3l_core_stats_s {
-  uint64_t reads, reads_not_modified, writes, renewals, leaderships, retries, failures;
-  uint64_t unknown_outcomes, unknown_resolved, conflicts, late_replies;
+  uint32_t reads, reads_not_modified, writes, renewals, leaderships, retries, failures;
+  uint32_t unknown_outcomes, unknown_resolved, conflicts, late_replies;
+  uint32_t peer_checks;   /* asks */
+  uint32_t peer_answers;  /* ... answered acceptably by the leader in view */
+  uint32_t peer_failures; /* ... failed, late, or answered that it does not lead */
+  uint32_t peer_refused;  /* ... answered by what cannot be true */
 } s3l_core_stats_t;
 
 typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
@@ -261,10 +337,13 @@ typedef struct s3l_core_s {
   s3l_ns_t not_before; /* the next attempt at a write */
   s3l_ns_t poll_at;
   s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
+  s3l_peer_t peer;     /* the ask under way, and what the leader said */
 
   /* Leaving, and resignation. */
+  const char* successor; /* named by the release that is owed; NULL: none */
   bool release_owed;
   bool ack_owed;
+  bool parting;
   int last_error;
   s3l_ns_t ack_until;
   uint64_t unacknowledged; /* epoch whose end the application has not acknowledged; 0: none */
@@ -276,8 +355,8 @@ typedef struct s3l_core_s {
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
 /** Tells the core what happened at `now` (ns, CLOCK_BOOTTIME of its executor); `effects` is
- * overwritten with what to do, in this order. DONE may only follow a READ or WRITE; START only
- * while stopped; RESIGN only while leading; others at any time. */
+ * overwritten with what to do, in this order. DONE may only follow a READ or WRITE, PEER an ASK;
+ * START only while stopped; RESIGN and TRANSFER only while leading; others at any time. */
 void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
                    s3l_effects_t* effects);
 
@@ -293,5 +372,19 @@ void s3l_core_record(const s3l_core_t* core, s3lect_record_t* record);
 
 /** What is_leader is compared with: validity if leadership has been announced, else 0. */
 s3l_ns_t s3l_core_valid_until(const s3l_core_t* core);
+
+/** What a leader says of itself to those who ask. */
+typedef struct s3l_confirmed_s {
+  s3lect_record_t record; /* of the last write that the store confirmed */
+  const char* etag;       /* what the store gave it; the core's, until its next step */
+  uint64_t valid_for_ms;  /* validity left at `now`, rounded up: leadership ends by then, unless a
+                             later write is confirmed before */
+} s3l_confirmed_t;
+
+/** Fills *out and returns true if leadership is announced and valid at `now` (read afresh). False
+ * is the answer 404. A write whose outcome is unknown is not confirmed: until it is resolved the
+ * one before it is told. Whoever withdrew is_leader before telling the core of a resignation or
+ * stop answers 404 by itself. */
+bool s3l_core_confirmed(const s3l_core_t* core, s3l_ns_t now, s3l_confirmed_t* out);
 
 #endif

@@ -70,6 +70,7 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
   bool announced = c->announced;
   c->leading = false;
   c->announced = false;
+  c->parting = true;
   c->valid_until = 0;
   c->watching = true;
   c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));

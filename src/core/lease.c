@@ -24,6 +24,14 @@ s3l_ns_t s3l_lease_wait(s3l_ns_t leader_timeout, uint32_t drift_ppm) {
   return leader_timeout + part(leader_timeout, drift_ppm) + 1;
 }
 
+s3l_ns_t s3l_lease_outlast(s3l_ns_t valid_for, uint32_t drift_ppm) {
+  S3L_ASSERT(valid_for >= 0 && drift_ppm < PPM);
+  /* = valid_for + valid_for * 2 * drift / (1 - drift) */
+  s3l_ns_t slow = PPM - drift_ppm;
+  s3l_ns_t more = valid_for / slow * 2 * drift_ppm + valid_for % slow * 2 * drift_ppm / slow + 1;
+  return s3l_ns_add(valid_for, more);
+}
+
 s3l_ns_t s3l_retry_delay(uint32_t attempt) {
   static const uint16_t delays_ms[S3L_RETRIES] = S3L_RETRY_DELAYS_MS;
   S3L_ASSERT(attempt > 0);

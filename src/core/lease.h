@@ -6,6 +6,9 @@
  *   holder     validity    = send time of the write + T * (1 - drift)
  *   observer   legal       = receipt of the first reply that showed the record + T * (1 + drift)
  *
+ *   told       legal     = receipt of the holder's word + what it said is left
+ *                          * (1 + drift) / (1 - drift)
+ *
  * The send comes before the write takes effect, and that before anybody's receipt of it; so with T
  * the same in both (the observer takes the larger of its own and the record's) validity ends before
  * a take-over is legal. All times are nanoseconds on the caller's CLOCK_BOOTTIME. */
@@ -35,6 +38,10 @@ s3l_ns_t s3l_lease_hold(s3l_ns_t leader_timeout, uint32_t drift_ppm);
 
 /** T * (1 + drift), rounded up: what an observer must wait. */
 s3l_ns_t s3l_lease_wait(s3l_ns_t leader_timeout, uint32_t drift_ppm);
+
+/** valid_for * (1 + drift) / (1 - drift), rounded up: how long an observer must wait from the
+ * receipt of its holder's word that validity lasts for `valid_for` (>= 0) more. */
+s3l_ns_t s3l_lease_outlast(s3l_ns_t valid_for, uint32_t drift_ppm);
 
 /** Delay before attempt number `attempt` (1 is the first retry); S3L_NEVER: give up. */
 s3l_ns_t s3l_retry_delay(uint32_t attempt);

@@ -14,9 +14,9 @@
 #define DURATION_MS_MAX UINT64_C(2419200000)
 /* S3L_RECORD_RELEASED as Unix time. */
 #define RELEASED_MS INT64_C(-62135596800000)
-/* Everything in a body but the ID and address with their quotes: 140 bytes of keys and punctuation,
- * 166 of numbers, times and the incarnation at their longest. */
-#define FIXED_PART_MAX 312
+/* Everything in a body but the names with their quotes: 153 bytes of keys and punctuation, 166 of
+ * numbers, times and the incarnation at their longest. */
+#define FIXED_PART_MAX 328
 
 /* Each reader leaves the zero of `record` where the key is absent; false means the wrong type. */
 
@@ -61,7 +61,8 @@ static bool read_fields(const s3l_json_t* j, s3lect_record_t* r) {
       !read_duration(j, "leaderTimeoutMs", &r->leader_timeout_ms) ||
       !read_duration(j, "renewIntervalMs", &r->renew_interval_ms) ||
       !read_time(j, "acquired", &r->acquired_ms) ||
-      !read_number(j, "transitions", UINT64_MAX - 1, &r->transitions))
+      !read_number(j, "transitions", UINT64_MAX - 1, &r->transitions) ||
+      !read_string(j, "successor", r->successor, sizeof r->successor))
     return false;
   if (!s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
     return false;
@@ -116,6 +117,8 @@ size_t s3l_record_encode(const s3lect_record_t* r, char* buf, size_t cap) {
   put_number(&b, ",\"renewIntervalMs\":", r->renew_interval_ms);
   put_time(&b, ",\"acquired\":", r->acquired_ms);
   put_number(&b, ",\"transitions\":", r->transitions);
+  if (r->successor[0] != '\0')
+    put_string(&b, ",\"successor\":", r->successor);
   s3l_buf_puts(&b, "}");
   return b.overflow ? 0 : b.len;
 }
@@ -130,6 +133,8 @@ static size_t string_size(const char* s) {
   return b.len;
 }
 
-size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr) {
-  return FIXED_PART_MAX + string_size(leader_id) + string_size(leader_addr);
+size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr,
+                             const char* successor) {
+  return FIXED_PART_MAX + string_size(leader_id) + string_size(leader_addr) +
+         string_size(successor);
 }

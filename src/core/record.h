@@ -24,7 +24,8 @@ int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);
 /** Writes the body, without a terminating NUL. Returns its length; 0 if it does not fit. */
 size_t s3l_record_encode(const s3lect_record_t* record, char* buf, size_t cap);
 
-/** Bytes that suffice for any record of this leader ID and address. */
-size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr);
+/** Bytes that suffice for any record of these names; `successor` "" for all but the release of a
+ * transfer. */
+size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr, const char* successor);
 
 #endif

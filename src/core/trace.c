@@ -32,10 +32,28 @@ static size_t trace_result(const s3l_result_t* r, char* buf, size_t cap) {
                  cap);
 }
 
+static size_t trace_peer(const s3l_peer_result_t* r, char* buf, size_t cap) {
+  char code[16];
+  if (r->kind == S3L_PEER_NOT_LEADING)
+    return written(snprintf(buf, cap, "peer not-leading"), cap);
+  if (r->kind == S3L_PEER_FAILED)
+    return written(snprintf(buf, cap, "peer failed %s", status_name(r->status, code)), cap);
+  return written(snprintf(buf, cap,
+                          "peer leading epoch=%" PRIu64 " n=%" PRIu64 " valid=%" PRId64 "%s%s%s%s",
+                          r->record->epoch, r->record->write, r->valid_for_ms,
+                          r->etag != NULL ? " " : "", r->etag != NULL ? r->etag : "",
+                          r->authenticated ? " authenticated" : "", r->held ? " held" : ""),
+                 cap);
+}
+
 size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
-  static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack"};
+  static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack", "peer"};
   if (ev->kind == S3L_EV_DONE)
     return trace_result(ev->result, buf, cap);
+  if (ev->kind == S3L_EV_PEER)
+    return trace_peer(ev->peer, buf, cap);
+  if (ev->kind == S3L_EV_TRANSFER)
+    return written(snprintf(buf, cap, "transfer %s", ev->successor), cap);
   return written(snprintf(buf, cap, "%s", names[ev->kind]), cap);
 }
 
@@ -58,10 +76,17 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
   case S3L_DO_READ:
     return written(snprintf(buf, cap, "read%s%s", e->etag[0] ? " if-changed " : "", e->etag), cap);
   case S3L_DO_WRITE:
-    return written(snprintf(buf, cap, "write %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s",
+    return written(snprintf(buf, cap, "write %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s",
                             e->etag[0] ? "if-match " : "if-absent", e->etag, r->epoch, r->write,
-                            r->released ? " released" : "", e->disputed ? " disputed" : ""),
+                            r->released ? " released" : "", r->successor[0] ? " successor=" : "",
+                            r->successor, e->disputed ? " disputed" : ""),
                    cap);
+  case S3L_DO_ASK:
+    return written(snprintf(buf, cap, "ask wait=%" PRIu32, e->wait_ms), cap);
+  case S3L_DO_ASK_CANCEL:
+    return written(snprintf(buf, cap, "ask-cancel"), cap);
+  case S3L_DO_RELEASED:
+    return written(snprintf(buf, cap, "released"), cap);
   case S3L_DO_CANCEL:
     return written(snprintf(buf, cap, "cancel"), cap);
   case S3L_DO_STOPPED:

@@ -25,7 +25,14 @@ static uint64_t leader_fingerprint(const s3l_view_record_t* r) {
   return fingerprint(r->leader ^ r->epoch, r->incarnation);
 }
 
-static s3l_view_record_t without_names(const s3l_core_t* c, const s3lect_record_t* r) {
+/* Where its leader may be asked; nobody asks himself. */
+static uint64_t peer_address(const s3l_core_t* c, const s3lect_record_t* r) {
+  bool usable = r->leader_addr[0] != '\0' && strcmp(r->leader_addr, c->config.addr) != 0;
+  return usable ? fingerprint(FINGERPRINT_OF_NOTHING, r->leader_addr) : 0;
+}
+
+s3l_view_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_record_t* r) {
+  bool succeeds = r->successor[0] == '\0' || strcmp(r->successor, c->config.id) == 0;
   s3l_view_record_t kept = {
       .last_updated_ms = r->last_updated_ms,
       .epoch = r->epoch,
@@ -33,10 +40,12 @@ static s3l_view_record_t without_names(const s3l_core_t* c, const s3lect_record_
       .acquired_ms = r->acquired_ms,
       .transitions = r->transitions,
       .leader = fingerprint(FINGERPRINT_OF_NOTHING, r->leader_id),
+      .addr = peer_address(c, r),
       .leader_timeout_ms = r->leader_timeout_ms,
       .renew_interval_ms = r->renew_interval_ms,
       .released = r->released != 0,
       .namesake = strcmp(r->leader_id, c->config.id) == 0,
+      .head_start = r->released != 0 && !succeeds,
   };
   memcpy(kept.incarnation, r->incarnation, sizeof kept.incarnation);
   return kept;
@@ -58,6 +67,11 @@ void s3l_core_record(const s3l_core_t* c, s3lect_record_t* r) {
 
 bool s3l_view_is_own_claim(const s3l_core_t* c) {
   return c->view.kind == S3L_VIEW_RECORD && c->view.own && !c->view.record.released;
+}
+
+uint32_t s3l_view_renew_ms(const s3l_core_t* c) {
+  uint32_t ms = c->view.record.renew_interval_ms;
+  return ms > 0 ? ms : c->config.renew_interval_ms;
 }
 
 s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
@@ -105,12 +119,18 @@ static bool made_unfounded(const s3l_core_t* c) {
   return s == NULL || s->unfounded;
 }
 
+/* Others than the named successor let it go first. */
+static s3l_ns_t head_start(const s3l_core_t* c) {
+  s3l_ns_t frequent = c->config.frequent_interval_ms * S3L_MS;
+  return frequent < S3L_HEAD_START ? frequent : S3L_HEAD_START;
+}
+
 static s3l_ns_t legal_at(const s3l_core_t* c) {
   const s3l_view_t* v = &c->view;
   if (s3l_view_is_unfounded(c))
     return s3l_ns_add(c->now, EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
   if (v->kind == S3L_VIEW_RECORD && v->record.released)
-    return c->now;
+    return s3l_ns_add(c->now, v->record.head_start ? head_start(c) : 0);
   if (v->own && !c->unfounded)
     return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
   return s3l_ns_add(c->now, s3l_view_wait(c));
@@ -130,13 +150,14 @@ static bool same_write(const s3l_view_record_t* a, const s3l_view_record_t* b) {
 static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, const char* etag) {
   s3l_view_t* v = &c->view;
   const s3lect_record_t* record = &fx->seen;
-  s3l_view_record_t kept = without_names(c, record);
+  s3l_view_record_t kept = s3l_view_without_names(c, record);
+  bool goes_on =
+      kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, &kept);
   fx->viewed = true;
   v->took_ours = s3l_view_is_own_claim(c);
   v->untold = true;
   v->same_write = kind == S3L_VIEW_RECORD && same_write(&v->record, &kept);
-  v->renewing =
-      kind == S3L_VIEW_RECORD && v->kind == S3L_VIEW_RECORD && same_leadership(&v->record, &kept);
+  v->renewing = goes_on;
   v->kind = kind;
   v->record = kept;
   v->own = kind == S3L_VIEW_RECORD && strcmp(record->incarnation, c->incarnation) == 0;
@@ -153,9 +174,10 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
   }
   c->unfounded = v->own && made_unfounded(c);
   v->legal_at = legal_at(c);
+  s3l_peer_view_changed(c, goes_on);
 }
 
-static bool is_usable_etag(const char* etag) {
+bool s3l_view_is_usable_etag(const char* etag) {
   return etag != NULL && etag[0] != '\0' && strlen(etag) < S3L_ETAG_SIZE;
 }
 
@@ -174,6 +196,12 @@ static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
   set_view(c, fx, S3L_VIEW_ABSENT, "");
 }
 
+void s3l_view_told(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
+                   const char* etag) {
+  fx->seen = *record;
+  set_view(c, fx, S3L_VIEW_RECORD, etag);
+}
+
 void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx) {
   memset(&c->view, 0, sizeof c->view);
   memset(&fx->seen, 0, sizeof fx->seen);
@@ -183,19 +211,18 @@ void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx) {
 /* How often to look: a leader that was seen to renew, and not long ago, is stable. */
 static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
   const s3l_view_t* v = &c->view;
-  uint32_t renew_ms =
-      v->record.renew_interval_ms > 0 ? v->record.renew_interval_ms : c->config.renew_interval_ms;
-  s3l_ns_t late = renew_ms * (2 * S3L_MS);
+  s3l_ns_t late = s3l_view_renew_ms(c) * (2 * S3L_MS);
   bool fresh = c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
   c->watching = !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh);
   c->poll_at =
       s3l_ns_add(c->now, s3l_core_jitter(c, c->watching ? c->config.frequent_interval_ms
                                                         : c->config.infrequent_interval_ms));
+  s3l_peer_store_told(c, !c->watching);
 }
 
 bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
-  bool oversized = r->status == S3LECT_ETOOBIG && is_usable_etag(r->etag);
-  if ((r->status == 0 && is_usable_etag(r->etag)) || oversized)
+  bool oversized = r->status == S3LECT_ETOOBIG && s3l_view_is_usable_etag(r->etag);
+  if ((r->status == 0 && s3l_view_is_usable_etag(r->etag)) || oversized)
     show_object(c, fx, r);
   else if (r->status == S3LECT_ENOTFOUND)
     show_absence(c, fx);
@@ -207,7 +234,7 @@ bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
 }
 
 void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
-  S3L_ASSERT(is_usable_etag(etag));
+  S3L_ASSERT(s3l_view_is_usable_etag(etag));
   s3l_write_record(c, op, &fx->seen);
   set_view(c, fx, S3L_VIEW_RECORD, etag);
   S3L_ASSERT(c->view.own);

@@ -52,6 +52,8 @@ void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* 
   r->transitions = op->transitions;
   r->released = op->kind == S3L_OP_RELEASE;
   r->last_updated_ms = r->released ? 0 : op->wall_ms;
+  if (r->released && c->successor != NULL)
+    memcpy(r->successor, c->successor, strlen(c->successor));
 }
 
 const s3l_sent_t* s3l_write_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write) {

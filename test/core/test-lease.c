@@ -69,11 +69,28 @@ static void test_defaults_fit(void** state) {
   }
 }
 
+/* What is left on the holder's clock has passed on the observer's, at opposite bounds. */
+static void test_outlasts_what_is_left(void** state) {
+  (void)state;
+  const s3l_ns_t left[] = {0, 1, S3L_MS, 14850 * S3L_MS, INT64_C(2419200) * S3L_SECOND};
+  const uint32_t drifts[] = {0, 1, 10000, 200000};
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+    for (size_t k = 0; k < sizeof drifts / sizeof *drifts; k++) {
+      double d = drifts[k] / 1e6;
+      s3l_ns_t wait = s3l_lease_outlast(left[i], drifts[k]);
+      assert_true(wait > left[i]);
+      assert_true((double)wait / (1 + d) >= (double)left[i] / (1 - d) * (1 - 1e-12));
+      assert_true((double)wait <= (double)left[i] * (1 + d) / (1 - d) * (1 + 1e-12) + 2);
+    }
+  }
+  assert_int_equal(s3l_lease_outlast(9900 * S3L_MS, 10000), INT64_C(10100000000) + 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_hold_ends_before_wait), cmocka_unit_test(test_add_saturates),
-      cmocka_unit_test(test_retry_schedule),        cmocka_unit_test(test_timing_rule),
-      cmocka_unit_test(test_defaults_fit),
+      cmocka_unit_test(test_hold_ends_before_wait), cmocka_unit_test(test_outlasts_what_is_left),
+      cmocka_unit_test(test_add_saturates),         cmocka_unit_test(test_retry_schedule),
+      cmocka_unit_test(test_timing_rule),           cmocka_unit_test(test_defaults_fit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,11 +124,15 @@ static void test_round_trip(void** state) {
   s3lect_record_t in = example();
   s3lect_record_t out;
   size_t n = s3l_record_encode(&in, body, sizeof body);
-  assert_true(n > 0 && n <= s3l_record_encode_max(in.leader_id, in.leader_addr));
+  assert_true(n > 0 && n <= s3l_record_encode_max(in.leader_id, in.leader_addr, in.successor));
   assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
   assert_memory_equal(&in, &out, sizeof in);
   in.released = 1;
   in.last_updated_ms = 0;
+  n = s3l_record_encode(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+  snprintf(in.successor, sizeof in.successor, "server-002 \"\xc3\xa9");
   n = s3l_record_encode(&in, body, sizeof body);
   assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
   assert_memory_equal(&in, &out, sizeof in);
@@ -157,12 +161,14 @@ static void test_longest_fits(void** state) {
   memset(r.leader_id, '<', sizeof r.leader_id - 1);
   memset(r.leader_addr, '&', sizeof r.leader_addr - 1);
   r.leader_id[sizeof r.leader_id - 1] = r.leader_addr[sizeof r.leader_addr - 1] = '\0';
+  memset(r.successor, '>', sizeof r.successor - 1);
   r.epoch = UINT64_MAX >> 1;
   r.write = UINT64_MAX;
   r.transitions = UINT64_MAX - 1;
   r.leader_timeout_ms = r.renew_interval_ms = 2419200000;
   char body[8192];
-  size_t n = s3l_record_encode(&r, body, s3l_record_encode_max(r.leader_id, r.leader_addr));
+  size_t n =
+      s3l_record_encode(&r, body, s3l_record_encode_max(r.leader_id, r.leader_addr, r.successor));
   assert_true(n > 0);
   assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
   assert_memory_equal(&r, &out, sizeof r);

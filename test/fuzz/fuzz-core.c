@@ -176,6 +176,13 @@ static void check_effect(const s3l_effect_t* e) {
   case S3L_DO_STOPPED:
     FUZZ_CHECK(w.under_way == NOTHING && !w.announced && w.core.phase == S3L_PHASE_STOPPED);
     break;
+  case S3L_DO_RELEASED:
+    FUZZ_CHECK(!w.announced);
+    break;
+  case S3L_DO_ASK:
+  case S3L_DO_ASK_CANCEL:
+    FUZZ_CHECK(w.core.config.peer_mode);
+    break;
   }
 }
 

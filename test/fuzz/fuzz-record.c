@@ -21,6 +21,7 @@ static void check_equal(const s3lect_record_t* a, const s3lect_record_t* b) {
   FUZZ_CHECK(strcmp(a->leader_id, b->leader_id) == 0);
   FUZZ_CHECK(strcmp(a->leader_addr, b->leader_addr) == 0);
   FUZZ_CHECK(strcmp(a->incarnation, b->incarnation) == 0);
+  FUZZ_CHECK(strcmp(a->successor, b->successor) == 0);
   FUZZ_CHECK(a->epoch == b->epoch && a->write == b->write && a->transitions == b->transitions);
   FUZZ_CHECK(a->leader_timeout_ms == b->leader_timeout_ms);
   FUZZ_CHECK(a->renew_interval_ms == b->renew_interval_ms && a->released == b->released);
@@ -39,7 +40,7 @@ static void check_fields(const s3lect_record_t* r) {
 
 /* Writes into just as much room as was promised to suffice. */
 static char* encode(const s3lect_record_t* r, size_t* len) {
-  size_t max = s3l_record_encode_max(r->leader_id, r->leader_addr);
+  size_t max = s3l_record_encode_max(r->leader_id, r->leader_addr, r->successor);
   char* text = malloc(max);
   FUZZ_CHECK(text != NULL);
   *len = s3l_record_encode(r, text, max);

@@ -48,6 +48,13 @@ static void execute(sim_world_t* w, unsigned i) {
     case S3L_DO_STOPPED:
       standing_is_over(w, i);
       return;
+    case S3L_DO_RELEASED:
+      break;
+    case S3L_DO_ASK:
+    case S3L_DO_ASK_CANCEL:
+      oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks, unlike its options",
+                  i);
+      break;
     }
   }
 }

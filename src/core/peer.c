@@ -1,0 +1,371 @@
+/* core/peer.c: asking the leader, and how much its answers count (design rule 9).
+ *
+ * With peer_mode a follower asks the leader in view instead of the store. An answer makes nobody
+ * leader and prolongs no validity: all that it can do is to move the follower's own next look at
+ * the store. What it may move depends on who vouches for it:
+ *
+ *   promised   the leader itself, over verified TLS, with its ETag and the validity that is left.
+ *              The answer stands for a read: a later write is taken into the view, first seen at
+ *              the answer's receipt. While the promise lasts the store is not read. When it is over
+ *              the write that it was about may be replaced, by compare-and-swap on that very write,
+ *              which is what the leader's validity rests on: a renewal in between, known to the
+ *              leader or not, makes the swap fail. An answer that comes late counts from its
+ *              receipt, which is later than the leader's word
+ *   hinted     the same from somebody who may not be the leader: plain HTTP. Who predicts an ETag
+ *              could have it observed before it is written, so nothing of it comes into the view,
+ *              and no take-over becomes legal by it. It only spaces out the reads of a store that
+ *              showed a leader renewing, until the renewal that it announces is overdue
+ *   stamped    "I lead", by the Go package, whatever its store says: spaces out as a hint does
+ *
+ * Hints and stamps never space reads out further than STORE_READ_AT_LEAST infrequent intervals, so
+ * that a liar keeps a dead election alive for that long at the most.
+ *
+ * A promise about one write can only shrink: its end is the earliest that was ever told. Whoever
+ * provably moves it is not believed. Doubt (no answer, a late one, a refusal, a lie) sends the
+ * follower to the store at once and from then on at the frequent interval, until an answer is
+ * acceptable again; the leader is asked again at that interval too. A leader that does not lead any
+ * more may not have written its release yet: that read is repeated by the retry schedule. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+/* At the least one store read in so many infrequent intervals, unless the leader is known to be
+ * itself. */
+#define STORE_READ_AT_LEAST 4
+/* Asks follow each other no sooner, or than the frequent interval where that is less. */
+#define ASK_GAP S3L_SECOND
+/* How late a renewal may be before a hint is no longer worth anything. */
+#define HINT_MARGIN (2 * ASK_GAP)
+/* How much later the end of a validity may seem for rounding alone, besides the drift. */
+#define PROMISE_GRAIN (2 * S3L_MS)
+
+static s3l_ns_t sooner(s3l_ns_t a, s3l_ns_t b) {
+  return a < b ? a : b;
+}
+
+static s3l_ns_t later(s3l_ns_t a, s3l_ns_t b) {
+  return a > b ? a : b;
+}
+
+static uint32_t leader_timeout_ms(const s3l_core_t* c) {
+  uint32_t ms = c->view.record.leader_timeout_ms;
+  return ms > 0 ? ms : c->config.leader_timeout_ms;
+}
+
+void s3l_peer_reset(s3l_core_t* c) {
+  S3L_ASSERT(!c->peer.asking);
+  memset(&c->peer, 0, sizeof c->peer);
+}
+
+bool s3l_peer_is_asked(const s3l_core_t* c) {
+  const s3l_view_t* v = &c->view;
+  bool follows = c->phase == S3L_PHASE_STANDING && !c->leading && !c->release_owed &&
+                 !c->read_back && c->op.kind <= S3L_OP_READ;
+  return c->config.peer_mode && follows && v->kind == S3L_VIEW_RECORD && !v->own &&
+         !v->record.released && v->record.addr != 0;
+}
+
+s3l_ns_t s3l_peer_covers_until(const s3l_core_t* c) {
+  const s3l_peer_t* p = &c->peer;
+  s3l_ns_t most = c->config.infrequent_interval_ms * (STORE_READ_AT_LEAST * S3L_MS);
+  s3l_ns_t until = 0;
+  if (p->word == S3L_PEER_PROMISED)
+    until = p->write == c->view.record.write ? p->until : 0;
+  else if (p->word != S3L_PEER_TOLD_NOTHING && p->steady)
+    until = sooner(p->until, s3l_ns_add(p->store_at, most));
+  return p->good && until > c->now ? until : 0;
+}
+
+/* Applies what covers: no read is due before, and nothing is taken over. */
+static void rest(s3l_core_t* c, s3l_ns_t until) {
+  c->watching = false;
+  c->poll_at = until;
+}
+
+/* The leader's word no longer counts. */
+static void doubt(s3l_core_t* c, bool was_good) {
+  s3l_peer_t* p = &c->peer;
+  p->good = false;
+  if (!was_good)
+    return; /* the store is watched already */
+  p->look_again = c->op.kind == S3L_OP_READ;
+  c->poll_at = c->now;
+}
+
+void s3l_peer_view_changed(s3l_core_t* c, bool goes_on) {
+  s3l_peer_t* p = &c->peer;
+  p->looks = 0;
+  if (goes_on)
+    return;
+  p->misdirected = p->asking;
+  p->good = false;
+  p->steady = false;
+  p->told = false;
+  p->word = S3L_PEER_TOLD_NOTHING;
+  p->write = 0;
+  p->ask_at = c->now;
+}
+
+void s3l_peer_store_told(s3l_core_t* c, bool steady) {
+  s3l_peer_t* p = &c->peer;
+  if (!s3l_peer_is_asked(c))
+    return;
+  p->steady = steady;
+  p->store_at = c->now;
+  s3l_ns_t until = s3l_peer_covers_until(c);
+  if (until > 0) {
+    rest(c, until);
+    return;
+  }
+  p->good = false;
+  if (!c->watching) {
+    c->watching = true;
+    c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+  }
+  if (p->look_again) {
+    c->poll_at = c->now;
+  } else if (p->looks > 0) {
+    s3l_ns_t delay = s3l_retry_delay(S3L_RETRIES + 1u - p->looks--);
+    c->poll_at = sooner(c->poll_at, s3l_ns_add(c->now, delay));
+  }
+  p->look_again = false;
+}
+
+static s3l_ns_t ask_gap(const s3l_core_t* c) {
+  return sooner(ASK_GAP, c->config.frequent_interval_ms * S3L_MS);
+}
+
+/* When the next answer is wanted, counted from now. */
+static s3l_ns_t spacing(const s3l_core_t* c) {
+  const s3l_peer_t* p = &c->peer;
+  s3l_ns_t most = c->config.peer_interval_ms * S3L_MS;
+  if (p->word == S3L_PEER_PROMISED)
+    most = sooner(most, (p->until - c->now) / 2);
+  else if (p->word == S3L_PEER_HINTED) /* when the renewal that is due should have come */
+    return later(sooner(most, p->until - HINT_MARGIN / 2 - c->now), 0);
+  return later(most, ask_gap(c));
+}
+
+/* "Prefer: wait" counts in whole seconds. */
+static uint32_t whole_seconds(s3l_ns_t ns) {
+  return (uint32_t)(ns / S3L_SECOND * 1000);
+}
+
+/* An acceptable answer came: when is the next one to be asked for? A server that waits is asked
+ * again at once; any other is polled, a little early, so that followers do not all come at once. */
+static void ask_again(s3l_core_t* c, const s3l_peer_result_t* r) {
+  s3l_peer_t* p = &c->peer;
+  s3l_ns_t space = spacing(c);
+  bool waits = whole_seconds(space) > 0 && (r->held || p->wait_ms == 0);
+  if (!waits)
+    space -= (s3l_ns_t)s3l_prng_below(&c->prng, (uint64_t)space / 10 + 1);
+  p->ask_at = waits ? c->now : c->now + space;
+}
+
+static void ask_later(s3l_core_t* c) {
+  c->peer.ask_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+}
+
+static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* message) {
+  s3l_peer_t* p = &c->peer;
+  bool was_good = p->good;
+  c->stats.peer_failures++;
+  if (status != 0 && !p->told)
+    s3l_core_error(c, fx, status, message);
+  p->told = p->told || status != 0;
+  doubt(c, was_good);
+  ask_later(c);
+}
+
+static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
+  bool was_good = c->peer.good;
+  c->stats.peer_refused++;
+  s3l_core_error(c, fx, S3LECT_EPEER, message);
+  doubt(c, was_good);
+  ask_later(c);
+}
+
+/* NULL, or why an answer cannot come from the leader in view. */
+static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r) {
+  const s3l_view_record_t* seen = &c->view.record;
+  const s3l_view_record_t told = s3l_view_without_names(c, r->record);
+  if (told.epoch < seen->epoch)
+    return "the answer is of an older epoch";
+  if (told.leader != seen->leader || strcmp(told.incarnation, seen->incarnation) != 0)
+    return "another leader answers at the leader's address";
+  if (told.released || told.addr != seen->addr ||
+      told.leader_timeout_ms != seen->leader_timeout_ms ||
+      told.renew_interval_ms != seen->renew_interval_ms)
+    return "the answer contradicts the record in the store";
+  if (r->valid_for_ms > (int64_t)leader_timeout_ms(c))
+    return "the answer claims a validity beyond the leader timeout";
+  return NULL;
+}
+
+/* What the answer is about is the write of before: its validity cannot end later than was told.
+ * `ends` counts from the receipt, which may come late; from the asking on it is a lower bound. */
+static bool is_stretched(const s3l_core_t* c, s3l_ns_t ends) {
+  const s3l_peer_t* p = &c->peer;
+  s3l_ns_t timeout = leader_timeout_ms(c) * S3L_MS;
+  s3l_ns_t drift = s3l_lease_outlast(timeout, c->config.drift_ppm) - timeout;
+  return ends - (c->now - p->sent_at) > p->until + PROMISE_GRAIN + drift;
+}
+
+/* Notes the word of an acceptable answer. False if it stretches what was told before. */
+static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_ns_t ends) {
+  s3l_peer_t* p = &c->peer;
+  bool again = word != S3L_PEER_STAMPED && p->word == word && p->write == write;
+  if (again && is_stretched(c, ends))
+    return false;
+  p->until = again ? sooner(p->until, ends) : ends;
+  p->word = (uint8_t)word;
+  p->write = write;
+  p->good = true;
+  p->told = false;
+  return true;
+}
+
+/* From the leader itself: as good as a read. NULL, or why not. */
+static const char* promised(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+  s3l_ns_t left = r->valid_for_ms * S3L_MS;
+  bool newer = r->record->write > c->view.record.write;
+  if (newer && strcmp(r->etag, c->view.etag) == 0)
+    return "two writes have one ETag";
+  if (newer)
+    s3l_view_told(c, fx, r->record, r->etag);
+  if (!take_word(c, S3L_PEER_PROMISED, r->record->write, s3l_ns_add(c->now, left)))
+    return "the validity of one write was prolonged";
+  s3l_ns_t over = s3l_ns_add(c->now, s3l_lease_outlast(left, c->config.drift_ppm) + S3L_MS);
+  c->view.legal_at = sooner(c->view.legal_at, over);
+  s3l_view_report(c, fx);
+  return NULL;
+}
+
+/* From whoever it may be. NULL, or why not. */
+static const char* hinted(s3l_core_t* c, const s3l_peer_result_t* r) {
+  if (r->valid_for_ms < 0) {
+    uint32_t ms = c->config.peer_interval_ms;
+    s3l_ns_t next = (ms + ms / 10 + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS;
+    (void)take_word(c, S3L_PEER_STAMPED, 0, s3l_ns_add(c->now, next));
+    return NULL;
+  }
+  /* A renewal was sent when the validity was whole, the next one is due an interval later. */
+  s3l_ns_t hold = s3l_lease_hold(leader_timeout_ms(c) * S3L_MS, c->config.drift_ppm);
+  s3l_ns_t used = hold - r->valid_for_ms * S3L_MS;
+  s3l_ns_t due = s3l_view_renew_ms(c) * S3L_MS - used;
+  bool good = take_word(c, S3L_PEER_HINTED, r->record->write, c->now + due + HINT_MARGIN);
+  return good ? NULL : "the validity of one write was prolonged";
+}
+
+static bool is_older(const s3l_core_t* c, uint64_t write) {
+  const s3l_peer_t* p = &c->peer;
+  return write < c->view.record.write || (p->word != S3L_PEER_STAMPED && write < p->write);
+}
+
+static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+  const s3lect_record_t* record = r->record;
+  bool was_good = c->peer.good;
+  bool whole = r->authenticated && r->valid_for_ms >= 0 && s3l_view_is_usable_etag(r->etag) &&
+               record->incarnation[0] != '\0';
+  if (record->epoch > c->view.record.epoch) {
+    failed(c, fx, 0, NULL); /* the store knows */
+    return;
+  }
+  const char* why = contradiction(c, r);
+  if (why == NULL && is_older(c, record->write)) {
+    ask_later(c); /* the leader may not know yet what landed */
+    return;
+  }
+  if (why == NULL && whole && record->write > c->view.record.write && c->op.kind != S3L_OP_NONE) {
+    ask_later(c); /* the read under way asks about the view as it is, and will show this */
+    return;
+  }
+  if (why == NULL)
+    why = whole ? promised(c, fx, r) : hinted(c, r);
+  if (why != NULL) {
+    refuse(c, fx, why);
+    return;
+  }
+  c->stats.peer_answers++;
+  s3l_ns_t until = s3l_peer_covers_until(c);
+  if (until > 0) {
+    rest(c, until);
+    ask_again(c, r);
+    return;
+  }
+  ask_later(c);
+  if (c->peer.word == S3L_PEER_PROMISED || c->peer.steady)
+    doubt(c, was_good); /* else the store is watched until it shows a leader that renews */
+}
+
+void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+  s3l_peer_t* p = &c->peer;
+  S3L_ASSERT(p->asking);
+  p->asking = false;
+  if (p->cancelled)
+    return;
+  s3l_ns_t most = (p->wait_ms + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS;
+  if (r->kind == S3L_PEER_LEADING && c->now - p->sent_at <= most) {
+    leads(c, fx, r);
+  } else if (r->kind == S3L_PEER_FAILED) {
+    failed(c, fx, r->status != 0 ? r->status : S3LECT_EPEER, r->message);
+  } else {
+    bool was_good = p->good;
+    failed(c, fx, 0, NULL);
+    if (was_good && r->kind == S3L_PEER_NOT_LEADING)
+      p->looks = S3L_RETRIES - 1;
+  }
+}
+
+/* The end of an ask that makes no sense any more, or that its executor has forgotten. */
+static s3l_ns_t due_cancel(const s3l_core_t* c) {
+  const s3l_peer_t* p = &c->peer;
+  if (p->cancelled)
+    return S3L_NEVER;
+  if (p->misdirected || !s3l_peer_is_asked(c))
+    return c->now;
+  return p->sent_at + (p->wait_ms + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS + S3L_OVERDUE;
+}
+
+s3l_ns_t s3l_peer_due(const s3l_core_t* c) {
+  if (c->peer.asking)
+    return due_cancel(c);
+  if (!s3l_peer_is_asked(c) || c->op.kind != S3L_OP_NONE)
+    return S3L_NEVER;
+  s3l_ns_t at = later(c->peer.ask_at, c->now);
+  return c->peer.sent_at > 0 ? later(at, c->peer.sent_at + ask_gap(c)) : at;
+}
+
+static void cancel(s3l_core_t* c, s3l_effects_t* fx) {
+  c->peer.cancelled = true;
+  (void)s3l_core_effect(fx, S3L_DO_ASK_CANCEL);
+  if (!c->peer.misdirected && s3l_peer_is_asked(c))
+    failed(c, fx, 0, NULL); /* nothing came, not even the end of the waiting */
+}
+
+static void ask(s3l_core_t* c, s3l_effects_t* fx) {
+  s3l_peer_t* p = &c->peer;
+  p->asking = true;
+  p->cancelled = false;
+  p->misdirected = false;
+  p->sent_at = c->now;
+  p->wait_ms = s3l_peer_covers_until(c) > 0 ? whole_seconds(spacing(c)) : 0;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_ASK);
+  e->wait_ms = p->wait_ms;
+  e->timeout_ms = c->config.peer_timeout_ms;
+  c->stats.peer_checks++;
+}
+
+bool s3l_peer_tick(s3l_core_t* c, s3l_effects_t* fx) {
+  if (!s3l_peer_is_asked(c))
+    c->peer.good = false;
+  if (s3l_peer_due(c) > c->now)
+    return false;
+  if (c->peer.asking)
+    cancel(c, fx);
+  else
+    ask(c, fx);
+  return true;
+}
