@@ -37,7 +37,14 @@ static void release(s3l_conn_t* conn) {
   s3l_http1_parse_free(&conn->parse);
   if (secret)
     s3l_wipe(conn, sizeof(*conn));
+  else
+    s3l_wipe(conn->send_buf, conn->composed); /* session tokens, passwords of proxies */
   s3l_free(conn);
+}
+
+static void note_composed(s3l_conn_t* conn, size_t n) {
+  if (conn->composed < n)
+    conn->composed = n;
 }
 
 void s3l_conn_close(s3l_conn_t* conn) {
@@ -125,6 +132,7 @@ static void ask_proxy(s3l_conn_t* conn) {
     s3l_buf_puts(&b, c->proxy.authorization);
   }
   s3l_buf_puts(&b, "\r\n\r\n");
+  note_composed(conn, b.len);
   int rc = s3l_stream_write(&conn->stream, conn->send_buf, b.len, &handed);
   if (rc < 0) {
     s3l_client_say(c, "request to %s: %s", c->peer, uv_strerror(rc));
@@ -252,6 +260,8 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
   s3l_deadlines_clear(&c->deadlines, &conn->deadline);
 
   ssize_t n = req->compose(req, conn->send_buf, sizeof(conn->send_buf));
+  note_composed(conn,
+                n > 0 && (size_t)n <= sizeof(conn->send_buf) ? (size_t)n : sizeof(conn->send_buf));
   if (conn->state != S3L_CONN_BUSY)
     return; /* cancelled from within compose */
   if (n <= 0 || (size_t)n > sizeof(conn->send_buf)) {
@@ -354,6 +364,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->client = c;
   conn->state = S3L_CONN_DIALING;
   conn->reused = false;
+  conn->composed = 0;
   conn->seq = c->next_seq;
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);

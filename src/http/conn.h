@@ -45,6 +45,7 @@ typedef struct s3l_conn_s {
   s3l_dial_t dial;
   s3l_stream_t stream;
   s3l_http1_parse_t parse;
+  size_t composed; /* bytes of send_buf that have been written to; they are wiped */
   char send_buf[S3L_HTTP_SEND_MAX];
 } s3l_conn_t;
 
