@@ -1,0 +1,94 @@
+#!/usr/bin/perl
+# commands.pl PROGRAM PAGE: prints PAGE (docs/s3lect.1) with what stands between its lines
+#   .\" BEGIN NAME    and    .\" END NAME
+# made anew from PROGRAM's own --help: "synopsis", and "commands". make.sh calls it.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Pages;
+
+my ($program, $page) = @ARGV;
+die "usage: commands.pl PROGRAM PAGE\n" unless defined $page;
+
+sub help {
+  open my $out, '-|', $program, @_, '--help' or die "$program: $!\n";
+  my @lines = <$out>;
+  close $out or die "$program @_ --help: exit status $?\n";
+  chomp @lines;
+  return @lines;
+}
+
+my (@commands, $in_commands);
+for (help()) {
+  $in_commands = $_ eq 'Commands:' if /^$|:$/;
+  push @commands, $1 if $in_commands && /^  (\w+) /;
+}
+die "$program --help: no commands\n" unless @commands;
+
+# Usage, text, options [name, meta, help lines] and closing text of one command.
+sub read_command {
+  my ($name) = @_;
+  my %command = (name => $name, text => [], options => [], notes => []);
+  my $part = 'text';
+  for (help($name)) {
+    if (/^Usage: (.*)/) { $command{usage} = $1 }
+    elsif ($_ eq 'Options:') { $part = 'options' }
+    elsif ($part eq 'options' && $_ eq '') { $part = 'notes' }
+    elsif ($part ne 'options') { push @{$command{$part}}, $_ }
+    # The description begins in column 28, or in the next line.
+    elsif (/^  --[\w-]/) {
+      my $rest = length > 28 && substr($_, 27, 1) eq ' ' ? substr $_, 28, length, '' : '';
+      my ($name, $meta) = /^  --([\w-]+)(?: (\S.*?))? *$/ or die "$program $command{name} --help: cannot read: $_\n";
+      push @{$command{options}}, [$name, $meta, $rest];
+    } elsif (/^ +(.*)/) { push @{$command{options}[-1]}, $1 }
+    else { die "$program $name --help: cannot read: $_\n" }
+  }
+  return \%command;
+}
+
+# "s3lect run --store X [OPTION]... -- COMMAND [ARG]..." as macros, one a line.
+sub synopsis {
+  my $text = '';
+  for (@commands) {
+    my (undef, $name, @words) = split / /, $_->{usage};
+    $text .= ".Nm\n.Cm $name\n";
+    for (@words) {
+      my ($flag) = /^--([\w-]+)$/;
+      my ($many) = /^\[(.*)\]\.\.\.$/;
+      $text .= $flag ? ".Fl -$flag\n" : $_ eq '--' ? ".Fl -\n" : $many ? ".Op Ar $many ...\n" : ".Ar $_\n";
+    }
+  }
+  return "$text.Nm\n.Fl -version\n";
+}
+
+sub commands {
+  my $text = '';
+  my $notes;
+  for my $command (@commands) {
+    $text .= ".Ss s3lect $command->{name}\n" . roff_text(@{$command->{text}});
+    $text .= ".Bl -tag -width indent\n";
+    for (@{$command->{options}}) {
+      my ($option, $meta, @help) = @$_;
+      $text .= '.It Fl -' . roff($option) . (defined $meta ? ' Ar "' . roff($meta) . '"' : '') . "\n";
+      $text .= join '', map { roff($_) . "\n" } grep { $_ ne '' } @help;
+    }
+    $text .= ".El\n";
+    $notes = $command->{notes};
+  }
+  return ".Ss Options of all commands\n" . roff_text(@$notes) . $text;
+}
+
+@commands = map { read_command($_) } @commands;
+my %made = (synopsis => synopsis(), commands => commands());
+
+open my $in, '<', $page or die "$page: $!\n";
+my $skip = 0;
+while (<$in>) {
+  $skip = 0 if /^\.\\" END/;
+  print unless $skip;
+  next unless /^\.\\" BEGIN (\w+)/;
+  print delete $made{$1} // die "$page: what is $1?\n";
+  $skip = 1;
+}
+die "$page: no place for ", join(', ', keys %made), "\n" if %made;

@@ -1,0 +1,85 @@
+# What cmake --install puts where. Components, for packagers: s3lect_runtime (the shared library),
+# s3lect_development (headers, static library, CMake and pkg-config files, s3lect(3)) and
+# s3lect_command (the command, s3lect(1), its completion and unit).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/s3lect)
+set(made_dir ${PROJECT_BINARY_DIR}/packaging)
+
+# The headers.
+install(FILES ${PROJECT_SOURCE_DIR}/include/s3lect.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT s3lect_development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/s3lect DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT s3lect_development FILES_MATCHING PATTERN *.h)
+
+# The libraries. Each kind has a file of targets of its own, so that one may be packaged without
+# the other.
+install(TARGETS s3lect_shared EXPORT s3lect-shared
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT s3lect_runtime
+  NAMELINK_COMPONENT s3lect_development
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS s3lect_static EXPORT s3lect-static
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT s3lect_development
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(kind shared static)
+  install(EXPORT s3lect-${kind} FILE s3lect-${kind}.cmake NAMESPACE s3lect::
+    DESTINATION ${package_dir} COMPONENT s3lect_development)
+endforeach()
+
+# What the static library needs beside libuv and OpenSSL: llhttp, where it is the system's and not
+# among our own objects.
+set(S3LECT_PRIVATE_LIBS "")
+if(S3LECT_LLHTTP_LIB AND NOT TARGET s3lect_llhttp)
+  set(S3LECT_PRIVATE_LIBS "-lllhttp")
+endif()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/s3lect-config.cmake.in
+  ${made_dir}/s3lect-config.cmake INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${made_dir}/s3lect-config-version.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES ${made_dir}/s3lect-config.cmake ${made_dir}/s3lect-config-version.cmake
+  DESTINATION ${package_dir} COMPONENT s3lect_development)
+
+# pkg-config. Its prefix is told relative to the file itself, so that the tree may be moved.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(S3LECT_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH S3LECT_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+  string(REGEX REPLACE "/$" "" S3LECT_PC_PREFIX "\${pcfiledir}/${S3LECT_PC_PREFIX}")
+endif()
+foreach(dir LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
+    set(S3LECT_PC_${dir} ${CMAKE_INSTALL_${dir}})
+  else()
+    set(S3LECT_PC_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+  endif()
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/packaging/s3lect.pc.in ${made_dir}/s3lect.pc @ONLY)
+install(FILES ${made_dir}/s3lect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT s3lect_development)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
+  COMPONENT s3lect_development)
+
+# The command and what belongs to it.
+if(TARGET s3lect_cli)
+  install(TARGETS s3lect_cli EXPORT s3lect-command
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT s3lect_command)
+  install(EXPORT s3lect-command FILE s3lect-command.cmake NAMESPACE s3lect::
+    DESTINATION ${package_dir} COMPONENT s3lect_command)
+  install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+    COMPONENT s3lect_command)
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/s3lect.bash RENAME s3lect
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT s3lect_command)
+  # Made when it is installed, because only then the prefix is known for sure.
+  install(CODE "
+    set(S3LECT_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
+    if(NOT IS_ABSOLUTE \"\${S3LECT_BINDIR}\")
+      set(S3LECT_BINDIR \"\${CMAKE_INSTALL_PREFIX}/\${S3LECT_BINDIR}\")
+    endif()
+    configure_file(\"${PROJECT_SOURCE_DIR}/packaging/s3lect-run@.service.in\"
+      \"${made_dir}/s3lect-run@.service\" @ONLY)" COMPONENT s3lect_command)
+  install(FILES ${made_dir}/s3lect-run@.service DESTINATION lib/systemd/system
+    COMPONENT s3lect_command)
+endif()

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs a build into a prefix, and looks at what is there:
+#   install-prefix.sh BUILD PREFIX VERSION
+set -euo pipefail
+
+source=$(cd "$(dirname "$0")/../.." && pwd)
+build=$1 prefix=$2 version=$3
+rm -rf "$prefix"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+cd "$prefix"
+
+fail() {
+  echo "failed: $*" >&2
+  find . -type f -o -type l | sort >&2
+  exit 1
+}
+
+for header in s3lect.h $(cd "$source/include" && echo s3lect/*.h); do
+  cmp -s "$source/include/$header" "include/$header" || fail "include/$header"
+done
+for file in bin/s3lect lib/libs3lect.a lib/pkgconfig/s3lect.pc share/man/man1/s3lect.1 \
+  share/man/man3/s3lect.3 share/bash-completion/completions/s3lect \
+  lib/systemd/system/s3lect-run@.service lib/cmake/s3lect/s3lect-config.cmake; do
+  [ -s "$file" ] || fail "no $file"
+done
+[ "$(readlink lib/libs3lect.so)" = "libs3lect.so.${version%%.*}" ] || fail "lib/libs3lect.so"
+[ "$(readlink "lib/libs3lect.so.${version%%.*}")" = "libs3lect.so.$version" ] || fail "the soname's link"
+readelf -dW "lib/libs3lect.so.$version" | grep -q "SONAME.*\[libs3lect.so.${version%%.*}\]" || fail "the soname"
+[ "$(bin/s3lect --version)" = "s3lect $version" ] || fail "bin/s3lect --version"
+
+# Everything is where one expects it, and nothing of the tests is among it.
+odd=$(find . -type f ! -path './include/*' ! -path './lib/*' ! -path './bin/s3lect' ! -path './share/*')
+[ -z "$odd" ] || fail "what is $odd?"
+! grep -r -l -F "$source" include lib/cmake lib/pkgconfig lib/systemd share >&2 || fail "the source's path is in there"
+! grep -r -l '@[A-Z0-9_]*@' lib/pkgconfig lib/systemd >&2 || fail "a variable was not filled in"
+grep -q "^ExecStart=$prefix/bin/s3lect run " lib/systemd/system/s3lect-run@.service || fail "the unit's command"
+
+# By components, as packages are made.
+cmake --install "$build" --prefix "$prefix/parts" --component s3lect_runtime >/dev/null
+[ "$(cd parts && find . -name '*.so*' -o -type f | sort | tr '\n' ' ')" = \
+  "./lib/libs3lect.so.${version%%.*} ./lib/libs3lect.so.$version " ] || fail "component s3lect_runtime"
+rm -r parts
+echo "$(find . -type f | wc -l) files"

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The manual pages, as they are installed: man.sh PREFIX
+# Exit 77: skipped, with the reason printed.
+set -euo pipefail
+
+prefix=$1
+for section in 1 3; do
+  page=$prefix/share/man/man$section/s3lect.$section
+  if command -v mandoc >/dev/null; then
+    mandoc -T lint -W warning "$page"
+  elif command -v groff >/dev/null; then
+    warnings=$(groff -mdoc -T utf8 -ww "$page" 2>&1 >/dev/null)
+    [ -z "$warnings" ] || { echo "$page: $warnings" >&2; exit 1; }
+  else
+    echo "skipped: neither mandoc nor groff here"
+    exit 77
+  fi
+done
+text=$(groff -mdoc -T ascii -P-c "$prefix/share/man/man1/s3lect.1" 2>/dev/null || true)
+[ -z "$text" ] || grep -q -e '--kill-after' <<<"$text" || { echo "s3lect.1 does not show --kill-after" >&2; exit 1; }
+echo "both pages are well"
