@@ -24,6 +24,19 @@ bool s3l_address_parse(const char* host, uint16_t port, s3l_address_t* out) {
   return uv_ip4_addr(host, port, &out->in4) == 0 || uv_ip6_addr(host, port, &out->in6) == 0;
 }
 
+uint16_t s3l_address_port(const s3l_address_t* a) {
+  return ntohs(a->sa.sa_family == AF_INET6 ? a->in6.sin6_port : a->in4.sin_port);
+}
+
+void s3l_address_format(const s3l_address_t* a, char* out, size_t cap) {
+  char ip[INET6_ADDRSTRLEN] = "";
+  bool v6 = a->sa.sa_family == AF_INET6;
+  int rc = v6 ? uv_ip6_name(&a->in6, ip, sizeof(ip)) : uv_ip4_name(&a->in4, ip, sizeof(ip));
+  out[0] = 0;
+  if (rc == 0)
+    snprintf(out, cap, v6 ? "[%s]:%u" : "%s:%u", ip, (unsigned)s3l_address_port(a));
+}
+
 static void on_closed(uv_handle_t* handle) {
   s3l_free(handle->data);
 }
@@ -191,14 +204,7 @@ void s3l_dial_cancel(s3l_dial_t* d) {
 }
 
 void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap) {
-  char ip[INET6_ADDRSTRLEN] = "";
   out[0] = 0;
-  if (d->error_at >= d->addresses_len)
-    return;
-  const s3l_address_t* a = &d->addresses[d->error_at];
-  bool v6 = a->sa.sa_family == AF_INET6;
-  int rc = v6 ? uv_ip6_name(&a->in6, ip, sizeof(ip)) : uv_ip4_name(&a->in4, ip, sizeof(ip));
-  if (rc == 0)
-    snprintf(out, cap, v6 ? "[%s]:%u" : "%s:%u", ip,
-             ntohs(v6 ? a->in6.sin6_port : a->in4.sin_port));
+  if (d->error_at < d->addresses_len)
+    s3l_address_format(&d->addresses[d->error_at], out, cap);
 }

@@ -59,6 +59,14 @@ struct s3l_dial_s {
 /** Parses an IPv4 or IPv6 literal, without brackets. */
 bool s3l_address_parse(const char* host, uint16_t port, s3l_address_t* out);
 
+/* "[ipv6]:port" with its NUL */
+#define S3L_ADDRESS_TEXT_MAX 64
+
+/** "10.0.0.1:80" or "[::1]:80". */
+void s3l_address_format(const s3l_address_t* a, char* out, size_t cap);
+
+uint16_t s3l_address_port(const s3l_address_t* a);
+
 /** Starts with a look-up, or without one if the host is a literal. Errors: UV_ENOMEM, UV_EINVAL. */
 int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, const char* host,
                    uint16_t port, s3l_dial_cb cb);
