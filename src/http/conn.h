@@ -47,6 +47,7 @@ typedef struct s3l_conn_s {
   s3l_http1_parse_t parse;
   size_t composed; /* bytes of send_buf that have been written to; they are wiped */
   char send_buf[S3L_HTTP_SEND_MAX];
+  char read_buf[S3L_STREAM_READ_MAX];
 } s3l_conn_t;
 
 /** Begins to connect. Errors, with nothing left over: UV_ENOMEM, UV_EINVAL. */

@@ -117,9 +117,9 @@ static bool pump_handshake(s3l_stream_t* s) {
 static void pump_tls(s3l_stream_t* s) {
   if (!s->ready && !pump_handshake(s))
     return;
-  for (;;) {
+  while (!s->paused) {
     /* What was read from the socket is with the engine: the buffer is free. */
-    ssize_t n = s3l_tls_read(&s->engine, s->read_buf, sizeof(s->read_buf));
+    ssize_t n = s3l_tls_read(&s->engine, s->read_buf, S3L_STREAM_READ_MAX);
     if (n > 0) {
       s->on_read(s, s->read_buf, (size_t)n);
       if (s->closing)
@@ -140,7 +140,7 @@ static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
   s3l_stream_t* s = handle->data;
   (void)suggested;
   buf->base = s->read_buf;
-  buf->len = sizeof(s->read_buf);
+  buf->len = S3L_STREAM_READ_MAX;
 }
 
 static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
@@ -153,10 +153,14 @@ static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
   }
   if (n > 0) {
     int rc = s3l_tls_feed(&s->engine, buf->base, (size_t)n);
-    if (rc != 0)
+    if (rc != 0) {
       end(s, rc);
-    else
+    } else if (!s->ready && s->on_shake != NULL) {
+      s3l_stream_pause(s);
+      s->on_shake(s);
+    } else {
       pump_tls(s);
+    }
     return;
   }
   if (n == UV_EOF && s->tls) {
@@ -198,7 +202,7 @@ static int prepare_socket(s3l_stream_t* s) {
 
 int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
   s->tcp = tcp;
-  s->tls = s->ended = s->closing = s->writing = s->user_write = false;
+  s->tls = s->ended = s->paused = s->closing = s->writing = s->user_write = false;
   s->ready = context == NULL;
   s->why = NULL;
   s->out = NULL;
@@ -234,6 +238,35 @@ int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed) 
   }
   s->user_write = rc == S3L_STREAM_PENDING;
   return rc;
+}
+
+void s3l_stream_pause(s3l_stream_t* s) {
+  s->paused = true;
+  if (!s->closing)
+    (void)uv_read_stop((uv_stream_t*)s->tcp);
+}
+
+void s3l_stream_resume(s3l_stream_t* s) {
+  if (!s->paused || s->closing || s->ended)
+    return;
+  s->paused = false;
+  if (s->tls)
+    pump_tls(s);
+  if (s->paused || s->closing || s->ended)
+    return;
+  int rc = uv_read_start((uv_stream_t*)s->tcp, on_alloc, on_uv_read);
+  if (rc != 0)
+    end(s, rc);
+}
+
+void s3l_stream_shutdown(s3l_stream_t* s) {
+  S3L_ASSERT(s->ready && !s->closing && !s->user_write);
+  if (s->tls) {
+    s3l_tls_shutdown(&s->engine);
+    flush_aside(s);
+  }
+  if (!s->writing) /* else close_notify is on its way, and has to be enough */
+    (void)shutdown(s->fd, SHUT_WR);
 }
 
 void s3l_stream_ref(s3l_stream_t* s, bool keep_alive) {

@@ -5,11 +5,13 @@
  *   - the end (on_end) is told once, and nothing is read after it; UV_EOF is an end in good order:
  *     the peer's FIN, under TLS its close_notify. Under TLS a FIN alone is S3LECT_ETLS, since
  *     anybody on the way may have sent it;
- *   - no callback runs inside write or close; each callback may close the stream.
+ *   - no callback runs inside write, pause, shutdown or close; each callback may close the stream;
+ *   - nothing is read while it is paused, so its end is not seen either.
  *
  * Lifecycle: open takes the connection over (on failure too); close; the memory is free in
- * on_closed. A stream belongs to its owner's struct; what is read is shown in the stream's own
- * buffer. */
+ * on_closed. A stream belongs to its owner's struct. What is read is shown in a buffer that the
+ * owner lends, and is not looked at again after on_read: all streams of one loop may have the same.
+ */
 #ifndef S3L_NET_STREAM_H
 #define S3L_NET_STREAM_H
 
@@ -29,6 +31,10 @@ typedef struct s3l_stream_s s3l_stream_t;
 
 struct s3l_stream_s {
   /* Set by the owner before open. */
+  char* read_buf; /* of S3L_STREAM_READ_MAX bytes */
+  /* NULL, or: bytes of a handshake have come, and the stream has paused itself; resume goes on with
+   * it. So an owner of many can spread the arithmetic. */
+  void (*on_shake)(s3l_stream_t* s);
   void (*on_ready)(s3l_stream_t* s); /* TLS: the handshake is over (plain: never called) */
   void (*on_read)(s3l_stream_t* s, const char* data, size_t n);
   void (*on_end)(s3l_stream_t* s, int status);
@@ -45,12 +51,12 @@ struct s3l_stream_s {
   uv_write_t write_req;
   bool tls;
   bool ended;
+  bool paused;
   bool closing;
   bool writing;    /* write_req is with libuv */
   bool user_write; /* on_written is owed */
   s3l_tls_engine_t engine;
   char* out; /* TLS only */
-  char read_buf[S3L_STREAM_READ_MAX];
 };
 
 /** Turns an open plain stream with no write under way into a TLS one: the handshake begins, and
@@ -67,6 +73,15 @@ int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, 
  * until on_written. Errors: what libuv says, S3LECT_ETLS. *handed: whether any byte may have left.
  */
 int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed);
+
+/** Stops reading, from the end of the on_read that it is called in, or from now. */
+void s3l_stream_pause(s3l_stream_t* s);
+
+/** Goes on reading. What TLS holds already is told from inside: on_ready, on_read, on_end. */
+void s3l_stream_resume(s3l_stream_t* s);
+
+/** Tells the peer that nothing more is written; reading goes on. No write may be pending. */
+void s3l_stream_shutdown(s3l_stream_t* s);
 
 /** Whether the stream keeps the loop alive. */
 void s3l_stream_ref(s3l_stream_t* s, bool keep_alive);

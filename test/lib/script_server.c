@@ -26,6 +26,7 @@ typedef struct conn_s {
   unsigned handles;
   size_t received_len;
   char received[RECEIVED_MAX];
+  char read_buf[S3L_STREAM_READ_MAX];
 } conn_t;
 
 static void on_idle_closed(uv_handle_t* handle);
@@ -194,6 +195,7 @@ static void on_connection(uv_stream_t* listener, int status) {
   server->accepted++;
   s3l_list_push_back(&server->conns, &conn->link);
   assert_int_equal(uv_idle_init(server->loop, &conn->idle), 0);
+  conn->stream.read_buf = conn->read_buf;
   conn->stream.on_ready = on_stream_ready;
   conn->stream.on_read = on_stream_read;
   conn->stream.on_end = on_stream_end;

@@ -38,6 +38,7 @@ static s3l_dial_t dial;
 static side_t* client;
 static side_t* server;
 static char* data;
+static char read_buf[S3L_STREAM_READ_MAX]; /* one for both */
 
 static uint32_t add(uint32_t sum, const char* p, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -72,6 +73,7 @@ static void on_closed(s3l_stream_t* s) {
 }
 
 static void open_side(side_t* side, uv_tcp_t* tcp, const char* host) {
+  side->stream.read_buf = read_buf;
   side->stream.on_ready = on_ready;
   side->stream.on_read = on_read;
   side->stream.on_end = on_end;

@@ -1,0 +1,303 @@
+/* http/server.c: the server's life, and who may come in; see server.h. Connections are in
+ * server_conn.c.
+ *
+ * What connections have to do waits in `ready`, and is done in on_soon, as much of it in one turn
+ * as is fair to the loop's other users. */
+#include "http/server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "http/server_internal.h"
+#include "net/tcp.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+#define NS_PER_MS 1000000u
+
+/* A request line, a Host header and a little more. */
+#define HEADER_BYTES_MIN 256
+#define HEADER_BYTES_MAX (1u << 20)
+
+static void on_soon(uv_idle_t* idle);
+
+static void wake(s3l_http_server_t* s) {
+  int rc = uv_idle_start(&s->soon, on_soon);
+  S3L_ASSERT(rc == 0);
+  (void)rc;
+}
+
+static s3l_sconn_t* first_of(s3l_list_t* list) {
+  return s3l_list_empty(list) ? NULL : S3L_CONTAINER_OF(list->next, s3l_sconn_t, link);
+}
+
+/* ---- who may come in ---- */
+
+static bool make_room(s3l_http_server_t* s) {
+  s3l_sconn_t* victim = first_of(&s->idle);
+  s3l_sconn_t* slow = first_of(&s->pending);
+  if (victim == NULL && slow != NULL &&
+      uv_hrtime() - slow->pending_ns >= (uint64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS)
+    victim = slow;
+  if (victim == NULL)
+    return false;
+  s->stats.evicted++;
+  s3l_sconn_close(victim);
+  return true;
+}
+
+static bool admit(s3l_listener_t* l) {
+  s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
+  if (s->stats.connections < s->options.max_connections || make_room(s))
+    return true;
+  s->stats.refused++;
+  return false;
+}
+
+static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp) {
+  s3l_sconn_open(S3L_CONTAINER_OF(l, s3l_http_server_t, listener), tcp);
+}
+
+/* Whoever waits gets the place of somebody idle when it goes on. */
+static void on_pause(s3l_listener_t* l, int error) {
+  s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
+  (void)error;
+  s->stats.pauses++;
+  (void)make_room(s);
+}
+
+/* ---- its end ---- */
+
+void s3l_server_handle_closed(s3l_http_server_t* s) {
+  S3L_ASSERT(s->handles > 0);
+  if (--s->handles > 0)
+    return;
+  S3L_ASSERT(s->finished);
+  void (*cb)(void*) = s->close_cb;
+  void* arg = s->close_arg;
+  s3l_tls_context_free(s->tls);
+  s3l_free(s);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void on_deadlines_closed(s3l_deadlines_t* q) {
+  s3l_server_handle_closed(S3L_CONTAINER_OF(q, s3l_http_server_t, deadlines));
+}
+
+static void on_soon_closed(uv_handle_t* handle) {
+  s3l_server_handle_closed(S3L_CONTAINER_OF(handle, s3l_http_server_t, soon));
+}
+
+static void on_listener_closed(s3l_listener_t* l) {
+  s3l_server_handle_closed(S3L_CONTAINER_OF(l, s3l_http_server_t, listener));
+}
+
+void s3l_server_conn_gone(s3l_http_server_t* s) {
+  if (s->closing)
+    wake(s);
+}
+
+static void close_all(s3l_list_t* list) {
+  s3l_sconn_t* conn;
+  while ((conn = first_of(list)) != NULL) {
+    if (conn->state == S3L_SCONN_OPEN)
+      s3l_sconn_gone(conn);
+    else
+      s3l_sconn_close(conn);
+  }
+}
+
+static void on_grace(s3l_deadline_t* d) {
+  close_all(&S3L_CONTAINER_OF(d, s3l_http_server_t, grace)->busy);
+}
+
+static void shut(s3l_http_server_t* s) {
+  s->shut = true;
+  s3l_listen_close(&s->listener);
+  close_all(&s->idle);
+  close_all(&s->pending);
+  if (s->grace_ms == 0)
+    close_all(&s->busy);
+  else
+    s3l_deadlines_set(&s->deadlines, &s->grace, s3l_deadline_in(s->grace_ms));
+}
+
+static void finish(s3l_http_server_t* s) {
+  s->finished = true;
+  s3l_deadlines_close(&s->deadlines, on_deadlines_closed);
+  uv_close((uv_handle_t*)&s->soon, on_soon_closed);
+}
+
+/* ---- turns ---- */
+
+void s3l_server_ready(s3l_sconn_t* conn) {
+  s3l_list_remove(&conn->ready);
+  s3l_list_push_back(&conn->server->ready, &conn->ready);
+  wake(conn->server);
+}
+
+static void work(s3l_http_server_t* s) {
+  uint64_t end = s3l_deadline_in(S3L_HTTP_SERVER_TURN_MS);
+  for (int i = 0; i < S3L_HTTP_SERVER_TURN_MAX && !s3l_list_empty(&s->ready); i++) {
+    s3l_sconn_t* conn = S3L_CONTAINER_OF(s->ready.next, s3l_sconn_t, ready);
+    s3l_list_remove(&conn->ready);
+    s3l_sconn_work(conn);
+    if (uv_hrtime() >= end)
+      break;
+  }
+}
+
+static void on_soon(uv_idle_t* idle) {
+  s3l_http_server_t* s = S3L_CONTAINER_OF(idle, s3l_http_server_t, soon);
+  if (s->closing && !s->shut)
+    shut(s);
+  work(s);
+  if (s->shut && s->stats.connections == 0)
+    finish(s);
+  else if (s3l_list_empty(&s->ready) && s->closing == s->shut)
+    (void)uv_idle_stop(idle);
+}
+
+const char* s3l_server_date(s3l_http_server_t* s) {
+  uv_timeval64_t now = {0, 0};
+  (void)uv_gettimeofday(&now); /* fails for bad arguments only */
+  if (s->date[0] == '\0' || now.tv_sec != s->date_s) {
+    s->date_s = now.tv_sec;
+    (void)s3l_time_format_http(now.tv_sec * 1000, s->date);
+  }
+  return s->date;
+}
+
+/* ---- what the owner calls ---- */
+
+__attribute__((format(printf, 3, 4))) static int say(const s3l_http_server_options_t* o, int error,
+                                                     const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  if (o->why != NULL && o->why_cap > 0)
+    vsnprintf(o->why, o->why_cap, format, args);
+  va_end(args);
+  return error;
+}
+
+/* The rest is the application's; above all, a leader needs some to reach its store. */
+static uint32_t half_of_descriptors(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return UINT32_MAX;
+  rlim_t half = limit.rlim_cur / 2;
+  return half == 0 ? 1 : half > UINT32_MAX ? UINT32_MAX : (uint32_t)half;
+}
+
+static void or_default(uint32_t* value, uint32_t otherwise) {
+  if (*value == 0)
+    *value = otherwise;
+}
+
+static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
+  s3l_http_server_options_t* o = &s->options;
+  uint32_t half = half_of_descriptors();
+  *o = *options;
+  o->listen = NULL;
+  o->tls = NULL;
+  o->why = NULL;
+  or_default(&o->max_connections,
+             half < S3L_HTTP_SERVER_MAX_CONNECTIONS ? half : S3L_HTTP_SERVER_MAX_CONNECTIONS);
+  or_default(&o->max_held, o->max_connections - o->max_connections / 4);
+  or_default(&o->max_header_bytes, S3L_HTTP_SERVER_MAX_HEADER_BYTES);
+  or_default(&o->max_body_bytes, S3L_HTTP_SERVER_MAX_BODY_BYTES);
+  or_default(&o->tls_time_ms, S3L_HTTP_SERVER_TLS_TIME_MS);
+  or_default(&o->header_time_ms, S3L_HTTP_SERVER_HEADER_TIME_MS);
+  or_default(&o->idle_time_ms, S3L_HTTP_SERVER_IDLE_TIME_MS);
+  or_default(&o->write_time_ms, S3L_HTTP_SERVER_WRITE_TIME_MS);
+  if (o->max_header_bytes < HEADER_BYTES_MIN || o->max_header_bytes > HEADER_BYTES_MAX)
+    return say(options, UV_EINVAL, "max_header_bytes %u must be from %u to %u", o->max_header_bytes,
+               HEADER_BYTES_MIN, HEADER_BYTES_MAX);
+  return 0;
+}
+
+static int listen_on(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
+  s3l_address_t address;
+  const char* reason;
+  s3l_span_t text = s3l_span_cstr(options->listen != NULL ? options->listen : "");
+  if (!s3l_listen_parse(text, &address, &reason))
+    return say(options, UV_EINVAL, "listen address \"%s\" %s", text.p, reason);
+  s->listener.admit = admit;
+  s->listener.on_accept = on_accept;
+  s->listener.on_pause = on_pause;
+  s->listener.on_closed = on_listener_closed;
+  int rc = s3l_listen_start(&s->listener, s->loop, &s->deadlines, &address);
+  return rc == 0 ? 0 : say(options, rc, "listen on %s: %s", text.p, uv_strerror(rc));
+}
+
+static void init_lists(s3l_http_server_t* s) {
+  s3l_list_init(&s->idle);
+  s3l_list_init(&s->pending);
+  s3l_list_init(&s->busy);
+  s3l_list_init(&s->ready);
+}
+
+int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* options,
+                           s3l_http_server_t** out) {
+  S3L_ASSERT(options->on_request != NULL);
+  *out = NULL;
+  s3l_http_server_t* s = s3l_calloc(1, sizeof(*s));
+  if (s == NULL)
+    return say(options, UV_ENOMEM, "%s", uv_strerror(UV_ENOMEM));
+  s->loop = loop;
+  init_lists(s);
+  s3l_deadline_init(&s->grace, on_grace);
+  int rc = set_options(s, options);
+  if (rc == 0)
+    rc = listen_on(s, options);
+  if (rc != 0) {
+    s3l_free(s);
+    return rc;
+  }
+  /* Neither can fail: they only enter the handle into the loop. */
+  rc = s3l_deadlines_init(&s->deadlines, loop);
+  S3L_ASSERT(rc == 0);
+  rc = uv_idle_init(loop, &s->soon);
+  S3L_ASSERT(rc == 0);
+  s->handles = 3;
+  s3l_deadlines_ref(&s->deadlines, true); /* while listening pauses, nothing else may be active */
+  if (options->tls != NULL)
+    s->tls = s3l_tls_context_ref(options->tls);
+  *out = s;
+  return 0;
+}
+
+void* s3l_http_server_data(const s3l_http_server_t* s) {
+  return s->options.data;
+}
+
+uint16_t s3l_http_server_port(const s3l_http_server_t* s) {
+  return s3l_address_port(&s->listener.address);
+}
+
+void s3l_http_server_address(const s3l_http_server_t* s, char* out, size_t cap) {
+  s3l_address_format(&s->listener.address, out, cap);
+}
+
+void s3l_http_server_set_tls(s3l_http_server_t* s, s3l_tls_context_t* tls) {
+  S3L_ASSERT(s->tls != NULL && tls != NULL);
+  (void)s3l_tls_context_ref(tls);
+  s3l_tls_context_free(s->tls);
+  s->tls = tls;
+}
+
+void s3l_http_server_stats(const s3l_http_server_t* s, s3l_http_server_stats_t* out) {
+  *out = s->stats;
+}
+
+void s3l_http_server_close(s3l_http_server_t* s, uint32_t grace_ms, void (*cb)(void* arg),
+                           void* arg) {
+  S3L_ASSERT(!s->closing);
+  s->closing = true;
+  s->grace_ms = grace_ms;
+  s->close_cb = cb;
+  s->close_arg = arg;
+  wake(s);
+}

@@ -1,0 +1,429 @@
+/* http/server_conn.c: see server_conn.h.
+ *
+ * The owner is called from two places only: s3l_sconn_work (on_request) and s3l_sconn_gone, both
+ * run from the loop. A connection's memory outlives every call-out, since it is freed by libuv's
+ * close callback; after one, its state is read afresh. */
+#include "http/server_conn.h"
+
+#include <string.h>
+
+#include "http/server_internal.h"
+#include "http/server_reply.h"
+#include "net/tcp.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+#include "util/buf.h"
+#include "util/mem.h"
+
+static void feed(s3l_sconn_t* conn, const char* data, size_t n);
+static void answer_error(s3l_sconn_t* conn, int status);
+
+static void set_deadline(s3l_sconn_t* conn, uint32_t ms) {
+  s3l_deadlines_set(&conn->server->deadlines, &conn->deadline, s3l_deadline_in(ms));
+}
+
+static void clear_deadline(s3l_sconn_t* conn) {
+  s3l_deadlines_clear(&conn->server->deadlines, &conn->deadline);
+}
+
+static void move_to(s3l_sconn_t* conn, s3l_list_t* list) {
+  s3l_list_remove(&conn->link);
+  s3l_list_push_back(list, &conn->link);
+}
+
+static void drop_rest(s3l_sconn_t* conn) {
+  s3l_free(conn->rest);
+  conn->rest = NULL;
+  conn->rest_len = 0;
+}
+
+/* ---- its end ---- */
+
+static void release(s3l_sconn_t* conn) {
+  s3l_http1_request_free(&conn->request);
+  s3l_free(conn->answer);
+  s3l_free(conn->rest);
+  s3l_free(conn);
+}
+
+static void on_stream_closed(s3l_stream_t* stream) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
+  s3l_http_server_t* server = conn->server;
+  release(conn);
+  s3l_server_handle_closed(server);
+}
+
+void s3l_sconn_close(s3l_sconn_t* conn) {
+  s3l_http_server_t* server = conn->server;
+  if (conn->state == S3L_SCONN_CLOSING)
+    return;
+  S3L_ASSERT(conn->state != S3L_SCONN_OPEN);
+  conn->state = S3L_SCONN_CLOSING;
+  clear_deadline(conn);
+  s3l_list_remove(&conn->link);
+  s3l_list_remove(&conn->ready);
+  server->stats.connections--;
+  s3l_stream_close(&conn->stream);
+  s3l_server_conn_gone(server);
+}
+
+/* The exchange is the owner's no more. */
+static void let_go(s3l_sconn_t* conn) {
+  S3L_ASSERT(conn->state == S3L_SCONN_OPEN);
+  if (conn->held)
+    conn->server->stats.held--;
+  conn->held = false;
+  conn->state = S3L_SCONN_QUEUED;
+}
+
+void s3l_sconn_gone(s3l_sconn_t* conn) {
+  s3l_http_exchange_t* ex = &conn->exchange;
+  void (*on_gone)(s3l_http_exchange_t*) = ex->on_gone;
+  S3L_ASSERT(conn->held);
+  conn->server->stats.gone++;
+  let_go(conn);
+  s3l_sconn_close(conn);
+  on_gone(ex);
+}
+
+/* Sees to it that the client gets the last answer: closing a socket with bytes unread resets the
+ * connection, which can overtake what was sent. */
+static void linger(s3l_sconn_t* conn) {
+  if (conn->eof || conn->stream.ended) {
+    s3l_sconn_close(conn);
+    return;
+  }
+  conn->state = S3L_SCONN_LINGERING;
+  conn->thrown_away = conn->rest_len;
+  drop_rest(conn);
+  set_deadline(conn, S3L_HTTP_SERVER_LINGER_MS);
+  s3l_stream_shutdown(&conn->stream);
+  s3l_stream_resume(&conn->stream);
+}
+
+/* ---- reading a request ---- */
+
+static void await_request(s3l_sconn_t* conn, uint32_t ms, bool timed) {
+  s3l_http1_request_start(&conn->request);
+  conn->state = S3L_SCONN_READING;
+  conn->timed = timed;
+  move_to(conn, &conn->server->idle);
+  set_deadline(conn, ms);
+}
+
+static void start_reading(s3l_sconn_t* conn) {
+  await_request(conn, conn->server->options.header_time_ms, true);
+}
+
+/* Keeps what follows a request for its turn, and reads no further. Without memory for it the
+ * connection ends with the answer. */
+static void keep_rest(s3l_sconn_t* conn, const char* data, size_t n) {
+  s3l_stream_pause(&conn->stream);
+  S3L_ASSERT(conn->rest == NULL);
+  conn->rest = s3l_malloc(n);
+  if (conn->rest == NULL) {
+    conn->request.keep_alive = conn->keep = false;
+    return;
+  }
+  memcpy(conn->rest, data, n);
+  conn->rest_len = n;
+}
+
+static void begin_request(s3l_sconn_t* conn) {
+  conn->pending_ns = uv_hrtime();
+  move_to(conn, &conn->server->pending);
+  if (!conn->timed)
+    set_deadline(conn, conn->server->options.header_time_ms);
+  conn->timed = true;
+}
+
+static void queue_request(s3l_sconn_t* conn) {
+  conn->server->stats.requests++;
+  conn->state = S3L_SCONN_QUEUED;
+  clear_deadline(conn);
+  move_to(conn, &conn->server->busy);
+  s3l_server_ready(conn);
+}
+
+static void feed(s3l_sconn_t* conn, const char* data, size_t n) {
+  size_t used;
+  if (!s3l_http1_request_begun(&conn->request))
+    begin_request(conn);
+  int rc = s3l_http1_request_feed(&conn->request, data, n, &used);
+  if (rc == S3L_HTTP1_MORE)
+    return;
+  if (rc == S3L_HTTP1_DONE) {
+    queue_request(conn);
+    if (used < n)
+      keep_rest(conn, data + used, n - used);
+    return;
+  }
+  conn->server->stats.bad_requests++;
+  answer_error(conn, conn->request.answer);
+}
+
+/* ---- answering ---- */
+
+static void answer_is_out(s3l_sconn_t* conn) {
+  s3l_free(conn->answer);
+  conn->answer = NULL;
+  if (!conn->keep || conn->eof || conn->stream.ended || conn->server->closing) {
+    linger(conn);
+    return;
+  }
+  await_request(conn, conn->server->options.idle_time_ms, false);
+  if (conn->rest != NULL)
+    s3l_server_ready(conn);
+}
+
+/* Takes the text over. */
+static void send_text(s3l_sconn_t* conn, char* text, size_t len) {
+  bool handed;
+  conn->state = S3L_SCONN_WRITING;
+  conn->answer = text;
+  clear_deadline(conn);
+  int rc = s3l_stream_write(&conn->stream, text, len, &handed);
+  if (rc < 0)
+    s3l_sconn_close(conn);
+  else if (rc == S3L_STREAM_WRITTEN)
+    answer_is_out(conn);
+  else
+    set_deadline(conn, conn->server->options.write_time_ms);
+}
+
+static int send_answer(s3l_sconn_t* conn, const s3l_http_answer_t* answer, bool keep) {
+  const s3l_http_reply_to_t to = {.head = conn->request.method == S3L_HTTP_HEAD,
+                                  .http10 = conn->request.http10,
+                                  .close = !keep,
+                                  .date = s3l_server_date(conn->server)};
+  char* text;
+  size_t len;
+  conn->keep = keep;
+  int rc = s3l_http_reply_text(answer, &to, &text, &len);
+  if (rc == 0)
+    send_text(conn, text, len);
+  return rc;
+}
+
+static int send_status(s3l_sconn_t* conn, int status, bool keep) {
+  static const s3l_http_header_t allow = {{"Allow", 5}, {"GET, HEAD", 9}};
+  char line[64];
+  s3l_buf_t b;
+  s3l_buf_init(&b, line, sizeof(line));
+  s3l_buf_puts(&b, s3l_http_status_text(status));
+  s3l_buf_putc(&b, '\n');
+  const s3l_http_answer_t answer = {.status = status,
+                                    .content_type = "text/plain",
+                                    .headers = &allow,
+                                    .headers_len = status == 405,
+                                    .body = s3l_buf_span(&b)};
+  int rc = send_answer(conn, &answer, keep);
+  if (rc != 0)
+    s3l_sconn_close(conn);
+  return rc;
+}
+
+/* What the owner never hears of. */
+static void answer_error(s3l_sconn_t* conn, int status) {
+  move_to(conn, &conn->server->busy);
+  conn->request.keep_alive = false;
+  (void)send_status(conn, status, false);
+}
+
+static bool may_keep(const s3l_sconn_t* conn) {
+  return conn->request.keep_alive && !conn->eof && !conn->server->closing;
+}
+
+int s3l_http_reply(s3l_http_exchange_t* ex, const s3l_http_answer_t* answer) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
+  let_go(conn);
+  int rc = send_answer(conn, answer, may_keep(conn) && !answer->close);
+  if (rc == UV_EINVAL)
+    (void)send_status(conn, 500, false);
+  else if (rc != 0)
+    s3l_sconn_close(conn);
+  return rc;
+}
+
+int s3l_http_refuse(s3l_http_exchange_t* ex, int status) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
+  let_go(conn);
+  return send_status(conn, status, may_keep(conn));
+}
+
+int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_gone)(s3l_http_exchange_t* ex)) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
+  s3l_http_server_t* server = conn->server;
+  S3L_ASSERT(conn->state == S3L_SCONN_OPEN && !conn->held && on_gone != NULL);
+  if (server->stats.held >= server->options.max_held)
+    return UV_EBUSY;
+  server->stats.held++;
+  conn->held = true;
+  ex->on_gone = on_gone;
+  return 0;
+}
+
+/* ---- its turn ---- */
+
+static void open_exchange(s3l_sconn_t* conn) {
+  s3l_http_server_t* server = conn->server;
+  conn->state = S3L_SCONN_OPEN;
+  conn->exchange = (s3l_http_exchange_t){.server = server,
+                                         .request = &conn->request,
+                                         .verified = conn->exchange.verified,
+                                         .client_name = conn->exchange.client_name};
+  server->options.on_request(server, &conn->exchange);
+  if (conn->state != S3L_SCONN_OPEN)
+    return;
+  S3L_ASSERT(conn->held); /* else the owner has forgotten it */
+  if (!conn->held)
+    (void)s3l_http_refuse(&conn->exchange, 500);
+  else if (conn->eof)
+    s3l_sconn_gone(conn);
+}
+
+static void feed_rest(s3l_sconn_t* conn) {
+  char* rest = conn->rest;
+  size_t n = conn->rest_len;
+  conn->rest = NULL;
+  conn->rest_len = 0;
+  feed(conn, rest, n);
+  s3l_free(rest);
+  if (conn->rest == NULL)
+    s3l_stream_resume(&conn->stream);
+}
+
+void s3l_sconn_work(s3l_sconn_t* conn) {
+  switch (conn->state) {
+  case S3L_SCONN_SHAKING:
+    s3l_stream_resume(&conn->stream);
+    break;
+  case S3L_SCONN_READING:
+    feed_rest(conn);
+    break;
+  case S3L_SCONN_QUEUED:
+    if (conn->server->closing)
+      answer_error(conn, 503);
+    else
+      open_exchange(conn);
+    break;
+  default:
+    break; /* answered meanwhile */
+  }
+}
+
+/* ---- what the stream tells ---- */
+
+static void on_stream_shake(s3l_stream_t* stream) {
+  s3l_server_ready(S3L_CONTAINER_OF(stream, s3l_sconn_t, stream));
+}
+
+static void on_stream_ready(s3l_stream_t* stream) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
+  conn->exchange.verified = s3l_tls_peer_verified(&stream->engine);
+  if (s3l_tls_peer_name(&stream->engine, conn->client_name, sizeof(conn->client_name)))
+    conn->exchange.client_name = conn->client_name;
+  start_reading(conn);
+}
+
+static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
+  if (conn->state == S3L_SCONN_READING) {
+    feed(conn, data, n);
+  } else if (conn->state == S3L_SCONN_LINGERING) {
+    conn->thrown_away += n;
+    if (conn->thrown_away > S3L_HTTP_SERVER_LINGER_BYTES)
+      s3l_sconn_close(conn);
+  } else {
+    keep_rest(conn, data, n);
+  }
+}
+
+static void on_stream_written(s3l_stream_t* stream, int status) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
+  clear_deadline(conn);
+  if (status != 0)
+    s3l_sconn_close(conn);
+  else
+    answer_is_out(conn);
+}
+
+static void on_stream_end(s3l_stream_t* stream, int status) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
+  conn->eof = status == UV_EOF;
+  if (conn->state == S3L_SCONN_SHAKING)
+    conn->server->stats.tls_failures++;
+  if (conn->state == S3L_SCONN_OPEN)
+    s3l_sconn_gone(conn);
+  else if (!conn->eof || (conn->state != S3L_SCONN_QUEUED && conn->state != S3L_SCONN_WRITING))
+    s3l_sconn_close(conn);
+}
+
+static void on_deadline(s3l_deadline_t* deadline) {
+  s3l_sconn_t* conn = S3L_CONTAINER_OF(deadline, s3l_sconn_t, deadline);
+  s3l_http_server_stats_t* stats = &conn->server->stats;
+  if (conn->state == S3L_SCONN_SHAKING)
+    stats->timeouts_tls++;
+  else if (conn->state == S3L_SCONN_WRITING)
+    stats->timeouts_write++;
+  else if (conn->state == S3L_SCONN_READING && !conn->timed)
+    stats->timeouts_idle++;
+  else if (conn->state == S3L_SCONN_READING)
+    stats->timeouts_header++;
+  if (conn->state == S3L_SCONN_READING && s3l_http1_request_begun(&conn->request))
+    answer_error(conn, 408);
+  else
+    s3l_sconn_close(conn);
+}
+
+/* ---- its beginning ---- */
+
+static s3l_sconn_t* create(s3l_http_server_t* server) {
+  s3l_sconn_t* conn = s3l_malloc(sizeof(*conn)); /* large, and not cleared as a whole */
+  if (conn == NULL)
+    return NULL;
+  if (s3l_http1_request_init(&conn->request, server->options.max_header_bytes,
+                             server->options.max_body_bytes) != 0) {
+    s3l_free(conn);
+    return NULL;
+  }
+  conn->server = server;
+  conn->state = S3L_SCONN_SHAKING;
+  conn->pending_ns = uv_hrtime();
+  conn->timed = conn->held = conn->eof = conn->keep = false;
+  conn->exchange = (s3l_http_exchange_t){.server = server};
+  conn->answer = conn->rest = NULL;
+  conn->rest_len = 0;
+  s3l_list_init(&conn->ready);
+  s3l_deadline_init(&conn->deadline, on_deadline);
+  conn->stream.read_buf = server->read_buf;
+  conn->stream.on_shake = on_stream_shake;
+  conn->stream.on_ready = on_stream_ready;
+  conn->stream.on_read = on_stream_read;
+  conn->stream.on_end = on_stream_end;
+  conn->stream.on_written = on_stream_written;
+  conn->stream.on_closed = on_stream_closed;
+  return conn;
+}
+
+void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp) {
+  s3l_sconn_t* conn = create(server);
+  if (conn == NULL) {
+    server->stats.refused++;
+    s3l_tcp_close(tcp, NULL);
+    return;
+  }
+  server->handles++;
+  server->stats.connections++;
+  s3l_list_push_back(&server->pending, &conn->link);
+  if (s3l_stream_open(&conn->stream, tcp, server->tls, NULL) != 0) {
+    server->stats.refused++;
+    s3l_sconn_close(conn);
+    return;
+  }
+  server->stats.accepted++;
+  if (server->tls != NULL)
+    set_deadline(conn, server->options.tls_time_ms);
+  else
+    start_reading(conn);
+}

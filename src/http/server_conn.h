@@ -1,0 +1,69 @@
+/* http/server_conn.h (L3): one connection of the server, and the exchange that is on it. Private to
+ * http.
+ *
+ * States
+ *   SHAKING    TLS handshake
+ *   READING    waits for a request, or reads one
+ *   QUEUED     a request is complete, and waits for its turn
+ *   OPEN       the exchange is with the owner
+ *   WRITING    the answer is on its way, and the client slow to take it
+ *   LINGERING  the last answer is out; what still comes is thrown away until the client closes
+ *   CLOSING    freed when libuv has closed the socket
+ *
+ * One deadline bounds the state that the connection is in, but QUEUED and OPEN. */
+#ifndef S3L_HTTP_SERVER_CONN_H
+#define S3L_HTTP_SERVER_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "http/server.h"
+#include "net/deadlines.h"
+#include "net/stream.h"
+#include "util/list.h"
+
+typedef enum {
+  S3L_SCONN_SHAKING,
+  S3L_SCONN_READING,
+  S3L_SCONN_QUEUED,
+  S3L_SCONN_OPEN,
+  S3L_SCONN_WRITING,
+  S3L_SCONN_LINGERING,
+  S3L_SCONN_CLOSING
+} s3l_sconn_state_t;
+
+typedef struct s3l_sconn_s {
+  s3l_http_server_t* server;
+  s3l_list_t link;  /* in the server's idle, pending or busy */
+  s3l_list_t ready; /* in the server's list of those with something to do */
+  s3l_sconn_state_t state;
+  uint64_t pending_ns; /* since when it has been in pending */
+  bool timed;          /* READING: the deadline is that of the request */
+  bool held;           /* OPEN */
+  bool eof;            /* the client has ended its side in good order */
+  bool keep;           /* WRITING: the connection may carry another request */
+  s3l_deadline_t deadline;
+  s3l_stream_t stream;
+  s3l_http1_request_t request;
+  s3l_http_exchange_t exchange;
+  char* answer; /* WRITING */
+  char* rest;   /* what was read behind the request that is on it; the stream is paused then */
+  size_t rest_len;
+  size_t thrown_away; /* LINGERING */
+  char client_name[S3L_TLS_NAME_MAX];
+} s3l_sconn_t;
+
+/** Takes a connection up, or closes it for want of memory. */
+void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp);
+
+/** Does what it is in the ready list for. */
+void s3l_sconn_work(s3l_sconn_t* conn);
+
+/** Closes it, whatever its state but OPEN. No-op when closing already. */
+void s3l_sconn_close(s3l_sconn_t* conn);
+
+/** The same for an OPEN one, with on_gone. */
+void s3l_sconn_gone(s3l_sconn_t* conn);
+
+#endif
