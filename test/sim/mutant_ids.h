@@ -21,6 +21,10 @@
      "a take-over keeps the record's epoch")                                                       \
   XX(EPOCH_RESTARTED, "epoch-restarted", EPOCH_ORDER, "delete,crash", 5, 24,                       \
      "epochs begin with 1 again where there is no lockfile")                                       \
+  XX(STALE_EPOCH_KEPT, "stale-epoch-kept", EPOCH_ORDER, "delete,slow,pause", 2, 24,                \
+     "a claim over absence is replaced by its maker under the epoch that it had")                  \
+  XX(CLAIM_COUNTED_ON, "claim-counted-on", EPOCH_ORDER, "delete,late,pause", 2, 24,                \
+     "a claim over absence, which may have landed late, is replaced under its epoch plus one")     \
   XX(LATE_REPLY_RENEWS, "late-reply-renews", PAIRING, "pause,slow", 5, 24,                         \
      "a renewal confirmed after validity renews it")                                               \
   XX(INCARNATION_IGNORED, "incarnation-ignored", EXCLUSION, "duplicate-id", 3, 4,                  \

@@ -38,6 +38,14 @@ mutation(EPOCH_NOT_RAISED write.c
   if (SIM_IS(EPOCH_NOT_RAISED) && c->view.record.epoch > 0)
     return next;")
 
+mutation(STALE_EPOCH_KEPT write.c
+  "c->view.record.epoch >= c->epoch_seen && !c->unfounded;"
+  "c->view.record.epoch >= c->epoch_seen && (!c->unfounded || SIM_IS(STALE_EPOCH_KEPT));")
+
+mutation(CLAIM_COUNTED_ON write.c
+  "(r->transitions != 1 || r->released))"
+  "(r->transitions != 1 || r->released || SIM_IS(CLAIM_COUNTED_ON)))")
+
 mutation(EPOCH_RESTARTED write.c
   "return seed > next ? seed : next;"
   "return SIM_IS(EPOCH_RESTARTED) ? next : seed > next ? seed : next;")
