@@ -9,6 +9,7 @@
 #include "http/client.h"
 #include "http/conn.h"
 #include "net/deadlines.h"
+#include "net/dns_cache.h"
 #include "net/tls_context.h"
 #include "util/list.h"
 
@@ -20,6 +21,7 @@ struct s3l_http_client_s {
   char peer[S3L_HTTP_HOST_MAX + 16];   /* who is dialled: the origin, or "proxy host:port" */
   s3l_proxy_t proxy;
   s3l_tls_context_t* tls; /* NULL: plain */
+  s3l_dns_cache_t dns;    /* of the host that is dialled */
 
   s3l_deadlines_t deadlines;
   uv_idle_t soon;   /* runs while there is something to do that must not be done inside a call */

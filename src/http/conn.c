@@ -338,6 +338,7 @@ static void on_deadline(s3l_deadline_t* deadline) {
   case S3L_CONN_TUNNELLING:
     s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer,
                    c->options.connect_timeout_ms);
+    s3l_dial_doubt(&conn->dial);
     fail_opening(conn, UV_ETIMEDOUT);
     break;
   case S3L_CONN_SHAKING:
@@ -379,7 +380,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->parse.secret = c->options.secret;
   const char* host = c->proxy.used ? c->proxy.host : c->host;
   uint16_t port = c->proxy.used ? c->proxy.port : c->options.port;
-  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, host, port, on_dialed);
+  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, &c->dns, host, port, on_dialed);
   if (rc != 0) {
     release(conn);
     return rc;

@@ -125,12 +125,30 @@ static void advance(s3l_dial_t* d) {
     s3l_deadlines_clear(d->deadlines, &d->stagger);
 }
 
+static void use_addresses(s3l_dial_t* d, const s3l_address_t* addresses, size_t n) {
+  memcpy(d->addresses, addresses, n * sizeof(*addresses));
+  d->addresses_len = n;
+  advance(d);
+}
+
+static s3l_dns_age_t cached(const s3l_dial_t* d) {
+  return d->cache != NULL ? s3l_dns_cache_age(d->cache, d->host, d->port) : S3L_DNS_NONE;
+}
+
 static void on_stagger(s3l_deadline_t* deadline) {
   s3l_dial_t* d = S3L_CONTAINER_OF(deadline, s3l_dial_t, stagger);
-  if (d->pending > 0 || d->next < d->addresses_len)
+  if (d->resolve != NULL) {
+    if (cached(d) < S3L_DNS_STALE)
+      return; /* doubted since: the look-up has all the time there is */
+    s3l_resolve_abandon(d->resolve);
+    d->resolve = NULL;
+    use_addresses(d, d->cache->addresses, d->cache->len);
+  } else if (d->pending > 0 || d->next < d->addresses_len) {
     advance(d);
-  else
+  } else {
+    s3l_dial_doubt(d);
     d->cb(d, d->error, NULL);
+  }
 }
 
 static void prepare(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, s3l_dial_cb cb) {
@@ -154,44 +172,71 @@ static bool take_family(s3l_dial_t* d, const struct addrinfo* ai, const struct a
   return false;
 }
 
+/* The families by turns, beginning with the one that the system puts first. */
+static void take_found(s3l_dial_t* d, const struct addrinfo* found) {
+  const struct addrinfo* rest[2] = {found, found};
+  bool v6 = found->ai_family == AF_INET6;
+  while (d->addresses_len < S3L_DNS_ADDRESSES_MAX && (rest[0] != NULL || rest[1] != NULL)) {
+    take_family(d, rest[v6], &rest[v6], v6);
+    v6 = !v6;
+  }
+}
+
+/* That there is no such name is an answer, too. */
+static bool is_answer(int status) {
+  return status == 0 || status == UV_EAI_NONAME || status == UV_EAI_NODATA;
+}
+
 static void on_resolved(void* arg, int status, const struct addrinfo* found) {
   s3l_dial_t* d = arg;
   d->resolve = NULL;
-  if (status == 0) {
-    /* The families by turns, beginning with the one that the system puts first. */
-    const struct addrinfo* rest[2] = {found, found};
-    bool v6 = found->ai_family == AF_INET6;
-    while (d->addresses_len < S3L_DIAL_ADDRESSES_MAX && (rest[0] != NULL || rest[1] != NULL)) {
-      take_family(d, rest[v6], &rest[v6], v6);
-      v6 = !v6;
-    }
-    if (d->addresses_len == 0)
-      status = UV_EAI_NODATA;
+  s3l_deadlines_clear(d->deadlines, &d->stagger);
+  if (!is_answer(status) && cached(d) != S3L_DNS_NONE) {
+    use_addresses(d, d->cache->addresses, d->cache->len);
+    return;
   }
-  if (status != 0)
+  if (status == 0)
+    take_found(d, found);
+  if (status == 0 && d->addresses_len == 0)
+    status = UV_EAI_NODATA;
+  if (status != 0) {
+    if (d->cache != NULL && is_answer(status))
+      s3l_dns_cache_forget(d->cache);
     d->cb(d, status, NULL);
-  else
-    advance(d);
+    return;
+  }
+  if (d->cache != NULL)
+    s3l_dns_cache_put(d->cache, d->host, d->port, d->addresses, d->addresses_len);
+  advance(d);
 }
 
-int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, const char* host,
-                   uint16_t port, s3l_dial_cb cb) {
+int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
+                   s3l_dns_cache_t* cache, const char* host, uint16_t port, s3l_dial_cb cb) {
   s3l_address_t literal;
   if (s3l_address_parse(host, port, &literal)) {
     s3l_dial_start_addresses(d, loop, deadlines, &literal, 1, cb);
     return 0;
   }
   prepare(d, loop, deadlines, cb);
-  return s3l_resolve_start(loop, host, port, on_resolved, d, &d->resolve);
+  d->cache = cache;
+  d->host = host;
+  d->port = port;
+  s3l_dns_age_t age = cached(d);
+  if (age == S3L_DNS_FRESH) {
+    use_addresses(d, cache->addresses, cache->len);
+    return 0;
+  }
+  int rc = s3l_resolve_start(loop, host, port, on_resolved, d, &d->resolve);
+  if (rc == 0 && age == S3L_DNS_STALE)
+    s3l_deadlines_set(deadlines, &d->stagger, s3l_deadline_in(S3L_DIAL_PATIENCE_MS));
+  return rc;
 }
 
 void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
                               const s3l_address_t* addresses, size_t n, s3l_dial_cb cb) {
-  S3L_ASSERT(n >= 1 && n <= S3L_DIAL_ADDRESSES_MAX);
+  S3L_ASSERT(n >= 1 && n <= S3L_DNS_ADDRESSES_MAX);
   prepare(d, loop, deadlines, cb);
-  memcpy(d->addresses, addresses, n * sizeof(*addresses));
-  d->addresses_len = n;
-  advance(d);
+  use_addresses(d, addresses, n);
 }
 
 void s3l_dial_cancel(s3l_dial_t* d) {
@@ -207,4 +252,9 @@ void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap) {
   out[0] = 0;
   if (d->error_at < d->addresses_len)
     s3l_address_format(&d->addresses[d->error_at], out, cap);
+}
+
+void s3l_dial_doubt(s3l_dial_t* d) {
+  if (d->cache != NULL)
+    s3l_dns_cache_doubt(d->cache);
 }

@@ -8,31 +8,29 @@
  * when one fails, or after the stagger while one hangs ("happy eyeballs", RFC 8305, without its
  * parallel DNS). The first attempt that succeeds wins, the others are closed.
  *
+ * With a cache, a fresh answer saves the look-up; a stale one is fallen back on when the look-up
+ * fails, or has not ended when the dial's patience does.
+ *
  * Lifecycle: start, then either the callback (once, never inside start), or cancel. After either
  * the dial may be started again or its memory reused. A bound on the whole is the caller's. */
 #ifndef S3L_NET_DIAL_H
 #define S3L_NET_DIAL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
 #include "net/deadlines.h"
+#include "net/dns_cache.h"
 #include "net/resolve.h"
-
-/* Enough for every front end that S3 puts into one answer. */
-#define S3L_DIAL_ADDRESSES_MAX 8
 
 /* RFC 8305, section 5 */
 #define S3L_DIAL_STAGGER_MS 250
 
-typedef union s3l_address_u {
-  struct sockaddr sa;
-  struct sockaddr_in in4;
-  struct sockaddr_in6 in6;
-} s3l_address_t;
+/* How long a look-up may take where there is a stale answer. Resolvers retry after seconds, which
+ * is longer than most leases can spare. */
+#define S3L_DIAL_PATIENCE_MS 250
 
 typedef struct s3l_dial_s s3l_dial_t;
 struct s3l_attempt_s;
@@ -46,9 +44,12 @@ struct s3l_dial_s {
   s3l_deadlines_t* deadlines;
   s3l_dial_cb cb;
   s3l_resolve_t* resolve; /* under way, or NULL */
-  s3l_deadline_t stagger; /* also what brings a failure out of start */
-  s3l_address_t addresses[S3L_DIAL_ADDRESSES_MAX];
-  struct s3l_attempt_s* attempts[S3L_DIAL_ADDRESSES_MAX]; /* NULL: not begun, or over */
+  s3l_dns_cache_t* cache; /* or NULL */
+  const char* host;       /* these two only with it */
+  uint16_t port;
+  s3l_deadline_t stagger; /* also what bounds the look-up, and brings a failure out of start */
+  s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];
+  struct s3l_attempt_s* attempts[S3L_DNS_ADDRESSES_MAX]; /* NULL: not begun, or over */
   size_t addresses_len;
   size_t next;    /* address to be tried next */
   size_t pending; /* attempts under way */
@@ -67,16 +68,21 @@ void s3l_address_format(const s3l_address_t* a, char* out, size_t cap);
 
 uint16_t s3l_address_port(const s3l_address_t* a);
 
-/** Starts with a look-up, or without one if the host is a literal. Errors: UV_ENOMEM, UV_EINVAL. */
-int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, const char* host,
-                   uint16_t port, s3l_dial_cb cb);
+/** Starts with a look-up, or without one if the host is a literal. The cache, which may be NULL,
+ * and the host's name must outlive the dial. Errors: UV_ENOMEM, UV_EINVAL. */
+int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
+                   s3l_dns_cache_t* cache, const char* host, uint16_t port, s3l_dial_cb cb);
 
-/** The same for addresses already known; 1 to S3L_DIAL_ADDRESSES_MAX of them. */
+/** The same for addresses already known; 1 to S3L_DNS_ADDRESSES_MAX of them. */
 void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
                               const s3l_address_t* addresses, size_t n, s3l_dial_cb cb);
 
 /** The callback will not run. */
 void s3l_dial_cancel(s3l_dial_t* d);
+
+/** Tells a dial that will be cancelled because it took too long: its addresses are not taken again
+ * without a look-up. */
+void s3l_dial_doubt(s3l_dial_t* d);
 
 /** Which address the failure that was reported belongs to, as "10.0.0.1:80" or "[::1]:80"; empty if
  * none was tried. */

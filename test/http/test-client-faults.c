@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
+#include "http/conn.h"
 #include "lib/http_rig.h"
 #include "lib/hung_port.h"
 #include "s3lect/errno.h"
@@ -99,6 +101,48 @@ static void test_reset_in_reply(void** state) {
   s3l_rig_end(&rig);
   assert_failed(&r, UV_ECONNRESET, true, "reply of 127.0.0.1:");
   assert_int_equal(r.http_status, 200);
+}
+
+/* Buffers of a few KiB on both sides, so that a request stays half-written for as long as the
+ * server does not read. */
+static void shrink(uv_handle_t* handle, int option) {
+  int least = 1;
+  uv_os_fd_t fd;
+  assert_int_equal(uv_fileno(handle, &fd), 0);
+  assert_int_equal(setsockopt(fd, SOL_SOCKET, option, &least, sizeof(least)), 0);
+}
+
+static void shrink_send_buffer(s3l_rig_req_t* r) {
+  shrink((uv_handle_t*)r->req.conn->stream.tcp, SO_SNDBUF);
+}
+
+/* A server that refuses a request by its head alone and never reads the body. The reply counts, and
+ * the connection, on which nobody can tell what is body and what is not, is not used again. */
+static void test_reply_before_the_body_is_read(void** state) {
+  enum { N = 30000 };
+  static const s3l_step_t hasty[] = {
+      S3L_DEAF, S3L_SEND("HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nlong"),
+      S3L_SCRIPT_END};
+  static char text[N + 1];
+  s3l_rig_t rig;
+  s3l_rig_req_t r = {.text = text, .in_compose = shrink_send_buffer};
+  s3l_rig_req_t next = {0};
+  (void)state;
+  memset(text, 'x', N);
+  memcpy(text, "PUT / HTTP/1.1\r\nContent-Length: 29959\r\n\r\n", 41);
+  s3l_rig_init(&rig, S3L_SCRIPTS(hasty, S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))),
+               2);
+  s3l_rig_start(&rig);
+  shrink((uv_handle_t*)&rig.server.listener, SO_RCVBUF); /* what it accepts takes after it */
+  s3l_rig_do(&rig, &r);
+  assert_int_equal(r.status, 0);
+  assert_int_equal(r.http_status, 403);
+  assert_string_equal(r.body, "long");
+  assert_true(r.sent);
+  s3l_rig_do(&rig, &next);
+  s3l_rig_end(&rig);
+  assert_int_equal(next.status, 0);
+  assert_int_equal(rig.server.accepted, 2);
 }
 
 /* ---- kept-alive connections that have died ---- */
@@ -407,13 +451,21 @@ static void test_timeout_in_queue(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bad_replies),       cmocka_unit_test(test_oversized_head),
-      cmocka_unit_test(test_reset_in_reply),    cmocka_unit_test(test_replay),
-      cmocka_unit_test(test_replay_two),        cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_unreachable),       cmocka_unit_test(test_no_such_name),
-      cmocka_unit_test(test_compose_errors),    cmocka_unit_test(test_timeouts),
-      cmocka_unit_test(test_timeout_after_end), cmocka_unit_test(test_replay_on_fresh_only),
-      cmocka_unit_test(test_connect_timeout),   cmocka_unit_test(test_timeout_in_queue),
+      cmocka_unit_test(test_bad_replies),
+      cmocka_unit_test(test_oversized_head),
+      cmocka_unit_test(test_reply_before_the_body_is_read),
+      cmocka_unit_test(test_reset_in_reply),
+      cmocka_unit_test(test_replay),
+      cmocka_unit_test(test_replay_two),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_unreachable),
+      cmocka_unit_test(test_no_such_name),
+      cmocka_unit_test(test_compose_errors),
+      cmocka_unit_test(test_timeouts),
+      cmocka_unit_test(test_timeout_after_end),
+      cmocka_unit_test(test_replay_on_fresh_only),
+      cmocka_unit_test(test_connect_timeout),
+      cmocka_unit_test(test_timeout_in_queue),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,10 +159,12 @@ static void test_cancel(void** state) {
   s3l_hung_port_t hung;
   (void)state;
   s3l_hung_port_open(&hung, "127.0.0.1", 0);
-  assert_int_equal(s3l_dial_start(&dial, &loop, &deadlines, "127.0.0.1", hung.port, on_dialed), 0);
+  assert_int_equal(
+      s3l_dial_start(&dial, &loop, &deadlines, NULL, "127.0.0.1", hung.port, on_dialed), 0);
   uv_run(&loop, UV_RUN_NOWAIT);
   s3l_dial_cancel(&dial);
-  assert_int_equal(s3l_dial_start(&dial, &loop, &deadlines, "localhost", hung.port, on_dialed), 0);
+  assert_int_equal(
+      s3l_dial_start(&dial, &loop, &deadlines, NULL, "localhost", hung.port, on_dialed), 0);
   s3l_dial_cancel(&dial); /* in the look-up */
   memset(&dial, 0xa5, sizeof(dial));
   uv_run(&loop, UV_RUN_DEFAULT);
@@ -173,8 +175,8 @@ static void test_cancel(void** state) {
 static void test_name(void** state) {
   (void)state;
   s3l_script_server_start(&server, &loop);
-  assert_int_equal(s3l_dial_start(&dial, &loop, &deadlines, "localhost", server.port, on_dialed),
-                   0);
+  assert_int_equal(
+      s3l_dial_start(&dial, &loop, &deadlines, NULL, "localhost", server.port, on_dialed), 0);
   assert_int_equal(called, 0);
   wait_called();
   s3l_script_server_close(&server);

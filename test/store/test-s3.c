@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/s3_rig.h"
+#include "s3lect/version.h"
 #include "util/mem.h"
 
 #define BARE    "0123456789abcdef0123456789abcdef"
@@ -71,6 +72,34 @@ static void reads_and_writes(void** state) {
   s3_rig_close(rig);
 }
 
+/* All of a request but for the time and the signature. Nothing asks for a compressed reply, for a
+ * "100 Continue", or for trailers; reads are not to be answered by a cache. */
+static void sends_nothing_but_what_it_needs(void** state) {
+  static const char signature[] = "Z\r\nauthorization: AWS4-HMAC-SHA256 Credential=test/";
+  static char put_head[512], get_head[512];
+  (void)state;
+  s3_rig_t* rig =
+      S3_RIG(S3L_SCRIPT(S3L_EXPECT(put_head), S3L_EXPECT(signature), S3L_EXPECT("\r\n\r\n" S3_BODY),
+                        S3L_SEND(S3_PUT_OK), S3L_EXPECT(get_head), S3L_EXPECT(signature),
+                        S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK)));
+  snprintf(put_head, sizeof(put_head),
+           "PUT /bucket/leases/k HTTP/1.1\r\nhost: 127.0.0.1:%u\r\n"
+           "user-agent: s3lect/" S3LECT_VERSION_STRING "\r\ncontent-length: 11\r\n"
+           "content-type: application/json\r\nif-match: " S3_ETAG "\r\nx-amz-content-sha256: "
+           "8d388f7872e05501ba67cfdb11ca1eabaa649af6b813bd7e9b314f5bc0e3a5ef\r\nx-amz-date: ",
+           rig->server.port);
+  snprintf(get_head, sizeof(get_head),
+           "GET /bucket/leases/k HTTP/1.1\r\nhost: 127.0.0.1:%u\r\n"
+           "user-agent: s3lect/" S3LECT_VERSION_STRING "\r\ncache-control: no-cache\r\n"
+           "x-amz-content-sha256: "
+           "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\r\nx-amz-date: ",
+           rig->server.port);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  assert_int_equal(rig->server.strays, 0);
+  s3_rig_close(rig);
+}
+
 static void names_what_the_store_said(void** state) {
   (void)state;
   answer_put("HTTP/1.1 403 Forbidden\r\n\r\n<Error><Code>AccessDenied</Code>"
@@ -117,6 +146,22 @@ static void minds_etags(void** state) {
                                                       "\r\nContent-Length: 0\r\n\r\n")));
   s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), 0, S3LECT_SETTLED, 200);
   assert_string_equal(rig->r.result.etag, S3_ETAG);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_WEAK);
+  s3_rig_close(rig);
+
+  /* A weak one that is read goes out strong: If-Match never matches a weak one. */
+  rig = S3_RIG(S3L_SCRIPT(
+      S3L_EXPECT("\r\n\r\n"),
+      S3L_SEND("HTTP/1.1 200 OK\r\nETag: W/" S3_ETAG "\r\nContent-Length: 1\r\n\r\nx"),
+      S3L_EXPECT("\r\nif-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK)));
+  s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_WEAK);
+  char etag[64];
+  snprintf(etag, sizeof(etag), "%s", rig->r.result.etag);
+  s3_rig_prepare_put(rig, S3LECT_IF_MATCH, 0);
+  rig->r.req.etag = etag;
+  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->put), 0, S3LECT_SETTLED, 200);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_QUOTED);
   s3_rig_close(rig);
 }
 
@@ -420,6 +465,7 @@ static void closes_from_a_callback(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reads_and_writes),
+      cmocka_unit_test(sends_nothing_but_what_it_needs),
       cmocka_unit_test(names_what_the_store_said),
       cmocka_unit_test(minds_etags),
       cmocka_unit_test(bounds_what_it_reads),

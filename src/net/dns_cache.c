@@ -1,0 +1,42 @@
+#include "net/dns_cache.h"
+
+#include <string.h>
+
+#include <uv.h>
+
+#include "util/assert.h"
+#include "util/span.h"
+
+#define NS_PER_MS 1000000u
+
+s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, uint16_t port) {
+  if (cache->len == 0 || cache->port != port || strcmp(cache->host, host) != 0)
+    return S3L_DNS_NONE;
+  uint64_t age_ms = (uv_hrtime() - cache->at_ns) / NS_PER_MS;
+  if (age_ms >= S3L_DNS_STALE_MS)
+    return S3L_DNS_NONE;
+  if (cache->doubted)
+    return S3L_DNS_DOUBTED;
+  return age_ms < S3L_DNS_FRESH_MS ? S3L_DNS_FRESH : S3L_DNS_STALE;
+}
+
+void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
+                       const s3l_address_t* addresses, size_t n) {
+  S3L_ASSERT(n >= 1 && n <= S3L_DNS_ADDRESSES_MAX);
+  cache->len = 0;
+  if (!s3l_span_copy(s3l_span_cstr(host), cache->host, sizeof(cache->host)))
+    return;
+  memcpy(cache->addresses, addresses, n * sizeof(*addresses));
+  cache->port = port;
+  cache->at_ns = uv_hrtime();
+  cache->len = n;
+  cache->doubted = false;
+}
+
+void s3l_dns_cache_doubt(s3l_dns_cache_t* cache) {
+  cache->doubted = true;
+}
+
+void s3l_dns_cache_forget(s3l_dns_cache_t* cache) {
+  cache->len = 0;
+}
