@@ -252,8 +252,8 @@ s3l_caller_t* s3l_caller_new(s3l_server_rig_t* rig, s3l_tls_context_t* tls) {
 }
 
 void s3l_caller_begin(s3l_caller_t* raw) {
-  assert_int_equal(s3l_dial_start(&raw->dial, &raw->rig->loop, &raw->rig->deadlines, "127.0.0.1",
-                                  s3l_http_server_port(raw->rig->server), on_dialed),
+  assert_int_equal(s3l_dial_start(&raw->dial, &raw->rig->loop, &raw->rig->deadlines, NULL,
+                                  "127.0.0.1", s3l_http_server_port(raw->rig->server), on_dialed),
                    0);
 }
 
