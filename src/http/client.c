@@ -274,22 +274,18 @@ static void on_soon(uv_idle_t* idle) {
 
 /* ---- what the owner calls ---- */
 
-static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
-  c->options = *options;
-  c->options.host = NULL;
-  c->options.ca_file = NULL;
-  c->options.tls_options = NULL;
-  c->options.why = NULL;
-  c->options.proxy = NULL;
-  if (options->proxy != NULL)
-    c->proxy = *options->proxy;
-  if (c->options.max_connections == 0)
-    c->options.max_connections = 1;
-  if (options->host == NULL || options->host[0] == 0 ||
-      !s3l_span_copy(s3l_span_cstr(options->host), c->host, sizeof(c->host)))
+/* Where to, and what that is called in messages. */
+static int take_origin(s3l_http_client_t* c, const char* host, uint16_t port,
+                       const s3l_proxy_t* proxy) {
+  if (host == NULL || host[0] == 0 || strlen(host) >= sizeof(c->host))
     return UV_EINVAL;
+  (void)s3l_span_copy(s3l_span_cstr(host), c->host, sizeof(c->host));
+  c->options.port = port;
+  s3l_wipe(&c->proxy, sizeof(c->proxy)); /* it may hold a password */
+  if (proxy != NULL)
+    c->proxy = *proxy;
   const char* format = strchr(c->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-  snprintf(c->origin, sizeof(c->origin), format, c->host, (unsigned)options->port);
+  snprintf(c->origin, sizeof(c->origin), format, c->host, (unsigned)port);
   if (!c->proxy.used) {
     memcpy(c->peer, c->origin, sizeof(c->origin));
     return 0;
@@ -297,6 +293,18 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
   format = strchr(c->proxy.host, ':') != NULL ? "proxy [%s]:%u" : "proxy %s:%u";
   snprintf(c->peer, sizeof(c->peer), format, c->proxy.host, (unsigned)c->proxy.port);
   return 0;
+}
+
+static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
+  c->options = *options;
+  c->options.host = NULL;
+  c->options.ca_file = NULL;
+  c->options.tls_options = NULL;
+  c->options.why = NULL;
+  c->options.proxy = NULL;
+  if (c->options.max_connections == 0)
+    c->options.max_connections = 1;
+  return take_origin(c, options->host, options->port, options->proxy);
 }
 
 static int create_tls(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
@@ -361,6 +369,22 @@ void s3l_http_client_cancel(s3l_http_req_t* req) {
   s3l_http_client_t* c = req->client;
   set_ending(c, req, &c->ending, UV_ECANCELED);
   wake(c);
+}
+
+int s3l_http_client_aim(s3l_http_client_t* c, const char* host, uint16_t port,
+                        const s3l_proxy_t* proxy) {
+  int err = take_origin(c, host, port, proxy);
+  if (err != 0)
+    return err;
+  if (c->tls != NULL)
+    s3l_tls_context_forget(c->tls);
+  for (s3l_list_t* l = c->busy.next; l != &c->busy; l = l->next)
+    S3L_CONTAINER_OF(l, s3l_conn_t, link)->last = true;
+  while (!s3l_list_empty(&c->opening))
+    s3l_conn_close(S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link));
+  while (!s3l_list_empty(&c->idle))
+    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
+  return 0;
 }
 
 void s3l_http_client_close(s3l_http_client_t* c, void (*cb)(void* arg), void* arg) {

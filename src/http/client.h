@@ -1,7 +1,7 @@
 /* http/client.h (L3): HTTP/1.1 requests to one origin over a pool of kept-alive connections.
  *
  * Vocabulary
- *   origin     scheme, host and port; one client talks to one origin
+ *   origin     scheme, host and port; one client talks to one origin at a time
  *   request    embedded in its owner; queued (first in, first out) until a connection is free
  *   compose    the owner's callback that writes head and body into the connection's own send
  *              buffer just before they go out, so that a queued request holds no buffer and is
@@ -110,6 +110,13 @@ int s3l_http_client_submit(s3l_http_client_t* client, s3l_http_req_t* req);
 /** Ends a request soon with UV_ECANCELED; `sent` says whether it had gone out. The connection it
  * was on is closed, because a reply may still be on its way. No-op on a request that has ended. */
 void s3l_http_client_cancel(s3l_http_req_t* req);
+
+/** Moves the client to another origin of the same scheme: what is sent from now on goes there, what
+ * has been sent is still answered by the old one. `proxy` as in the options: it may be another one.
+ * Requests that wait are not disturbed; compose tells where it writes for by when it is called.
+ * Errors, with nothing changed: UV_EINVAL (the host). */
+int s3l_http_client_aim(s3l_http_client_t* client, const char* host, uint16_t port,
+                        const s3l_proxy_t* proxy);
 
 /** Ends all requests with UV_ECANCELED, closes all connections, frees the client, then calls cb. */
 void s3l_http_client_close(s3l_http_client_t* client, void (*cb)(void* arg), void* arg);

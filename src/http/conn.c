@@ -207,7 +207,7 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
 
 static void end_request(s3l_conn_t* conn, int status, bool keep) {
   s3l_http_req_t* req = conn->req;
-  if (keep)
+  if (keep && !conn->last)
     become_idle(conn);
   else
     s3l_conn_close(conn);
@@ -366,6 +366,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->state = S3L_CONN_DIALING;
   conn->reused = false;
   conn->composed = 0;
+  conn->last = false;
   conn->seq = c->next_seq;
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);

@@ -39,6 +39,7 @@ typedef struct s3l_conn_s {
   s3l_list_t link; /* in the client's list for its state */
   s3l_conn_state_t state;
   bool reused;         /* has carried a request before */
+  bool last;           /* carries no other request: the client has moved to another origin */
   uint64_t seq;        /* requests up to this one were waiting when it was opened */
   s3l_http_req_t* req; /* BUSY */
   s3l_deadline_t deadline;

@@ -220,18 +220,58 @@ static bool is_local(s3l_span_t host) {
          (a.bits == 128 && same_bits(&a, &loopback6, 128));
 }
 
-bool s3l_proxy_environment(bool tls, s3l_span_t host, uint16_t port, s3l_proxy_t* out,
-                           const char** name, const char** reason) {
-  memset(out, 0, sizeof(*out));
-  *name = tls ? "https_proxy" : "http_proxy";
-  const char* proxy = variable(*name);
-  if (proxy == NULL && tls) {
-    *name = "HTTPS_PROXY";
-    proxy = variable(*name);
+s3l_proxy_rules_t s3l_proxy_rules(const char* option) {
+  s3l_proxy_rules_t r = {.option = option, .https_name = "https_proxy"};
+  r.https = variable(r.https_name);
+  if (r.https == NULL) {
+    r.https_name = "HTTPS_PROXY";
+    r.https = variable(r.https_name);
   }
-  const char* list = variable("no_proxy");
-  list = list != NULL ? list : variable("NO_PROXY");
-  if (proxy == NULL || is_local(host) || s3l_proxy_excludes(s3l_span_cstr(list), host, port))
+  r.http = variable("http_proxy");
+  r.none = variable("no_proxy");
+  if (r.none == NULL)
+    r.none = variable("NO_PROXY");
+  return r;
+}
+
+int s3l_proxy_rules_copy(const s3l_proxy_rules_t* rules, s3l_proxy_rules_t* out) {
+  *out = (s3l_proxy_rules_t){.option = s3l_strdup(rules->option),
+                             .https = s3l_strdup(rules->https),
+                             .https_name = rules->https_name,
+                             .http = s3l_strdup(rules->http),
+                             .none = s3l_strdup(rules->none)};
+  if ((out->option == NULL) == (rules->option == NULL) &&
+      (out->https == NULL) == (rules->https == NULL) &&
+      (out->http == NULL) == (rules->http == NULL) && (out->none == NULL) == (rules->none == NULL))
+    return 0;
+  s3l_proxy_rules_free(out);
+  return UV_ENOMEM;
+}
+
+static void drop(const char** text) {
+  char* own = (char*)(uintptr_t)*text; /* that of a copy */
+  if (own != NULL)
+    s3l_wipe(own, strlen(own));
+  s3l_free(own);
+  *text = NULL;
+}
+
+void s3l_proxy_rules_free(s3l_proxy_rules_t* rules) {
+  drop(&rules->option);
+  drop(&rules->https);
+  drop(&rules->http);
+  drop(&rules->none);
+}
+
+bool s3l_proxy_choose(const s3l_proxy_rules_t* rules, bool tls, s3l_span_t host, uint16_t port,
+                      s3l_proxy_t* out, const char** name, const char** reason) {
+  memset(out, 0, sizeof(*out));
+  *name = rules->option != NULL ? "proxy" : tls ? rules->https_name : "http_proxy";
+  const char* proxy = rules->option != NULL ? rules->option : tls ? rules->https : rules->http;
+  if (proxy == NULL || proxy[0] == '\0')
+    return true;
+  if (rules->option == NULL &&
+      (is_local(host) || s3l_proxy_excludes(s3l_span_cstr(rules->none), host, port)))
     return true;
   return s3l_proxy_parse(s3l_span_cstr(proxy), out, reason);
 }

@@ -1,4 +1,4 @@
-/* http/proxy.h (L3): which HTTP proxy to go through, as the environment has it.
+/* http/proxy.h (L3): which HTTP proxy to go through, as an option or the environment has it.
  *
  *   HTTPS_PROXY, https_proxy   for https origins; the lower-case one wins
  *   http_proxy                 for http origins. HTTP_PROXY is not looked at: in a CGI program it
@@ -35,10 +35,28 @@ typedef struct s3l_proxy_s {
  * which may hold a password. */
 bool s3l_proxy_parse(s3l_span_t text, s3l_proxy_t* out, const char** reason);
 
-/** What the environment says for an origin. False, with *name the variable that is wrong and
- * *reason as above. */
-bool s3l_proxy_environment(bool tls, s3l_span_t host, uint16_t port, s3l_proxy_t* out,
-                           const char** name, const char** reason);
+/** Which proxy is for which origin. They may hold passwords. */
+typedef struct s3l_proxy_rules_s {
+  const char* option; /* for all origins, "" for none; NULL: by the variables */
+  const char* https;
+  const char* https_name; /* of the variable */
+  const char* http;
+  const char* none; /* NO_PROXY */
+} s3l_proxy_rules_t;
+
+/** By an option, which may be NULL, and by the environment. What they point to is theirs. */
+s3l_proxy_rules_t s3l_proxy_rules(const char* option);
+
+/** A copy of one's own. Errors, with nothing to be freed: UV_ENOMEM. */
+int s3l_proxy_rules_copy(const s3l_proxy_rules_t* rules, s3l_proxy_rules_t* out);
+
+/** Wipes and frees a copy; zeroed ones are a no-op. */
+void s3l_proxy_rules_free(s3l_proxy_rules_t* rules);
+
+/** What is for an origin. False, with *name the option or variable that is wrong and *reason as
+ * above. */
+bool s3l_proxy_choose(const s3l_proxy_rules_t* rules, bool tls, s3l_span_t host, uint16_t port,
+                      s3l_proxy_t* out, const char** name, const char** reason);
 
 /** Whether a NO_PROXY list names the origin. */
 bool s3l_proxy_excludes(s3l_span_t list, s3l_span_t host, uint16_t port);

@@ -37,6 +37,8 @@ static int fail_pem(s3l_tls_context_t* c, const char* what, const s3l_pem_t* pem
 /* TLS 1.3 hands out sessions after the handshake, and any number of them: the latest is kept. */
 static int on_new_session(SSL* ssl, SSL_SESSION* session) {
   s3l_tls_context_t* c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+  if ((uintptr_t)SSL_get_app_data(ssl) != c->generation)
+    return 0; /* OpenSSL's to free */
   SSL_SESSION_free(c->session);
   c->session = session;
   return 1; /* the reference is ours now */
@@ -193,6 +195,7 @@ s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c) {
 void s3l_tls_context_forget(s3l_tls_context_t* c) {
   SSL_SESSION_free(c->session);
   c->session = NULL;
+  c->generation++;
 }
 
 void s3l_tls_context_free(s3l_tls_context_t* c) {

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <openssl/ssl.h>
 
@@ -24,6 +25,7 @@
 typedef struct s3l_tls_context_s {
   SSL_CTX* ssl_ctx;
   SSL_SESSION* session; /* client: offered by the next engine, or NULL */
+  uintptr_t generation; /* of engines: what those of an older one say of sessions is not heard */
   bool server;
   unsigned refs;
 } s3l_tls_context_t;
@@ -72,7 +74,8 @@ s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c);
 /** One owner less; the last one frees it. NULL is a no-op. */
 void s3l_tls_context_free(s3l_tls_context_t* c);
 
-/** Forgets the session, so that the next handshake is a full one. */
+/** Forgets the session, so that the next handshake is a full one. Sessions that the engines there
+ * are now may still be given are not taken any more: the next engine may be for another host. */
 void s3l_tls_context_forget(s3l_tls_context_t* c);
 
 #endif

@@ -27,6 +27,8 @@ static int set_client(s3l_tls_engine_t* e, const char* host) {
     return S3LECT_ETLS;
   if (SSL_set_alpn_protos(e->ssl, http11, sizeof(http11) - 1) != 0) /* 0 is success here */
     return UV_ENOMEM;
+  if (SSL_set_app_data(e->ssl, (char*)e->context->generation) != 1)
+    return UV_ENOMEM;
   if (e->context->session != NULL)
     (void)SSL_set_session(e->ssl, e->context->session); /* refused: a full handshake then */
   return 0;

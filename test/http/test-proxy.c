@@ -138,10 +138,16 @@ static void clear(void) {
     unsetenv(names[i]);
 }
 
+static bool by_environment(bool tls, const char* host, s3l_proxy_t* p, const char** name,
+                           const char** reason) {
+  const s3l_proxy_rules_t rules = s3l_proxy_rules(NULL);
+  return s3l_proxy_choose(&rules, tls, s3l_span_cstr(host), 443, p, name, reason);
+}
+
 static const char* chosen(bool tls, const char* host) {
   static s3l_proxy_t p;
   const char *name, *reason;
-  assert_true(s3l_proxy_environment(tls, s3l_span_cstr(host), 443, &p, &name, &reason));
+  assert_true(by_environment(tls, host, &p, &name, &reason));
   return p.used ? p.host : "";
 }
 
@@ -170,18 +176,45 @@ static void reads_the_environment(void** state) {
   assert_string_equal(chosen(true, "127.0.0.2"), "");
   assert_string_equal(chosen(true, "::1"), "");
   setenv("HTTPS_PROXY", "https://user:secret@proxy:1", 1);
-  assert_false(s3l_proxy_environment(true, S3L_SPAN("s3.example.com"), 443, &p, &name, &reason));
+  assert_false(by_environment(true, "s3.example.com", &p, &name, &reason));
   assert_string_equal(name, "HTTPS_PROXY");
   assert_null(strstr(reason, "secret"));
   clear();
 }
 
+/* An option is for all origins, and a copy outlives what it was made of. */
+static void takes_an_option_first(void** state) {
+  char text[] = "http://own:3128";
+  s3l_proxy_rules_t rules, copy;
+  s3l_proxy_t p;
+  const char *name, *reason;
+  (void)state;
+  clear();
+  setenv("https_proxy", "http://other:1", 1);
+  setenv("no_proxy", "*", 1);
+  rules = s3l_proxy_rules(text);
+  assert_int_equal(s3l_proxy_rules_copy(&rules, &copy), 0);
+  memset(text, 'x', sizeof(text) - 1);
+  assert_true(s3l_proxy_choose(&copy, true, S3L_SPAN("localhost"), 443, &p, &name, &reason));
+  assert_string_equal(p.host, "own");
+  assert_true(s3l_proxy_choose(&copy, false, S3L_SPAN("s3.test"), 80, &p, &name, &reason));
+  assert_string_equal(p.host, "own");
+  s3l_proxy_rules_free(&copy);
+  rules = s3l_proxy_rules("");
+  unsetenv("no_proxy");
+  assert_true(s3l_proxy_choose(&rules, true, S3L_SPAN("s3.test"), 443, &p, &name, &reason));
+  assert_false(p.used);
+  rules = s3l_proxy_rules("socks5://x");
+  assert_false(s3l_proxy_choose(&rules, true, S3L_SPAN("s3.test"), 443, &p, &name, &reason));
+  assert_string_equal(name, "proxy");
+  clear();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reads_proxies),
-      cmocka_unit_test(refuses_what_is_no_proxy),
-      cmocka_unit_test(knows_what_goes_direct),
-      cmocka_unit_test(reads_the_environment),
+      cmocka_unit_test(reads_proxies),          cmocka_unit_test(refuses_what_is_no_proxy),
+      cmocka_unit_test(knows_what_goes_direct), cmocka_unit_test(reads_the_environment),
+      cmocka_unit_test(takes_an_option_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
