@@ -11,7 +11,7 @@
 void s3l_container_init(s3l_container_t* c, uv_loop_t* loop, const s3l_settings_t* settings) {
   memset(c, 0, sizeof(*c));
   c->settings = settings;
-  s3l_service_init(&c->service, loop, settings->ca_file);
+  s3l_service_init(&c->service, loop, settings->ca_file, NULL);
 }
 
 bool s3l_container_is_configured(const s3l_settings_t* s) {

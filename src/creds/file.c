@@ -1,6 +1,7 @@
 #include "creds/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "s3lect/errno.h"
 #include "util/list.h"
@@ -79,6 +80,40 @@ int s3l_file_start(s3l_file_t* f, uv_loop_t* loop, const char* path, size_t max,
   /* Of a pipe that nobody writes to, the open must not hang a thread of the pool for ever. */
   int err = uv_fs_open(loop, &f->fs, path, O_RDONLY | O_NONBLOCK, 0, on_open);
   f->busy = err == 0;
+  if (err != 0)
+    s3l_file_free(f);
+  return err;
+}
+
+/* Into the buffer, to its end. */
+static int read_all(s3l_file_t* f, uv_file fd) {
+  uv_fs_t fs;
+  int n = uv_fs_fstat(NULL, &fs, fd, NULL);
+  bool regular = n == 0 && (fs.statbuf.st_mode & S_IFMT) == S_IFREG;
+  uv_fs_req_cleanup(&fs);
+  while (regular && f->len < f->cap) {
+    uv_buf_t into = uv_buf_init(f->buf + f->len, (unsigned)(f->cap - f->len));
+    n = uv_fs_read(NULL, &fs, fd, &into, 1, -1, NULL);
+    uv_fs_req_cleanup(&fs);
+    if (n <= 0)
+      break;
+    f->len += (size_t)n;
+  }
+  return n < 0 ? n : f->len == f->cap ? S3LECT_ETOOBIG : 0;
+}
+
+int s3l_file_read_now(s3l_file_t* f, const char* path, size_t max) {
+  uv_fs_t fs;
+  int fd = uv_fs_open(NULL, &fs, path, O_RDONLY | O_NONBLOCK, 0, NULL);
+  uv_fs_req_cleanup(&fs);
+  if (fd < 0)
+    return fd;
+  f->len = 0;
+  f->cap = max + 1; /* one byte more shows that there is more */
+  f->buf = s3l_malloc(f->cap);
+  int err = f->buf != NULL ? read_all(f, fd) : UV_ENOMEM;
+  (void)uv_fs_close(NULL, &fs, fd, NULL);
+  uv_fs_req_cleanup(&fs);
   if (err != 0)
     s3l_file_free(f);
   return err;

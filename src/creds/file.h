@@ -38,6 +38,11 @@ struct s3l_file_s {
 int s3l_file_start(s3l_file_t* file, uv_loop_t* loop, const char* path, size_t max,
                    void (*done)(s3l_file_t* file, int status));
 
+/** Reads it at once, which may block: for what is needed before there is a loop that runs. Of what
+ * is no regular file (a pipe, a device) nothing is read. Free it on success. Errors as those of
+ * done, and UV_ENOMEM. */
+int s3l_file_read_now(s3l_file_t* file, const char* path, size_t max);
+
 s3l_span_t s3l_file_text(const s3l_file_t* file);
 
 /** No-op where nothing is under way. */

@@ -19,7 +19,7 @@
 void s3l_imds_init(s3l_imds_t* i, uv_loop_t* loop, const s3l_settings_t* settings) {
   memset(i, 0, sizeof(*i));
   i->settings = settings;
-  s3l_service_init(&i->service, loop, settings->ca_file);
+  s3l_service_init(&i->service, loop, settings->ca_file, NULL);
 }
 
 static void finish(s3l_imds_t* i, int status, s3l_creds_t* creds) {

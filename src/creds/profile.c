@@ -26,6 +26,8 @@
   XX(region, "region")                                                                             \
   XX(endpoint_url, "endpoint_url")                                                                 \
   XX(services, "services")                                                                         \
+  XX(ignore_endpoints, "ignore_configured_endpoint_urls")                                          \
+  XX(dualstack, "use_dualstack_endpoint")                                                          \
   XX(mfa_serial, "mfa_serial")                                                                     \
   XX(sso_session, "sso_session")                                                                   \
   XX(sso_start_url, "sso_start_url")                                                               \
@@ -131,18 +133,23 @@ static int read_profile(const resolve_t* r, s3l_span_t name, profile_t* p) {
   return err;
 }
 
-/* endpoint_url below "sts =" in "[services NAME]", else that of the profile. The file is known to
- * be sound. */
-static s3l_span_t configured_endpoint(const resolve_t* r, const profile_t* p) {
+static bool is_true(s3l_span_t s) {
+  return s3l_span_ieq(s, S3L_SPAN("true"));
+}
+
+/* endpoint_url below "SERVICE =" in "[services NAME]", else that of the profile. The file is known
+ * to be sound. */
+static s3l_span_t configured_endpoint(const resolve_t* r, const profile_t* p, s3l_span_t service) {
   s3l_span_t endpoint = p->endpoint_url;
+  if (is_true(p->ignore_endpoints))
+    return (s3l_span_t){NULL, 0};
   s3l_ini_item_t item;
   s3l_ini_t ini;
   s3l_ini_init(&ini, r->config);
   while (p->services.n > 0 && s3l_ini_next(&ini, &item)) {
     s3l_span_t of = typed_name(item.section, S3L_SPAN("services"));
     if (of.p != NULL && s3l_span_eq(of, p->services) && item.parent.p != NULL &&
-        s3l_span_ieq(item.parent, S3L_SPAN("sts")) &&
-        s3l_span_ieq(item.name, S3L_SPAN("endpoint_url")))
+        s3l_span_ieq(item.parent, service) && s3l_span_ieq(item.name, S3L_SPAN("endpoint_url")))
       endpoint = item.value;
   }
   return endpoint;
@@ -167,7 +174,7 @@ static int make_role(const resolve_t* r, s3l_span_t name, const profile_t* p,
   if (!r->settings->region_named && p->region.n > 0)
     role->region = p->region;
   if (role->endpoint.n == 0 && !s3l_settings_is_true(r->settings->ignore_endpoints))
-    role->endpoint = configured_endpoint(r, p);
+    role->endpoint = configured_endpoint(r, p, S3L_SPAN("sts"));
   return 0;
 }
 
@@ -287,5 +294,21 @@ int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_s
     name = next;
   }
   reverse_roles(plan);
+  return 0;
+}
+
+int s3l_profile_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
+                      s3l_span_t service, s3l_profile_place_t* place, s3l_buf_t* why) {
+  resolve_t r = {.settings = settings, .config = config, .credentials = credentials, .why = why};
+  profile_t p;
+  memset(place, 0, sizeof(*place));
+  int err = read_profile(&r, s3l_span_cstr(settings->profile), &p);
+  if (err != 0)
+    return err;
+  place->found = p.found;
+  place->region = p.region;
+  place->dualstack = p.dualstack;
+  if (!s3l_settings_is_true(settings->ignore_endpoints))
+    place->endpoint = configured_endpoint(&r, &p, service);
   return 0;
 }

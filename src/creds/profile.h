@@ -44,4 +44,17 @@ typedef struct s3l_plan_s {
 int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
                         s3l_plan_t* plan, s3l_buf_t* why);
 
+/** What a profile says about where a service is. */
+typedef struct s3l_profile_place_s {
+  bool found; /* the profile itself */
+  s3l_span_t region;
+  s3l_span_t endpoint;  /* URL: of the service, else of all; n == 0 where it is to be ignored */
+  s3l_span_t dualstack; /* use_dualstack_endpoint */
+} s3l_profile_place_t;
+
+/** The same texts; `service` is its name below "[services x]": "s3". Errors: S3LECT_ECREDENTIALS (a
+ * broken file), with one line in `why`. */
+int s3l_profile_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
+                      s3l_span_t service, s3l_profile_place_t* place, s3l_buf_t* why);
+
 #endif

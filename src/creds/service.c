@@ -5,6 +5,7 @@
 
 #include "s3lect/errno.h"
 #include "s3lect/version.h"
+#include "util/mem.h"
 #include "util/timefmt.h"
 
 #define CONNECT_MS 2000
@@ -33,10 +34,12 @@ bool s3l_service_allows(const s3l_url_t* url) {
 
 /* ---- The client ---- */
 
-void s3l_service_init(s3l_service_t* s, uv_loop_t* loop, const char* ca_file) {
+void s3l_service_init(s3l_service_t* s, uv_loop_t* loop, const char* ca_file,
+                      const s3l_proxy_rules_t* proxies) {
   memset(s, 0, sizeof(*s));
   s->loop = loop;
   s->ca_file = ca_file;
+  s->proxies = proxies;
 }
 
 static void end_if_closed(s3l_service_t* s) {
@@ -74,6 +77,20 @@ static bool write_host(const s3l_url_t* url, char* out, size_t cap) {
   return s3l_buf_cstr(&b) != NULL;
 }
 
+/* False, with a line in `why`, if what names it is wrong. */
+static bool choose_proxy(const s3l_service_t* s, const s3l_url_t* url, s3l_proxy_t* out,
+                         s3l_buf_t* why) {
+  const char *name, *reason;
+  memset(out, 0, sizeof(*out));
+  if (s->proxies == NULL || !url->tls ||
+      s3l_proxy_choose(s->proxies, true, url->host, url->port, out, &name, &reason))
+    return true;
+  s3l_buf_puts(why, name);
+  s3l_buf_putc(why, ' ');
+  s3l_buf_puts(why, reason);
+  return false;
+}
+
 int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
   char host[S3L_SERVICE_HOST_MAX], header[S3L_SERVICE_HOST_MAX], detail[256] = "";
   if (!s3l_span_copy(url->host, host, sizeof(host)) || !write_host(url, header, sizeof(header)))
@@ -88,8 +105,12 @@ int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
   }
   if (s->client != NULL && s->tls == url->tls && strcmp(header, s->host_header) == 0)
     return 0;
+  s3l_proxy_t proxy;
+  if (!choose_proxy(s, url, &proxy, why))
+    return S3LECT_EOPTION;
   const s3l_http_client_options_t options = {.host = host,
                                              .port = url->port,
+                                             .proxy = &proxy,
                                              .tls = url->tls,
                                              .ca_file = url->tls ? s->ca_file : NULL,
                                              .connect_timeout_ms = CONNECT_MS,
@@ -101,6 +122,7 @@ int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
                                              .why_cap = sizeof(detail)};
   close_client(s);
   int err = s3l_http_client_create(s->loop, &options, &s->client);
+  s3l_wipe(&proxy, sizeof(proxy));
   if (err != 0) {
     s->client = NULL;
     s3l_buf_puts(why, detail[0] != '\0' ? detail : s3lect_strerror(err));

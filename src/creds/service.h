@@ -2,6 +2,7 @@
  *
  * - The one place that decides where secrets may go: https anywhere; plain http only to loopback
  *   and to AWS's link-local metadata addresses. Redirects are not followed.
+ * - A proxy sees secrets in no form: what is proxied is https, through a tunnel.
  * - One call at a time, tried again after a pause where that may help (no connection, 5xx, 429).
  * - The connections' buffers are wiped.
  *
@@ -46,6 +47,7 @@ struct s3l_service_s {
   /* Private. */
   uv_loop_t* loop;
   const char* ca_file;
+  const s3l_proxy_rules_t* proxies;
   s3l_http_client_t* client;
   unsigned clients; /* not yet closed */
   bool tls;
@@ -60,14 +62,16 @@ struct s3l_service_s {
   char why[S3L_SERVICE_WHY_MAX];
 };
 
-/** `ca_file` may be NULL and is not copied. */
-void s3l_service_init(s3l_service_t* service, uv_loop_t* loop, const char* ca_file);
+/** `ca_file` may be NULL and is not copied. `proxies`, not copied either, are for https origins;
+ * NULL: all are reached directly, as machines' own services must be. */
+void s3l_service_init(s3l_service_t* service, uv_loop_t* loop, const char* ca_file,
+                      const s3l_proxy_rules_t* proxies);
 
 /** Whether secrets may go there. */
 bool s3l_service_allows(const s3l_url_t* url);
 
 /** Points it at an origin. On failure `why` has one line: S3LECT_ECREDENTIALS (not allowed),
- * S3LECT_ETLS (the CA file), UV_ENOMEM. */
+ * S3LECT_EOPTION (the proxy), S3LECT_ETLS (the CA file), UV_ENOMEM. */
 int s3l_service_aim(s3l_service_t* service, const s3l_url_t* url, s3l_buf_t* why);
 
 /** Calls the origin that was aimed at. Also from inside done. */

@@ -101,6 +101,8 @@ int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_
   ok = copy(&s->opt_profile, known.profile) && ok;
   ok = copy(&s->opt_region, known.region) && ok;
   ok = copy(&s->opt_ca_file, known.ca_file) && ok;
+  const s3l_proxy_rules_t proxies = s3l_proxy_rules(known.proxy);
+  ok = s3l_proxy_rules_copy(&proxies, &s->proxies) == 0 && ok;
   int err = ok ? choose(s) : UV_ENOMEM;
   if (err != 0)
     s3l_settings_free(s);
@@ -114,6 +116,7 @@ void s3l_settings_free(s3l_settings_t* s) {
   drop(&s->opt_profile);
   drop(&s->opt_region);
   drop(&s->opt_ca_file);
+  s3l_proxy_rules_free(&s->proxies);
   drop(&s->config_path);
   drop(&s->credentials_path);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "http/proxy.h"
 #include "s3lect/credentials.h"
 
 /* The variables, and the fields of s3l_settings_t that hold them. */
@@ -49,6 +50,7 @@ typedef struct s3l_settings_s {
   char* opt_profile;
   char* opt_region;
   char* opt_ca_file;
+  s3l_proxy_rules_t proxies; /* of STS */
 
   /* Put together of both. */
   const char* profile; /* never NULL */

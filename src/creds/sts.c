@@ -5,6 +5,7 @@
 #include "creds/reply.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
+#include "wire/aws_host.h"
 
 #define TOKEN_FILE_MAX 20000 /* percent-encoded it still fits into the send buffer */
 #define BODY_MAX       10240 /* of AssumeRole: ARN and external ID, percent-encoded */
@@ -15,7 +16,7 @@
 void s3l_sts_init(s3l_sts_t* sts, uv_loop_t* loop, const s3l_settings_t* settings) {
   memset(sts, 0, sizeof(*sts));
   sts->settings = settings;
-  s3l_service_init(&sts->service, loop, settings->ca_file);
+  s3l_service_init(&sts->service, loop, settings->ca_file, &settings->proxies);
 }
 
 s3l_span_t s3l_sts_endpoint(const s3l_settings_t* s) {
@@ -193,8 +194,7 @@ static bool aim(s3l_sts_t* sts) {
     s3l_buf_init(&b, aws, sizeof(aws));
     s3l_buf_puts(&b, "https://sts.");
     s3l_buf_put(&b, sts->role.region);
-    s3l_buf_puts(&b, s3l_span_starts_with(sts->role.region, S3L_SPAN("cn-")) ? ".amazonaws.com.cn"
-                                                                             : ".amazonaws.com");
+    s3l_buf_put(&b, s3l_aws_suffix(sts->role.region));
     text = s3l_buf_span(&b);
   }
   if (!s3l_url_parse(text, &url, &reason) || url.query.p != NULL) {

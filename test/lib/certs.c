@@ -78,6 +78,9 @@ static int write_key(const s3l_certs_t* c, char* out, const char* file, EVP_PKEY
 
 int s3l_certs_make(s3l_certs_t* c) {
   static const char names[] = "DNS:localhost,IP:127.0.0.1,IP:::1";
+  static const char aws_names[] =
+      "DNS:*.s3.us-east-1.amazonaws.com,DNS:*.s3.eu-west-1.amazonaws.com,"
+      "DNS:sts.us-east-1.amazonaws.com,DNS:sts.eu-west-1.amazonaws.com";
   const char* tmp = getenv("TMPDIR");
   memset(c, 0, sizeof(*c));
   snprintf(c->dir, sizeof(c->dir), "%s/s3lect-certs-XXXXXX", tmp != NULL ? tmp : "/tmp");
@@ -107,6 +110,8 @@ int s3l_certs_make(s3l_certs_t* c) {
                             key, ca, ca_key)) &&
        write_cert(c, c->stranger, "stranger.pem",
                   make_cert("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
+       write_cert(c, c->aws, "aws.pem",
+                  make_cert("amazonaws.com", aws_names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_key(c, c->key, "key.pem", key);
   if (ca != NULL) {
     if (!write_cert(c, c->ca, "ca.pem", ca)) /* frees it */
@@ -127,8 +132,8 @@ int s3l_certs_make(s3l_certs_t* c) {
 }
 
 void s3l_certs_remove(const s3l_certs_t* c) {
-  const char* const files[] = {c->ca,     c->other_ca, c->good,     c->expired,
-                               c->future, c->wrong,    c->stranger, c->key};
+  const char* const files[] = {c->ca,    c->other_ca, c->good, c->expired, c->future,
+                               c->wrong, c->stranger, c->aws,  c->key};
   for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
     if (files[i][0] != 0)
       (void)unlink(files[i]);
