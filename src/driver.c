@@ -1,5 +1,6 @@
 #include "driver.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "clock.h"
@@ -70,8 +71,16 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   cb(d->handle, &event);
 }
 
+/* What the store tells its operator beside the result, which older stores do not. */
+static void report_news(s3l_driver_t* d, const s3lect_store_result_t* r) {
+  bool has_news = r->size >= offsetof(s3lect_store_result_t, news) + sizeof(r->news);
+  if (has_news && r->news != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
+    s3l_driver_report(d, r->news, r->message);
+}
+
 static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_driver_t* d = req->data;
+  report_news(d, r);
   s3l_result_t result = {
       .status = r->status,
       .outcome = (s3l_outcome_t)r->outcome,

@@ -98,6 +98,7 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result
 }
 
 static int submit(s3l_verify_run_t* run, s3l_verify_op_t* op) {
+  op->req.flags |= S3LECT_REQ_NO_NEWS; /* an elector's on_error is to have them */
   const s3lect_store_ops_t* ops = run->store->ops;
   uint32_t budget = S3LECT_VERIFY_REQUESTS_MAX - (run->over ? 0 : S3L_VERIFY_CLEANUP_MAX);
   if (run->requests >= budget)

@@ -56,6 +56,9 @@ typedef enum {
  * DigitalOcean accept only bare ones). */
 #define S3LECT_REQ_ETAG_DISPUTED 0x1u
 
+/** Set by those who pass no news on: what there is waits for another's request. */
+#define S3LECT_REQ_NO_NEWS 0x2u
+
 /** One operation. The caller zeroes it, fills the second group and calls a store function; what
  * it points to must stay until the callback. */
 struct s3lect_store_req_s {
@@ -106,10 +109,14 @@ struct s3lect_store_result_s {
   uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
   uint32_t truncated;      /* list: more keys follow */
   const char* message;     /* for people: what the store or the transport said; NULL if nothing.
-                              With status 0: something that its operator should know */
+                              With news != 0: those */
   const s3lect_store_entry_t* entries; /* list: in key order */
   size_t entries_len;
   uint32_t notes; /* S3LECT_NOTED_*: what else there is to know of the reply */
+  int32_t news; /* 0, or with status 0 or S3LECT_ENOTMODIFIED the code of something about the store
+                   that its operator should know, told once, in `message`: S3LECT_EREGION (the
+                   bucket's region was learned), S3LECT_ESKEW (requests are signed with the
+                   store's time), S3LECT_EETAG (ETags come weak) */
 };
 
 /* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */
@@ -151,8 +158,12 @@ typedef struct s3lect_s3_options_s {
   size_t size;                    /* sizeof(s3lect_s3_options_t); set by s3lect_s3_options_init */
   const char* bucket;             /* required */
   const char* endpoint;           /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
-                                     AWS_ENDPOINT_URL, else AWS in `region` */
-  const char* region;             /* NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
+                                     AWS_ENDPOINT_URL, the profile's endpoint_url (of s3 in its
+                                     services, or its own; none of these where
+                                     AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true), else AWS in
+                                     `region` */
+  const char* region;             /* NULL: AWS_REGION, AWS_DEFAULT_REGION, the profile's, else
+                                     us-east-1; a wrong one costs one request, see below */
   const char* access_key_id;      /* NULL: `credentials`, `profile`, AWS_ACCESS_KEY_ID, else the
                                      chain of s3lect/credentials.h */
   const char* secret_access_key;  /* NULL: AWS_SECRET_ACCESS_KEY when the key came from there */
@@ -186,6 +197,15 @@ typedef struct s3lect_s3_options_s {
                                          every request, which S3 else refuses with 403. NULL: none */
   int32_t checksum;                   /* 1: x-amz-checksum-sha256 on every put, which buckets with
                                          Object Lock demand and some stores other than AWS refuse */
+
+  /* The way there. */
+  int32_t use_dualstack; /* AWS's hosts with IPv6 addresses too: 1 yes, -1 no; 0:
+                            AWS_USE_DUALSTACK_ENDPOINT, the profile's use_dualstack_endpoint, else
+                            no */
+  const char* proxy; /* http://[user:password@]host[:port], for S3 and STS, whatever NO_PROXY says;
+                        "" none; NULL: HTTPS_PROXY (https_proxy) for https endpoints and http_proxy
+                        for plain ones, unless NO_PROXY (no_proxy) has the host. TLS goes through a
+                        tunnel (CONNECT): the proxy sees no more than the host's name */
 } s3lect_s3_options_t;
 
 typedef enum {
@@ -203,7 +223,19 @@ S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, ch
                                           size_t message_size);
 
 /** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
- * used. Reads the environment here and not later. Credentials are looked for when the first request
+ * used. Reads the environment here and not later; and where options and environment name no region,
+ * or no endpoint, the profile (`profile`, AWS_PROFILE, AWS_DEFAULT_PROFILE, else "default") in
+ * ~/.aws/config and ~/.aws/credentials, too: at once, as it does the CA file, so that a mistake in
+ * them is told by this call. That blocks for as long as reading two small local files takes (only
+ * regular files of up to 1 MiB are read): open stores before the loop has much to do, or name
+ * region and endpoint.
+ *
+ * What the store finds out by itself, at the price of one refused request, and tells as news (see
+ * s3lect_store_result_t): the bucket's region, if it is another one of the same partition of AWS,
+ * or of a custom endpoint; and this machine's clock, if the store refuses its time. Refused
+ * requests had no effect; each is sent again at most once for either reason, within its time-out.
+ *
+ * Credentials are looked for when the first request
  * needs them, if no keys were given; a request waits for them within its time-out, and ends in
  * S3LECT_ECREDENTIALS with a message that tells what was tried if there are none.
  * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS (half a pair of keys),

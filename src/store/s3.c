@@ -18,12 +18,14 @@
 #include "creds/user.h"
 #include "s3lect/version.h"
 #include "store/s3_gate.h"
+#include "store/s3_mend.h"
 #include "store/s3_options.h"
 #include "store/s3_result.h"
 #include "store/store.h"
 #include "util/mem.h"
 #include "wire/s3_request.h"
 
+#define NS_PER_MS      1000000u
 #define ERROR_BODY_MAX 65536
 #define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
 
@@ -36,22 +38,25 @@ typedef struct s3_s {
   bool creds_borrowed; /* from a provider of the caller's, which closes it */
   s3l_gate_t gate;
   s3l_signer_t signer;
-  s3l_s3_target_t target;
+  s3l_s3_target_t target; /* but for what is known of it by `mend` */
   dialect_t dialect;
   bool closing;
   s3lect_store_close_cb close_cb;
-  char host_header[S3L_S3_HOST_MAX + 8];
-  char bucket[S3L_S3_BUCKET_MAX];
-  char region[S3L_S3_REGION_MAX];
   s3l_s3_headers_t* headers;
+  s3l_mend_t mend;
+  s3l_proxy_rules_t proxies;
+  char origin[S3L_S3_HOST_MAX + 16]; /* for a plain proxy; and what it wants to know: */
+  char proxy_authorization[S3L_PROXY_AUTHORIZATION_MAX];
   s3l_s3_scratch_t scratch;
 } s3_t;
 
 typedef struct state_s {
   s3l_http_req_t http;
   s3l_gate_req_t gate;
+  s3l_mend_req_t mend;
   s3lect_store_req_t* req;
-  uint8_t op; /* s3l_s3_op_t */
+  uint64_t until_ns; /* of uv_hrtime */
+  uint8_t op;        /* s3l_s3_op_t */
   bool active;
   bool sent_quoted; /* If-Match went out with quotes, or with the quotes taken off: */
   bool sent_bare;
@@ -113,36 +118,89 @@ static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   return r;
 }
 
+static int wall_clock(int64_t* ms) {
+  uv_timeval64_t now;
+  int err = uv_gettimeofday(&now);
+  *ms = err == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
+  return err;
+}
+
+static s3l_s3_target_t target_of(const s3_t* s3) {
+  const s3l_s3_endpoint_t* e = &s3->mend.endpoint;
+  s3l_s3_target_t target = s3->target;
+  target.host = s3l_span_cstr(e->host_header);
+  target.bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
+  target.region = s3l_span_cstr(e->region);
+  return target;
+}
+
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   state_t* s = S3L_CONTAINER_OF(http, state_t, http);
   s3_t* s3 = http->data;
-  uv_timeval64_t now;
+  int64_t now_ms;
   size_t len;
   const s3l_creds_t* creds = s3->creds->ops->get(s3->creds, NULL);
   if (creds == NULL)
     return S3LECT_ECREDENTIALS;
-  int err = uv_gettimeofday(&now);
+  int err = wall_clock(&now_ms);
   if (err != 0)
     return err;
   const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key), s3l_span_cstr(creds->secret),
                               s3l_span_cstr(creds->token)};
   const s3l_s3_request_t request = describe_request(s3, s);
-  err = s3l_s3_request_write(&s3->signer, &s3->target, &keys, &request,
-                             now.tv_sec * 1000 + now.tv_usec / 1000, buf, cap, &len);
+  const s3l_s3_target_t target = target_of(s3);
+  s3l_mend_sign(&s3->mend, &s->mend);
+  err = s3l_s3_request_write(&s3->signer, &target, &keys, &request,
+                             now_ms + s3->mend.clock_offset_ms, buf, cap, &len);
   if (err == S3LECT_ETOOBIG)
     return UV_ENOBUFS; /* the other code is about replies */
   return err != 0 ? err : (ssize_t)len;
+}
+
+/* To the host of another region, which may be behind another proxy, or none. */
+static bool move(s3_t* s3, s3lect_store_result_t* r) {
+  const s3l_s3_endpoint_t* e = &s3->mend.next;
+  const char *name, *reason;
+  s3l_proxy_t proxy;
+  if (e->aws) {
+    if (!s3l_proxy_choose(&s3->proxies, e->tls, s3l_span_cstr(e->host), e->port, &proxy, &name,
+                          &reason)) {
+      s3l_s3_amend(r, &s3->scratch, name, reason);
+      return false;
+    }
+    (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
+    s3l_wipe(&proxy, sizeof(proxy));
+  }
+  s3l_mend_move(&s3->mend);
+  return true;
+}
+
+/* Whether the request was refused for a reason that could be put right, and goes out again. */
+static bool send_again(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
+  uint64_t now = uv_hrtime();
+  int64_t now_ms;
+  if (s3->closing || r->http_status < 300 || now >= s->until_ns || wall_clock(&now_ms) != 0)
+    return false;
+  s3l_mend_answer_t answer = s3l_mend_refused(&s3->mend, &s->mend, r, &s3->scratch, now_ms);
+  if (answer == S3L_MEND_NO || (answer == S3L_MEND_MOVED && !move(s3, r)))
+    return false;
+  s->http.timeout_ms = (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+  return s3l_http_client_submit(s3->client, &s->http) == 0;
 }
 
 static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   state_t* s = S3L_CONTAINER_OF(http, state_t, http);
   s3_t* s3 = http->data;
   s3lect_store_req_t* req = s->req;
-  s3lect_store_result_t r =
-      s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, s3->target.region, &s3->scratch);
+  s3l_span_t region = s3l_mend_region(&s3->mend, &s->mend);
+  s3lect_store_result_t r = s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, region, &s3->scratch);
+  if (send_again(s3, s, &r))
+    return;
   learn_dialect(s3, s, r.status);
   if (s->sent_quoted || s->sent_bare)
     r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
+  if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) && (req->flags & S3LECT_REQ_NO_NEWS) == 0)
+    s3l_mend_tell(&s3->mend, &r, &s3->scratch);
   s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3->creds->ops->refused(s3->creds);
@@ -186,6 +244,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   memset(s, 0, sizeof(*s));
   s->req = req;
   s->op = (uint8_t)op;
+  s->until_ns = uv_hrtime() + (uint64_t)req->timeout_ms * NS_PER_MS;
   s->http.data = s3;
   s->http.compose = on_compose;
   s->http.done = on_done;
@@ -226,13 +285,19 @@ static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
   s3l_http_client_cancel(&s->http);
 }
 
+static void release(s3_t* s3) {
+  s3l_proxy_rules_free(&s3->proxies);
+  s3l_signer_close(&s3->signer);
+  s3l_wipe(s3->proxy_authorization, sizeof(s3->proxy_authorization));
+  s3l_free(s3->headers);
+  s3l_free(s3);
+}
+
 static void on_creds_closed(void* arg) {
   s3_t* s3 = arg;
   s3lect_store_t* store = s3->store;
   s3lect_store_close_cb cb = s3->close_cb;
-  s3l_signer_close(&s3->signer);
-  s3l_free(s3->headers);
-  s3l_free(s3);
+  release(s3);
   store->internal = NULL;
   if (cb != NULL)
     cb(store);
@@ -270,24 +335,6 @@ static const s3lect_store_ops_t s3_ops = {
 
 /* ---- Opening ---- */
 
-static int keep_target(s3_t* s3, const s3l_s3_config_t* c) {
-  memcpy(s3->host_header, c->host_header, sizeof(s3->host_header));
-  memcpy(s3->bucket, c->bucket, sizeof(s3->bucket));
-  memcpy(s3->region, c->region, sizeof(s3->region));
-  s3->target.host = s3l_span_cstr(s3->host_header);
-  s3->target.bucket = c->path_style ? s3l_span_cstr(s3->bucket) : S3L_SPAN("");
-  s3->target.region = s3l_span_cstr(s3->region);
-  s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
-  s3->headers = s3l_s3_headers_copy(&c->headers);
-  if (s3->headers == NULL)
-    return UV_ENOMEM;
-  s3->target.owner = s3->headers->owner;
-  s3->target.headers = s3->headers->pairs;
-  s3->target.headers_len = s3->headers->len;
-  s3->target.checksum = s3->headers->checksum;
-  return 0;
-}
-
 /* Nothing of it is in the loop before the first request asks. */
 static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
   s3l_creds_source_t* source;
@@ -298,6 +345,7 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
     s3lect_credentials_chain_options_init(&chain, sizeof(chain));
     chain.profile = c->profile;
     chain.region = c->chain_region;
+    chain.proxy = c->proxies.option;
     return s3l_creds_chain(loop, &chain, &s3->creds);
   }
   s3->creds = s3l_creds_builtin(c->credentials);
@@ -308,31 +356,57 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
   return err != 0 ? err : s3l_creds_cache(loop, source, &s3l_creds_cache_defaults, &s3->creds);
 }
 
-int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options) {
-  char unused[640];
-  s3l_buf_t message;
-  s3l_s3_config_t config;
-  s3l_buf_init(&message, unused, sizeof(unused));
-  int err = s3l_s3_configure(options, &config, &message);
-  if (err != 0)
-    return err;
+/* A plain endpoint behind a proxy: requests name all of their URL, and what the proxy wants. */
+static void aim_plain(s3_t* s3, const s3l_s3_config_t* c) {
+  if (!c->proxy.used || c->endpoint.tls)
+    return;
+  s3l_buf_t b;
+  s3l_buf_init(&b, s3->origin, sizeof(s3->origin));
+  s3l_buf_puts(&b, "http://");
+  s3l_buf_puts(&b, c->endpoint.host_header);
+  s3->target.origin = s3l_buf_span(&b);
+  memcpy(s3->proxy_authorization, c->proxy.authorization, sizeof(s3->proxy_authorization));
+  s3->target.proxy_authorization = s3l_span_cstr(s3->proxy_authorization);
+}
+
+/* Those that the operator demands. */
+static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
+  s3->headers = s3l_s3_headers_copy(&c->headers);
+  if (s3->headers == NULL)
+    return UV_ENOMEM;
+  s3->target.owner = s3->headers->owner;
+  s3->target.headers = s3->headers->pairs;
+  s3->target.headers_len = s3->headers->len;
+  s3->target.checksum = s3->headers->checksum;
+  return 0;
+}
+
+static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
+  s3->mend.endpoint = c->endpoint;
+  s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
+  aim_plain(s3, c);
+  int err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
+  if (err == 0)
+    err = keep_headers(s3, c);
+  if (err == 0)
+    err = s3l_proxy_rules_copy(&c->proxies, &s3->proxies);
+  if (err == 0)
+    err = open_creds(loop, s3, c);
+  if (err == 0)
+    err = s3l_http_client_create(loop, &c->http, &s3->client);
+  return err;
+}
+
+static int open_store(uv_loop_t* loop, s3lect_store_t* store, const s3l_s3_config_t* c) {
   s3_t* s3 = s3l_calloc(1, sizeof(*s3));
   if (s3 == NULL)
     return UV_ENOMEM;
   s3->store = store;
-  err = keep_target(s3, &config);
-  if (err == 0)
-    err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
-  if (err == 0)
-    err = open_creds(loop, s3, &config);
-  if (err == 0)
-    err = s3l_http_client_create(loop, &config.http, &s3->client);
+  int err = open_parts(loop, s3, c);
   if (err != 0) {
     if (s3->creds != NULL && !s3->creds_borrowed)
       s3->creds->ops->close(s3->creds, NULL, NULL);
-    s3l_signer_close(&s3->signer);
-    s3l_free(s3->headers);
-    s3l_free(s3);
+    release(s3);
     return err;
   }
   s3l_gate_init(&s3->gate, loop, s3->creds, on_passed);
@@ -340,4 +414,16 @@ int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_optio
   store->ops = &s3_ops;
   store->internal = s3;
   return 0;
+}
+
+int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options) {
+  char unused[640];
+  s3l_buf_t message;
+  s3l_s3_config_t config;
+  s3l_buf_init(&message, unused, sizeof(unused));
+  int err = s3l_s3_configure(options, &config, &message);
+  if (err == 0)
+    err = open_store(loop, store, &config);
+  s3l_wipe(&config.proxy, sizeof(config.proxy));
+  return err;
 }

@@ -6,23 +6,18 @@
 
 #include "http/client.h"
 #include "s3lect/store.h"
+#include "store/s3_endpoint.h"
 #include "store/s3_headers.h"
 #include "util/buf.h"
-
-#define S3L_S3_HOST_MAX   254 /* with its NUL */
-#define S3L_S3_BUCKET_MAX 256 /* with its NUL */
-#define S3L_S3_REGION_MAX 64  /* with its NUL */
 
 /** What the store is made of. Pointers lead into the options, the environment, or the struct
  * itself, which therefore must not be copied. */
 typedef struct s3l_s3_config_s {
   s3l_http_client_options_t http;
-  bool path_style;
-  char host[S3L_S3_HOST_MAX];            /* what is connected to */
-  char host_header[S3L_S3_HOST_MAX + 8]; /* the same with brackets and port where they belong */
-  char bucket[S3L_S3_BUCKET_MAX];
-  char region[S3L_S3_REGION_MAX];
-  const char* access_key; /* NULL: another source, below */
+  s3l_s3_endpoint_t endpoint;
+  s3l_proxy_rules_t proxies; /* for hosts that other regions lead to */
+  s3l_proxy_t proxy;         /* for the endpoint; may hold a password: to be wiped */
+  const char* access_key;    /* NULL: another source, below */
   const char* secret;
   const char* token;                          /* or NULL */
   s3lect_credentials_provider_t* credentials; /* the caller's; NULL: a chain of the store's own, */

@@ -1,11 +1,15 @@
 #include "store/s3_result.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "store/s3_endpoint.h"
 #include "store/store.h"
 #include "util/mem.h"
 #include "util/timefmt.h"
+#include "util/url.h"
 #include "util/xml.h"
+#include "wire/aws_host.h"
 
 S3L_STATIC_ASSERT((int)S3L_S3_SETTLED == (int)S3LECT_SETTLED &&
                       (int)S3L_S3_NOT_APPLIED == (int)S3LECT_NOT_APPLIED &&
@@ -119,16 +123,30 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
   r->body_len = reply->body.n;
 }
 
-/* The region that the reply names, if it is not the one that was asked. */
+/* The region that a reply names, in the first of the places where stores do so. */
+static s3l_span_t named_region(const s3l_http_reply_t* reply, const s3l_s3_error_t* error) {
+  const char* unused;
+  s3l_url_t url;
+  s3l_span_t region = s3l_http_reply_header(reply, "x-amz-bucket-region");
+  if (region.n > 0)
+    return region;
+  if (error->region[0] != '\0')
+    return s3l_span_cstr(error->region);
+  region = s3l_aws_region_of_host(s3l_span_cstr(error->endpoint));
+  if (region.n == 0 && s3l_url_parse(s3l_http_reply_header(reply, "location"), &url, &unused))
+    region = s3l_aws_region_of_host(url.host);
+  return region;
+}
+
+/* Whether it is not the one that was asked; then the error has it. */
 static bool names_other_region(const s3l_http_reply_t* reply, s3l_s3_error_t* error,
-                               s3l_span_t region) {
-  if (error->region[0] == '\0')
-    (void)s3l_span_copy(s3l_http_reply_header(reply, "x-amz-bucket-region"), error->region,
-                        sizeof(error->region));
-  if (!s3l_span_eq(s3l_span_cstr(error->region), region))
-    return error->region[0] != '\0';
-  error->region[0] = '\0';
-  return false;
+                               s3l_span_t asked) {
+  char name[sizeof(error->region)];
+  if (!s3l_span_copy(named_region(reply, error), name, sizeof(name)) ||
+      !s3l_s3_is_region(s3l_span_cstr(name)) || s3l_span_eq(s3l_span_cstr(name), asked))
+    name[0] = '\0';
+  memcpy(error->region, name, sizeof(name));
+  return name[0] != '\0';
 }
 
 static void describe(int http_status, const s3l_s3_error_t* error, const char* advice,
@@ -152,6 +170,9 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   s3l_s3_verdict_t v = s3l_s3_verdict(op, reply->http_status, code, other_region);
   r->status = v.status;
   r->outcome = v.outcome;
+  scratch->mend = v.mend;
+  if (other_region)
+    memcpy(scratch->region, error.region, sizeof(scratch->region));
   read_headers(reply, r);
   if (v.status == 0 || v.status == S3LECT_ENOTMODIFIED)
     read_success(req, op, reply, r, scratch);
@@ -164,6 +185,8 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
                                     s3l_s3_scratch_t* scratch) {
   s3lect_store_result_t r = s3l_store_result(reply->status, S3LECT_NOT_APPLIED);
   scratch->entries = NULL;
+  scratch->mend = S3L_S3_MEND_NOTHING;
+  scratch->region[0] = '\0';
   r.http_status = reply->http_status;
   /* Of a reply that is too long the head is good, and mostly it is all that counts: a long object,
    * or a proxy's long page. Only a listing, and a write's 200, are not complete without their body.
@@ -178,6 +201,17 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
     r.outcome = S3LECT_UNCERTAIN;
   r.message = reply->message;
   return r;
+}
+
+void s3l_s3_amend(s3lect_store_result_t* r, s3l_s3_scratch_t* scratch, const char* name,
+                  const char* reason) {
+  char text[S3L_S3_MESSAGE_MAX];
+  int n = snprintf(text, sizeof(text), "%s%s%s %s", r->message != NULL ? r->message : "",
+                   r->message != NULL ? "; " : "", name, reason);
+  if (n < 0 || (size_t)n >= sizeof(text))
+    return;
+  memcpy(scratch->message, text, (size_t)n + 1);
+  r->message = scratch->message;
 }
 
 void s3l_s3_scratch_free(s3l_s3_scratch_t* scratch) {

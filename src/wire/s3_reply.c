@@ -26,6 +26,7 @@ bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error) {
   take_text(inner, "Code", error->code, sizeof(error->code));
   take_text(inner, "Message", error->message, sizeof(error->message));
   take_text(inner, "Region", error->region, sizeof(error->region));
+  take_text(inner, "Endpoint", error->endpoint, sizeof(error->endpoint));
   take_text(inner, "RequestId", error->request_id, sizeof(error->request_id));
   return true;
 }

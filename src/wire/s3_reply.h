@@ -22,7 +22,8 @@ enum { S3L_S3_SETTLED = 0, S3L_S3_NOT_APPLIED = 1, S3L_S3_UNCERTAIN = 2 };
 typedef struct s3l_s3_error_s {
   char code[64];
   char message[256];
-  char region[64]; /* the bucket's, where the store names it */
+  char region[64];    /* the bucket's, where the store names it */
+  char endpoint[256]; /* the host to be asked instead */
   char request_id[64];
 } s3l_s3_error_t;
 

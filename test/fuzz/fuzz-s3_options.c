@@ -41,12 +41,16 @@ static void check_header(const s3l_sigv4_pair_t* h) {
 }
 
 static void check_config(const s3l_s3_config_t* c) {
-  FUZZ_CHECK(c->host[0] != '\0' && c->host_header[0] != '\0' && c->bucket[0] != '\0');
-  FUZZ_CHECK(fuzz_is_line(c->host_header) && strchr(c->host_header, ' ') == NULL);
-  FUZZ_CHECK(strstr(c->host_header, c->host) != NULL && strlen(c->host) <= 253);
-  FUZZ_CHECK(c->path_style || strncmp(c->host, c->bucket, strlen(c->bucket)) == 0);
-  FUZZ_CHECK(c->region[0] != '\0' && strcspn(c->region, "/\r\n ") == strlen(c->region));
-  FUZZ_CHECK(c->http.host == c->host && c->http.port > 0 && c->http.max_connections > 0);
+  FUZZ_CHECK(c->endpoint.host[0] != '\0' && c->endpoint.host_header[0] != '\0' &&
+             c->endpoint.bucket[0] != '\0');
+  FUZZ_CHECK(fuzz_is_line(c->endpoint.host_header) && strchr(c->endpoint.host_header, ' ') == NULL);
+  FUZZ_CHECK(strstr(c->endpoint.host_header, c->endpoint.host) != NULL &&
+             strlen(c->endpoint.host) <= 253);
+  FUZZ_CHECK(c->endpoint.path_style ||
+             strncmp(c->endpoint.host, c->endpoint.bucket, strlen(c->endpoint.bucket)) == 0);
+  FUZZ_CHECK(c->endpoint.region[0] != '\0' &&
+             strcspn(c->endpoint.region, "/\r\n ") == strlen(c->endpoint.region));
+  FUZZ_CHECK(c->http.host == c->endpoint.host && c->http.port > 0 && c->http.max_connections > 0);
   FUZZ_CHECK(c->http.max_connections <= 1024);
   for (size_t i = 0; i < c->headers.len; i++)
     check_header(&c->headers.pairs[i]);

@@ -133,6 +133,7 @@ static void begin_once(const s3l_election_t* el, once_t* once) {
   once->req.data = once;
   once->req.key = el->key;
   once->req.timeout_ms = S3L_WAIT_MS;
+  once->req.flags = S3LECT_REQ_NO_NEWS; /* they are for the electors */
   once->req.cb = on_once;
 }
 

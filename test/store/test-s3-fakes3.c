@@ -142,10 +142,123 @@ static void names_mistakes(void** state) {
   o = good_options();
   o.bucket = "other";
   both_end(&o, S3LECT_ENOBUCKET, "404 NoSuchBucket");
-  fakes3_set_clock_offset(server, 3600 * 1000);
-  o = good_options();
-  both_end(&o, S3LECT_ESKEW, "403 RequestTimeTooSkewed");
   stop_server();
+}
+
+static size_t log_len(void) {
+  const fakes3_entry_t* e;
+  size_t n = 0;
+  for (uint64_t seq = 0; (e = fakes3_log_after(server, seq)) != NULL; seq = e->seq)
+    n++;
+  return n;
+}
+
+/* One request, how many it took, and what news came with it ("": none). */
+static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, const char* message) {
+  size_t before = log_len();
+  const s3lect_store_result_t* result =
+      write ? s3l_suite_put(&suite, r, "k", S3LECT_ALWAYS, NULL, "x")
+            : s3l_suite_get(&suite, r, "k", NULL);
+  if (result->status != 0)
+    fail_msg("%s: %s", s3lect_err_name(result->status), result->message);
+  assert_int_equal(log_len() - before, requests);
+  assert_int_equal(result->news, code);
+  assert_string_equal(result->message != NULL ? result->message : "", message);
+}
+
+#define IS_IN                                                                                      \
+  "the bucket is in region eu-north-1, not in us-east-1: requests go there now; set "              \
+  "AWS_REGION (or the option region) to it, which saves finding out"
+
+/* By a store that checks signatures: a wrong region costs one request, once; a write is carried out
+ * once. */
+static void learns_the_region(void** state) {
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  fakes3_counters_t counters;
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){.region = "eu-north-1"});
+  s3lect_s3_options_t o = good_options();
+  o.region = NULL;
+  open_store(&o);
+  takes(r, true, 2, S3LECT_EREGION, IS_IN);
+  fakes3_counters(server, &counters);
+  assert_int_equal(counters.writes, 1);
+  takes(r, true, 1, 0, "");
+  takes(r, false, 1, 0, "");
+  close_store();
+  stop_server();
+  free(r);
+}
+
+/* Both ways, and again when the clocks drift apart; small differences are left alone. */
+static void corrects_the_clock(void** state) {
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){0});
+  s3lect_s3_options_t o = good_options();
+  open_store(&o);
+  fakes3_set_clock_offset(server, 14 * 60 * 1000);
+  takes(r, true, 1, 0, "");
+  fakes3_set_clock_offset(server, 7200 * 1000);
+  size_t before = log_len();
+  s3l_suite_put(&suite, r, "k", S3LECT_ALWAYS, NULL, "y");
+  assert_int_equal(r->result.status, 0);
+  assert_int_equal(log_len() - before, 2);
+  assert_int_equal(r->result.news, S3LECT_ESKEW);
+  assert_non_null(strstr(r->message, " s behind the store's: requests are signed with the store's "
+                                     "time; set the clock (NTP)"));
+  takes(r, false, 1, 0, "");
+  fakes3_set_clock_offset(server, -7200 * 1000);
+  s3l_suite_get(&suite, r, "k", NULL);
+  assert_int_equal(r->result.status, 0);
+  assert_int_equal(r->result.news, S3LECT_ESKEW);
+  assert_non_null(strstr(r->message, " s ahead of the store's"));
+  fakes3_set_clock_offset(server, 0);
+  takes(r, true, 2, S3LECT_ESKEW,
+        "this machine's clock is right again: requests are signed with its time");
+  takes(r, true, 1, 0, "");
+  close_store();
+  stop_server();
+  free(r);
+}
+
+/* News go to those who pass them on, and with replies that something has not changed, too. */
+static void tells_news_to_who_listens(void** state) {
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){.region = "eu-north-1"});
+  s3lect_s3_options_t o = good_options();
+  o.region = NULL;
+  open_store(&o);
+  fakes3_set_clock_offset(server, 7200 * 1000);
+  s3l_suite_prepare(&suite, r, "k");
+  r->req.flags = S3LECT_REQ_NO_NEWS;
+  r->req.body = "x";
+  r->req.body_len = 1;
+  size_t before = log_len();
+  assert_int_equal(s3l_suite_do(r, store.ops->put)->status, 0);
+  assert_int_equal(r->result.news, 0);
+  assert_null(r->result.message);
+  assert_int_equal(log_len() - before, 3); /* the clock, the region, done */
+  char etag[64];
+  assert_true(strlen(r->etag) < sizeof(etag));
+  memcpy(etag, r->etag, strlen(r->etag) + 1);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", etag)->status, S3LECT_ENOTMODIFIED);
+  assert_int_equal(r->result.news, S3LECT_EREGION);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, S3LECT_ESKEW);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, 0);
+  char why[256];
+  assert_true(fakes3_fault(server, "{\"weak_etag\":true}", why, sizeof(why)) > 0);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, S3LECT_EETAG);
+  assert_non_null(strstr(r->message, "ETags come weak (W/"));
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, 0);
+  assert_true((r->result.notes & S3LECT_NOTED_ETAG_WEAK) != 0);
+  close_store();
+  stop_server();
+  free(r);
 }
 
 /* Temporary keys: the token is sent and signed. */
@@ -170,6 +283,9 @@ int main(void) {
   const struct CMUnitTest own_tests[] = {
       cmocka_unit_test(names_mistakes),
       cmocka_unit_test(signs_with_a_token),
+      cmocka_unit_test(learns_the_region),
+      cmocka_unit_test(corrects_the_clock),
+      cmocka_unit_test(tells_news_to_who_listens),
   };
   int failed = cmocka_run_group_tests_name("plain", suite_tests, open_plain, close_all);
   failed += cmocka_run_group_tests_name("TLS", suite_tests, open_tls, close_tls);

@@ -9,104 +9,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/s3_options.h"
-
-static s3l_s3_config_t config;
-static char message[640];
-
-static void clear_environment(void) {
-  static const char* const names[] = {
-      "AWS_REGION",        "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3",   "AWS_ENDPOINT_URL",
-      "AWS_CA_BUNDLE",     "AWS_ACCESS_KEY_ID",  "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-      "AWS_SECURITY_TOKEN"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    unsetenv(names[i]);
-}
-
-static s3lect_s3_options_t good(void) {
-  s3lect_s3_options_t o;
-  clear_environment();
-  s3lect_s3_options_init(&o, sizeof(o));
-  o.bucket = "my-bucket";
-  o.access_key_id = "AK";
-  o.secret_access_key = "secret";
-  return o;
-}
-
-static int configure(const s3lect_s3_options_t* o) {
-  s3l_buf_t b;
-  s3l_buf_init(&b, message, sizeof(message) - 1);
-  int err = s3l_s3_configure(o, &config, &b);
-  message[b.len] = '\0';
-  return err;
-}
-
-static void assert_host(const s3lect_s3_options_t* o, const char* header, const char* host,
-                        unsigned port, bool tls, bool path_style) {
-  if (configure(o) != 0)
-    fail_msg("%s", message);
-  assert_string_equal(config.host_header, header);
-  assert_string_equal(config.http.host, host);
-  assert_int_equal(config.http.port, port);
-  assert_int_equal(config.http.tls, tls);
-  assert_int_equal(config.path_style, path_style);
-}
-
-static void assert_refused(const s3lect_s3_options_t* o, int err, const char* text) {
-  char line[640], cut[10];
-  assert_int_equal(s3lect_s3_options_check(o, line, sizeof(line)), err);
-  assert_string_equal(line, text);
-  assert_int_equal(s3lect_s3_options_check(o, NULL, 0), err);
-  assert_int_equal(s3lect_s3_options_check(o, cut, sizeof(cut)), err);
-  assert_memory_equal(cut, line, sizeof(cut) - 1);
-  assert_int_equal(strlen(cut), sizeof(cut) - 1);
-  s3lect_store_t store;
-  uv_loop_t loop;
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o), err);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
+#include "lib/s3_config.h"
 
 static void finds_aws(void** state) {
-  s3lect_s3_options_t o = good();
+  s3lect_s3_options_t o = s3l_config_good();
   (void)state;
-  assert_host(&o, "my-bucket.s3.us-east-1.amazonaws.com", "my-bucket.s3.us-east-1.amazonaws.com",
-              443, true, false);
+  s3l_config_assert_host(&o, "my-bucket.s3.us-east-1.amazonaws.com",
+                         "my-bucket.s3.us-east-1.amazonaws.com", 443, true, false);
   o.region = "cn-north-1";
-  assert_host(&o, "my-bucket.s3.cn-north-1.amazonaws.com.cn",
-              "my-bucket.s3.cn-north-1.amazonaws.com.cn", 443, true, false);
-  assert_string_equal(config.region, "cn-north-1");
+  s3l_config_assert_host(&o, "my-bucket.s3.cn-north-1.amazonaws.com.cn",
+                         "my-bucket.s3.cn-north-1.amazonaws.com.cn", 443, true, false);
+  assert_string_equal(s3l_config.endpoint.region, "cn-north-1");
   o.region = "eu-west-1";
   o.bucket = "my.bucket"; /* the certificate's name would not match */
-  assert_host(&o, "s3.eu-west-1.amazonaws.com", "s3.eu-west-1.amazonaws.com", 443, true, true);
+  s3l_config_assert_host(&o, "s3.eu-west-1.amazonaws.com", "s3.eu-west-1.amazonaws.com", 443, true,
+                         true);
   o.bucket = "my-bucket";
   o.addressing = S3LECT_ADDRESSING_PATH;
-  assert_host(&o, "s3.eu-west-1.amazonaws.com", "s3.eu-west-1.amazonaws.com", 443, true, true);
+  s3l_config_assert_host(&o, "s3.eu-west-1.amazonaws.com", "s3.eu-west-1.amazonaws.com", 443, true,
+                         true);
 }
 
 static void finds_other_endpoints(void** state) {
-  s3lect_s3_options_t o = good();
+  s3lect_s3_options_t o = s3l_config_good();
   (void)state;
   o.endpoint = "http://localhost:9000";
-  assert_host(&o, "localhost:9000", "localhost", 9000, false, true);
+  s3l_config_assert_host(&o, "localhost:9000", "localhost", 9000, false, true);
   o.endpoint = "https://store.example/";
-  assert_host(&o, "store.example", "store.example", 443, true, true);
+  s3l_config_assert_host(&o, "store.example", "store.example", 443, true, true);
   o.endpoint = "http://[::1]:80";
-  assert_host(&o, "[::1]", "::1", 80, false, true);
+  s3l_config_assert_host(&o, "[::1]", "::1", 80, false, true);
   o.endpoint = "http://[::1]:443";
-  assert_host(&o, "[::1]:443", "::1", 443, false, true);
+  s3l_config_assert_host(&o, "[::1]:443", "::1", 443, false, true);
   o.endpoint = "http://store.example:8080";
   o.addressing = S3LECT_ADDRESSING_VIRTUAL_HOST;
-  assert_host(&o, "my-bucket.store.example:8080", "my-bucket.store.example", 8080, false, false);
+  s3l_config_assert_host(&o, "my-bucket.store.example:8080", "my-bucket.store.example", 8080, false,
+                         false);
   o.bucket = "my.bucket"; /* fine without TLS */
-  assert_host(&o, "my.bucket.store.example:8080", "my.bucket.store.example", 8080, false, false);
+  s3l_config_assert_host(&o, "my.bucket.store.example:8080", "my.bucket.store.example", 8080, false,
+                         false);
   o.addressing = S3LECT_ADDRESSING_AUTO;
   o.bucket = "My_Bucket";
-  assert_host(&o, "store.example:8080", "store.example", 8080, false, true);
+  s3l_config_assert_host(&o, "store.example:8080", "store.example", 8080, false, true);
 }
 
 static void reads_the_environment(void** state) {
-  s3lect_s3_options_t o = good();
+  s3lect_s3_options_t o = s3l_config_good();
   (void)state;
   o.access_key_id = o.secret_access_key = NULL;
   setenv("AWS_ACCESS_KEY_ID", "EK", 1);
@@ -114,62 +62,62 @@ static void reads_the_environment(void** state) {
   setenv("AWS_SECURITY_TOKEN", "OLD", 1);
   setenv("AWS_DEFAULT_REGION", "eu-north-1", 1);
   setenv("AWS_ENDPOINT_URL", "http://all:1", 1);
-  assert_host(&o, "all:1", "all", 1, false, true);
-  assert_string_equal(config.access_key, "EK");
-  assert_string_equal(config.secret, "ES");
-  assert_string_equal(config.token, "OLD");
-  assert_string_equal(config.region, "eu-north-1");
+  s3l_config_assert_host(&o, "all:1", "all", 1, false, true);
+  assert_string_equal(s3l_config.access_key, "EK");
+  assert_string_equal(s3l_config.secret, "ES");
+  assert_string_equal(s3l_config.token, "OLD");
+  assert_string_equal(s3l_config.endpoint.region, "eu-north-1");
   setenv("AWS_SESSION_TOKEN", "NEW", 1);
   setenv("AWS_REGION", "eu-south-1", 1);
   setenv("AWS_ENDPOINT_URL_S3", "http://s3:2", 1);
-  assert_host(&o, "s3:2", "s3", 2, false, true);
-  assert_string_equal(config.token, "NEW");
-  assert_string_equal(config.region, "eu-south-1");
+  s3l_config_assert_host(&o, "s3:2", "s3", 2, false, true);
+  assert_string_equal(s3l_config.token, "NEW");
+  assert_string_equal(s3l_config.endpoint.region, "eu-south-1");
   /* Empty counts as unset. */
   setenv("AWS_ENDPOINT_URL_S3", "", 1);
   setenv("AWS_REGION", "", 1);
-  assert_host(&o, "all:1", "all", 1, false, true);
-  assert_string_equal(config.region, "eu-north-1");
+  s3l_config_assert_host(&o, "all:1", "all", 1, false, true);
+  assert_string_equal(s3l_config.endpoint.region, "eu-north-1");
   /* Options come first; and with keys of one's own no token of the environment's. */
   o.endpoint = "http://own:3";
   o.region = "us-west-1";
   o.access_key_id = "AK";
   o.secret_access_key = "secret";
-  assert_host(&o, "own:3", "own", 3, false, true);
-  assert_string_equal(config.region, "us-west-1");
-  assert_string_equal(config.access_key, "AK");
-  assert_null(config.token);
+  s3l_config_assert_host(&o, "own:3", "own", 3, false, true);
+  assert_string_equal(s3l_config.endpoint.region, "us-west-1");
+  assert_string_equal(s3l_config.access_key, "AK");
+  assert_null(s3l_config.token);
 }
 
 static void fills_in_defaults(void** state) {
-  s3lect_s3_options_t o = good();
+  s3lect_s3_options_t o = s3l_config_good();
   (void)state;
   o.connect_timeout_ms = o.tls_timeout_ms = o.idle_timeout_ms = o.max_connections = 0;
-  assert_int_equal(configure(&o), 0);
-  assert_int_equal(config.http.connect_timeout_ms, 1000);
-  assert_int_equal(config.http.tls_timeout_ms, 2000);
-  assert_int_equal(config.http.first_byte_timeout_ms, 0);
-  assert_int_equal(config.http.idle_timeout_ms, 10000);
-  assert_int_equal(config.http.max_connections, 8);
-  assert_null(config.http.ca_file);
+  assert_int_equal(s3l_config_make(&o), 0);
+  assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
+  assert_int_equal(s3l_config.http.tls_timeout_ms, 2000);
+  assert_int_equal(s3l_config.http.first_byte_timeout_ms, 0);
+  assert_int_equal(s3l_config.http.idle_timeout_ms, 10000);
+  assert_int_equal(s3l_config.http.max_connections, 8);
+  assert_null(s3l_config.http.ca_file);
   o.connect_timeout_ms = 5;
   o.max_connections = 2;
-  assert_int_equal(configure(&o), 0);
-  assert_int_equal(config.http.connect_timeout_ms, 5);
-  assert_int_equal(config.http.max_connections, 2);
+  assert_int_equal(s3l_config_make(&o), 0);
+  assert_int_equal(s3l_config.http.connect_timeout_ms, 5);
+  assert_int_equal(s3l_config.http.max_connections, 2);
   /* A caller that was built with a shorter struct. */
   o.size = offsetof(s3lect_s3_options_t, connect_timeout_ms);
-  assert_int_equal(configure(&o), 0);
-  assert_int_equal(config.http.connect_timeout_ms, 1000);
+  assert_int_equal(s3l_config_make(&o), 0);
+  assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
 }
 
 static void refuses_bad_options(void** state) {
   (void)state;
 #define REFUSED(change, text)                                                                      \
   do {                                                                                             \
-    s3lect_s3_options_t o = good();                                                                \
+    s3lect_s3_options_t o = s3l_config_good();                                                     \
     change;                                                                                        \
-    assert_refused(&o, S3LECT_EOPTION, text);                                                      \
+    s3l_config_assert_refused(&o, S3LECT_EOPTION, text);                                           \
   } while (0)
   REFUSED(o.bucket = NULL, "bucket: not set; name the bucket that holds the lockfile");
   REFUSED(o.bucket = "", "bucket: not set; name the bucket that holds the lockfile");
@@ -205,25 +153,32 @@ static void refuses_bad_options(void** state) {
       "use path style");
   REFUSED(o.addressing = 7,
           "addressing: not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
+  REFUSED((o.endpoint = "http://h", o.use_dualstack = 1),
+          "use_dualstack: is for AWS's own endpoints, and another endpoint is set");
+  REFUSED(o.use_dualstack = 2, "use_dualstack: not one of -1, 0 and 1");
+  REFUSED(setenv("AWS_USE_DUALSTACK_ENDPOINT", "yes", 1),
+          "AWS_USE_DUALSTACK_ENDPOINT \"yes\": must be true or false");
   REFUSED(o.secret_access_key = "has blank",
           "secret_access_key: holds a blank, a line end or another character that no key has");
   REFUSED(o.session_token = "a\r\nX: y",
           "session_token: holds a blank, a line end or another character that no key has");
   REFUSED(o.max_connections = 1025, "max_connections: at most 1024");
 #undef REFUSED
-  s3lect_s3_options_t o = good();
+  s3lect_s3_options_t o = s3l_config_good();
   o.secret_access_key = NULL;
-  assert_refused(&o, S3LECT_ECREDENTIALS,
-                 "secret_access_key: not set; access key and secret are needed together");
+  s3l_config_assert_refused(
+      &o, S3LECT_ECREDENTIALS,
+      "secret_access_key: not set; access key and secret are needed together");
   o.access_key_id = NULL;
-  assert_int_equal(configure(&o), 0); /* they are looked for when they are needed */
-  assert_null(config.access_key);
+  assert_int_equal(s3l_config_make(&o), 0); /* they are looked for when they are needed */
+  assert_null(s3l_config.access_key);
   setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
-  assert_refused(&o, S3LECT_ECREDENTIALS,
-                 "AWS_ACCESS_KEY_ID: not set; access key and secret are needed together");
-  o = good();
+  s3l_config_assert_refused(
+      &o, S3LECT_ECREDENTIALS,
+      "AWS_ACCESS_KEY_ID: not set; access key and secret are needed together");
+  o = s3l_config_good();
   o.ca_file = "/nonexistent/ca.pem";
-  assert_refused(
+  s3l_config_assert_refused(
       &o, S3LECT_ETLS,
       "ca_file \"/nonexistent/ca.pem\": cannot be read; give a file of PEM certificates");
   o.ca_file = NULL;
@@ -233,7 +188,7 @@ static void refuses_bad_options(void** state) {
   static const char begin[] = "AWS_CA_BUNDLE: CA file " S3L_TEST_DIR "/CMakeLists.txt: ";
   assert_memory_equal(line, begin, sizeof(begin) - 1);
   o.endpoint = "http://h"; /* and without TLS nobody needs it */
-  assert_int_equal(configure(&o), 0);
+  assert_int_equal(s3l_config_make(&o), 0);
 }
 
 int main(void) {

@@ -115,12 +115,6 @@ static void names_what_the_store_said(void** state) {
   answer_put("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\n\r\n"
              "<Error><Code>InternalError</Code></Error>",
              S3LECT_ESERVER, S3LECT_UNCERTAIN, 200, NULL);
-  answer_put("HTTP/1.1 400 Bad Request\r\n\r\n<Error><Code>AuthorizationHeader"
-             "Malformed</Code><Region>eu-west-1</Region></Error>",
-             S3LECT_EREGION, S3LECT_NOT_APPLIED, 400,
-             "400 AuthorizationHeaderMalformed (region eu-west-1)");
-  answer_put("HTTP/1.1 301 Moved\r\nx-amz-bucket-region: eu-west-1\r\nContent-Length: 0\r\n\r\n",
-             S3LECT_EREGION, S3LECT_NOT_APPLIED, 301, "301 (region eu-west-1)");
   answer_put(
       "HTTP/1.1 400 Bad Request\r\nx-amz-bucket-region: us-east-1\r\nContent-Length: 0\r\n\r\n",
       S3LECT_EREFUSED, S3LECT_NOT_APPLIED, 400, "400"); /* that is where we asked */

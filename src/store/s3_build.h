@@ -1,0 +1,35 @@
+/* store/s3_build.h (L5): what the files that check the options of the S3 store share. */
+#ifndef S3L_STORE_S3_BUILD_H
+#define S3L_STORE_S3_BUILD_H
+
+#include "store/s3_options.h"
+#include "store/s3_profile.h"
+
+typedef struct s3l_s3_build_s {
+  const s3lect_s3_options_t* o; /* of this library's size */
+  s3l_s3_config_t* c;
+  s3l_buf_t* message;
+  s3l_s3_profile_t profile; /* zero where it was not needed */
+} s3l_s3_build_t;
+
+/** An option's value together with the name of where it came from. */
+typedef struct s3l_s3_source_s {
+  const char* name;
+  const char* value; /* NULL: not set */
+} s3l_s3_source_t;
+
+/** Writes the message; `value` NULL: without one. Returns err. */
+int s3l_s3_fail(const s3l_s3_build_t* b, int err, const char* name, const char* value,
+                const char* reason);
+
+/** NULL for an empty string, too. */
+const char* s3l_s3_set_or_null(const char* s);
+
+/** The option, else the first of two environment variables that is set. */
+s3l_s3_source_t s3l_s3_choose(const char* option_name, const char* option, const char* env1,
+                              const char* env2);
+
+/** In s3_endpoint.c: bucket, region, endpoint, addressing. */
+int s3l_s3_build_endpoint(s3l_s3_build_t* b);
+
+#endif

@@ -1,0 +1,59 @@
+/* store/s3_mend.h (L5): what an S3 store learns from being refused, so that the same request,
+ * signed anew, is taken: the bucket's region, and how far this machine's clock is off.
+ *
+ * Only replies that say the request had no effect are mended, so that a write is never carried out
+ * twice. A request is sent again once for each of the two at most; what was learned stays, so that
+ * later requests are right at once. Whatever is learned is news for the operator, told once. */
+#ifndef S3L_STORE_S3_MEND_H
+#define S3L_STORE_S3_MEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/s3_endpoint.h"
+#include "store/s3_result.h"
+
+typedef struct s3l_mend_s {
+  s3l_s3_endpoint_t endpoint; /* as it is known now */
+  s3l_s3_endpoint_t next;     /* after S3L_MEND_MOVED: what it is to become */
+  uint32_t moves;             /* how often it has changed */
+  int64_t clock_offset_ms;    /* of the store's clock from ours, where that was found wrong; or 0 */
+  char old_region[S3L_S3_REGION_MAX];
+  bool region_news;
+  bool clock_news;
+  bool weak_told;
+} s3l_mend_t;
+
+/** What a request was signed with; part of its state, zeroed before it is first sent. */
+typedef struct s3l_mend_req_s {
+  int64_t clock_offset_ms;
+  uint32_t moves; /* how often the endpoint had moved by then */
+  bool moved;     /* it has been sent again for the region, */
+  bool reclocked; /* for the clock */
+} s3l_mend_req_t;
+
+typedef enum {
+  S3L_MEND_NO,    /* it would not help */
+  S3L_MEND_AGAIN, /* sign and send it again */
+  S3L_MEND_MOVED  /* the same, after s3l_mend_move */
+} s3l_mend_answer_t;
+
+/** The request is signed with what is known now. */
+void s3l_mend_sign(const s3l_mend_t* mend, s3l_mend_req_t* req);
+
+/** The region that the request was signed for; n == 0 if that was before the one before. */
+s3l_span_t s3l_mend_region(const s3l_mend_t* mend, const s3l_mend_req_t* req);
+
+/** The request ended so; `now_ms` is this machine's wall clock. Where the answer is NO, the result
+ * may have got a better reason why. */
+s3l_mend_answer_t s3l_mend_refused(s3l_mend_t* mend, s3l_mend_req_t* req,
+                                   s3lect_store_result_t* result, s3l_s3_scratch_t* scratch,
+                                   int64_t now_ms);
+
+/** Takes the next endpoint. */
+void s3l_mend_move(s3l_mend_t* mend);
+
+/** Puts one piece of news into a result that has no message of its own, if there is any. */
+void s3l_mend_tell(s3l_mend_t* mend, s3lect_store_result_t* result, s3l_s3_scratch_t* scratch);
+
+#endif

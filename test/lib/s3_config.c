@@ -1,0 +1,83 @@
+#include "lib/s3_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+s3l_s3_config_t s3l_config;
+static char message[640];
+
+void s3l_config_clear_environment(void) {
+  static const char* const names[] = {"AWS_REGION",
+                                      "AWS_DEFAULT_REGION",
+                                      "AWS_ENDPOINT_URL_S3",
+                                      "AWS_ENDPOINT_URL",
+                                      "AWS_CA_BUNDLE",
+                                      "AWS_ACCESS_KEY_ID",
+                                      "AWS_SECRET_ACCESS_KEY",
+                                      "AWS_SESSION_TOKEN",
+                                      "AWS_SECURITY_TOKEN",
+                                      "AWS_USE_DUALSTACK_ENDPOINT",
+                                      "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+                                      "AWS_PROFILE",
+                                      "AWS_DEFAULT_PROFILE",
+                                      "https_proxy",
+                                      "HTTPS_PROXY",
+                                      "http_proxy",
+                                      "no_proxy",
+                                      "NO_PROXY"};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    unsetenv(names[i]);
+  setenv("AWS_CONFIG_FILE", "/nonexistent/config", 1);
+  setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/credentials", 1);
+}
+
+s3lect_s3_options_t s3l_config_good(void) {
+  s3lect_s3_options_t o;
+  s3l_config_clear_environment();
+  s3lect_s3_options_init(&o, sizeof(o));
+  o.bucket = "my-bucket";
+  o.access_key_id = "AK";
+  o.secret_access_key = "secret";
+  return o;
+}
+
+int s3l_config_make(const s3lect_s3_options_t* o) {
+  s3l_buf_t b;
+  s3l_buf_init(&b, message, sizeof(message) - 1);
+  int err = s3l_s3_configure(o, &s3l_config, &b);
+  message[b.len] = '\0';
+  return err;
+}
+
+void s3l_config_assert_host(const s3lect_s3_options_t* o, const char* header, const char* host,
+                            unsigned port, bool tls, bool path_style) {
+  if (s3l_config_make(o) != 0)
+    fail_msg("%s", message);
+  assert_string_equal(s3l_config.endpoint.host_header, header);
+  assert_string_equal(s3l_config.http.host, host);
+  assert_int_equal(s3l_config.http.port, port);
+  assert_int_equal(s3l_config.http.tls, tls);
+  assert_int_equal(s3l_config.endpoint.path_style, path_style);
+}
+
+void s3l_config_assert_refused(const s3lect_s3_options_t* o, int err, const char* text) {
+  char line[640], cut[10];
+  assert_int_equal(s3lect_s3_options_check(o, line, sizeof(line)), err);
+  assert_string_equal(line, text);
+  assert_int_equal(s3lect_s3_options_check(o, NULL, 0), err);
+  assert_int_equal(s3lect_s3_options_check(o, cut, sizeof(cut)), err);
+  assert_memory_equal(cut, line, sizeof(cut) - 1);
+  assert_int_equal(strlen(cut), sizeof(cut) - 1);
+  s3lect_store_t store;
+  uv_loop_t loop;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, o), err);
+  assert_int_equal(uv_loop_close(&loop), 0);
+}

@@ -1,0 +1,27 @@
+/* What the tests of the S3 store's options share: options that are good, in an environment that
+ * says nothing, and what they come to. */
+#ifndef S3L_TEST_S3_CONFIG_H
+#define S3L_TEST_S3_CONFIG_H
+
+#include <stdbool.h>
+
+#include "store/s3_options.h"
+
+/* What the last options came to. */
+extern s3l_s3_config_t s3l_config;
+
+void s3l_config_clear_environment(void);
+
+/** Clears the environment, too. */
+s3lect_s3_options_t s3l_config_good(void);
+
+/** 0 or the error. */
+int s3l_config_make(const s3lect_s3_options_t* o);
+
+void s3l_config_assert_host(const s3lect_s3_options_t* o, const char* header, const char* host,
+                            unsigned port, bool tls, bool path_style);
+
+/** By the check as by init. */
+void s3l_config_assert_refused(const s3lect_s3_options_t* o, int err, const char* text);
+
+#endif
