@@ -138,6 +138,14 @@ void s3l_server_ready(s3l_sconn_t* conn) {
   wake(conn->server);
 }
 
+bool s3l_server_may_write(s3l_http_server_t* s) {
+  uint64_t now = uv_now(s->loop);
+  if (now != s->turn_ms)
+    s->written = 0;
+  s->turn_ms = now;
+  return s->written++ < S3L_HTTP_SERVER_TURN_MAX;
+}
+
 static void work(s3l_http_server_t* s) {
   uint64_t end = s3l_deadline_in(S3L_HTTP_SERVER_TURN_MS);
   for (int i = 0; i < S3L_HTTP_SERVER_TURN_MAX && !s3l_list_empty(&s->ready); i++) {

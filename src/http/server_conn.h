@@ -48,7 +48,8 @@ typedef struct s3l_sconn_s {
   s3l_http1_request_t request;
   s3l_http_exchange_t exchange;
   char* answer; /* WRITING */
-  char* rest;   /* what was read behind the request that is on it; the stream is paused then */
+  size_t answer_len;
+  char* rest; /* what was read behind the request that is on it; the stream is paused then */
   size_t rest_len;
   size_t thrown_away; /* LINGERING */
   char client_name[S3L_TLS_NAME_MAX];

@@ -32,6 +32,9 @@ struct s3l_http_server_s {
   s3l_list_t busy;
   s3l_list_t ready; /* of all states but CLOSING */
 
+  uint64_t turn_ms; /* uv_now of the turn that `written` is about */
+  unsigned written; /* answers */
+
   int64_t date_s; /* what `date` is for */
   char date[S3L_TIME_HTTP_SIZE];
 
@@ -46,6 +49,9 @@ struct s3l_http_server_s {
 
 /** Has s3l_sconn_work called in one of the next turns. */
 void s3l_server_ready(s3l_sconn_t* conn);
+
+/** Whether one more answer may be written in this turn. */
+bool s3l_server_may_write(s3l_http_server_t* server);
 
 /** The connection is closing: it is off the lists. */
 void s3l_server_conn_gone(s3l_http_server_t* server);
