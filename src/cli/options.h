@@ -42,6 +42,8 @@ typedef struct cli_options_s {
   const char* region;
   const char* ca_file;
   uint32_t addressing; /* s3lect_addressing_t */
+  uint32_t dualstack;
+  const char* proxy; /* "none": none */
   const char* profile;
   cli_list_t headers;
   const char* sse;

@@ -17,17 +17,24 @@ const cli_option_t cli_option_table[] = {
      "the lockfile that decides the election (required): an object, or\n"
      "with file:///DIRECTORY/NAME a file, for processes of one machine"},
     {"endpoint", "URL", ANY, true, CLI_KIND_STRING, AT(endpoint), 0,
-     "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, else AWS)"},
+     "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, the\n"
+     "profile's, else AWS)"},
     {"region", "NAME", ANY, true, CLI_KIND_STRING, AT(region), 0,
-     "the region to sign for (AWS_REGION, else us-east-1)"},
+     "the region to sign for (AWS_REGION, the profile's, else us-east-1)"},
     {"path-style", NULL, ANY, true, CLI_KIND_FLAG, AT(addressing), S3LECT_ADDRESSING_PATH,
      "name the bucket in the path (default with --endpoint)"},
     {"virtual-host", NULL, ANY, true, CLI_KIND_FLAG, AT(addressing), S3LECT_ADDRESSING_VIRTUAL_HOST,
      "name the bucket in the host name (default on AWS)"},
     {"ca-file", "FILE", ANY, true, CLI_KIND_STRING, AT(ca_file), 0,
      "PEM file of the authorities to trust (AWS_CA_BUNDLE, else the\nsystem's)"},
+    {"dualstack", NULL, ANY, true, CLI_KIND_FLAG, AT(dualstack), 1,
+     "use AWS's hosts that have IPv6 addresses, too"},
+    {"proxy", "URL", ANY, true, CLI_KIND_STRING, AT(proxy), 0,
+     "go through http://[USER:PASSWORD@]HOST[:PORT], or with \"none\"\n"
+     "through no proxy (HTTPS_PROXY, http_proxy, NO_PROXY)"},
     {"profile", "NAME", ANY, true, CLI_KIND_STRING, AT(profile), 0,
-     "take the credentials of this profile of ~/.aws/config only"},
+     "take credentials from this profile of ~/.aws/config only, and\n"
+     "region and endpoint where nothing else says (AWS_PROFILE)"},
     {"header", "'NAME: VALUE'", ANY, true, CLI_KIND_LIST, AT(headers), 0,
      "add a header to every PUT; may be given more than once"},
     {"sse", "KIND", ANY, true, CLI_KIND_STRING, AT(sse), 0,

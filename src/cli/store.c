@@ -30,6 +30,8 @@ static const struct {
     {"region", "--region"},
     {"ca_file", "--ca-file"},
     {"addressing", "--virtual-host"},
+    {"use_dualstack", "--dualstack"},
+    {"proxy", "--proxy"},
     {"profile", "--profile"},
     {"headers", "--header"},
     {"server_side_encryption", "--sse"},
@@ -116,6 +118,10 @@ static void s3_options(const cli_options_t* options, s3lect_s3_options_t* s3) {
   s3->region = options->region;
   s3->ca_file = options->ca_file;
   s3->addressing = (int32_t)options->addressing;
+  s3->use_dualstack = (int32_t)options->dualstack;
+  s3->proxy = options->proxy;
+  if (options->proxy != NULL && strcmp(options->proxy, "none") == 0)
+    s3->proxy = "";
   s3->profile = options->profile;
   s3->headers = options->headers.all;
   s3->headers_len = options->headers.len;

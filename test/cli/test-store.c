@@ -176,6 +176,80 @@ static void sends_what_buckets_demand(void** state) {
   procs_end(&procs);
 }
 
+/* A look at the lockfile through a proxy that plays the script. */
+static int status_through(const s3l_step_t* steps, const char* const* options, const char* variable,
+                          char line[512]) {
+  char program[512], url[64];
+  const char* argv[16];
+  size_t n = 0;
+  procs_t procs;
+  s3l_script_server_t server = {.scripts = &steps, .scripts_len = 1};
+  procs_begin(&procs);
+  s3l_script_server_start(&server, &procs.loop);
+  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
+  snprintf(url, sizeof url, "http://user:hushhush@127.0.0.1:%u", server.port);
+  argv[n++] = program;
+  argv[n++] = "status";
+  argv[n++] = "--store=s3://bucket/key";
+  for (; *options != NULL; options++)
+    argv[n++] = strcmp(*options, "URL") == 0 ? url : *options;
+  argv[n] = NULL;
+  proc_t* status = proc_spawn(
+      &procs, argv,
+      (const char*[]){"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=testtest", variable, NULL});
+  int exit_code = proc_wait(status);
+  const char* said = proc_try_line(status, exit_code == 3 ? PROC_OUT : PROC_ERR, "", true);
+  snprintf(line, 512, "%s", said != NULL ? said : "");
+  s3l_script_server_close(&server);
+  procs_end(&procs);
+  return exit_code;
+}
+
+static void goes_through_a_proxy(void** state) {
+  char line[512];
+  (void)state;
+  int r = status_through(
+      S3L_SCRIPT(S3L_EXPECT("GET http://store.invalid/bucket/key HTTP/1.1\r\n"),
+                 S3L_EXPECT("proxy-authorization: Basic dXNlcjpodXNoaHVzaA==\r\n"),
+                 S3L_EXPECT("\r\n\r\n"),
+                 S3L_SEND("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")),
+      (const char*[]){"--endpoint=http://store.invalid", "--proxy", "URL", NULL}, NULL, line);
+  assert_string_equal(line, "no leader: there is no lockfile");
+  assert_int_equal(r, 3);
+  /* AWS's own host, with IPv6 addresses and without; it is the proxy's refusal that is said. */
+  static const s3l_step_t dualstack[] = {
+      S3L_EXPECT("CONNECT bucket.s3.dualstack.eu-west-1.amazonaws.com:443 HTTP/1.1\r\n"),
+      S3L_EXPECT("\r\n\r\n"), S3L_SEND("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"),
+      S3L_SCRIPT_END};
+  r = status_through(dualstack,
+                     (const char*[]){"--region=eu-west-1", "--dualstack", "--proxy", "URL", NULL},
+                     NULL, line);
+  assert_non_null(strstr(line, "does not connect to bucket.s3.dualstack.eu-west-1.amazonaws.com"));
+  assert_null(strstr(line, "hush"));
+  assert_int_equal(r, 1);
+}
+
+/* The variable's proxy is no proxy at all, and would be refused. */
+static void goes_through_none(void** state) {
+  char line[512];
+  (void)state;
+  int r = status_through(
+      S3L_SCRIPT(S3L_EXPECT("never")),
+      (const char*[]){"--endpoint=http://127.0.0.1:9", "--proxy=ftp://user:hushhush@h", NULL}, NULL,
+      line);
+  assert_non_null(strstr(line, "s3lect status: --proxy"));
+  assert_null(strstr(line, "hush"));
+  assert_int_equal(r, 2);
+  const char* options[] = {"--endpoint=http://store.invalid", NULL, NULL};
+  r = status_through(S3L_SCRIPT(S3L_EXPECT("never")), options, "http_proxy=ftp://h", line);
+  assert_non_null(strstr(line, "s3lect status: http_proxy: must begin with http://"));
+  assert_int_equal(r, 2);
+  options[1] = "--proxy=none";
+  r = status_through(S3L_SCRIPT(S3L_EXPECT("never")), options, "http_proxy=ftp://h", line);
+  assert_non_null(strstr(line, "(look-up of store.invalid: "));
+  assert_int_equal(r, 1);
+}
+
 static void says_what_is_wrong_with_a_header(void** state) {
   s3proc_t s3;
   (void)state;
@@ -205,6 +279,8 @@ int main(void) {
       cmocka_unit_test(a_file_is_good_for_an_election),
       cmocka_unit_test(says_what_is_wrong_with_a_file),
       cmocka_unit_test(sends_what_buckets_demand),
+      cmocka_unit_test(goes_through_a_proxy),
+      cmocka_unit_test(goes_through_none),
       cmocka_unit_test(says_what_is_wrong_with_a_header),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
