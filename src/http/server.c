@@ -35,8 +35,10 @@ static s3l_sconn_t* first_of(s3l_list_t* list) {
 /* ---- who may come in ---- */
 
 static bool make_room(s3l_http_server_t* s) {
-  s3l_sconn_t* victim = first_of(&s->idle);
+  s3l_sconn_t* victim = first_of(&s->lingering);
   s3l_sconn_t* slow = first_of(&s->pending);
+  if (victim == NULL)
+    victim = first_of(&s->idle);
   if (victim == NULL && slow != NULL &&
       uv_hrtime() - slow->pending_ns >= (uint64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS)
     victim = slow;
@@ -109,8 +111,13 @@ static void close_all(s3l_list_t* list) {
   }
 }
 
+static void close_rest(s3l_http_server_t* s) {
+  close_all(&s->busy);
+  close_all(&s->lingering);
+}
+
 static void on_grace(s3l_deadline_t* d) {
-  close_all(&S3L_CONTAINER_OF(d, s3l_http_server_t, grace)->busy);
+  close_rest(S3L_CONTAINER_OF(d, s3l_http_server_t, grace));
 }
 
 static void shut(s3l_http_server_t* s) {
@@ -119,7 +126,7 @@ static void shut(s3l_http_server_t* s) {
   close_all(&s->idle);
   close_all(&s->pending);
   if (s->grace_ms == 0)
-    close_all(&s->busy);
+    close_rest(s);
   else
     s3l_deadlines_set(&s->deadlines, &s->grace, s3l_deadline_in(s->grace_ms));
 }
@@ -244,6 +251,7 @@ static void init_lists(s3l_http_server_t* s) {
   s3l_list_init(&s->idle);
   s3l_list_init(&s->pending);
   s3l_list_init(&s->busy);
+  s3l_list_init(&s->lingering);
   s3l_list_init(&s->ready);
 }
 

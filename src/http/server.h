@@ -20,9 +20,9 @@
  *   - every state that a client can leave a connection in has a bound in time, but a held exchange:
  *     that one is its owner's to end.
  *
- * Where max_connections are open, a new one takes the place of the one that has been idle for
- * longest, else of the oldest that has not sent a whole request within
- * S3L_HTTP_SERVER_PATIENCE_MS, else it is closed at once.
+ * Where max_connections are open, a new one takes the place of one that has had its last answer,
+ * else of the one that has been idle for longest, else of the oldest that has not sent a whole
+ * request within S3L_HTTP_SERVER_PATIENCE_MS; else it is closed at once.
  *
  * A client that shuts down its side before its request is taken up gets its answer; of a held
  * exchange it is the end. A client that sends further requests behind a held one is not read any

@@ -94,6 +94,7 @@ static void linger(s3l_sconn_t* conn) {
     return;
   }
   conn->state = S3L_SCONN_LINGERING;
+  move_to(conn, &conn->server->lingering);
   conn->thrown_away = conn->rest_len;
   drop_rest(conn);
   set_deadline(conn, S3L_HTTP_SERVER_LINGER_MS);

@@ -35,7 +35,7 @@ typedef enum {
 
 typedef struct s3l_sconn_s {
   s3l_http_server_t* server;
-  s3l_list_t link;  /* in the server's idle, pending or busy */
+  s3l_list_t link;  /* in the server's idle, pending, busy or lingering */
   s3l_list_t ready; /* in the server's list of those with something to do */
   s3l_sconn_state_t state;
   uint64_t pending_ns; /* since when it has been in pending */

@@ -58,6 +58,26 @@ static void test_idle_makes_room(void** state) {
   s3l_server_rig_end(&rig);
 }
 
+/* And before it those that have been refused, and neither read nor leave. */
+static void test_refused_make_room(void** state) {
+  (void)state;
+  s3l_server_rig_init(&rig);
+  rig.options.max_connections = 2;
+  s3l_server_rig_start(&rig);
+  s3l_caller_t* good = call(GET("/"));
+  s3l_caller_expect(good, "hello");
+  s3l_caller_t* bad = call("garbage\r\n");
+  s3l_caller_expect(bad, "HTTP/1.1 400 ");
+  s3l_caller_t* next = call(GET("/"));
+  s3l_caller_expect(next, "hello");
+  s3l_caller_talk(good, GET("/"), "hello", false);
+  assert_int_equal(s3l_server_rig_stats(&rig).evicted, 1);
+  s3l_caller_free(good);
+  s3l_caller_free(bad);
+  s3l_caller_free(next);
+  s3l_server_rig_end(&rig);
+}
+
 /* Held exchanges never do. */
 static void test_held_stay(void** state) {
   (void)state;
@@ -370,6 +390,7 @@ static int remove_certs(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_idle_makes_room),
+      cmocka_unit_test(test_refused_make_room),
       cmocka_unit_test(test_held_stay),
       cmocka_unit_test(test_slow_makes_room),
       cmocka_unit_test(test_flood),

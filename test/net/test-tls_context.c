@@ -50,8 +50,8 @@ typedef struct pair_s {
 /* Shakes hands; the contexts are gone before, and live on in the engines. */
 static int meet(pair_t* pair, const s3l_tls_client_options_t* co,
                 const s3l_tls_server_options_t* so) {
-  s3l_tls_context_t* cc;
-  s3l_tls_context_t* sc;
+  s3l_tls_context_t* cc = NULL;
+  s3l_tls_context_t* sc = NULL;
   s3l_prng_t rng;
   char why[256] = "";
   s3l_prng_seed(&rng, 5);
