@@ -24,10 +24,11 @@
 #  define AT(type, field, offset)                                                                  \
     _Static_assert(offsetof(type, field) == (offset),                                              \
                    #type "." #field " has moved: programs that are built already would break. "    \
-                         "Append new fields instead");
+                         "Append new fields instead (test/abi/layout.sh)");
 #  define SIZE(type, bytes)                                                                        \
-    _Static_assert(sizeof(type) == (bytes),                                                        \
-                   #type " has another size: programs that are built already would break");
+    _Static_assert(                                                                                \
+        sizeof(type) == (bytes), #type                                                             \
+        " has another size: programs that are built already would break (test/abi/layout.sh)");
 #  define GROWS(type, bytes)                                                                       \
     _Static_assert(sizeof(type) >= (bytes), #type " has lost fields of the first release");        \
     _Static_assert(offsetof(type, size) == 0, #type " must begin with its size");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of others, built outside of the tree and run:
-#   consumers.sh PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent
+#   consumers.sh PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed
 # PREFIX is where install-prefix.sh put the library. Exit 77: skipped, with the reason printed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -93,8 +93,24 @@ case $part in
     [ "$(cd "$scratch/prefix" && find . -type f)" = ./bin/consumer-static ] ||
       { echo "more than the consumer was installed:"; find "$scratch/prefix" -type f; exit 1; }
     ;;
+  embed)
+    # examples/embed on its own: it listens, stands, and ends in good order.
+    mkfifo "$scratch/out"
+    build ../../examples/embed build -DCMAKE_PREFIX_PATH="$prefix"
+    "$scratch/build/example-embed" --store "file://$scratch/lock.json" --register "$scratch/register" \
+      --id a --leader-timeout 2500 >"$scratch/out" &
+    pid=$!
+    trap 'kill -KILL "$pid" 2>/dev/null || true' EXIT
+    while read -r line; do
+      echo "$line"
+      [[ $line != accepted:* ]] || kill -TERM "$pid"
+    done <"$scratch/out"
+    wait "$pid"
+    trap - EXIT
+    grep -q '^[0-9]* 1 a$' "$scratch/register" || { echo "nothing was written" >&2; exit 1; }
+    ;;
   *)
-    echo "usage: ${0##*/} PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent" >&2
+    echo "usage: ${0##*/} PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed" >&2
     exit 2
     ;;
 esac
