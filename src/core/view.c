@@ -172,6 +172,9 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
     if (record->leader_timeout_ms > c->timeout_seen_ms)
       c->timeout_seen_ms = record->leader_timeout_ms;
   }
+  /* Who resigned lets others go first, unless they give leadership back by name. */
+  if (record->released && strcmp(record->successor, c->config.id) == 0)
+    c->hold_until = c->now;
   c->unfounded = v->own && made_unfounded(c);
   v->legal_at = legal_at(c);
   s3l_peer_view_changed(c, goes_on);
