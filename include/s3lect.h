@@ -4,6 +4,7 @@
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
  *   s3lect/credentials.h  where the S3 store's keys come from
+ *   s3lect/peer.h     peer mode: followers ask the leader, not the store
  *   s3lect/record.h    what the lockfile holds
  *   s3lect/verify.h    whether a store can hold an election
  *   s3lect/errno.h     error codes */
@@ -14,6 +15,7 @@
 #include "s3lect/elector.h"
 #include "s3lect/errno.h"
 #include "s3lect/export.h"
+#include "s3lect/peer.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
 #include "s3lect/verify.h"

@@ -18,8 +18,6 @@ S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons 
 S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
 S3L_STATIC_ASSERT((int)S3L_NOTE_ERROR == (int)S3LECT_EVENT_ERROR, "notes agree");
 
-static void run(s3l_driver_t* d, const s3l_event_t* event);
-
 /* What other threads see. The epoch goes first: whoever sees the new validity sees it too. */
 static void publish(s3l_driver_t* d) {
   bool withdrawn = d->ask_resign || d->ask_stop != 0;
@@ -52,6 +50,8 @@ static s3lect_event_cb callback_for(const s3l_driver_t* d, s3l_note_t note) {
 
 static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
+  if (e->note == S3L_NOTE_RENEWED)
+    s3l_seat_renewed(d, d->core.now);
   if (cb == NULL)
     return;
   bool released = d->core.view.record.released;
@@ -91,7 +91,8 @@ static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* 
       .retry_after_ms = r->retry_after_ms,
       .message = r->message,
   };
-  run(d, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &result});
+  s3l_seat_done(d, req->body != NULL, r->status, r->outcome);
+  s3l_driver_run(d, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &result});
 }
 
 static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
@@ -110,12 +111,15 @@ static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t
   } else {
     req->condition = conditional ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
     req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
-    req->body = d->body;
-    req->body_len = s3l_record_encode(record, d->body, d->body_size);
+    bool named = record->successor[0] != '\0';
+    char* body = named ? d->transfer->body : d->body;
+    req->body = body;
+    req->body_len = s3l_record_encode(record, body, named ? d->transfer->body_size : d->body_size);
     S3L_ASSERT(req->body_len > 0);
     err = store->ops->put(store, req);
   }
   d->submit_error = err;
+  s3l_seat_sent(d, d->core.now);
 }
 
 static void trace_line(s3l_driver_t* d, const char* line) {
@@ -145,10 +149,14 @@ static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
     case S3L_DO_STOPPED:
       break; /* the phase says it */
     case S3L_DO_RELEASED:
-      break; /* nobody waits for it */
+      s3l_seat_parted(d);
+      break;
     case S3L_DO_ASK:
+      s3l_asker_ask(d, e);
+      break;
     case S3L_DO_ASK_CANCEL:
-      S3L_UNREACHABLE(); /* without peer_mode */
+      s3l_asker_cancel(d);
+      break;
     }
   }
 }
@@ -185,12 +193,17 @@ static bool step_asked(s3l_driver_t* d) {
     step(d, &event);
     return true;
   }
-  if (d->ask_ack) {
+  s3l_peer_result_t unasked;
+  if (s3l_asker_failed(d, &unasked)) {
+    event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
+  } else if (d->ask_ack) {
     d->ask_ack = false;
     event.kind = S3L_EV_ACK;
   } else if (d->ask_resign) {
+    event.kind = d->ask_transfer ? S3L_EV_TRANSFER : S3L_EV_RESIGN;
+    event.successor = d->ask_transfer ? d->transfer->successor : NULL;
     d->ask_resign = false;
-    event.kind = S3L_EV_RESIGN;
+    d->ask_transfer = false;
   } else if (d->ask_stop != 0) {
     event.kind = S3L_EV_STOP;
     event.reason = (s3l_reason_t)d->ask_stop;
@@ -208,15 +221,17 @@ static bool step_asked(s3l_driver_t* d) {
 }
 
 static void on_timer(uv_timer_t* timer) {
-  run(timer->data, &(s3l_event_t){.kind = S3L_EV_TICK});
+  s3l_driver_run(timer->data, &(s3l_event_t){.kind = S3L_EV_TICK});
 }
 
 static void on_closed(uv_handle_t* timer) {
   s3l_driver_t* d = timer->data;
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
+  s3l_seat_close(d);
   handle->internal = NULL;
   s3l_names_forget(&d->names);
+  s3l_free(d->transfer);
   s3l_free(d);
   if (cb != NULL)
     cb(handle);
@@ -236,7 +251,7 @@ static void arm(s3l_driver_t* d) {
   uv_timer_start(&d->timer, on_timer, ms, 0);
 }
 
-static void run(s3l_driver_t* d, const s3l_event_t* event) {
+void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
   S3L_ASSERT(!d->running);
   d->running = true;
   d->ended = event->kind == S3L_EV_DONE;
@@ -289,9 +304,10 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
                       s3l_driver_t** out) {
   size_t admit = o->verify_on_start != 0 ? sizeof(s3l_admit_t) : 0;
   size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "");
-  size_t strings =
-      strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1;
-  s3l_driver_t* d = s3l_calloc(1, sizeof *d + admit + body + strings);
+  size_t asker = o->peer_client != NULL ? sizeof(s3l_asker_t) : 0;
+  size_t strings = strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 +
+                   strlen(o->server_addr) + 1 + strlen(o->peer_health_path) + 1;
+  s3l_driver_t* d = s3l_calloc(1, sizeof *d + admit + asker + body + strings);
   if (d == NULL || uv_timer_init(handle->loop, &d->timer) != 0) {
     s3l_free(d);
     return UV_ENOMEM;
@@ -302,6 +318,10 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
     d->admit->retry_ms = o->frequent_interval_ms;
     at += admit;
   }
+  if (asker > 0) {
+    d->asker = (s3l_asker_t*)(void*)at;
+    at += asker;
+  }
   d->body = at;
   d->body_size = body;
   at += body;
@@ -309,6 +329,9 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
   s3l_core_init(&d->core, &config);
+  d->peer_path = keep(&at, o->peer_health_path);
+  if (d->asker != NULL)
+    s3l_asker_init(d, o, d->peer_path);
   s3l_names_init(&d->names);
   atomic_init(&d->valid_until, 0);
   atomic_init(&d->epoch, 0);

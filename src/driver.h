@@ -25,8 +25,17 @@
 
 #include "admit.h"
 #include "core/core.h"
+#include "driver_peer.h"
 #include "names.h"
 #include "s3lect/elector.h"
+#include "seat.h"
+
+/** A transfer that was asked for: the successor's ID, and room for the record that names it. */
+typedef struct s3l_transfer_s {
+  char successor[S3LECT_ID_SIZE];
+  size_t body_size;
+  char body[];
+} s3l_transfer_t;
 
 typedef struct s3l_driver_s {
   /* Read by any thread; written by the loop's. */
@@ -43,6 +52,7 @@ typedef struct s3l_driver_s {
   bool ended;   /* the request under way has ended, which the core is still to be told */
   bool ask_start;
   bool ask_resign;
+  bool ask_transfer; /* with ask_resign */
   bool ask_ack;
   bool closing;
   uint8_t ask_stop;   /* s3l_reason_t or 0 */
@@ -60,6 +70,11 @@ typedef struct s3l_driver_s {
   s3lect_trace_cb on_trace;
   char* body; /* what is being written */
   size_t body_size;
+  s3l_transfer_t* transfer; /* the last one; NULL: there was none */
+
+  s3l_asker_t* asker;    /* NULL without peer mode */
+  s3l_seat_t* seat;      /* NULL: at no peer server */
+  const char* peer_path; /* where peers are asked, unless they say otherwise */
 } s3l_driver_t;
 
 /** Allocates and prepares a driver; `options` have been resolved. Errors: UV_ENOMEM. */
@@ -72,6 +87,9 @@ void s3l_driver_report(s3l_driver_t* d, int error, const char* message);
 
 /** The record in view, with its names. From the loop only. */
 void s3l_driver_record(const s3l_driver_t* d, s3lect_record_t* record);
+
+/** One event, with all that follows from it. From the loop only, never nested. */
+void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event);
 
 /** Has the loop look at what was asked for, soon. */
 void s3l_driver_wake(s3l_driver_t* d);

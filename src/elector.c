@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "clock.h"
+#include "core/record.h"
 #include "driver.h"
 #include "elector_options.h"
+#include "s3lect/peer.h"
 #include "util/hex.h"
+#include "util/mem.h"
+#include "util/utf8.h"
 
 static s3l_driver_t* driver_of(const s3lect_elector_t* elector) {
   return elector->internal;
@@ -17,6 +21,8 @@ int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
                         const s3lect_elector_options_t* options) {
   s3lect_elector_options_t resolved;
   int r = s3l_elector_options_resolve(options, &resolved, NULL, 0);
+  if (r == 0 && resolved.peer_client != NULL && resolved.peer_client->loop != loop)
+    r = UV_EINVAL;
   if (r != 0)
     return r;
   void* data = elector->data; /* the caller's, even before init */
@@ -62,6 +68,28 @@ int s3lect_elector_resign(s3lect_elector_t* elector) {
   s3l_driver_withdraw(d);
   s3l_driver_wake(d);
   return 0;
+}
+
+int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
+  s3l_driver_t* d = driver_of(elector);
+  size_t n = strlen(to_id);
+  if (!s3lect_is_leader(elector))
+    return UV_EINVAL;
+  const s3l_core_config_t* own = &d->core.config;
+  if (n == 0 || n >= S3LECT_ID_SIZE || !s3l_utf8_is_valid(s3l_span_cstr(to_id)) ||
+      strcmp(to_id, own->id) == 0)
+    return S3LECT_EOPTION;
+  size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id);
+  s3l_transfer_t* transfer = s3l_calloc(1, sizeof *transfer + body_size);
+  if (transfer == NULL)
+    return UV_ENOMEM;
+  memcpy(transfer->successor, to_id, n + 1);
+  transfer->body_size = body_size;
+  s3l_free(d->transfer); /* who leads is through with an earlier one */
+  d->transfer = transfer;
+  int r = s3lect_elector_resign(elector);
+  d->ask_transfer = r == 0;
+  return r;
 }
 
 static void ask_stop(s3l_driver_t* d, s3l_reason_t reason) {
@@ -171,6 +199,10 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
       .unknown_resolved = s->unknown_resolved,
       .conflicts = s->conflicts,
       .late_replies = s->late_replies,
+      .peer_checks = s->peer_checks,
+      .peer_answers = s->peer_answers,
+      .peer_failures = s->peer_failures,
+      .peer_refused = s->peer_refused,
   };
   return 0;
 }

@@ -1,10 +1,10 @@
 #include "elector_options.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "peer/message.h"
+#include "problem.h"
 #include "util/sized.h"
 #include "util/utf8.h"
 
@@ -13,6 +13,7 @@
 #define DEFAULT_LEADER_TIMEOUT_MS 15000
 #define DEFAULT_RELEASE_MS        1000
 #define DEFAULT_DRIFT_PPM         10000
+#define DEFAULT_PEER_TIMEOUT_MS   3000
 
 #define KEY_MAX                   1024       /* bytes: the S3 limit on a key */
 #define DURATION_MS_MAX           2419200000 /* four weeks: as much as a record may give */
@@ -21,38 +22,6 @@
 
 /* What the struct had before there were any but the Go package's options. */
 #define OLDEST_SIZE offsetof(s3lect_elector_options_t, renew_interval_ms)
-
-typedef struct problem_s {
-  char* message;
-  size_t size;
-} problem_t;
-
-__attribute__((format(printf, 3, 4))) static int fail(problem_t* p, int code, const char* format,
-                                                      ...) {
-  if (p->message != NULL && p->size > 0) {
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(p->message, p->size, format, args);
-    va_end(args);
-  }
-  return code;
-}
-
-static int copy_known(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
-                      problem_t* p) {
-  switch (s3l_sized_copy(out, sizeof *out, in, in->size, OLDEST_SIZE)) {
-  case S3L_SIZED_OK:
-    out->size = sizeof *out;
-    return 0;
-  case S3L_SIZED_NEWER:
-    return fail(p, UV_ENOTSUP, "size: an option is set that this version does not know");
-  default:
-    return fail(p, UV_EINVAL,
-                "size: %zu is not a size of s3lect_elector_options_t; call "
-                "s3lect_elector_options_init first",
-                in->size);
-  }
-}
 
 static uint32_t or_default(uint32_t value, uint32_t standard) {
   return value != 0 ? value : standard;
@@ -65,6 +34,10 @@ static void put_defaults(s3lect_elector_options_t* o) {
   o->leader_timeout_ms = or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
   o->release_timeout_ms = or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
   o->drift_ppm = or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
+  o->peer_interval_ms = or_default(o->peer_interval_ms, o->infrequent_interval_ms);
+  o->peer_timeout_ms = or_default(o->peer_timeout_ms, DEFAULT_PEER_TIMEOUT_MS);
+  if (o->peer_health_path == NULL)
+    o->peer_health_path = S3LECT_PEER_HEALTH_PATH;
 }
 
 /* Puts defaults, which depend on the leader timeout, in place of the zeros of `given`. Returns how
@@ -97,49 +70,78 @@ static uint32_t least_leader_timeout(const s3lect_elector_options_t* o,
   return longer.leader_timeout_ms;
 }
 
-static int check_string(problem_t* p, const char* name, const char* value, size_t max) {
+static int check_string(s3l_problem_t* p, const char* name, const char* value, size_t max) {
   size_t n = value != NULL ? strlen(value) : 0;
   if (n == 0)
-    return fail(p, S3LECT_EOPTION, "%s: missing; it is required", name);
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s: missing; it is required", name);
   if (n > max)
-    return fail(p, S3LECT_EOPTION, "%s: \"%.40s...\" has %zu bytes; at most %zu are allowed", name,
-                value, n, max);
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "%s: \"%.40s...\" has %zu bytes; at most %zu are allowed", name, value,
+                           n, max);
   if (!s3l_utf8_is_valid(s3l_span_cstr(value)))
-    return fail(p, S3LECT_EOPTION, "%s: \"%s\" is not valid UTF-8", name, value);
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s: \"%s\" is not valid UTF-8", name, value);
   return 0;
 }
 
-static int check_duration(problem_t* p, const char* name, uint32_t ms) {
+static int check_duration(s3l_problem_t* p, const char* name, uint32_t ms) {
   if (ms > DURATION_MS_MAX)
-    return fail(p, S3LECT_EOPTION, "%s: %" PRIu32 " ms is over the limit of four weeks", name, ms);
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s: %" PRIu32 " ms is over the limit of four weeks",
+                           name, ms);
   return 0;
 }
 
-static int check_timing(problem_t* p, s3lect_elector_options_t* o) {
+static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o) {
   s3lect_elector_options_t given = *o;
   if (o->drift_ppm > DRIFT_PPM_MAX)
-    return fail(p, S3LECT_EOPTION, "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)",
-                o->drift_ppm, DRIFT_PPM_MAX);
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)", o->drift_ppm,
+                           DRIFT_PPM_MAX);
   uint64_t missing = settle_timing(o, &given);
   if (missing == 0)
     return 0;
-  return fail(p, S3LECT_ETIMING,
-              "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
-              " ms + retry schedule %d ms + request timeout %" PRIu32
-              " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
-              " ms or shorten the others by %" PRIu64 " ms",
-              o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS, o->request_timeout_ms,
-              (double)o->drift_ppm / 10000, least_leader_timeout(o, &given), missing);
+  return s3l_problem_say(p, S3LECT_ETIMING,
+                         "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
+                         " ms + retry schedule %d ms + request timeout %" PRIu32
+                         " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
+                         " ms or shorten the others by %" PRIu64 " ms",
+                         o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
+                         o->request_timeout_ms, (double)o->drift_ppm / 10000,
+                         least_leader_timeout(o, &given), missing);
 }
 
-static int check_values(problem_t* p, s3lect_elector_options_t* o) {
+/* It goes into a request's first line as it is. */
+static int check_path(s3l_problem_t* p, const char* path) {
+  size_t n = strlen(path);
+  for (size_t i = 0; i < n; i++)
+    if ((unsigned char)path[i] <= 0x20 || (unsigned char)path[i] >= 0x7f || path[i] == '#')
+      n = 0;
+  if (n == 0 || path[0] != '/')
+    return s3l_problem_say(
+        p, S3LECT_EOPTION,
+        "peer_health_path: must begin with '/' and hold only what a URL may: letters, digits "
+        "and punctuation, no blanks, no '#'");
+  if (n > S3L_PEER_PATH_MAX)
+    return s3l_problem_say(p, S3LECT_EOPTION, "peer_health_path: %zu bytes; at most %d are allowed",
+                           n, S3L_PEER_PATH_MAX);
+  return 0;
+}
+
+static int check_peer(s3l_problem_t* p, const s3lect_elector_options_t* o) {
+  int r = check_duration(p, "peer_interval_ms", o->peer_interval_ms);
+  if (r == 0)
+    r = check_duration(p, "peer_timeout_ms", o->peer_timeout_ms);
+  return r != 0 ? r : check_path(p, o->peer_health_path);
+}
+
+static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   int r = check_string(p, "lockfile_path", o->lockfile_path, KEY_MAX);
   if (r == 0)
     r = check_string(p, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
   if (r == 0 && o->server_addr[0] != '\0')
     r = check_string(p, "server_addr", o->server_addr, S3LECT_ADDR_SIZE - 1);
   if (r == 0 && o->store == NULL)
-    r = fail(p, S3LECT_EOPTION, "store: missing; open one with s3lect_s3_init or another");
+    r = s3l_problem_say(p, S3LECT_EOPTION,
+                        "store: missing; open one with s3lect_s3_init or another");
   if (r == 0)
     r = check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
   if (r == 0)
@@ -157,16 +159,15 @@ static int check_values(problem_t* p, s3lect_elector_options_t* o) {
   if (r == 0)
     r = check_duration(p, "release_timeout_ms", o->release_timeout_ms);
   if (r == 0 && (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK))
-    r = fail(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t", o->expiry);
-  return r;
+    r = s3l_problem_say(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t",
+                        o->expiry);
+  return r != 0 ? r : check_peer(p, o);
 }
 
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                                 char* message, size_t message_size) {
-  problem_t p = {message, message_size};
-  if (message != NULL && message_size > 0)
-    message[0] = '\0';
-  int r = copy_known(in, out, &p);
+  s3l_problem_t p = s3l_problem(message, message_size);
+  int r = s3l_options_copy(&p, "s3lect_elector_options", in, out, sizeof *out, OLDEST_SIZE);
   if (r != 0)
     return r;
   put_defaults(out);
@@ -190,6 +191,9 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .drift_ppm = o->drift_ppm,
       .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
       .no_release = o->no_release != 0,
+      .peer_mode = o->peer_client != NULL,
+      .peer_interval_ms = o->peer_interval_ms,
+      .peer_timeout_ms = o->peer_timeout_ms,
   };
 }
 
@@ -207,12 +211,12 @@ int s3lect_elector_options_check(const s3lect_elector_options_t* options, char* 
 int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
                                    s3lect_elector_options_t* resolved, char* message,
                                    size_t message_size) {
-  problem_t p = {message, message_size};
+  s3l_problem_t p = s3l_problem(message, message_size);
   s3lect_elector_options_t all;
   size_t size = resolved->size;
   if (size < OLDEST_SIZE || size > S3L_SIZED_MAX)
-    return fail(&p, UV_EINVAL, "size: %zu of `resolved` is not a size of s3lect_elector_options_t",
-                size);
+    return s3l_problem_say(
+        &p, UV_EINVAL, "size: %zu of `resolved` is not a size of s3lect_elector_options_t", size);
   int r = s3l_elector_options_resolve(options, &all, message, message_size);
   if (r != 0)
     return r;

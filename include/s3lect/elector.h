@@ -33,6 +33,7 @@ extern "C" {
 #endif
 
 typedef struct s3lect_elector_s s3lect_elector_t;
+typedef struct s3lect_peer_client_s s3lect_peer_client_t; /* see s3lect/peer.h */
 typedef struct s3lect_event_s s3lect_event_t;
 
 typedef enum {
@@ -124,7 +125,18 @@ typedef struct s3lect_elector_options_s {
                               (the quick part of s3lect_verify: about 25 requests to temporary
                               objects named lockfile_path + ".verify-..."). If it does not, on_error
                               gets S3LECT_EUNSAFE and the elector stops standing */
+
+  /* Peer mode: while a leader stands, ask it instead of the store (s3lect/peer.h). */
+  s3lect_peer_client_t* peer_client; /* NULL: off. On the same loop; must outlive the elector */
+  const char* peer_health_path;      /* of every server in the election; default
+                                        S3LECT_PEER_HEALTH_PATH */
+  uint32_t peer_interval_ms; /* how often the leader is asked at the least; default: the infrequent
+                                interval */
+  uint32_t peer_timeout_ms;  /* how long its answer may take, waiting apart; default 3000 */
 } s3lect_elector_options_t;
+
+/** The Go package's default. */
+#define S3LECT_PEER_HEALTH_PATH "/health/leadership"
 
 /** An elector. A fixed-size shell: the caller allocates it, must not move or copy it. */
 struct s3lect_elector_s {
@@ -168,6 +180,13 @@ S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
  * runs, the record is released, and for one leader timeout others go first.
  * Errors: UV_EINVAL if it is not leading. */
 S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
+
+/** As resign, and names the process that shall lead next: it alone may take over during a head
+ * start (two seconds, or the frequent interval where that is shorter), anybody afterwards. It must
+ * stand in the election already to make use of it.
+ * Errors: UV_EINVAL if it is not leading, S3LECT_EOPTION (`to_id` is empty, too long, not UTF-8 or
+ * this elector's own), UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id);
 
 /** Stops standing, releasing the record if it leads. on_stopped_leading still runs.
  * Errors: UV_EALREADY if it does not stand. */
@@ -225,6 +244,10 @@ typedef struct s3lect_stats_s {
   uint64_t unknown_resolved; /* of those, found to have been carried out */
   uint64_t conflicts;        /* writes answered 412, 404 or 409 */
   uint64_t late_replies;     /* renewals confirmed after their validity */
+  uint64_t peer_checks;      /* questions to the leader (s3lect/peer.h) */
+  uint64_t peer_answers;     /* of those, answered by it acceptably */
+  uint64_t peer_failures;    /* ... not answered, late, or not by a leader */
+  uint64_t peer_refused;     /* ... answered by what cannot be true */
 } s3lect_stats_t;
 
 /** Errors: UV_EINVAL (a size this library does not know), UV_ECANCELED (closed). */

@@ -1,0 +1,37 @@
+/* driver_peer.h (L7): the driver's side of peer mode: asks the leader when the core wants it asked,
+ * and stands at a peer server where those who follow ask this elector.
+ *
+ * An elector without peer mode has none of it. */
+#ifndef S3L_DRIVER_PEER_H
+#define S3L_DRIVER_PEER_H
+
+#include "core/core.h"
+#include "peer/client.h"
+#include "s3lect/elector.h"
+
+struct s3l_driver_s;
+
+/** What a driver needs to ask. Part of the driver's block. */
+typedef struct s3l_asker_s {
+  s3l_peer_ask_t ask;
+  s3l_peer_client_t* client;
+  const char* path; /* the driver's */
+  bool pending;     /* an ask is under way */
+  int error;        /* the client did not take it: its end is still to be told */
+} s3l_asker_t;
+
+/** Prepares the asker; `d->asker` is its memory. */
+void s3l_asker_init(struct s3l_driver_s* d, const s3lect_elector_options_t* options,
+                    const char* path);
+
+/** Carries out S3L_DO_ASK and S3L_DO_ASK_CANCEL. */
+void s3l_asker_ask(struct s3l_driver_s* d, const s3l_effect_t* e);
+void s3l_asker_cancel(struct s3l_driver_s* d);
+
+/** What the public handle stands for (peer_client.c). */
+s3l_peer_client_t* s3l_peer_client_of(const s3lect_peer_client_t* client);
+
+/** True if the end of an ask that could not begin is to be told now: *result is it. */
+bool s3l_asker_failed(struct s3l_driver_s* d, s3l_peer_result_t* result);
+
+#endif

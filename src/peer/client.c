@@ -1,0 +1,239 @@
+#include "peer/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "peer/message.h"
+#include "s3lect/errno.h"
+#include "s3lect/record.h"
+#include "util/assert.h"
+#include "util/mem.h"
+#include "util/url.h"
+
+typedef struct s3l_peer_leader_s {
+  s3l_peer_client_t* client;
+  s3l_list_t link;
+  s3l_http_client_t* http;
+  unsigned asks; /* under way */
+  unsigned waiting;
+  uint64_t used_ms; /* by the loop's clock: when the last ask began or ended */
+  char addr[S3LECT_ADDR_SIZE];
+  char host[S3LECT_ADDR_SIZE]; /* for the Host header */
+} leader_t;
+
+struct s3l_peer_client_s {
+  uv_loop_t* loop;
+  s3l_peer_client_config_t config;
+  s3l_list_t leaders;
+  unsigned open; /* leaders that are not yet closed, in the list or not */
+  bool closing;
+  uv_idle_t soon; /* ends the closing of a client that has no leaders */
+  void (*close_cb)(void* arg);
+  void* close_arg;
+};
+
+/* ---- Leaders ---- */
+
+static void on_client_closed(uv_handle_t* soon) {
+  s3l_peer_client_t* c = soon->data;
+  void (*cb)(void*) = c->close_cb;
+  void* arg = c->close_arg;
+  s3l_free(c);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void close_if_over(s3l_peer_client_t* c) {
+  if (c->closing && c->open == 0)
+    uv_close((uv_handle_t*)&c->soon, on_client_closed);
+}
+
+static void on_leader_closed(void* arg) {
+  leader_t* l = arg;
+  s3l_peer_client_t* c = l->client;
+  s3l_free(l);
+  c->open--;
+  close_if_over(c);
+}
+
+static void close_leader(leader_t* l) {
+  s3l_list_remove(&l->link);
+  s3l_http_client_close(l->http, on_leader_closed, l);
+}
+
+static void close_unused(s3l_peer_client_t* c) {
+  uint64_t now = uv_now(c->loop);
+  for (s3l_list_t *at = c->leaders.next, *next = at->next; at != &c->leaders;
+       at = next, next = at->next) {
+    leader_t* l = S3L_CONTAINER_OF(at, leader_t, link);
+    if (l->asks == 0 && now - l->used_ms >= c->config.idle_timeout_ms)
+      close_leader(l);
+  }
+}
+
+/* Splits an address as the record gives it: anything but host and port is refused. */
+static bool parse_addr(const char* addr, bool tls, s3l_url_t* url, char* text, size_t cap) {
+  int n = snprintf(text, cap, "%s%s", tls ? "https://" : "http://", addr);
+  return n > 0 && (size_t)n < cap && s3l_url_parse(s3l_span_cstr(text), url, NULL) &&
+         url->path.n == 0 && url->query.p == NULL;
+}
+
+static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
+  char text[S3LECT_ADDR_SIZE + 8], host[S3L_HTTP_HOST_MAX];
+  s3l_url_t url;
+  if (!parse_addr(addr, c->config.tls, &url, text, sizeof text) ||
+      !s3l_span_copy(url.host, host, sizeof host))
+    return UV_EINVAL;
+  leader_t* l = s3l_calloc(1, sizeof *l);
+  if (l == NULL)
+    return UV_ENOMEM;
+  const s3l_http_client_options_t options = {
+      .host = host,
+      .port = url.port,
+      .tls = c->config.tls,
+      .tls_options = &c->config.trust,
+      .connect_timeout_ms = c->config.connect_timeout_ms,
+      .idle_timeout_ms = c->config.idle_timeout_ms,
+      .max_connections = S3L_PEER_CONNECTIONS_MAX,
+  };
+  int err = s3l_http_client_create(c->loop, &options, &l->http);
+  if (err != 0) {
+    s3l_free(l);
+    return err;
+  }
+  l->client = c;
+  memcpy(l->addr, addr, strlen(addr) + 1);
+  memcpy(l->host, addr, strlen(addr) + 1);
+  s3l_list_push_front(&c->leaders, &l->link);
+  c->open++;
+  *out = l;
+  return 0;
+}
+
+static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
+  for (s3l_list_t* at = c->leaders.next; at != &c->leaders; at = at->next) {
+    *out = S3L_CONTAINER_OF(at, leader_t, link);
+    if (strcmp((*out)->addr, addr) == 0)
+      return 0;
+  }
+  close_unused(c);
+  return strlen(addr) < S3LECT_ADDR_SIZE ? open_leader(c, addr, out) : UV_EINVAL;
+}
+
+/* ---- Asks ---- */
+
+static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
+  s3l_peer_ask_t* ask = S3L_CONTAINER_OF(http, s3l_peer_ask_t, http);
+  size_t n = s3l_peer_request_encode(ask->leader->host, ask->path, ask->waits ? ask->wait_ms : 0,
+                                     buf, cap);
+  return n > 0 ? (ssize_t)n : UV_ENOBUFS;
+}
+
+/* Reads a reply. `answer` and `message` are the caller's memory that the result points into. */
+static s3l_peer_result_t judge(const s3l_peer_ask_t* ask, const s3l_http_reply_t* reply,
+                               s3l_peer_answer_t* answer, char* message, size_t cap) {
+  s3l_peer_result_t r = {.kind = S3L_PEER_FAILED,
+                         .status = reply->status,
+                         .valid_for_ms = -1,
+                         .message = reply->message};
+  if (reply->status != 0)
+    return r;
+  if (reply->http_status == 404) {
+    r.kind = S3L_PEER_NOT_LEADING;
+    return r;
+  }
+  if (reply->http_status != 200) {
+    snprintf(message, cap, "%s answered with HTTP status %d", ask->leader->addr,
+             reply->http_status);
+    r.status = S3LECT_EBADREPLY;
+    r.message = message;
+    return r;
+  }
+  r.status = s3l_peer_answer_parse(reply->body, answer);
+  if (r.status != 0) {
+    snprintf(message, cap, "%s answered with something that is no leader's record",
+             ask->leader->addr);
+    r.message = message;
+    return r;
+  }
+  r.kind = S3L_PEER_LEADING;
+  r.record = &answer->record;
+  r.etag = answer->etag[0] != '\0' ? answer->etag : NULL;
+  r.valid_for_ms = answer->valid_for_ms;
+  r.authenticated = ask->leader->client->config.tls; /* else there would be no reply */
+  r.held = s3l_peer_wait_applied(s3l_http_reply_header(reply, "preference-applied"));
+  return r;
+}
+
+static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
+  s3l_peer_ask_t* ask = S3L_CONTAINER_OF(http, s3l_peer_ask_t, http);
+  leader_t* l = ask->leader;
+  s3l_peer_answer_t answer;
+  char message[S3LECT_ADDR_SIZE + 80];
+  s3l_peer_result_t result = judge(ask, reply, &answer, message, sizeof message);
+  l->asks--;
+  l->waiting -= ask->waits;
+  l->used_ms = uv_now(l->client->loop);
+  ask->leader = NULL;
+  ask->done(ask, &result);
+}
+
+int s3l_peer_ask(s3l_peer_client_t* c, s3l_peer_ask_t* ask, const char* addr, uint32_t timeout_ms,
+                 uint32_t wait_ms) {
+  leader_t* l;
+  S3L_ASSERT(ask->leader == NULL && ask->path[0] == '/');
+  int err = c->closing ? UV_ECANCELED : find_leader(c, addr, &l);
+  if (err != 0)
+    return err;
+  ask->waits = wait_ms >= 1000 && l->waiting < S3L_PEER_WAITING_MAX;
+  ask->wait_ms = wait_ms;
+  memset(&ask->http, 0, sizeof ask->http);
+  ask->http.compose = on_compose;
+  ask->http.done = on_done;
+  ask->http.timeout_ms = timeout_ms + (ask->waits ? wait_ms : 0);
+  ask->http.body_max = S3L_PEER_ANSWER_MAX;
+  ask->http.replayable = true;
+  err = s3l_http_client_submit(l->http, &ask->http);
+  if (err != 0)
+    return err;
+  ask->leader = l;
+  l->asks++;
+  l->waiting += ask->waits;
+  l->used_ms = uv_now(c->loop);
+  return 0;
+}
+
+void s3l_peer_ask_cancel(s3l_peer_ask_t* ask) {
+  if (ask->leader != NULL)
+    s3l_http_client_cancel(&ask->http);
+}
+
+/* ---- The client ---- */
+
+int s3l_peer_client_create(uv_loop_t* loop, const s3l_peer_client_config_t* config,
+                           s3l_peer_client_t** out) {
+  s3l_peer_client_t* c = s3l_calloc(1, sizeof *c);
+  if (c == NULL)
+    return UV_ENOMEM;
+  int err = uv_idle_init(loop, &c->soon);
+  if (err != 0) {
+    s3l_free(c);
+    return err;
+  }
+  c->soon.data = c;
+  c->loop = loop;
+  c->config = *config;
+  s3l_list_init(&c->leaders);
+  *out = c;
+  return 0;
+}
+
+void s3l_peer_client_close(s3l_peer_client_t* c, void (*cb)(void* arg), void* arg) {
+  S3L_ASSERT(!c->closing);
+  c->closing = true;
+  c->close_cb = cb;
+  c->close_arg = arg;
+  while (!s3l_list_empty(&c->leaders))
+    close_leader(S3L_CONTAINER_OF(c->leaders.next, leader_t, link));
+  close_if_over(c);
+}

@@ -1,0 +1,54 @@
+/* peer/message.h (L6): what peers say to each other, as bytes.
+ *
+ * A leader's answer is its record as the lockfile has it (core/record.h), with two members more:
+ *   etag        the ETag of the write that it describes
+ *   validForMs  how long the leader may lead still, in ms by its own clock, rounded up: when that
+ * is over it has stopped, unless it has renewed under another ETag The Go package's answers have
+ * neither, and "lastUpdated" of the moment of the answer. */
+#ifndef S3L_PEER_MESSAGE_H
+#define S3L_PEER_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+#include "s3lect/record.h"
+#include "util/span.h"
+
+/* A longer answer is no answer of ours or of the Go package. */
+#define S3L_PEER_ANSWER_MAX 8192
+
+/* Longest path at which an election is asked for. */
+#define S3L_PEER_PATH_MAX 1024
+
+/* RFC 7240 section 4.3 counts in seconds. */
+#define S3L_PEER_WAIT_MAX_S 3600
+
+typedef struct s3l_peer_answer_s {
+  s3lect_record_t record;
+  char etag[S3L_ETAG_SIZE]; /* "": not given */
+  int64_t valid_for_ms;     /* -1: not given */
+} s3l_peer_answer_t;
+
+/** Writes an answer, without a terminating NUL. Returns its length; 0 if it does not fit. */
+size_t s3l_peer_answer_encode(const s3lect_record_t* record, const char* etag,
+                              uint64_t valid_for_ms, char* buf, size_t cap);
+
+/** Errors: S3LECT_ERECORD (no record, a released one, one without a leader, members of a wrong type
+ * or out of range), S3LECT_ETOOBIG. */
+int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* answer);
+
+/** Writes a request for `path`. `wait_ms` below a second: without waiting. Returns its length; 0 if
+ * it does not fit. `host` is what the Host header says. */
+size_t s3l_peer_request_encode(const char* host, const char* path, uint32_t wait_ms, char* buf,
+                               size_t cap);
+
+/** What a Prefer header (RFC 7240) asks for: seconds to wait, 0 if nothing; too long a wait is
+ * cut to S3L_PEER_WAIT_MAX_S. */
+uint32_t s3l_peer_prefer_wait(s3l_span_t value);
+
+/** Whether a Preference-Applied header (RFC 7240) says that a wait was granted. */
+bool s3l_peer_wait_applied(s3l_span_t value);
+
+#endif

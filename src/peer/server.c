@@ -1,0 +1,324 @@
+#include "peer/server.h"
+
+#include <string.h>
+
+#include "net/deadlines.h"
+#include "peer/message.h"
+#include "s3lect/peer.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+/* How long the last answers may take when the server closes. */
+#define CLOSE_GRACE_MS 500
+
+#define PAGE_METRICS   "/metrics"
+#define PAGE_LIVE      "/livez"
+#define PAGE_READY     "/readyz"
+
+struct s3l_peer_server_s {
+  s3l_http_server_t* http;
+  s3l_peer_server_config_t config;
+  s3l_deadlines_t deadlines;
+  s3l_peer_seat_t** seats; /* in the order of their paths */
+  size_t len, cap;
+  bool closing;
+  void (*close_cb)(void* arg);
+  void* close_arg;
+};
+
+typedef struct held_s {
+  s3l_list_t link; /* in its seat's */
+  s3l_peer_seat_t* seat;
+  s3l_http_exchange_t* ex;
+  s3l_deadline_t deadline;
+  bool waits; /* was asked to; else it came while the seat was parting */
+} held_t;
+
+/* ---- Seats ---- */
+
+/* The place of a path: where it is, or would be. */
+static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
+  size_t low = 0, high = p->len;
+  *found = false;
+  while (low < high) {
+    size_t mid = low + (high - low) / 2;
+    s3l_span_t at = s3l_span_cstr(p->seats[mid]->path);
+    size_t n = at.n < path.n ? at.n : path.n;
+    int order = memcmp(at.p, path.p, n);
+    if (order == 0 && at.n == path.n) {
+      *found = true;
+      return mid;
+    }
+    if (order < 0 || (order == 0 && at.n < path.n))
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+static s3l_peer_seat_t* find(const s3l_peer_server_t* p, s3l_span_t path) {
+  bool found;
+  size_t i = place(p, path, &found);
+  return found ? p->seats[i] : NULL;
+}
+
+static bool is_page(const s3l_peer_server_t* p, const char* path) {
+  if (p->config.metrics != NULL && strcmp(path, PAGE_METRICS) == 0)
+    return true;
+  return p->config.ready != NULL && (strcmp(path, PAGE_LIVE) == 0 || strcmp(path, PAGE_READY) == 0);
+}
+
+static bool make_room(s3l_peer_server_t* p) {
+  if (p->len < p->cap)
+    return true;
+  size_t cap = p->cap > 0 ? 2 * p->cap : 4;
+  s3l_peer_seat_t** seats = s3l_realloc(p->seats, cap * sizeof *seats);
+  if (seats == NULL)
+    return false;
+  p->seats = seats;
+  p->cap = cap;
+  return true;
+}
+
+int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_seat_t* seat) {
+  bool found;
+  S3L_ASSERT(seat->server == NULL && seat->path[0] == '/');
+  if (p->closing)
+    return UV_ECANCELED;
+  size_t i = place(p, s3l_span_cstr(seat->path), &found);
+  if (found || is_page(p, seat->path))
+    return UV_EEXIST;
+  if (!make_room(p))
+    return UV_ENOMEM;
+  memmove(&p->seats[i + 1], &p->seats[i], (p->len - i) * sizeof *p->seats);
+  p->seats[i] = seat;
+  p->len++;
+  seat->server = p;
+  s3l_list_init(&seat->held);
+  return 0;
+}
+
+size_t s3l_peer_server_len(const s3l_peer_server_t* p) {
+  return p->len;
+}
+
+s3l_peer_seat_t* s3l_peer_server_at(const s3l_peer_server_t* p, size_t i) {
+  return p->seats[i];
+}
+
+/* ---- Answers ---- */
+
+static void answer_leads(s3l_http_exchange_t* ex, const char* body, size_t len, bool waited) {
+  static const s3l_http_header_t applied = {
+      .name = {"Preference-Applied", sizeof "Preference-Applied" - 1}, .value = {"wait", 4}};
+  const s3l_http_answer_t answer = {
+      .status = 200,
+      .content_type = "application/json",
+      .headers = &applied,
+      .headers_len = waited,
+      .body = {body, len},
+  };
+  (void)s3l_http_reply(ex, &answer);
+}
+
+/* As the seat is now, without waiting (any longer). */
+static void answer_now(s3l_peer_seat_t* seat, s3l_http_exchange_t* ex, bool waited) {
+  char body[S3LECT_PEER_BODY_MAX];
+  size_t len = 0;
+  if (seat->answer(seat, body, sizeof body, &len) == S3L_SEAT_LEADS)
+    answer_leads(ex, body, len, waited);
+  else
+    (void)s3l_http_refuse(ex, 404);
+}
+
+static void drop(held_t* h) {
+  s3l_deadlines_clear(&h->seat->server->deadlines, &h->deadline);
+  s3l_list_remove(&h->link);
+  s3l_free(h);
+}
+
+static void release(held_t* h) {
+  s3l_peer_seat_t* seat = h->seat;
+  s3l_http_exchange_t* ex = h->ex;
+  bool waits = h->waits;
+  drop(h);
+  answer_now(seat, ex, waits);
+}
+
+static void on_time(s3l_deadline_t* deadline) {
+  release(S3L_CONTAINER_OF(deadline, held_t, deadline));
+}
+
+static void on_gone(s3l_http_exchange_t* ex) {
+  drop(ex->data);
+}
+
+/* False if it cannot be held: then it is to be answered now. */
+static bool hold(s3l_peer_seat_t* seat, s3l_http_exchange_t* ex, uint32_t ms, bool waits) {
+  held_t* h = s3l_calloc(1, sizeof *h);
+  if (h == NULL || s3l_http_hold(ex, on_gone) != 0) {
+    s3l_free(h);
+    return false;
+  }
+  h->seat = seat;
+  h->ex = ex;
+  h->waits = waits;
+  ex->data = h;
+  s3l_list_push_back(&seat->held, &h->link);
+  s3l_deadline_init(&h->deadline, on_time);
+  s3l_deadlines_set(&seat->server->deadlines, &h->deadline, s3l_deadline_in(ms));
+  return true;
+}
+
+static void ask_seat(s3l_peer_server_t* p, s3l_peer_seat_t* seat, s3l_http_exchange_t* ex) {
+  char body[S3LECT_PEER_BODY_MAX];
+  size_t len = 0;
+  s3l_span_t prefer = s3l_http1_request_header(ex->request, "prefer");
+  uint32_t wait_ms = s3l_peer_prefer_wait(prefer) * 1000;
+  if (wait_ms > p->config.max_wait_ms)
+    wait_ms = p->config.max_wait_ms;
+  if (ex->request->method != S3L_HTTP_GET)
+    wait_ms = 0;
+  switch (seat->answer(seat, body, sizeof body, &len)) {
+  case S3L_SEAT_LEADS:
+    if (wait_ms == 0 || !hold(seat, ex, wait_ms, true))
+      answer_leads(ex, body, len, false);
+    return;
+  case S3L_SEAT_PARTING:
+    if (!hold(seat, ex, S3L_PEER_PARTING_MS, false))
+      (void)s3l_http_refuse(ex, 404);
+    return;
+  case S3L_SEAT_AWAY:
+    (void)s3l_http_refuse(ex, 404);
+    return;
+  }
+}
+
+/* ---- Pages ---- */
+
+static void answer_text(s3l_http_exchange_t* ex, int status, const char* type, s3l_span_t body) {
+  const s3l_http_answer_t answer = {.status = status, .content_type = type, .body = body};
+  (void)s3l_http_reply(ex, &answer);
+}
+
+static void answer_metrics(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  size_t len = 0;
+  char* page = p->config.metrics(p->config.data, &len);
+  if (page == NULL) {
+    (void)s3l_http_refuse(ex, 503);
+    return;
+  }
+  answer_text(ex, 200, "text/plain; version=0.0.4; charset=utf-8", (s3l_span_t){page, len});
+  s3l_free(page);
+}
+
+/* False if it is none of them. */
+static bool ask_page(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  s3l_span_t path = ex->request->path;
+  if (p->config.metrics != NULL && s3l_span_eq(path, S3L_SPAN(PAGE_METRICS))) {
+    answer_metrics(p, ex);
+    return true;
+  }
+  if (p->config.ready == NULL)
+    return false;
+  if (s3l_span_eq(path, S3L_SPAN(PAGE_LIVE))) {
+    answer_text(ex, 200, "text/plain", S3L_SPAN("ok\n"));
+    return true;
+  }
+  if (!s3l_span_eq(path, S3L_SPAN(PAGE_READY)))
+    return false;
+  bool ready = p->config.ready(p->config.data);
+  answer_text(ex, ready ? 200 : 503, "text/plain",
+              ready ? S3L_SPAN("ok\n") : S3L_SPAN("not yet\n"));
+  return true;
+}
+
+static void on_request(s3l_http_server_t* http, s3l_http_exchange_t* ex) {
+  s3l_peer_server_t* p = s3l_http_server_data(http);
+  s3l_peer_seat_t* seat = find(p, ex->request->path);
+  if (ex->request->method == S3L_HTTP_OTHER) {
+    (void)s3l_http_refuse(ex, 405);
+    return;
+  }
+  if (seat != NULL)
+    ask_seat(p, seat, ex);
+  else if (!ask_page(p, ex))
+    (void)s3l_http_refuse(ex, 404);
+}
+
+/* ---- Begin and end ---- */
+
+int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* config,
+                           s3l_peer_server_t** out) {
+  s3l_peer_server_t* p = s3l_calloc(1, sizeof *p);
+  if (p == NULL)
+    return UV_ENOMEM;
+  p->config = *config;
+  s3l_http_server_options_t http = config->http;
+  http.on_request = on_request;
+  http.data = p;
+  int err = s3l_http_server_create(loop, &http, &p->http);
+  if (err == 0)
+    err = s3l_deadlines_init(&p->deadlines, loop);
+  S3L_ASSERT(err == 0 || p->http == NULL); /* a timer's init does not fail */
+  if (err != 0) {
+    s3l_free(p);
+    return err;
+  }
+  *out = p;
+  return 0;
+}
+
+s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* p) {
+  return p->http;
+}
+
+void s3l_peer_seat_parted(s3l_peer_seat_t* seat) {
+  /* What is asked anew in consequence comes with later turns of the loop. */
+  while (!s3l_list_empty(&seat->held))
+    release(S3L_CONTAINER_OF(seat->held.next, held_t, link));
+}
+
+void s3l_peer_server_remove(s3l_peer_seat_t* seat) {
+  s3l_peer_server_t* p = seat->server;
+  bool found;
+  if (p == NULL)
+    return;
+  while (!s3l_list_empty(&seat->held)) {
+    held_t* h = S3L_CONTAINER_OF(seat->held.next, held_t, link);
+    s3l_http_exchange_t* ex = h->ex;
+    drop(h);
+    (void)s3l_http_refuse(ex, 404);
+  }
+  size_t i = place(p, s3l_span_cstr(seat->path), &found);
+  S3L_ASSERT(found);
+  p->len--;
+  memmove(&p->seats[i], &p->seats[i + 1], (p->len - i) * sizeof *p->seats);
+  seat->server = NULL;
+}
+
+static void on_deadlines_closed(s3l_deadlines_t* deadlines) {
+  s3l_peer_server_t* p = S3L_CONTAINER_OF(deadlines, s3l_peer_server_t, deadlines);
+  void (*cb)(void*) = p->close_cb;
+  void* arg = p->close_arg;
+  s3l_free(p->seats);
+  s3l_free(p);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void on_http_closed(void* arg) {
+  s3l_peer_server_t* p = arg;
+  s3l_deadlines_close(&p->deadlines, on_deadlines_closed);
+}
+
+void s3l_peer_server_close(s3l_peer_server_t* p, void (*cb)(void* arg), void* arg) {
+  S3L_ASSERT(!p->closing);
+  p->closing = true;
+  p->close_cb = cb;
+  p->close_arg = arg;
+  while (p->len > 0)
+    s3l_peer_server_remove(p->seats[p->len - 1]);
+  s3l_http_server_close(p->http, CLOSE_GRACE_MS, on_http_closed, p);
+}

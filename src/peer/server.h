@@ -1,0 +1,81 @@
+/* peer/server.h (L6): where those who follow ask whether an elector leads.
+ *
+ * Vocabulary
+ *   seat      one election at the server, under its path
+ *   leads     200, with the record: or held, if the client asked to wait
+ *   parting   has just ceased to lead, and its release is on its way to the store: whoever asks is
+ *             held, because an answer now would send it to the store too soon
+ *   away      404
+ *
+ * Invariants
+ *   - a held request is answered when its seat ceases to lead and has parted, when its time is
+ * over, or when the seat is removed; whichever comes first;
+ *   - what is answered is the owner's word of that very moment, never an older one.
+ *
+ * Paths are compared as sent, without their query. */
+#ifndef S3L_PEER_SERVER_H
+#define S3L_PEER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "http/server.h"
+#include "util/list.h"
+
+/* How long a request is held for a seat that is parting. Followers give up after three seconds. */
+#define S3L_PEER_PARTING_MS 2000
+
+typedef struct s3l_peer_server_s s3l_peer_server_t;
+typedef struct s3l_peer_seat_s s3l_peer_seat_t;
+
+typedef enum { S3L_SEAT_AWAY = 0, S3L_SEAT_PARTING, S3L_SEAT_LEADS } s3l_seat_state_t;
+
+struct s3l_peer_seat_s {
+  /* Set by the owner before add. */
+  const char* path;
+  /* The state now; of a leader also writes the answer's body. `cap` is S3LECT_PEER_BODY_MAX. */
+  s3l_seat_state_t (*answer)(s3l_peer_seat_t* seat, char* body, size_t cap, size_t* len);
+
+  /* The server's. */
+  s3l_peer_server_t* server; /* NULL: not at one */
+  s3l_list_t held;
+};
+
+typedef struct s3l_peer_server_config_s {
+  s3l_http_server_options_t http; /* listen, tls, why, limits; on_request and data are ours */
+  uint32_t max_wait_ms;
+  void* data;
+  /* The body of GET /metrics, to be freed with s3l_free, NULL if there is no memory; the function
+   * is NULL where there is no such page. */
+  char* (*metrics)(void* data, size_t* len);
+  /* Whether GET /readyz is answered with 200, else 503; NULL: neither /readyz nor /livez are there.
+   */
+  bool (*ready)(void* data);
+} s3l_peer_server_config_t;
+
+/** Listens; does not keep the loop alive. Errors as of s3l_http_server_create. */
+int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* config,
+                           s3l_peer_server_t** out);
+
+s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* server);
+
+/** How many seats there are, and the one at place i, in the order of paths. */
+size_t s3l_peer_server_len(const s3l_peer_server_t* server);
+s3l_peer_seat_t* s3l_peer_server_at(const s3l_peer_server_t* server, size_t i);
+
+/** Errors: UV_EEXIST (the path is taken, by a seat or a page of the server's), UV_ECANCELED
+ * (closing), UV_ENOMEM. */
+int s3l_peer_server_add(s3l_peer_server_t* server, s3l_peer_seat_t* seat);
+
+/** Answers what is held with 404. No-op on a seat that is at no server. */
+void s3l_peer_server_remove(s3l_peer_seat_t* seat);
+
+/** The seat has parted: what is held is answered. */
+void s3l_peer_seat_parted(s3l_peer_seat_t* seat);
+
+/** Removes all seats, closes all connections, frees the server, then calls cb. */
+void s3l_peer_server_close(s3l_peer_server_t* server, void (*cb)(void* arg), void* arg);
+
+#endif

@@ -1,0 +1,196 @@
+/* peer_client.c: the public peer client: its options, checked, and the handle.
+ *
+ * Each leader that is asked gets a TLS context of its own, made when it is first asked: so what the
+ * files hold is read once, by init, and kept as text. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver_peer.h"
+#include "net/tls_context.h"
+#include "peer/client.h"
+#include "problem.h"
+#include "s3lect/peer.h"
+#include "util/mem.h"
+
+#define CONNECT_MS      1000
+#define IDLE_MS         60000
+#define DURATION_MS_MAX 2419200000 /* four weeks, as in the elector's options */
+#define PEM_MAX         (1 << 20)  /* bytes; the system's authorities have a quarter of it */
+
+typedef struct pem_text_s {
+  char* p; /* NULL: none */
+  size_t n;
+} pem_text_t;
+
+typedef struct shell_s {
+  s3lect_peer_client_t* handle;
+  s3l_peer_client_t* client;
+  pem_text_t ca, cert, key;
+  s3lect_peer_client_cb close_cb;
+} shell_t;
+
+static void drop(pem_text_t* t) {
+  if (t->p != NULL)
+    s3l_wipe(t->p, t->n);
+  s3l_free(t->p);
+  t->p = NULL;
+}
+
+static void drop_shell(shell_t* s) {
+  drop(&s->ca);
+  drop(&s->cert);
+  drop(&s->key);
+  s3l_free(s);
+}
+
+static int read_stream(FILE* f, pem_text_t* out) {
+  out->p = s3l_malloc(PEM_MAX + 1);
+  if (out->p == NULL)
+    return UV_ENOMEM;
+  out->n = fread(out->p, 1, PEM_MAX + 1, f);
+  if (ferror(f))
+    return UV_EIO;
+  return out->n > PEM_MAX ? UV_EFBIG : 0;
+}
+
+static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_text_t* out) {
+  FILE* f = fopen(path, "re");
+  int err = f != NULL ? read_stream(f, out) : uv_translate_sys_error(errno);
+  if (f != NULL)
+    fclose(f);
+  if (err == UV_ENOMEM)
+    return err;
+  if (err != 0)
+    return s3l_problem_say(p, S3LECT_ETLS,
+                           "%s_file: \"%s\" cannot be read (%s); give a file of PEM text", name,
+                           path, uv_strerror(err));
+  /* As small as it is: a key should not lie in a megabyte of memory. */
+  pem_text_t exact = {s3l_malloc(out->n + 1), out->n};
+  if (exact.p == NULL)
+    return UV_ENOMEM;
+  memcpy(exact.p, out->p, out->n);
+  drop(out);
+  *out = exact;
+  return 0;
+}
+
+/* Keeps one text, from the file or from the option itself. */
+static int keep(s3l_problem_t* p, const char* name, const char* path, const char* text,
+                pem_text_t* out) {
+  if (path != NULL && text != NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
+                           name, name);
+  if (path != NULL)
+    return read_file(p, name, path, out);
+  if (text == NULL)
+    return 0;
+  out->p = s3l_strdup(text);
+  out->n = strlen(text);
+  return out->p != NULL ? 0 : UV_ENOMEM;
+}
+
+static s3l_pem_t pem(const pem_text_t* t) {
+  return (s3l_pem_t){.text = {t->p, t->n}};
+}
+
+/* Whether contexts can be made of it, which the first ask would find out too late to tell. */
+static int try_trust(s3l_problem_t* p, const s3l_tls_client_options_t* trust) {
+  char why[256] = "";
+  s3l_tls_context_t* context;
+  int err = s3l_tls_context_new_client(trust, &context, why, sizeof why);
+  if (err == UV_ENOMEM)
+    return err;
+  if (err != 0)
+    return s3l_problem_say(p, S3LECT_ETLS, "ca, cert, key: %s; give PEM text",
+                           why[0] != '\0' ? why : s3lect_strerror(err));
+  s3l_tls_context_free(context);
+  return 0;
+}
+
+static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_options_t* o,
+                     s3l_peer_client_config_t* config) {
+  int err = keep(p, "ca", o->ca_file, o->ca_pem, &s->ca);
+  if (err == 0)
+    err = keep(p, "cert", o->cert_file, o->cert_pem, &s->cert);
+  if (err == 0)
+    err = keep(p, "key", o->key_file, o->key_pem, &s->key);
+  if (err != 0)
+    return err;
+  if ((s->cert.p == NULL) != (s->key.p == NULL))
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "%s: missing; certificate and key are needed together",
+                           s->cert.p == NULL ? "cert_file" : "key_file");
+  bool any = s->ca.p != NULL || s->cert.p != NULL;
+  if (o->plain_http != 0 && any)
+    return s3l_problem_say(
+        p, S3LECT_EOPTION,
+        "plain_http: set beside certificates, which it has no use for; give one or the "
+        "other");
+  if (o->connect_timeout_ms > DURATION_MS_MAX || o->idle_timeout_ms > DURATION_MS_MAX)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
+                           o->idle_timeout_ms > DURATION_MS_MAX ? "idle_timeout_ms"
+                                                                : "connect_timeout_ms");
+  *config = (s3l_peer_client_config_t){
+      .tls = o->plain_http == 0,
+      .trust = {.ca = pem(&s->ca), .cert = pem(&s->cert), .key = pem(&s->key)},
+      .connect_timeout_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS,
+      .idle_timeout_ms = o->idle_timeout_ms != 0 ? o->idle_timeout_ms : IDLE_MS,
+  };
+  return config->tls ? try_trust(p, &config->trust) : 0;
+}
+
+void s3lect_peer_client_options_init(s3lect_peer_client_options_t* options, size_t size) {
+  memset(options, 0, size);
+  options->size = size;
+}
+
+int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
+                            const s3lect_peer_client_options_t* options, char* message,
+                            size_t message_size) {
+  s3l_problem_t p = s3l_problem(message, message_size);
+  s3lect_peer_client_options_t known;
+  s3l_peer_client_config_t config;
+  int err = s3l_options_copy(&p, "s3lect_peer_client_options", options, &known, sizeof known,
+                             offsetof(s3lect_peer_client_options_t, cert_file));
+  if (err != 0)
+    return err;
+  shell_t* s = s3l_calloc(1, sizeof *s);
+  if (s == NULL)
+    return UV_ENOMEM;
+  err = configure(&p, s, &known, &config);
+  if (err == 0)
+    err = s3l_peer_client_create(loop, &config, &s->client);
+  if (err != 0) {
+    drop_shell(s);
+    return err;
+  }
+  void* data = client->data; /* the caller's, even before init */
+  memset(client, 0, sizeof *client);
+  client->data = data;
+  client->loop = loop;
+  client->internal = s;
+  s->handle = client;
+  return 0;
+}
+
+s3l_peer_client_t* s3l_peer_client_of(const s3lect_peer_client_t* client) {
+  const shell_t* s = client->internal;
+  return s != NULL ? s->client : NULL;
+}
+
+static void on_closed(void* arg) {
+  shell_t* s = arg;
+  s3lect_peer_client_t* handle = s->handle;
+  s3lect_peer_client_cb cb = s->close_cb;
+  handle->internal = NULL;
+  drop_shell(s);
+  if (cb != NULL)
+    cb(handle);
+}
+
+void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect_peer_client_cb cb) {
+  shell_t* s = client->internal;
+  s->close_cb = cb;
+  s3l_peer_client_close(s->client, on_closed, s);
+}

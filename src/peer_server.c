@@ -1,0 +1,322 @@
+/* peer_server.c: the public peer server: its options, checked, and the handle. */
+#include <string.h>
+
+#include "driver.h"
+#include "net/tls_context.h"
+#include "peer/server.h"
+#include "problem.h"
+#include "s3lect/peer.h"
+#include "seat.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+#define PAGE_SIZE       16384 /* of metrics, to begin with */
+#define PAGE_MAX        (64u << 20)
+#define DURATION_MS_MAX 2419200000 /* four weeks, as in the elector's options */
+
+/* The files to read again: strings of one block, or NULL. */
+typedef struct files_s {
+  const char* cert;
+  const char* key;
+  const char* client_ca;
+} files_t;
+
+typedef struct shell_s {
+  s3lect_peer_server_t* handle;
+  s3l_peer_server_t* server; /* NULL: closing */
+  bool tls;
+  files_t files;
+  char* block;
+  s3lect_peer_server_cb close_cb;
+} shell_t;
+
+/* ---- Certificates ---- */
+
+static int check_pair(s3l_problem_t* p, const char* name, const char* file, const char* text) {
+  if (file != NULL && text != NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
+                           name, name);
+  return 0;
+}
+
+static int check_certificates(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
+  int err = check_pair(p, "cert", o->cert_file, o->cert_pem);
+  if (err == 0)
+    err = check_pair(p, "key", o->key_file, o->key_pem);
+  if (err == 0)
+    err = check_pair(p, "client_ca", o->client_ca_file, o->client_ca_pem);
+  if (err != 0)
+    return err;
+  bool cert = o->cert_file != NULL || o->cert_pem != NULL;
+  bool key = o->key_file != NULL || o->key_pem != NULL;
+  bool client_ca = o->client_ca_file != NULL || o->client_ca_pem != NULL;
+  if (o->plain_http != 0 && (cert || key || client_ca))
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "plain_http: set beside certificates, which it has no use for; give one "
+                           "or the other");
+  if (o->plain_http == 0 && !(cert && key))
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "%s: missing; give certificate and key, or ask for plain_http by name",
+                           cert ? "key_file" : "cert_file");
+  return 0;
+}
+
+static s3l_pem_t pem(const char* file, const char* text) {
+  return (s3l_pem_t){.file = file, .text = s3l_span_cstr(text)};
+}
+
+static int new_context(s3l_problem_t* p, const s3lect_peer_server_options_t* o,
+                       s3l_tls_context_t** out) {
+  bool verify = o->client_ca_file != NULL || o->client_ca_pem != NULL;
+  const s3l_tls_server_options_t tls = {
+      .cert = pem(o->cert_file, o->cert_pem),
+      .key = pem(o->key_file, o->key_pem),
+      .client_auth = verify ? S3L_TLS_CLIENT_AUTH_REQUIRED : S3L_TLS_CLIENT_AUTH_NONE,
+      .client_ca = pem(o->client_ca_file, o->client_ca_pem),
+  };
+  char why[256] = "";
+  int err = s3l_tls_context_new_server(&tls, out, why, sizeof why);
+  if (err != 0 && err != UV_ENOMEM)
+    return s3l_problem_say(p, S3LECT_ETLS, "cert, key, client_ca: %s; give PEM text",
+                           why[0] != '\0' ? why : s3lect_strerror(err));
+  return err;
+}
+
+static size_t size_of(const char* s) {
+  return s != NULL ? strlen(s) + 1 : 0;
+}
+
+static const char* keep(char** at, const char* s) {
+  const char* kept = *at;
+  if (s == NULL)
+    return NULL;
+  memcpy(*at, s, strlen(s) + 1);
+  *at += strlen(s) + 1;
+  return kept;
+}
+
+/* Remembers which files there are. */
+static int keep_files(shell_t* s, const s3lect_peer_server_options_t* o) {
+  size_t size = size_of(o->cert_file) + size_of(o->key_file) + size_of(o->client_ca_file);
+  char* at = s->block = s3l_malloc(size + 1);
+  if (at == NULL)
+    return UV_ENOMEM;
+  s->files.cert = keep(&at, o->cert_file);
+  s->files.key = keep(&at, o->key_file);
+  s->files.client_ca = keep(&at, o->client_ca_file);
+  return 0;
+}
+
+int s3lect_peer_server_reload(s3lect_peer_server_t* server,
+                              const s3lect_peer_server_options_t* options, char* message,
+                              size_t message_size) {
+  shell_t* s = server->internal;
+  s3l_problem_t p = s3l_problem(message, message_size);
+  s3l_tls_context_t* context;
+  s3lect_peer_server_options_t known = {.cert_file = s != NULL ? s->files.cert : NULL,
+                                        .key_file = s != NULL ? s->files.key : NULL,
+                                        .client_ca_file = s != NULL ? s->files.client_ca : NULL};
+  if (s == NULL || s->server == NULL)
+    return UV_ECANCELED;
+  if (!s->tls)
+    return s3l_problem_say(&p, UV_EINVAL, "plain_http: there are no certificates to read again");
+  int err = 0;
+  if (options != NULL)
+    err = s3l_options_copy(&p, "s3lect_peer_server_options", options, &known, sizeof known,
+                           offsetof(s3lect_peer_server_options_t, client_ca_file));
+  known.plain_http = 0;
+  if (err == 0)
+    err = check_certificates(&p, &known);
+  if (err == 0)
+    err = new_context(&p, &known, &context);
+  if (err != 0)
+    return err;
+  s3l_http_server_set_tls(s3l_peer_server_http(s->server), context);
+  s3l_tls_context_free(context); /* the server holds its own */
+  return 0;
+}
+
+/* ---- Pages ---- */
+
+static const s3l_seat_t* seat_at(const shell_t* s, size_t i) {
+  return S3L_CONTAINER_OF(s3l_peer_server_at(s->server, i), s3l_seat_t, peer);
+}
+
+static char* render(const s3l_metrics_row_t* rows, size_t n, size_t* len) {
+  for (size_t cap = PAGE_SIZE; cap <= PAGE_MAX; cap *= 2) {
+    s3l_buf_t b;
+    char* page = s3l_malloc(cap);
+    if (page == NULL)
+      return NULL;
+    s3l_buf_init(&b, page, cap);
+    s3l_metrics_render(&b, rows, n);
+    *len = b.len;
+    if (!b.overflow)
+      return page;
+    s3l_free(page);
+  }
+  return NULL;
+}
+
+static char* on_metrics(void* data, size_t* len) {
+  const shell_t* s = data;
+  size_t n = s3l_peer_server_len(s->server);
+  s3l_metrics_row_t* rows = s3l_calloc(n + 1, sizeof *rows);
+  if (rows == NULL)
+    return NULL;
+  for (size_t i = 0; i < n; i++)
+    rows[i] = s3l_seat_row(seat_at(s, i));
+  char* page = render(rows, n, len);
+  s3l_free(rows);
+  return page;
+}
+
+static bool on_ready(void* data) {
+  const shell_t* s = data;
+  for (size_t i = 0; i < s3l_peer_server_len(s->server); i++)
+    if (!s3l_seat_is_ready(seat_at(s, i)))
+      return false;
+  return s3l_peer_server_len(s->server) > 0;
+}
+
+/* ---- The handle ---- */
+
+void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options, size_t size) {
+  memset(options, 0, size);
+  options->size = size;
+}
+
+static uint32_t or_default(uint32_t value, uint32_t standard) {
+  return value != 0 ? value : standard;
+}
+
+static int check(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
+  const struct {
+    const char* name;
+    uint32_t ms;
+  } durations[] = {{"header_timeout_ms", o->header_timeout_ms},
+                   {"idle_timeout_ms", o->idle_timeout_ms},
+                   {"max_wait_ms", o->max_wait_ms}};
+  if (o->listen == NULL || o->listen[0] == '\0')
+    return s3l_problem_say(p, S3LECT_EOPTION, "listen: missing; give HOST:PORT");
+  for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++)
+    if (durations[i].ms > DURATION_MS_MAX)
+      return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
+                             durations[i].name);
+  return check_certificates(p, o);
+}
+
+/* `context` NULL: plain. */
+static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
+                       const s3lect_peer_server_options_t* o, s3l_tls_context_t* context) {
+  char why[256] = "";
+  const s3l_peer_server_config_t config = {
+      .http = {.listen = o->listen,
+               .tls = context,
+               .max_connections = or_default(o->max_connections, S3LECT_PEER_MAX_CONNECTIONS),
+               .max_held = o->max_held,
+               .max_header_bytes = or_default(o->max_header_bytes, S3LECT_PEER_HEADER_BYTES),
+               .header_time_ms = or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
+               .tls_time_ms = or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
+               .idle_time_ms = or_default(o->idle_timeout_ms, S3LECT_PEER_IDLE_TIMEOUT_MS),
+               .why = why,
+               .why_cap = sizeof why},
+      .max_wait_ms = or_default(o->max_wait_ms, S3LECT_PEER_MAX_WAIT_MS),
+      .data = s,
+      .metrics = o->metrics != 0 ? on_metrics : NULL,
+      .ready = o->health != 0 ? on_ready : NULL,
+  };
+  int err = s3l_peer_server_create(loop, &config, &s->server);
+  if (err == UV_EINVAL)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s", why);
+  if (err != 0 && err != UV_ENOMEM)
+    return s3l_problem_say(p, err, "listen: \"%s\": %s", o->listen, uv_strerror(err));
+  return err;
+}
+
+static void drop_shell(shell_t* s) {
+  s3l_free(s->block);
+  s3l_free(s);
+}
+
+int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
+                            const s3lect_peer_server_options_t* options, char* message,
+                            size_t message_size) {
+  s3l_problem_t p = s3l_problem(message, message_size);
+  s3lect_peer_server_options_t known;
+  s3l_tls_context_t* context = NULL;
+  int err = s3l_options_copy(&p, "s3lect_peer_server_options", options, &known, sizeof known,
+                             offsetof(s3lect_peer_server_options_t, client_ca_file));
+  if (err == 0)
+    err = check(&p, &known);
+  if (err != 0)
+    return err;
+  shell_t* s = s3l_calloc(1, sizeof *s);
+  if (s == NULL)
+    return UV_ENOMEM;
+  s->tls = known.plain_http == 0;
+  err = keep_files(s, &known);
+  if (err == 0 && s->tls)
+    err = new_context(&p, &known, &context);
+  if (err == 0)
+    err = open_server(loop, &p, s, &known, context);
+  s3l_tls_context_free(context); /* the server holds its own */
+  if (err != 0) {
+    drop_shell(s);
+    return err;
+  }
+  void* data = server->data; /* the caller's, even before init */
+  memset(server, 0, sizeof *server);
+  server->data = data;
+  server->loop = loop;
+  server->internal = s;
+  s->handle = server;
+  return 0;
+}
+
+int s3lect_peer_server_port(const s3lect_peer_server_t* server) {
+  const shell_t* s = server->internal;
+  if (s == NULL || s->server == NULL)
+    return UV_ECANCELED;
+  return s3l_http_server_port(s3l_peer_server_http(s->server));
+}
+
+int s3lect_peer_server_add(s3lect_peer_server_t* server, s3lect_elector_t* elector,
+                           const char* path) {
+  const shell_t* s = server->internal;
+  s3l_driver_t* d = elector->internal;
+  if (s == NULL || s->server == NULL || d == NULL || d->closing)
+    return UV_ECANCELED;
+  if (server->loop != elector->loop)
+    return UV_EINVAL;
+  return s3l_seat_open(s->server, d, path != NULL ? path : d->peer_path);
+}
+
+int s3lect_peer_server_remove(s3lect_peer_server_t* server, s3lect_elector_t* elector) {
+  const shell_t* s = server->internal;
+  s3l_driver_t* d = elector->internal;
+  if (s == NULL || d == NULL || d->seat == NULL || d->seat->peer.server != s->server)
+    return UV_ENOENT;
+  s3l_seat_close(d);
+  return 0;
+}
+
+static void on_closed(void* arg) {
+  shell_t* s = arg;
+  s3lect_peer_server_t* handle = s->handle;
+  s3lect_peer_server_cb cb = s->close_cb;
+  handle->internal = NULL;
+  drop_shell(s);
+  if (cb != NULL)
+    cb(handle);
+}
+
+void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_cb cb) {
+  shell_t* s = server->internal;
+  s3l_peer_server_t* peer = s->server;
+  s->close_cb = cb;
+  while (s3l_peer_server_len(peer) > 0)
+    s3l_seat_close(seat_at(s, s3l_peer_server_len(peer) - 1)->driver);
+  s->server = NULL;
+  s3l_peer_server_close(peer, on_closed, s);
+}

@@ -1,0 +1,187 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/record.h"
+#include "peer/message.h"
+#include "s3lect/errno.h"
+#include "s3lect/peer.h"
+
+static s3lect_record_t sample(void) {
+  s3lect_record_t r = {.last_updated_ms = INT64_C(1730025045000),
+                       .epoch = 7,
+                       .write = 17,
+                       .leader_timeout_ms = 15000,
+                       .renew_interval_ms = 5000,
+                       .acquired_ms = INT64_C(1730023920000),
+                       .transitions = 4};
+  strcpy(r.leader_id, "server-001");
+  strcpy(r.leader_addr, "10.0.1.42:8443");
+  strcpy(r.incarnation, "0123456789abcdef0123456789abcdef");
+  return r;
+}
+
+static int parse(const char* body, s3l_peer_answer_t* a) {
+  return s3l_peer_answer_parse(s3l_span_cstr(body), a);
+}
+
+static void test_an_answer_in_bytes(void** state) {
+  (void)state;
+  char buf[S3LECT_PEER_BODY_MAX];
+  s3lect_record_t r = sample();
+  size_t n = s3l_peer_answer_encode(&r, "\"abc\"", 9042, buf, sizeof buf);
+  static const char want[] = "{\"leaderID\":\"server-001\",\"leaderAddr\":\"10.0.1.42:8443\","
+                             "\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":7,"
+                             "\"incarnation\":\"0123456789abcdef0123456789abcdef\",\"write\":17,"
+                             "\"leaderTimeoutMs\":15000,\"renewIntervalMs\":5000,"
+                             "\"acquired\":\"2024-10-27T10:12:00Z\",\"transitions\":4,"
+                             "\"etag\":\"\\\"abc\\\"\",\"validForMs\":9042}";
+  assert_int_equal(n, sizeof want - 1);
+  assert_memory_equal(buf, want, n);
+}
+
+static void test_an_answer_comes_back_as_it_was(void** state) {
+  (void)state;
+  char buf[S3LECT_PEER_BODY_MAX];
+  s3l_peer_answer_t a;
+  s3lect_record_t r = sample();
+  size_t n = s3l_peer_answer_encode(&r, "\"abc\"", 9042, buf, sizeof buf);
+  assert_int_equal(s3l_peer_answer_parse((s3l_span_t){buf, n}, &a), 0);
+  assert_string_equal(a.etag, "\"abc\"");
+  assert_int_equal(a.valid_for_ms, 9042);
+  assert_memory_equal(&a.record, &r, sizeof r);
+}
+
+static void test_every_answer_fits(void** state) {
+  (void)state;
+  char buf[S3LECT_PEER_BODY_MAX];
+  char etag[S3L_ETAG_SIZE];
+  s3l_peer_answer_t a;
+  s3lect_record_t r = sample();
+  memset(r.leader_id, '<', sizeof r.leader_id - 1); /* each takes six bytes in JSON */
+  memset(r.leader_addr, '&', sizeof r.leader_addr - 1);
+  memset(etag, '>', sizeof etag - 1);
+  etag[sizeof etag - 1] = '\0';
+  r.last_updated_ms = r.acquired_ms = INT64_C(253402300799999);
+  r.epoch = UINT64_MAX >> 1;
+  r.write = UINT64_MAX;
+  r.transitions = UINT64_MAX - 1;
+  r.leader_timeout_ms = r.renew_interval_ms = 2419200000u;
+  size_t n = s3l_peer_answer_encode(&r, etag, 2419200000u, buf, sizeof buf);
+  assert_true(n > 0 && n <= S3L_PEER_ANSWER_MAX);
+  assert_int_equal(s3l_peer_answer_parse((s3l_span_t){buf, n}, &a), 0);
+  assert_string_equal(a.etag, etag);
+  assert_int_equal(s3l_peer_answer_encode(&r, etag, 1, buf, n - 10), 0);
+}
+
+/* As a process of the Go package answers: local offset, fraction, three fields. */
+static void test_reads_what_go_answers(void** state) {
+  (void)state;
+  s3l_peer_answer_t a;
+  assert_int_equal(parse("{\"leaderID\":\"go-1\",\"leaderAddr\":\"10.0.0.9:8443\","
+                         "\"lastUpdated\":\"2024-10-27T12:30:45.123456789+02:00\"}\n",
+                         &a),
+                   0);
+  assert_string_equal(a.record.leader_id, "go-1");
+  assert_int_equal(a.record.last_updated_ms, INT64_C(1730025045123));
+  assert_string_equal(a.etag, "");
+  assert_int_equal(a.valid_for_ms, -1);
+}
+
+static void test_refuses_what_is_no_answer(void** state) {
+  (void)state;
+  static const char time[] = "\"lastUpdated\":\"2024-10-27T10:30:45Z\"";
+  static const char* const bad[] = {
+      "",
+      "{}",
+      "null",
+      "\"etag\":\"x\",\"leaderID\":\"\"",
+      "\"leaderID\":\"a\",\"etag\":7",
+      "\"leaderID\":\"a\",\"etag\":\"a\\r\\nX: y\"",
+      "\"leaderID\":\"a\",\"etag\":\"a b\"",
+      "\"leaderID\":\"a\",\"validForMs\":-1",
+      "\"leaderID\":\"a\",\"validForMs\":\"9\"",
+      "\"leaderID\":\"a\",\"validForMs\":1.5",
+      "\"leaderID\":\"a\",\"validForMs\":2419200001",
+  };
+  s3l_peer_answer_t a;
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char body[256];
+    snprintf(body, sizeof body, "{%s%s%s}", bad[i], bad[i][0] != '\0' ? "," : "", time);
+    assert_int_equal(parse(body, &a), S3LECT_ERECORD);
+    assert_int_equal(a.valid_for_ms, -1);
+  }
+  /* who has released does not lead */
+  assert_int_equal(parse("{\"leaderID\":\"a\",\"lastUpdated\":\"0001-01-01T00:00:00Z\"}", &a),
+                   S3LECT_ERECORD);
+  static char huge[S3L_PEER_ANSWER_MAX + 2];
+  memset(huge, ' ', sizeof huge - 1);
+  assert_int_equal(parse(huge, &a), S3LECT_ETOOBIG);
+  memset(huge, 'e', sizeof huge - 1);
+  memcpy(huge, "{\"etag\":\"", 9);
+  huge[300] = '\0';
+  char body[800];
+  snprintf(body, sizeof body, "%.300s\",\"leaderID\":\"a\",%s}", huge, time);
+  assert_int_equal(parse(body, &a), S3LECT_ERECORD); /* no ETag is that long */
+}
+
+static void test_a_request_in_bytes(void** state) {
+  (void)state;
+  char buf[512];
+  size_t n = s3l_peer_request_encode("h:1", "/health/leadership", 7999, buf, sizeof buf);
+  buf[n] = '\0';
+  assert_non_null(strstr(buf, "GET /health/leadership HTTP/1.1\r\nHost: h:1\r\n"));
+  assert_non_null(strstr(buf, "\r\nPrefer: wait=7\r\n\r\n"));
+  n = s3l_peer_request_encode("h:1", "/", 999, buf, sizeof buf);
+  buf[n] = '\0';
+  assert_null(strstr(buf, "Prefer"));
+  assert_int_equal(s3l_peer_request_encode("h:1", "/", 0, buf, n - 1), 0);
+}
+
+static void test_prefer(void** state) {
+  (void)state;
+  static const struct {
+    const char* value;
+    uint32_t wait;
+  } rows[] = {
+      {"wait=5", 5},
+      {"WAIT = 5 ", 5},
+      {"respond-async, wait=10", 10},
+      {"foo=\"a, wait=9\"; x=y , wait=\"3\"; bar", 3},
+      {"wait=2, wait=9", 2},
+      {"wait=99999999999", S3L_PEER_WAIT_MAX_S},
+      {"", 0},
+      {"wait", 0},
+      {"wait=", 0},
+      {"wait=-1", 0},
+      {"wait=1.5", 0},
+      {"waits=4", 0},
+      {"foo=\"wait=4", 0},
+      {",,;,", 0},
+      {"foo=\"\\", 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    assert_int_equal(s3l_peer_prefer_wait(s3l_span_cstr(rows[i].value)), rows[i].wait);
+  assert_true(s3l_peer_wait_applied(S3L_SPAN("wait")));
+  assert_true(s3l_peer_wait_applied(S3L_SPAN("handling=lenient, wait=5")));
+  assert_false(s3l_peer_wait_applied(S3L_SPAN("handling=lenient")));
+  assert_false(s3l_peer_wait_applied((s3l_span_t){NULL, 0}));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_an_answer_in_bytes),
+      cmocka_unit_test(test_an_answer_comes_back_as_it_was),
+      cmocka_unit_test(test_every_answer_fits),
+      cmocka_unit_test(test_reads_what_go_answers),
+      cmocka_unit_test(test_refuses_what_is_no_answer),
+      cmocka_unit_test(test_a_request_in_bytes),
+      cmocka_unit_test(test_prefer),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

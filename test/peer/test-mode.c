@@ -1,0 +1,180 @@
+/* Peer mode through the public API: three electors with their peer servers and clients, over TLS
+ * with client certificates, on the fake S3. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/peer_rig.h"
+#include "lib/wait.h"
+
+static s3l_certs_t certs;
+static s3l_election_t el;
+static s3l_peered_t p[3];
+
+static void begin(bool tls) {
+  static const char* const ids[] = {"a", "b", "c"};
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  for (size_t i = 0; i < 3; i++)
+    s3l_peered_init(&el, &p[i], ids[i], tls ? &certs : NULL);
+}
+
+/* The first leads, and the others have asked it. */
+static bool is_settled(void* arg) {
+  (void)arg;
+  for (size_t i = 1; i < 3; i++)
+    if (s3l_candidate_stats(&p[i].c).peer_answers < 2)
+      return false;
+  return true;
+}
+
+static void settle(void) {
+  s3l_peered_start(&p[0]);
+  s3l_election_wait(&el, &p[0].c.started, 1, "the first leadership");
+  s3l_peered_start(&p[1]);
+  s3l_peered_start(&p[2]);
+  s3l_wait(&el.loop, is_settled, NULL, "answers of the leader");
+}
+
+static void end(void) {
+  for (size_t i = 0; i < 3; i++)
+    s3l_peered_close(&p[i]);
+  s3l_election_end(&el);
+}
+
+static void test_followers_ask_the_leader(void** state) {
+  (void)state;
+  fakes3_counters_t before, after;
+  begin(true);
+  settle();
+  fakes3_counters(el.server, &before);
+  unsigned renewed = p[0].c.renewed;
+  s3l_election_wait(&el, &p[0].c.renewed, renewed + 12, "renewals");
+  fakes3_counters(el.server, &after);
+  assert_int_equal(after.requests, before.requests + 12); /* one put per renewal, nothing else */
+  assert_int_equal(after.put, before.put + 12);
+  for (size_t i = 1; i < 3; i++) {
+    s3lect_stats_t s = s3l_candidate_stats(&p[i].c);
+    assert_int_equal(s.peer_failures + s.peer_refused, 0);
+    assert_int_equal(p[i].c.errors, 0);
+    assert_string_equal(p[i].c.leader, "a");
+  }
+  end();
+}
+
+/* Whoever is next, once the first has gone. */
+static bool is_succeeded(void* arg) {
+  (void)arg;
+  return p[1].c.started + p[2].c.started > 0;
+}
+
+static void test_a_closing_leader_is_followed_at_once(void** state) {
+  (void)state;
+  begin(true);
+  settle();
+  s3l_candidate_close(&p[0].c);
+  /* What was held was answered behind the release, so the first look showed it. */
+  s3l_wait(&el.loop, is_succeeded, NULL, "a successor");
+  s3l_peered_t* next = p[1].c.started > 0 ? &p[1] : &p[2];
+  s3lect_stats_t s = s3l_candidate_stats(&next->c);
+  assert_int_equal(s.peer_failures, 1);
+  assert_true(next->c.epoch > p[0].c.epoch);
+  assert_int_equal(p[0].c.reason, S3LECT_REASON_CLOSED);
+  end();
+}
+
+static void test_a_transfer_names_the_next_leader(void** state) {
+  (void)state;
+  begin(true);
+  settle();
+  for (unsigned round = 1; round <= 3; round++) {
+    s3l_peered_t* from = &p[round % 2 == 1 ? 0 : 2];
+    s3l_peered_t* to = &p[round % 2 == 1 ? 2 : 0];
+    unsigned started = to->c.started;
+    assert_int_equal(s3lect_elector_transfer(&from->c.e, to->c.o.server_id), 0);
+    assert_int_equal(s3lect_is_leader(&from->c.e), 0);
+    assert_int_equal(s3lect_elector_transfer(&from->c.e, "b"), UV_EINVAL);
+    s3l_election_wait(&el, &to->c.started, started + 1, "the successor");
+    assert_int_equal(from->c.reason, S3LECT_REASON_RESIGNED);
+  }
+  assert_int_equal(p[1].c.started, 0);
+  end();
+}
+
+static void test_whom_a_transfer_cannot_name(void** state) {
+  (void)state;
+  char long_id[S3LECT_ID_SIZE + 1];
+  begin(true);
+  settle();
+  memset(long_id, 'x', sizeof long_id - 1);
+  long_id[sizeof long_id - 1] = '\0';
+  assert_int_equal(s3lect_elector_transfer(&p[0].c.e, ""), S3LECT_EOPTION);
+  assert_int_equal(s3lect_elector_transfer(&p[0].c.e, "a"), S3LECT_EOPTION);
+  assert_int_equal(s3lect_elector_transfer(&p[0].c.e, long_id), S3LECT_EOPTION);
+  assert_int_equal(s3lect_elector_transfer(&p[0].c.e, "\xff"), S3LECT_EOPTION);
+  assert_int_equal(s3lect_elector_transfer(&p[1].c.e, "c"), UV_EINVAL);
+  assert_int_equal(s3lect_is_leader(&p[0].c.e), 1);
+  /* One who does not stand: somebody else leads, after the head start. */
+  assert_int_equal(s3lect_elector_transfer(&p[0].c.e, "nobody"), 0);
+  s3l_wait(&el.loop, is_succeeded, NULL, "a successor");
+  end();
+}
+
+static void test_over_plain_http_the_store_is_asked_still(void** state) {
+  (void)state;
+  begin(false);
+  settle();
+  uint64_t reads = s3l_candidate_stats(&p[1].c).reads;
+  s3l_candidate_close(&p[0].c);
+  s3l_wait(&el.loop, is_succeeded, NULL, "a successor");
+  assert_true(s3l_candidate_stats(&p[1].c).reads > reads);
+  end();
+}
+
+static void test_who_cannot_be_trusted_is_not_believed(void** state) {
+  (void)state;
+  begin(true);
+  p[0].server_options.cert_file = certs.stranger;
+  s3l_peered_start(&p[0]);
+  s3l_election_wait(&el, &p[0].c.started, 1, "the first leadership");
+  s3l_peered_start(&p[1]);
+  s3l_election_wait(&el, &p[1].c.errors, 1, "a complaint");
+  assert_int_equal(p[1].c.error, S3LECT_ETLSCA);
+  uint64_t reads = s3l_candidate_stats(&p[1].c).reads;
+  unsigned renewed = p[0].c.renewed;
+  s3l_election_wait(&el, &p[0].c.renewed, renewed + 8, "renewals");
+  s3lect_stats_t s = s3l_candidate_stats(&p[1].c);
+  assert_true(s.reads > reads + 1); /* by the store, then */
+  assert_int_equal(s.peer_answers, 0);
+  assert_int_equal(p[1].c.errors, 1); /* told once */
+  end();
+}
+
+static int make_certs(void** state) {
+  (void)state;
+  return s3l_certs_make(&certs);
+}
+
+static int remove_certs(void** state) {
+  (void)state;
+  s3l_certs_remove(&certs);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_followers_ask_the_leader),
+      cmocka_unit_test(test_a_closing_leader_is_followed_at_once),
+      cmocka_unit_test(test_a_transfer_names_the_next_leader),
+      cmocka_unit_test(test_whom_a_transfer_cannot_name),
+      cmocka_unit_test(test_over_plain_http_the_store_is_asked_still),
+      cmocka_unit_test(test_who_cannot_be_trusted_is_not_believed),
+  };
+  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+}
