@@ -356,7 +356,7 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   if (req->timeout_ms != 0)
     s3l_deadlines_set(&c->deadlines, &req->deadline, s3l_deadline_in(req->timeout_ms));
   if (c->pending++ == 0)
-    s3l_deadlines_ref(&c->deadlines, true);
+    s3l_deadlines_ref(&c->deadlines, !c->options.background);
   s3l_list_push_back(&c->queue, &req->link);
   c->queue_len++;
   wake(c);

@@ -93,6 +93,7 @@ typedef struct s3l_http_client_options_s {
   uint32_t first_byte_timeout_ms; /* from the sending of the request */
   uint32_t idle_timeout_ms; /* how long an unused connection is kept; 0: until the peer closes */
   uint32_t max_connections; /* 0: 1 */
+  bool background;          /* not even requests keep the loop alive */
   bool secret;              /* requests and replies hold secrets: connections' buffers are wiped */
   /* Where create says what is wrong with the CA file; NULL: nowhere. Not kept. */
   char* why;
@@ -100,7 +101,8 @@ typedef struct s3l_http_client_options_s {
 } s3l_http_client_options_t;
 
 /** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, UV_EINVAL (the host), S3LECT_ETLS
- * (the CA file). Unused connections do not keep the loop alive, requests do. */
+ * (the CA file). Unused connections do not keep the loop alive, requests
+ * do unless they are in the background. */
 int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
                            s3l_http_client_t** out);
 

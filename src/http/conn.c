@@ -255,7 +255,7 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
   conn->state = S3L_CONN_BUSY;
   conn->req = req;
   req->conn = conn;
-  s3l_stream_ref(&conn->stream, true);
+  s3l_stream_ref(&conn->stream, !conn->client->options.background);
   s3l_http1_parse_start(&conn->parse, req->head, req->body_max);
   s3l_deadlines_clear(&c->deadlines, &conn->deadline);
 

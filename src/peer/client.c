@@ -95,6 +95,7 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
       .connect_timeout_ms = c->config.connect_timeout_ms,
       .idle_timeout_ms = c->config.idle_timeout_ms,
       .max_connections = S3L_PEER_CONNECTIONS_MAX,
+      .background = true, /* an ask may wait for long; it is the elector that stands */
   };
   int err = s3l_http_client_create(c->loop, &options, &l->http);
   if (err != 0) {
