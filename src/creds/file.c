@@ -85,13 +85,21 @@ int s3l_file_start(s3l_file_t* f, uv_loop_t* loop, const char* path, size_t max,
   return err;
 }
 
-/* Into the buffer, to its end. */
-static int read_all(s3l_file_t* f, uv_file fd) {
+/* As many bytes as there were when it was opened. */
+static int read_all(s3l_file_t* f, uv_file fd, size_t max) {
   uv_fs_t fs;
   int n = uv_fs_fstat(NULL, &fs, fd, NULL);
-  bool regular = n == 0 && (fs.statbuf.st_mode & S_IFMT) == S_IFREG;
+  uint64_t size = n == 0 && (fs.statbuf.st_mode & S_IFMT) == S_IFREG ? fs.statbuf.st_size : 0;
   uv_fs_req_cleanup(&fs);
-  while (regular && f->len < f->cap) {
+  if (n != 0 || size == 0)
+    return n;
+  if (size > max)
+    return S3LECT_ETOOBIG;
+  f->cap = (size_t)size;
+  f->buf = s3l_malloc(f->cap);
+  if (f->buf == NULL)
+    return UV_ENOMEM;
+  while (f->len < f->cap) {
     uv_buf_t into = uv_buf_init(f->buf + f->len, (unsigned)(f->cap - f->len));
     n = uv_fs_read(NULL, &fs, fd, &into, 1, -1, NULL);
     uv_fs_req_cleanup(&fs);
@@ -99,7 +107,7 @@ static int read_all(s3l_file_t* f, uv_file fd) {
       break;
     f->len += (size_t)n;
   }
-  return n < 0 ? n : f->len == f->cap ? S3LECT_ETOOBIG : 0;
+  return n < 0 ? n : 0;
 }
 
 int s3l_file_read_now(s3l_file_t* f, const char* path, size_t max) {
@@ -108,10 +116,10 @@ int s3l_file_read_now(s3l_file_t* f, const char* path, size_t max) {
   uv_fs_req_cleanup(&fs);
   if (fd < 0)
     return fd;
+  f->buf = NULL;
+  f->cap = 0;
   f->len = 0;
-  f->cap = max + 1; /* one byte more shows that there is more */
-  f->buf = s3l_malloc(f->cap);
-  int err = f->buf != NULL ? read_all(f, fd) : UV_ENOMEM;
+  int err = read_all(f, fd, max);
   (void)uv_fs_close(NULL, &fs, fd, NULL);
   uv_fs_req_cleanup(&fs);
   if (err != 0)

@@ -1,4 +1,4 @@
-/* creds/file.h (L4): reads a small file in libuv's thread pool, whole and bounded.
+/* creds/file.h (L4): reads a small file, whole and bounded: in libuv's thread pool, or at once.
  *
  * What was read may be a secret: it is wiped when it is freed.
  *
