@@ -59,7 +59,8 @@ struct s3lect_event_s {
   size_t size;
   int32_t kind;   /* s3lect_event_kind_t */
   int32_t reason; /* stopped leading: s3lect_reason_t */
-  int32_t error;  /* error: a negative code */
+  int32_t error;  /* error: a negative code. Not all are failures: S3LECT_EREGION, S3LECT_ESKEW and
+                     S3LECT_EETAG may be news of the store (s3lect_store_result_t), once each */
   uint32_t reserved;
   uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown */
   int64_t valid_until_ns;  /* CLOCK_BOOTTIME. Started, renewed: validity now in force. Stopped: the

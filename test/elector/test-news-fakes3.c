@@ -28,6 +28,7 @@ static void lead(s3l_candidate_t* c) {
 
 static void tells_of_the_region(void** state) {
   s3l_candidate_t a, b;
+  fakes3_counters_t counters;
   (void)state;
   s3l_election_init(&el, &(fakes3_options_t){.region = "eu-north-1"});
   s3l_election_begin(&el);
@@ -40,6 +41,8 @@ static void tells_of_the_region(void** state) {
   s3l_election_wait(&el, &b.leaders, 1, "a leader to be seen");
   assert_int_equal(b.errors, 0);
   assert_int_equal(a.stopped, 0);
+  fakes3_counters(el.server, &counters);
+  assert_int_equal(counters.unauthorized, 1); /* of all that was asked so far */
   s3l_election_end(&el);
 }
 

@@ -77,6 +77,20 @@ static void check_plan(const s3l_plan_t* plan, s3l_span_t config, s3l_span_t key
     check_role(&plan->web_role, config, keys);
 }
 
+static void check_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t keys) {
+  char text[1024];
+  s3l_buf_t why;
+  s3l_profile_place_t place;
+  s3l_buf_init(&why, text, sizeof(text));
+  int err = s3l_profile_place(settings, config, keys, S3L_SPAN("s3"), &place, &why);
+  FUZZ_CHECK(err == 0 || err == S3LECT_ECREDENTIALS);
+  FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && fuzz_is_line(text) && (err == 0) == (text[0] == '\0'));
+  FUZZ_CHECK(place.found || (place.region.n == 0 && place.endpoint.n == 0));
+  check_span(place.region, config, keys);
+  check_span(place.endpoint, config, keys);
+  check_span(place.dualstack, config, keys);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static char config_path[] = "/config", keys_path[] = "/credentials";
   fuzz_input_t in = {data, size};
@@ -101,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK((err == 0) == (text[0] == '\0'));
   if (err == 0)
     check_plan(&plan, config, keys);
+  check_place(&settings, config, keys);
   free(name);
   return 0;
 }

@@ -3,22 +3,37 @@
  * Input: a digit each for the addressing and for the options that are set by numbers, then a line
  * each: endpoint, bucket, region, access key, secret, token, CA file, AWS_ENDPOINT_URL, AWS_REGION,
  * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, two headers, kind of encryption, KMS
- * key, bucket owner. A line "-" stands for: not set. */
+ * key, bucket owner, AWS_USE_DUALSTACK_ENDPOINT, the proxy, and a region that a reply names, or a
+ * host with one. A line "-" stands for: not set. */
 #include "creds/creds.h"
 #include "fuzz.h"
 #include "store/s3_options.h"
+#include "wire/aws_host.h"
 
-enum { LINES = 17, FROM_ENV = 7, HEADERS = 12 };
+enum { LINES = 20, FROM_ENV = 7, HEADERS = 12, WAY = 17 };
 
 static const char* const env_names[HEADERS - FROM_ENV] = {
     "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN"};
 
 static void set_environment(char* const* lines) {
-  static const char* const others[] = {"AWS_ENDPOINT_URL_S3", "AWS_DEFAULT_REGION",
-                                       "AWS_SECURITY_TOKEN", "AWS_CA_BUNDLE"};
+  static const char* const others[] = {"AWS_ENDPOINT_URL_S3",
+                                       "AWS_DEFAULT_REGION",
+                                       "AWS_SECURITY_TOKEN",
+                                       "AWS_CA_BUNDLE",
+                                       "AWS_PROFILE",
+                                       "AWS_DEFAULT_PROFILE",
+                                       "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+                                       "https_proxy",
+                                       "HTTPS_PROXY",
+                                       "http_proxy",
+                                       "AWS_USE_DUALSTACK_ENDPOINT"};
   for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
     FUZZ_CHECK(unsetenv(others[i]) == 0);
+  FUZZ_CHECK(setenv("AWS_CONFIG_FILE", "/dev/null", 1) == 0); /* the machine's own say nothing */
+  FUZZ_CHECK(setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null", 1) == 0);
+  if (lines[WAY] != NULL)
+    FUZZ_CHECK(setenv("AWS_USE_DUALSTACK_ENDPOINT", lines[WAY], 1) == 0);
   for (int i = FROM_ENV; i < HEADERS; i++) {
     const char* name = env_names[i - FROM_ENV];
     if (lines[i] == NULL)
@@ -38,6 +53,28 @@ static void check_header(const s3l_sigv4_pair_t* h) {
   FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("host")));
   FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("if-match")));
   FUZZ_CHECK(!s3l_span_ieq(h->name, S3L_SPAN("content-length")));
+}
+
+/* A reply may name what it likes: AWS's host stays one of its own partition, any other where it is.
+ */
+static void check_move(s3l_s3_endpoint_t* e, s3l_span_t named) {
+  s3l_s3_endpoint_t before = *e;
+  s3l_span_t suffix = s3l_aws_suffix(s3l_span_cstr(e->region));
+  s3l_span_t found = s3l_aws_region_of_host(named);
+  FUZZ_CHECK(found.p == NULL || s3l_aws_is_region(found));
+  if (!s3l_s3_endpoint_move(e, named)) {
+    FUZZ_CHECK(memcmp(e, &before, sizeof(before)) == 0);
+    return;
+  }
+  FUZZ_CHECK(s3l_span_eq(s3l_span_cstr(e->region), named));
+  if (!e->aws) {
+    FUZZ_CHECK(strcmp(e->host_header, before.host_header) == 0);
+    return;
+  }
+  s3l_span_t host = s3l_span_cstr(e->host);
+  FUZZ_CHECK(host.n > suffix.n && e->tls && strcmp(e->host, e->host_header) == 0);
+  FUZZ_CHECK(s3l_span_eq((s3l_span_t){host.p + host.n - suffix.n, suffix.n}, suffix));
+  FUZZ_CHECK(s3l_span_eq(s3l_aws_region_of_host(host), named));
 }
 
 static void check_config(const s3l_s3_config_t* c) {
@@ -108,13 +145,16 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   o.server_side_encryption = lines[HEADERS + 2];
   o.sse_kms_key_id = lines[HEADERS + 3];
   o.expected_bucket_owner = lines[HEADERS + 4];
+  o.proxy = lines[WAY + 1];
   s3l_buf_init(&message, text, sizeof(text));
   int err = s3l_s3_configure(&o, &config, &message);
   FUZZ_CHECK(err <= 0);
-  if (err == 0)
+  if (err == 0) {
     check_config(&config);
-  else
+    check_move(&config.endpoint, s3l_span_cstr(lines[WAY + 2]));
+  } else {
     check_message(s3l_buf_cstr(&message), lines);
+  }
   for (int i = 0; i < LINES; i++)
     free(lines[i]);
   return 0;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/s3_config.h"
+#include "util/mem.h"
 
 /* ---- Dual stack, partitions ---- */
 
@@ -210,6 +211,55 @@ static void reads_ordinary_files_only(void** state) {
   s3l_config_assert_refused(&o, S3LECT_EOPTION, line);
 }
 
+/* ---- Lack of memory ---- */
+
+static unsigned allocations;
+static unsigned fail_at; /* the allocation that fails; 0: none */
+
+static bool fails(void) {
+  return ++allocations == fail_at;
+}
+
+static void* hook_malloc(size_t n) {
+  return fails() ? NULL : malloc(n);
+}
+
+static void* hook_calloc(size_t n, size_t size) {
+  return fails() ? NULL : calloc(n, size);
+}
+
+static void* hook_realloc(void* p, size_t n) {
+  return fails() ? NULL : realloc(p, n);
+}
+
+/* Each allocation of opening a store by a profile fails in turn. */
+static void bears_lack_of_memory(void** state) {
+  static const s3l_mem_hooks_t hooks = {hook_malloc, hook_realloc, hook_calloc, free};
+  s3lect_s3_options_t o = with_profiles("dev");
+  s3lect_store_t store;
+  uv_loop_t loop;
+  int err = UV_ENOMEM;
+  (void)state;
+  setenv("AWS_SHARED_CREDENTIALS_FILE", file("credentials", "[dev]\nregion = eu-west-1\n"), 1);
+  setenv("http_proxy", "http://u:p@proxy:1", 1);
+  setenv("no_proxy", "x", 1);
+  assert_int_equal(uv_loop_init(&loop), 0);
+  s3l_mem_set(&hooks);
+  for (fail_at = 1; err != 0; fail_at++) {
+    assert_true(fail_at < 100);
+    allocations = 0;
+    err = s3lect_s3_init(&loop, &store, &o);
+    assert_true(err == 0 || err == UV_ENOMEM);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  }
+  assert_true(fail_at > 10);
+  fail_at = 0;
+  s3lect_store_close(&store, NULL);
+  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(uv_loop_close(&loop), 0);
+  s3l_mem_set(NULL);
+}
+
 /* ---- Proxies ---- */
 
 static void finds_proxies(void** state) {
@@ -255,6 +305,7 @@ int main(void) {
       cmocka_unit_test(reads_profiles),
       cmocka_unit_test(names_mistakes_in_profiles),
       cmocka_unit_test(reads_ordinary_files_only),
+      cmocka_unit_test(bears_lack_of_memory),
       cmocka_unit_test(finds_proxies),
   };
   return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -191,6 +191,78 @@ static void learns_the_region(void** state) {
   free(r);
 }
 
+#define AT_ONCE 6
+
+/* Those that are out while another one learns are refused, too, but do not learn it again. */
+static void learns_together(void** state) {
+  s3l_suite_req_t* r = calloc(AT_ONCE, sizeof(*r));
+  fakes3_counters_t counters;
+  char why[256];
+  unsigned news = 0;
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){.region = "eu-north-1"});
+  assert_true(fakes3_fault(server, "{\"reply_delay_ms\":100}", why, sizeof(why)) > 0);
+  s3lect_s3_options_t o = good_options();
+  o.region = NULL;
+  open_store(&o);
+  for (int i = 0; i < AT_ONCE; i++) {
+    char name[8];
+    snprintf(name, sizeof(name), "k%d", i);
+    s3l_suite_prepare(&suite, &r[i], name);
+    r[i].req.body = "x";
+    r[i].req.body_len = 1;
+    assert_int_equal(s3l_suite_start(&r[i], store.ops->put), 0);
+  }
+  for (int i = 0; i < AT_ONCE; i++) {
+    s3l_suite_wait(&r[i]);
+    assert_int_equal(r[i].result.status, 0);
+    news += r[i].result.news != 0;
+  }
+  assert_int_equal(news, 1);
+  fakes3_counters(server, &counters);
+  assert_int_equal(counters.writes, AT_ONCE);
+  assert_int_equal(counters.unauthorized, AT_ONCE); /* all were out */
+  assert_int_equal(counters.requests, 2 * AT_ONCE);
+  close_store();
+  stop_server();
+  free(r);
+}
+
+/* A bucket's name, and a profile that says all the rest. */
+static void goes_by_a_profile(void** state) {
+  char path[] = "/tmp/s3lect-config-XXXXXX";
+  s3l_suite_req_t* r = calloc(1, sizeof(*r));
+  s3lect_s3_options_t o;
+  (void)state;
+  assert_non_null(r);
+  start_server(&(fakes3_options_t){.region = "eu-north-1"});
+  FILE* f = fdopen(mkstemp(path), "w");
+  assert_non_null(f);
+  fprintf(f,
+          "[profile dev]\nregion = eu-north-1\naws_access_key_id = %s\n"
+          "aws_secret_access_key = %s\nservices = here\n"
+          "[services here]\ns3 =\n  endpoint_url = %s\n",
+          FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, fakes3_url(server));
+  assert_int_equal(fclose(f), 0);
+  const char* kept = getenv("AWS_CONFIG_FILE");
+  char before[256] = "";
+  snprintf(before, sizeof(before), "%s", kept != NULL ? kept : "/dev/null");
+  setenv("AWS_CONFIG_FILE", path, 1);
+  setenv("AWS_PROFILE", "dev", 1);
+  s3lect_s3_options_init(&o, sizeof(o));
+  o.bucket = "bucket";
+  open_store(&o);
+  takes(r, true, 1, 0, "");
+  takes(r, false, 1, 0, "");
+  close_store();
+  unsetenv("AWS_PROFILE");
+  setenv("AWS_CONFIG_FILE", before, 1);
+  assert_int_equal(remove(path), 0);
+  stop_server();
+  free(r);
+}
+
 /* Both ways, and again when the clocks drift apart; small differences are left alone. */
 static void corrects_the_clock(void** state) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
@@ -284,6 +356,8 @@ int main(void) {
       cmocka_unit_test(names_mistakes),
       cmocka_unit_test(signs_with_a_token),
       cmocka_unit_test(learns_the_region),
+      cmocka_unit_test(learns_together),
+      cmocka_unit_test(goes_by_a_profile),
       cmocka_unit_test(corrects_the_clock),
       cmocka_unit_test(tells_news_to_who_listens),
   };
