@@ -56,7 +56,9 @@ static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
   if (c->ssl_ctx == NULL || SSL_CTX_set_min_proto_version(c->ssl_ctx, TLS1_2_VERSION) != 1)
     return fail_set_up(c, "TLS set-up", why, cap);
   SSL_CTX_set_app_data(c->ssl_ctx, c);
-  SSL_CTX_set_options(c->ssl_ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  /* What is decrypted may be a secret, and its copy within OpenSSL outlives the connection. */
+  SSL_CTX_set_options(c->ssl_ctx,
+                      SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
   /* An idle connection then holds no record buffers. */
   SSL_CTX_set_mode(c->ssl_ctx, SSL_MODE_RELEASE_BUFFERS);
   *out = c;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "creds/cache.h"
+#include "lib/certs.h"
 #include "lib/creds_rig.h"
 #include "lib/secret_heap.h"
 #include "lib/wait.h"
@@ -118,6 +119,31 @@ static void containers_leave_nothing(void** state) {
   setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
   set_file("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token", BEARER "\n");
   leaves_nothing(NULL);
+}
+
+/* What TLS decrypts stands in OpenSSL's memory, too. */
+static void tls_leaves_nothing(void** state) {
+  char url[64], why[128];
+  s3l_certs_t certs;
+  s3l_tls_context_t* tls;
+  const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
+  const s3l_step_t* const scripts[] = {
+      S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(reply), S3L_EXPECT(BEARER), S3L_SEND(reply))};
+  (void)state;
+  assert_int_equal(s3l_certs_make(&certs), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, why, sizeof(why)), 0);
+  begin(NULL, 0);
+  rig.server.scripts = scripts;
+  rig.server.scripts_len = 1;
+  rig.server.tls = tls;
+  s3l_script_server_start(&rig.server, &rig.loop);
+  snprintf(url, sizeof(url), "https://127.0.0.1:%u/c", (unsigned)rig.server.port);
+  setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
+  setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", BEARER, 1);
+  setenv("AWS_CA_BUNDLE", certs.ca, 1);
+  leaves_nothing(NULL);
+  s3l_tls_context_free(tls);
+  s3l_certs_remove(&certs);
 }
 
 static void instances_leave_nothing(void** state) {
@@ -412,6 +438,7 @@ int main(void) {
       cmocka_unit_test(files_leave_nothing),
       cmocka_unit_test(programs_leave_nothing),
       cmocka_unit_test(containers_leave_nothing),
+      cmocka_unit_test(tls_leaves_nothing),
       cmocka_unit_test(instances_leave_nothing),
       cmocka_unit_test(web_identity_leaves_nothing),
       cmocka_unit_test(roles_leave_nothing),
@@ -422,5 +449,6 @@ int main(void) {
       cmocka_unit_test(answers_are_not_shown),
       cmocka_unit_test(nothing_goes_out_in_the_clear),
   };
+  s3l_secret_heap_with_openssl();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

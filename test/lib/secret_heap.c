@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #include "util/mem.h"
 
 typedef struct block_s {
-  s3l_list_t link;
+  _Alignas(max_align_t) s3l_list_t link;
   size_t n;
 } block_t;
 
@@ -85,6 +86,40 @@ static void* looking_realloc(void* p, size_t n) {
   return to;
 }
 
+/* OpenSSL's blocks live as long as it likes, and so are in no list. */
+static void* openssl_malloc(size_t n, const char* file, int line) {
+  (void)file;
+  (void)line;
+  block_t* b = n > 0 ? malloc(sizeof(*b) + n) : NULL;
+  if (b == NULL)
+    return NULL;
+  b->n = n;
+  s3l_list_init(&b->link);
+  return b + 1;
+}
+
+static void openssl_free(void* p, const char* file, int line) {
+  (void)file;
+  (void)line;
+  looking_free(p);
+}
+
+static void* openssl_realloc(void* p, size_t n, const char* file, int line) {
+  void* to = openssl_malloc(n, file, line);
+  if (p == NULL || (to == NULL && n > 0))
+    return to;
+  size_t old = ((block_t*)p - 1)->n;
+  if (to != NULL)
+    memcpy(to, p, old < n ? old : n);
+  looking_free(p);
+  return to;
+}
+
+void s3l_secret_heap_with_openssl(void) {
+  if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc, openssl_free) != 1)
+    abort();
+}
+
 void s3l_secret_heap_install(const char* const secrets[S3L_SECRETS_MAX]) {
   memset(&heap, 0, sizeof(heap));
   s3l_list_init(&heap.live);
@@ -101,6 +136,7 @@ void s3l_secret_heap_remove(void) {
   s3l_mem_set(NULL);
   assert_true(s3l_list_empty(&heap.live));
   close(heap.self);
+  memset(heap.secrets, 0, sizeof(heap.secrets)); /* OpenSSL goes on */
   if (heap.found > 0)
     fail_msg("%s", heap.where);
 }

@@ -8,6 +8,10 @@
 
 #define S3L_SECRETS_MAX 4
 
+/** From now on OpenSSL's blocks are looked into as well, between install and remove. First thing in
+ * main: OpenSSL must not have allocated anything yet. */
+void s3l_secret_heap_with_openssl(void);
+
 /** Sets it, through the public hook. The secrets (up to the first NULL) must last. The test is
  * skipped where a process cannot read its own memory. */
 void s3l_secret_heap_install(const char* const secrets[S3L_SECRETS_MAX]);
