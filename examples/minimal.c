@@ -1,5 +1,5 @@
 /* Stands in the election for s3://BUCKET/locks/db until Ctrl-C: minimal BUCKET SERVER-ID
- * Keys, region and endpoint come from the usual AWS_* variables. */
+ * Keys, region and endpoint come from the usual AWS_* variables, or a profile. */
 #include <s3lect.h>
 #include <stdio.h>
 
