@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -129,6 +130,12 @@ static bool has_run_out(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
+/* accept(2) wants a descriptor before it looks whether there is anybody to be accepted. */
+static bool somebody_waits(int fd) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  return poll(&p, 1, 0) > 0;
+}
+
 static uv_tcp_t* adopt(s3l_listener_t* l, int fd) {
   uv_tcp_t* tcp = s3l_tcp_new(l->loop);
   if (tcp != NULL && uv_tcp_open(tcp, fd) == 0)
@@ -148,7 +155,9 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
     if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return;
     if (fd < 0 && has_run_out(errno)) {
-      pause_for(l, uv_translate_sys_error(errno));
+      int error = uv_translate_sys_error(errno);
+      if (somebody_waits(l->fd))
+        pause_for(l, error);
       return;
     }
     if (fd < 0)

@@ -1,12 +1,13 @@
-/* The listening socket: addresses, turns, and what it does where descriptors have run out. Clients
- * are plain sockets: the kernel connects them before anybody accepts. */
+/* The listening socket: addresses and turns. Clients are plain sockets: the kernel connects them
+ * before anybody accepts. What it does where descriptors have run out:
+ * http/test-server-descriptors.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,9 +23,7 @@ static s3l_deadlines_t deadlines;
 static s3l_listener_t listener;
 static unsigned accepted;
 static unsigned refused;
-static unsigned pauses;
 static unsigned closed;
-static int pause_error;
 static bool full;
 static bool close_in_accept;
 
@@ -43,8 +42,7 @@ static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp) {
 
 static void on_pause(s3l_listener_t* l, int error) {
   (void)l;
-  pauses++;
-  pause_error = error;
+  fail_msg("%s", uv_strerror(error));
 }
 
 static void on_closed(s3l_listener_t* l) {
@@ -62,7 +60,7 @@ static int try_start(s3l_listener_t* l, const char* text) {
 }
 
 static void start(const char* text) {
-  accepted = refused = pauses = closed = 0;
+  accepted = refused = closed = 0;
   full = close_in_accept = false;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3l_deadlines_init(&deadlines, &loop), 0);
@@ -234,45 +232,11 @@ static void test_close_in_accept(void** state) {
   end();
 }
 
-static bool polls(void) {
-  return uv_is_active((uv_handle_t*)&listener.poll) != 0;
-}
-
-/* Without a descriptor for the connection it neither spins nor throws it away. */
-static void test_no_descriptors(void** state) {
-  struct rlimit limit;
-  (void)state;
-  for (int close_while_paused = 0; close_while_paused <= 1; close_while_paused++) {
-    start("127.0.0.1:0");
-    (void)uv_run(&loop, UV_RUN_NOWAIT); /* what libuv opens for itself, it opens here */
-    int fd = dial("127.0.0.1");
-    int next = dup(fd);
-    assert_true(next >= 0);
-    (void)close(next);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    struct rlimit low = {.rlim_cur = (rlim_t)next, .rlim_max = limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-    s3l_wait_count(&loop, &pauses, 2, "pauses"); /* it tries again by itself */
-    assert_int_equal(pause_error, UV_EMFILE);
-    assert_false(polls());
-    assert_int_equal(accepted, 0);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    if (!close_while_paused) {
-      s3l_deadlines_ref(&deadlines, true); /* nothing else keeps this loop alive */
-      s3l_wait_count(&loop, &accepted, 1, "the connection that waited");
-      assert_true(polls());
-    }
-    (void)close(fd);
-    end();
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_parse),          cmocka_unit_test(test_families),
-      cmocka_unit_test(test_turns),          cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_port),           cmocka_unit_test(test_close_in_accept),
-      cmocka_unit_test(test_no_descriptors),
+      cmocka_unit_test(test_parse), cmocka_unit_test(test_families),
+      cmocka_unit_test(test_turns), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_port),  cmocka_unit_test(test_close_in_accept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
