@@ -20,6 +20,7 @@
 #include "store/s3_gate.h"
 #include "store/s3_mend.h"
 #include "store/s3_options.h"
+#include "store/s3_redirect.h"
 #include "store/s3_result.h"
 #include "store/store.h"
 #include "util/mem.h"
@@ -157,31 +158,62 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   return err != 0 ? err : (ssize_t)len;
 }
 
-/* To the host of another region, which may be behind another proxy, or none. */
-static bool move(s3_t* s3, s3lect_store_result_t* r) {
-  const s3l_s3_endpoint_t* e = &s3->mend.next;
+/* To another host, which may be behind another proxy, or none. */
+static bool aim(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result_t* r) {
   const char *name, *reason;
   s3l_proxy_t proxy;
-  if (e->aws) {
-    if (!s3l_proxy_choose(&s3->proxies, e->tls, s3l_span_cstr(e->host), e->port, &proxy, &name,
-                          &reason)) {
-      s3l_s3_amend(r, &s3->scratch, name, reason);
-      return false;
-    }
-    (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
-    s3l_wipe(&proxy, sizeof(proxy));
+  if (!s3l_proxy_choose(&s3->proxies, e->tls, s3l_span_cstr(e->host), e->port, &proxy, &name,
+                        &reason)) {
+    s3l_s3_amend(r, &s3->scratch, name, reason);
+    return false;
   }
+  if (proxy.used && !e->tls && s3->target.origin.n == 0) {
+    s3l_wipe(&proxy, sizeof(proxy)); /* requests are composed for no proxy */
+    return false;
+  }
+  (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
+  s3l_wipe(&proxy, sizeof(proxy));
+  return true;
+}
+
+/* To the host of another region; a custom endpoint stays where it is. */
+static bool move(s3_t* s3, s3lect_store_result_t* r) {
+  if (s3->mend.next.aws && !aim(s3, &s3->mend.next, r))
+    return false;
   s3l_mend_move(&s3->mend);
   return true;
 }
 
+/* Where a 307 says. Requests through a plain proxy name the endpoint in their first line. */
+static bool follow(s3_t* s3, state_t* s, const s3l_http_reply_t* reply, s3lect_store_result_t* r) {
+  s3l_s3_endpoint_t to;
+  s3l_span_t key = s->op == S3L_S3_LIST ? S3L_SPAN("") : s3l_span_cstr(s->req->key);
+  const s3l_s3_endpoint_t* from = s3->mend.away > 0 ? &s3->mend.home : &s3->mend.endpoint;
+  if (s->mend.redirected || s3->target.origin.n > 0 ||
+      !s3l_s3_redirect(from, s3l_http_reply_header(reply, "location"), key, &to))
+    return false;
+  if (s3->mend.away == 0 && !aim(s3, &to, r))
+    return false;
+  s3l_mend_away(&s3->mend, &s->mend, &to);
+  return true;
+}
+
+/* And back again, when the last request that was redirected has ended. */
+static void come_back(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
+  if (s3l_mend_back(&s3->mend, &s->mend) && !s3->closing)
+    (void)aim(s3, &s3->mend.endpoint, r); /* it has been possible before */
+}
+
 /* Whether the request was refused for a reason that could be put right, and goes out again. */
-static bool send_again(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
+static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
+                       s3lect_store_result_t* r) {
   uint64_t now = uv_hrtime();
   int64_t now_ms;
   if (s3->closing || r->http_status < 300 || now >= s->until_ns || wall_clock(&now_ms) != 0)
     return false;
   s3l_mend_answer_t answer = s3l_mend_refused(&s3->mend, &s->mend, r, &s3->scratch, now_ms);
+  if (s3->scratch.mend == S3L_S3_MEND_REDIRECT && follow(s3, s, reply, r))
+    answer = S3L_MEND_AGAIN;
   if (answer == S3L_MEND_NO || (answer == S3L_MEND_MOVED && !move(s3, r)))
     return false;
   s->http.timeout_ms = (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
@@ -194,8 +226,9 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3lect_store_req_t* req = s->req;
   s3l_span_t region = s3l_mend_region(&s3->mend, &s->mend);
   s3lect_store_result_t r = s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, region, &s3->scratch);
-  if (send_again(s3, s, &r))
+  if (send_again(s3, s, reply, &r))
     return;
+  come_back(s3, s, &r);
   learn_dialect(s3, s, r.status);
   if (s->sent_quoted || s->sent_bare)
     r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "util/assert.h"
 #include "util/buf.h"
 
 #define SKEW_MIN_MS     (60 * 1000)     /* nearer than that the clock is not what is wrong */
@@ -44,6 +45,28 @@ void s3l_mend_move(s3l_mend_t* m) {
   m->endpoint = m->next;
   m->moves++;
   m->region_news = true;
+  if (m->away > 0)
+    (void)s3l_s3_endpoint_move(&m->home, s3l_span_cstr(m->endpoint.region));
+}
+
+/* ---- Away, for once ---- */
+
+void s3l_mend_away(s3l_mend_t* m, s3l_mend_req_t* req, const s3l_s3_endpoint_t* to) {
+  req->redirected = true;
+  if (m->away++ > 0)
+    return;
+  m->home = m->endpoint;
+  m->endpoint = *to;
+}
+
+bool s3l_mend_back(s3l_mend_t* m, s3l_mend_req_t* req) {
+  if (!req->redirected)
+    return false;
+  S3L_ASSERT(m->away > 0);
+  if (--m->away > 0)
+    return false;
+  m->endpoint = m->home;
+  return true;
 }
 
 /* ---- The clock ---- */
@@ -76,6 +99,7 @@ s3l_mend_answer_t s3l_mend_refused(s3l_mend_t* m, s3l_mend_req_t* req, s3lect_st
     return mend_clock(m, req, r->store_time_ms, now_ms, SKEW_MIN_MS);
   case S3L_S3_MEND_SKEW_PERHAPS:
     return mend_clock(m, req, r->store_time_ms, now_ms, SKEW_PERHAPS_MS);
+  case S3L_S3_MEND_REDIRECT:
   case S3L_S3_MEND_NOTHING:
   case S3L_S3_MEND_KEYS:
     break;

@@ -16,6 +16,8 @@
 typedef struct s3l_mend_s {
   s3l_s3_endpoint_t endpoint; /* as it is known now */
   s3l_s3_endpoint_t next;     /* after S3L_MEND_MOVED: what it is to become */
+  s3l_s3_endpoint_t home;     /* what it becomes again when nobody is away any more */
+  uint32_t away;              /* requests that were redirected and have not ended */
   uint32_t moves;             /* how often it has changed */
   int64_t clock_offset_ms;    /* of the store's clock from ours, where that was found wrong; or 0 */
   char old_region[S3L_S3_REGION_MAX];
@@ -27,9 +29,10 @@ typedef struct s3l_mend_s {
 /** What a request was signed with; part of its state, zeroed before it is first sent. */
 typedef struct s3l_mend_req_s {
   int64_t clock_offset_ms;
-  uint32_t moves; /* how often the endpoint had moved by then */
-  bool moved;     /* it has been sent again for the region, */
-  bool reclocked; /* for the clock */
+  uint32_t moves;  /* how often the endpoint had moved by then */
+  bool moved;      /* it has been sent again for the region, */
+  bool reclocked;  /* for the clock, */
+  bool redirected; /* elsewhere, for this once */
 } s3l_mend_req_t;
 
 typedef enum {
@@ -52,6 +55,12 @@ s3l_mend_answer_t s3l_mend_refused(s3l_mend_t* mend, s3l_mend_req_t* req,
 
 /** Takes the next endpoint. */
 void s3l_mend_move(s3l_mend_t* mend);
+
+/** A request goes elsewhere for this once, unless others do already: then it goes with them. */
+void s3l_mend_away(s3l_mend_t* mend, s3l_mend_req_t* req, const s3l_s3_endpoint_t* to);
+
+/** A request has ended. True if it was the last one away: then the endpoint is what it was. */
+bool s3l_mend_back(s3l_mend_t* mend, s3l_mend_req_t* req);
 
 /** Puts one piece of news into a result that has no message of its own, if there is any. */
 void s3l_mend_tell(s3l_mend_t* mend, s3lect_store_result_t* result, s3l_s3_scratch_t* scratch);

@@ -31,6 +31,7 @@ typedef struct s3l_s3_error_s {
 typedef enum {
   S3L_S3_MEND_NOTHING,
   S3L_S3_MEND_REGION,       /* ask in the region that the reply names */
+  S3L_S3_MEND_REDIRECT,     /* ask where the reply says, for this once */
   S3L_S3_MEND_CLOCK,        /* sign with the store's time */
   S3L_S3_MEND_SKEW_PERHAPS, /* the same, if its time is far from ours */
   S3L_S3_MEND_KEYS          /* fetch new credentials */

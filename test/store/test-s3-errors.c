@@ -48,7 +48,7 @@ static const case_t cases[] = {
     {301, "PermanentRedirect", ALL, S3LECT_EREGION, NOT, false, "set AWS_REGION"},
     {301, "", ALL, S3LECT_EREDIRECT, NOT, false, "the endpoint of the bucket's own region"},
     {302, "", ALL, S3LECT_EREDIRECT, NOT, false, "the endpoint of the bucket's own region"},
-    {307, "TemporaryRedirect", ALL, S3LECT_EREDIRECT, NOT, false, "until DNS knows it"},
+    {307, "TemporaryRedirect", ALL, S3LECT_EREDIRECT, NOT, false, "it is followed only to"},
 
     {403, "RequestTimeTooSkewed", ALL, S3LECT_ESKEW, NOT, false,
      "set this machine's clock (NTP); "},

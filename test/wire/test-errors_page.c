@@ -83,6 +83,8 @@ static const char* retried(const s3l_s3_row_t* row) {
     return "once, if the clocks differ by more than 5 min";
   case S3L_S3_MEND_REGION:
     return "once, if the reply names another region";
+  case S3L_S3_MEND_REDIRECT:
+    return "once, where the reply says";
   default:
     return s3l_core_gives_up_on(row->status) ? "no" : "yes";
   }
