@@ -116,6 +116,7 @@ void s3l_http_client_cancel(s3l_http_req_t* req);
 /** Moves the client to another origin of the same scheme: what is sent from now on goes there, what
  * has been sent is still answered by the old one. `proxy` as in the options: it may be another one.
  * Requests that wait are not disturbed; compose tells where it writes for by when it is called.
+ * Messages about what is out name the new origin, too.
  * Errors, with nothing changed: UV_EINVAL (the host). */
 int s3l_http_client_aim(s3l_http_client_t* client, const char* host, uint16_t port,
                         const s3l_proxy_t* proxy);

@@ -80,6 +80,7 @@ int s3l_certs_make(s3l_certs_t* c) {
   static const char names[] = "DNS:localhost,IP:127.0.0.1,IP:::1";
   static const char aws_names[] =
       "DNS:*.s3.us-east-1.amazonaws.com,DNS:*.s3.eu-west-1.amazonaws.com,"
+      "DNS:*.s3.dualstack.us-east-1.amazonaws.com,DNS:*.s3.dualstack.eu-west-1.amazonaws.com,"
       "DNS:sts.us-east-1.amazonaws.com,DNS:sts.eu-west-1.amazonaws.com";
   const char* tmp = getenv("TMPDIR");
   memset(c, 0, sizeof(*c));

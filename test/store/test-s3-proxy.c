@@ -118,6 +118,26 @@ static void moves_to_the_region(void** state) {
   end();
 }
 
+/* The host with both kinds of addresses, in the next region too. */
+static void keeps_to_dual_stack(void** state) {
+  (void)state;
+  begin(
+      S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("host: my-bucket.s3.dualstack.us-east-1.amazonaws.com\r\n"),
+                             S3L_EXPECT("\r\n\r\n"), S3L_SEND(MOVED)),
+                  S3L_SCRIPT(S3L_EXPECT("host: my-bucket.s3.dualstack.eu-west-1.amazonaws.com\r\n"),
+                             S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK))),
+      2, true);
+  s3lect_s3_options_t o = options();
+  o.proxy = proxy_url;
+  setenv("AWS_USE_DUALSTACK_ENDPOINT", "true", 1);
+  open_store(&o);
+  assert_ok(get());
+  assert_int_equal(proxy.tunnels, 2);
+  assert_non_null(
+      strstr(proxy.head, "CONNECT my-bucket.s3.dualstack.eu-west-1.amazonaws.com:443 HTTP/1.1"));
+  end();
+}
+
 /* The variables are read once; which hosts they are for is asked again for another region's. */
 static void asks_no_proxy_again(void** state) {
   (void)state;
@@ -259,9 +279,10 @@ static int remove_certs(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(moves_to_the_region),    cmocka_unit_test(asks_no_proxy_again),
-      cmocka_unit_test(stays_in_its_partition), cmocka_unit_test(reaches_plain_endpoints),
-      cmocka_unit_test(goes_direct_where_told), cmocka_unit_test(names_refusals),
+      cmocka_unit_test(moves_to_the_region),     cmocka_unit_test(keeps_to_dual_stack),
+      cmocka_unit_test(asks_no_proxy_again),     cmocka_unit_test(stays_in_its_partition),
+      cmocka_unit_test(reaches_plain_endpoints), cmocka_unit_test(goes_direct_where_told),
+      cmocka_unit_test(names_refusals),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }
