@@ -176,18 +176,21 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   status->last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
   status->epoch = s3lect_epoch(elector);
   s3l_driver_record(d, &status->record);
+  bool another = c->view.kind == S3L_VIEW_RECORD && !c->view.own && !c->view.record.released;
+  status->leader_until_ns = another ? c->view.legal_at : 0;
   return 0;
 }
 
 int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
   const s3l_driver_t* d = driver_of(elector);
-  if (stats->size != sizeof *stats)
+  size_t size = stats->size;
+  if (size < offsetof(s3lect_stats_t, peer_checks) || size > sizeof *stats)
     return UV_EINVAL;
   if (d == NULL)
     return UV_ECANCELED;
   const s3l_core_stats_t* s = &d->core.stats;
-  *stats = (s3lect_stats_t){
-      .size = sizeof *stats,
+  const s3lect_stats_t all = {
+      .size = size,
       .reads = s->reads,
       .reads_not_modified = s->reads_not_modified,
       .writes = s->writes,
@@ -204,6 +207,7 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
       .peer_failures = s->peer_failures,
       .peer_refused = s->peer_refused,
   };
+  memcpy(stats, &all, size); /* an older caller's struct is shorter */
   return 0;
 }
 

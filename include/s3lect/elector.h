@@ -134,6 +134,8 @@ typedef struct s3lect_elector_options_s {
   uint32_t peer_interval_ms; /* how often the leader is asked at the least; default: the infrequent
                                 interval */
   uint32_t peer_timeout_ms;  /* how long its answer may take, waiting apart; default 3000 */
+
+  int32_t observe; /* 1: follow the election, and never stand in it: writes nothing */
 } s3lect_elector_options_t;
 
 /** The Go package's default. */
@@ -223,12 +225,15 @@ typedef enum {
 
 /** A snapshot of what an elector knows. */
 typedef struct s3lect_status_s {
-  size_t size;            /* set by the caller: sizeof(s3lect_status_t) */
-  int32_t role;           /* s3lect_role_t */
-  int32_t last_error;     /* 0 or the last error reported */
-  uint64_t epoch;         /* as s3lect_epoch */
-  int64_t valid_until_ns; /* CLOCK_BOOTTIME; 0 if not leading */
-  s3lect_record_t record; /* the last record seen or written; leader_id "" if there is none */
+  size_t size;             /* set by the caller: sizeof(s3lect_status_t) */
+  int32_t role;            /* s3lect_role_t */
+  int32_t last_error;      /* 0 or the last error reported */
+  uint64_t epoch;          /* as s3lect_epoch */
+  int64_t valid_until_ns;  /* CLOCK_BOOTTIME; 0 if not leading */
+  s3lect_record_t record;  /* the last record seen or written; leader_id "" if there is none */
+  int64_t leader_until_ns; /* CLOCK_BOOTTIME; of a record that is another's: when it may be replaced
+                              unless it changes. Whoever it names may be gone by then. 0: no leader
+                              is known, or it is this elector */
 } s3lect_status_t;
 
 /** Counters since init. */

@@ -27,7 +27,10 @@ static const struct {
      "  boottime_ns     CLOCK_BOOTTIME when the event was delivered\n"
      "  valid_until_ns  same clock: until when leadership holds without a renewal; on\n"
      "                  stopped_leading when it ended; 0 when not leading\n"
-     "  time            the wall clock, for people\n"},
+     "  time            the wall clock, for people\n"
+     "\n"
+     "With --peer-listen, followers ask the leader in place of the store. SIGHUP then reads\n"
+     "the certificates again; connections stay open.\n"},
     {CLI_RUN, "run", "s3lect run --store STORE [OPTION]... -- COMMAND [ARG]...",
      "run a command only while leader",
      "Waits until it leads, runs COMMAND, and releases the lockfile when COMMAND has\n"
@@ -44,6 +47,20 @@ static const struct {
      "SIGTERM and SIGINT are passed on, then s3lect waits for COMMAND (SIGKILL follows\n"
      "after --kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT,\n"
      "SIGUSR1, SIGUSR2 and SIGWINCH are passed on.\n"},
+    {CLI_WATCH, "watch", "s3lect watch --store STORE [OPTION]...",
+     "follow who leads, without ever standing for election",
+     "Prints one JSON object per line on standard output whenever who leads has changed,\n"
+     "until SIGTERM or SIGINT:\n"
+     "  event           new_leader, no_leader (released, gone, or silent for its leader\n"
+     "                  timeout) or error\n"
+     "  leader, addr    the leader's ID and address; \"\" if there is none\n"
+     "  epoch           of the newest leadership that was seen\n"
+     "  error, message  error: its name, and one line for people\n"
+     "  boottime_ns     CLOCK_BOOTTIME when it was seen\n"
+     "  time            the wall clock, for people\n"
+     "\n"
+     "Writes nothing to the store. With --peer-ca or --peer-plain-http it asks the leader, as\n"
+     "a follower would, and the store only when the leader does not answer.\n"},
     {CLI_STATUS, "status", "s3lect status --store STORE [OPTION]...",
      "print who leads; exit 3 if nobody does",
      "Reads the lockfile once and prints who leads, where, since when, with which epoch,\n"

@@ -7,6 +7,7 @@ typedef enum {
   CLI_RUN = 2,
   CLI_STATUS = 4,
   CLI_VERIFY = 8,
+  CLI_WATCH = 16,
 } cli_command_t;
 
 /** Finds a command by name; 0 if there is none, with the nearest name in `hint` or NULL. */

@@ -7,6 +7,8 @@
 #include "session.h"
 
 static void on_signal(cli_session_t* session, int signum) {
+  if (signum == SIGHUP)
+    return; /* the session has read the certificates again */
   if (session->finishing)
     _exit(128 + signum);
   cli_session_finish(session, 0);
@@ -19,7 +21,8 @@ int cli_elect(const cli_options_t* options) {
   int r = cli_session_open(&session, options, STDOUT_FILENO);
   if (r != 0)
     return r;
-  if (cli_session_signal(&session, SIGTERM) != 0 || cli_session_signal(&session, SIGINT) != 0) {
+  if (cli_session_signal(&session, SIGTERM) != 0 || cli_session_signal(&session, SIGINT) != 0 ||
+      (cli_peer_reloads(options) && cli_session_signal(&session, SIGHUP) != 0)) {
     cli_say("cannot start: no signal handlers");
     cli_session_finish(&session, CLI_EXIT_FAILED);
   }

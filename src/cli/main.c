@@ -12,6 +12,7 @@
 #include "status.h"
 #include "text.h"
 #include "verify.h"
+#include "watch.h"
 
 static int flush_stdout(void) {
   if (fflush(stdout) == 0)
@@ -35,8 +36,9 @@ static int unknown_command(const char* word, const char* hint) {
   if (hint != NULL)
     cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
   else
-    cli_say("unknown %s %.200s: the commands are elect, run, status and verify (s3lect --help)",
-            what, word);
+    cli_say(
+        "unknown %s %.200s: the commands are elect, run, watch, status and verify (s3lect --help)",
+        what, word);
   return CLI_EXIT_USAGE;
 }
 
@@ -64,6 +66,8 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
     return cli_run(&options);
   case CLI_VERIFY:
     return cli_verify(&options);
+  case CLI_WATCH:
+    return cli_watch(&options);
   default:
     return cli_status(&options);
   }
@@ -83,7 +87,7 @@ int main(int argc, char** argv) {
   if (!open_standard_fds())
     return CLI_EXIT_FAILED;
   if (argc < 2) {
-    cli_say("no command: s3lect elect, run, status or verify (s3lect --help)");
+    cli_say("no command: s3lect elect, run, watch, status or verify (s3lect --help)");
     return CLI_EXIT_USAGE;
   }
   const char* word = argv[1];
@@ -99,7 +103,8 @@ int main(int argc, char** argv) {
   static const char* const names[] = {[CLI_ELECT] = "s3lect elect",
                                       [CLI_RUN] = "s3lect run",
                                       [CLI_STATUS] = "s3lect status",
-                                      [CLI_VERIFY] = "s3lect verify"};
+                                      [CLI_VERIFY] = "s3lect verify",
+                                      [CLI_WATCH] = "s3lect watch"};
   cli_say_name(names[command]);
   return dispatch(command, argc - 2, argv + 2);
 }

@@ -58,6 +58,17 @@ typedef struct cli_options_s {
   uint32_t leader_timeout_ms;
   uint32_t renew_ms;
   uint32_t request_timeout_ms;
+  const char* peer_listen;
+  const char* peer_cert;
+  const char* peer_key;
+  const char* peer_ca;
+  const char* peer_path;
+  uint32_t peer_client_auth;
+  uint32_t peer_interval_ms;
+  uint32_t peer_timeout_ms;
+  uint32_t peer_plain_http;
+  uint32_t peer_metrics;
+  uint32_t peer_health;
   uint32_t kill_after_ms;
   const char* events_file;
   uint32_t json;

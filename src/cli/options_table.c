@@ -7,8 +7,9 @@
 #include "options.h"
 
 #define ELECTING  (CLI_ELECT | CLI_RUN)
-#define ANY       (CLI_ELECT | CLI_RUN | CLI_STATUS | CLI_VERIFY)
-#define READING   (CLI_ELECT | CLI_RUN | CLI_STATUS)
+#define FOLLOWING (CLI_ELECT | CLI_RUN | CLI_WATCH)
+#define ANY       (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
+#define READING   (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS)
 
 #define AT(field) offsetof(cli_options_t, field)
 
@@ -54,12 +55,35 @@ const cli_option_t cli_option_table[] = {
     {"renew", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(renew_ms), 0,
      "how often a leader renews (the smaller of --frequent and a third\n"
      "of --leader-timeout)"},
-    {"frequent", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(frequent_ms), 0,
+    {"frequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(frequent_ms), 0,
      "how often a follower looks while leadership is open (5s)"},
-    {"infrequent", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(infrequent_ms), 0,
+    {"infrequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(infrequent_ms), 0,
      "how often a follower looks while a leader stands (30s)"},
     {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(request_timeout_ms), 0,
      "bound on each request to the store (3s, or what fits)"},
+    {"peer-listen", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(peer_listen), 0,
+     "peer mode: answer others here while leading, and ask the leader in\n"
+     "place of the store while not. Becomes --addr where that is not given"},
+    {"peer-cert", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(peer_cert), 0,
+     "this process's certificate (PEM chain), to answer and to ask with"},
+    {"peer-key", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(peer_key), 0, "its key (PEM)"},
+    {"peer-ca", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(peer_ca), 0,
+     "authorities (PEM) that signed the peers' certificates (the system's)"},
+    {"peer-client-auth", NULL, ELECTING, false, CLI_KIND_FLAG, AT(peer_client_auth), 1,
+     "answer only those who show a certificate that --peer-ca signed"},
+    {"peer-path", "PATH", FOLLOWING, false, CLI_KIND_STRING, AT(peer_path), 0,
+     "where peers are asked (/health/leadership)"},
+    {"peer-interval", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(peer_interval_ms), 0,
+     "how often a leader is asked at the least (--infrequent)"},
+    {"peer-timeout", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(peer_timeout_ms), 0,
+     "how long its answer may take (3s)"},
+    {"peer-plain-http", NULL, FOLLOWING, false, CLI_KIND_FLAG, AT(peer_plain_http), 1,
+     "no TLS between peers: anybody on the way may answer for a leader, so\n"
+     "followers go on asking the store now and then"},
+    {"peer-metrics", NULL, ELECTING, false, CLI_KIND_FLAG, AT(peer_metrics), 1,
+     "serve /metrics, for Prometheus, at --peer-listen"},
+    {"peer-health", NULL, ELECTING, false, CLI_KIND_FLAG, AT(peer_health), 1,
+     "serve /livez and /readyz at --peer-listen, whoever leads"},
     {"kill-after", "DUR", CLI_RUN, false, CLI_KIND_DURATION, AT(kill_after_ms), 0,
      "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\nat most 5s)"},
     {"events", "FILE", CLI_RUN, false, CLI_KIND_STRING, AT(events_file), 0,

@@ -25,6 +25,14 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->request_timeout_ms = from->request_timeout_ms;
   to->store = &session->store;
   to->verify_on_start = (int32_t)from->verify_on_start;
+  to->observe = from->command == CLI_WATCH;
+  to->peer_health_path = from->peer_path;
+  to->peer_interval_ms = from->peer_interval_ms;
+  to->peer_timeout_ms = from->peer_timeout_ms;
+  if (session->peer.asks)
+    to->peer_client = &session->peer.client;
+  if (session->peer.addr[0] != '\0')
+    to->server_addr = session->peer.addr;
 }
 
 int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
@@ -38,7 +46,8 @@ int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
 
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
   cli_session_t* session = elector->data;
-  if (session->events.writer != NULL)
+  if (session->events.writer != NULL &&
+      (!session->errors_only || event->kind == S3LECT_EVENT_ERROR))
     cli_events_put(&session->events, event);
   if (event->kind != S3LECT_EVENT_ERROR)
     session->answered = true;
@@ -64,6 +73,8 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
 
 static void on_signal(uv_signal_t* handle, int signum) {
   cli_session_t* session = handle->data;
+  if (signum == SIGHUP && session->peer.serves && cli_peer_reloads(session->options))
+    cli_peer_reload(&session->peer);
   session->on_signal(session, signum);
 }
 
@@ -81,6 +92,8 @@ int cli_session_check(const cli_options_t* options) {
   char message[CLI_MESSAGE_SIZE] = "";
   s3lect_elector_options_t timing;
   int r = cli_usage(cli_timing(options, &timing, message), message);
+  if (r == 0)
+    r = cli_peer_check(options);
   return r != 0 ? r : cli_store_check(options);
 }
 
@@ -100,7 +113,9 @@ static int open_elector(cli_session_t* session) {
   int r = s3lect_elector_init(&session->loop, &session->elector, &options);
   if (r == 0) {
     session->elector.data = session;
-    r = s3lect_elector_start(&session->elector);
+    r = cli_peer_add(&session->peer, &session->elector);
+    if (r == 0)
+      r = s3lect_elector_start(&session->elector);
     if (r != 0)
       s3lect_elector_close(&session->elector, NULL);
   }
@@ -129,9 +144,11 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
   if (r == 0)
     r = cli_store_open(options, &session->loop, &session->store);
   if (r == 0) {
-    r = open_elector(session);
+    int usage = cli_peer_open(options, &session->loop, &session->peer);
+    r = usage == 0 ? open_elector(session) : usage == CLI_EXIT_USAGE ? S3LECT_EOPTION : UV_EIO;
     if (r != 0) {
       uv_run(&session->loop, UV_RUN_NOWAIT);
+      cli_peer_close(&session->peer);
       s3lect_store_close(&session->store, NULL);
     }
   }
@@ -173,6 +190,7 @@ static void on_elector_closed(s3lect_elector_t* elector) {
   session->closed = true;
   if (session->on_released != NULL)
     session->on_released(session);
+  cli_peer_close(&session->peer);
   session->store.data = session;
   s3lect_store_close(&session->store, on_store_closed);
 }

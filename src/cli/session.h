@@ -11,6 +11,7 @@
 
 #include "events.h"
 #include "options.h"
+#include "peer.h"
 
 typedef struct cli_session_s cli_session_t;
 
@@ -24,9 +25,11 @@ struct cli_session_s {
   uv_loop_t loop;
   s3lect_store_t store;
   s3lect_elector_t elector;
+  cli_peer_t peer;
   uv_signal_t signals[8];
   size_t signals_len;
   cli_events_t events;  /* writer NULL: events are not written */
+  bool errors_only;     /* of the events, only errors are written */
   bool events_optional; /* not to be able to write them is no reason to leave */
   int exit_code;
   bool finishing;

@@ -151,7 +151,7 @@ static due_t due_release(const s3l_core_t* c) {
 
 static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
-  bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching;
+  bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;
   s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);

@@ -71,6 +71,7 @@ typedef struct s3l_core_config_s {
   uint32_t peer_timeout_ms;  /* ... and how long its answer may take, waiting apart */
   bool store_clock;          /* S3LECT_EXPIRY_STORE_CLOCK */
   bool no_release;
+  bool observer;  /* looks, and never stands */
   bool peer_mode; /* a follower asks the leader instead of the store while it can */
 } s3l_core_config_t;
 

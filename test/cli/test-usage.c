@@ -51,13 +51,14 @@ static void expect(const case_t* c, const char* const* env) {
 static void bad_input(void** state) {
   (void)state;
   static const case_t cases[] = {
-      {{NULL}, "s3lect: no command: s3lect elect, run, status or verify (s3lect --help)"},
+      {{NULL}, "s3lect: no command: s3lect elect, run, watch, status or verify (s3lect --help)"},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
       {{"lead"},
-       "s3lect: unknown command lead: the commands are elect, run, status and verify (s3lect "
+       "s3lect: unknown command lead: the commands are elect, run, watch, status and verify "
+       "(s3lect "
        "--help)"},
       {{"--store", "x"},
-       "s3lect: unknown option --store: the commands are elect, run, status and verify "
+       "s3lect: unknown option --store: the commands are elect, run, watch, status and verify "
        "(s3lect --help)"},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"},

@@ -1,0 +1,104 @@
+/* cli/watch.c: an elector that only observes tells what it has seen; here it becomes lines: one
+ * when somebody else leads than before, or nobody does any more. */
+#include "watch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session.h"
+
+/* How often it is looked whether the leader has been silent for too long: a look at memory. */
+#define LOOK_MS 100
+
+typedef struct watch_s {
+  cli_session_t session;
+  uv_timer_t timer;
+  bool told; /* a line has been printed */
+  bool led;  /* it named a leader: this one */
+  uint64_t epoch;
+  char leader[S3LECT_ID_SIZE];
+  char addr[S3LECT_ADDR_SIZE];
+} watch_t;
+
+static void print(watch_t* w) {
+  char line[CLI_EVENT_LINE];
+  char now[CLI_TIME_SIZE];
+  cli_json_t json;
+  cli_time(cli_wall_ms(), now);
+  cli_json_open(&json, line, sizeof line);
+  cli_json_string(&json, "event", w->led ? "new_leader" : "no_leader");
+  cli_json_string(&json, "leader", w->led ? w->leader : "");
+  cli_json_string(&json, "addr", w->led ? w->addr : "");
+  cli_json_u64(&json, "epoch", w->epoch);
+  cli_json_i64(&json, "boottime_ns", s3lect_now_ns());
+  cli_json_string(&json, "time", now);
+  if (cli_json_close(&json))
+    (void)cli_writer_line(w->session.events.writer, line, json.len);
+}
+
+static void look(watch_t* w) {
+  s3lect_status_t status = {.size = sizeof status};
+  if (w->session.closed || s3lect_elector_status(&w->session.elector, &status) != 0)
+    return;
+  const s3lect_record_t* r = &status.record;
+  bool leads = status.leader_until_ns > s3lect_now_ns();
+  bool same = w->told && leads == w->led &&
+              (!leads || (r->epoch == w->epoch && strcmp(r->leader_id, w->leader) == 0 &&
+                          strcmp(r->leader_addr, w->addr) == 0));
+  if (same || !w->session.answered)
+    return;
+  w->told = true;
+  w->led = leads;
+  if (r->epoch > w->epoch)
+    w->epoch = r->epoch;
+  snprintf(w->leader, sizeof w->leader, "%s", r->leader_id);
+  snprintf(w->addr, sizeof w->addr, "%s", r->leader_addr);
+  print(w);
+}
+
+static void on_timer(uv_timer_t* timer) {
+  watch_t* w = timer->data;
+  s3lect_stats_t stats = {.size = sizeof stats};
+  if (!w->session.closed && s3lect_elector_stats(&w->session.elector, &stats) == 0 &&
+      stats.reads > stats.failures + stats.retries)
+    w->session.answered = true; /* also where there is nothing to be told of */
+  look(w);
+}
+
+static void on_event(cli_session_t* session, const s3lect_event_t* event) {
+  (void)event;
+  look(session->data);
+}
+
+static void on_signal(cli_session_t* session, int signum) {
+  if (session->finishing)
+    _exit(128 + signum);
+  cli_session_finish(session, 0);
+}
+
+static void on_released(cli_session_t* session) {
+  watch_t* w = session->data;
+  uv_close((uv_handle_t*)&w->timer, NULL);
+}
+
+int cli_watch(const cli_options_t* options) {
+  static watch_t w;
+  w.session.data = &w;
+  w.session.on_event = on_event;
+  w.session.on_signal = on_signal;
+  w.session.on_released = on_released;
+  w.session.errors_only = true;
+  int r = cli_session_open(&w.session, options, STDOUT_FILENO);
+  if (r != 0)
+    return r;
+  w.timer.data = &w;
+  if (uv_timer_init(&w.session.loop, &w.timer) != 0 ||
+      uv_timer_start(&w.timer, on_timer, LOOK_MS, LOOK_MS) != 0 ||
+      cli_session_signal(&w.session, SIGTERM) != 0 || cli_session_signal(&w.session, SIGINT) != 0) {
+    cli_say("cannot start: no timer or signal handlers");
+    return CLI_EXIT_FAILED;
+  }
+  return cli_session_run(&w.session);
+}
