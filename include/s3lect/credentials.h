@@ -125,7 +125,8 @@ s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* option
  * fails, ends the search, so that nobody acts under another identity than the one configured. What
  * it gets it keeps, and replaces ahead of its end. Reads the environment here and not later; files
  * are read, asynchronously, whenever credentials are needed. `options` may be NULL. Errors, with
- * nothing to clean up: S3LECT_EOPTION, UV_ENOMEM. */
+ * nothing to clean up: S3LECT_EOPTION, UV_EINVAL (a struct size this library does not know),
+ * UV_ENOTSUP (an option is set that only a newer library knows), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_credentials_chain_init(uv_loop_t* loop,
                                                 s3lect_credentials_provider_t* provider,
                                                 const s3lect_credentials_chain_options_t* options);

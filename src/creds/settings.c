@@ -7,6 +7,7 @@
 #include "creds/cache.h"
 #include "util/buf.h"
 #include "util/mem.h"
+#include "util/sized.h"
 
 #define PATH_MAX_BYTES 4096
 
@@ -88,11 +89,12 @@ int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_
   s3lect_credentials_chain_options_t known;
   memset(s, 0, sizeof(*s));
   memset(&known, 0, sizeof(known));
-  if (options != NULL) {
-    if (options->size < offsetof(s3lect_credentials_chain_options_t, profile))
-      return S3LECT_EOPTION;
-    memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
-  }
+  s3l_sized_t sized = options == NULL
+                          ? S3L_SIZED_OK
+                          : s3l_sized_copy(&known, sizeof(known), options, options->size,
+                                           offsetof(s3lect_credentials_chain_options_t, profile));
+  if (sized != S3L_SIZED_OK)
+    return sized == S3L_SIZED_NEWER ? UV_ENOTSUP : UV_EINVAL;
   if ((known.sources & ~S3LECT_CREDENTIALS_ALL) != 0)
     return S3LECT_EOPTION;
   set_defaults(s);

@@ -288,7 +288,20 @@ static void refuses_bad_options(void** state) {
   assert_int_equal(s3l_settings_init(&settings, &o), S3LECT_EOPTION);
   o.sources = 0;
   o.size = sizeof(size_t);
-  assert_int_equal(s3l_settings_init(&settings, &o), S3LECT_EOPTION);
+  assert_int_equal(s3l_settings_init(&settings, &o), UV_EINVAL);
+  o.size = SIZE_MAX;
+  assert_int_equal(s3l_settings_init(&settings, &o), UV_EINVAL);
+  /* A newer caller's, with nothing set that is not known here, and with something. */
+  struct {
+    s3lect_credentials_chain_options_t o;
+    char more[16];
+  } newer;
+  memset(&newer, 0, sizeof(newer));
+  newer.o.size = sizeof(newer);
+  assert_int_equal(s3l_settings_init(&settings, &newer.o), 0);
+  s3l_settings_free(&settings);
+  newer.more[15] = 1;
+  assert_int_equal(s3l_settings_init(&settings, &newer.o), UV_ENOTSUP);
   /* An older caller's, which ends behind `profile`. */
   o.size = offsetof(s3lect_credentials_chain_options_t, region);
   o.profile = "p";
