@@ -220,6 +220,11 @@ static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
   return s3l_http_client_submit(s3->client, &s->http) == 0;
 }
 
+static const char* why_none(const s3_t* s3) {
+  const char* why = s3->creds->ops->why(s3->creds);
+  return why[0] != '\0' ? why : "the credentials have ended";
+}
+
 static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   state_t* s = S3L_CONTAINER_OF(http, state_t, http);
   s3_t* s3 = http->data;
@@ -237,6 +242,8 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3->creds->ops->refused(s3->creds);
+  if (r.status == S3LECT_ECREDENTIALS) /* they ended while it was queued for a connection */
+    r.message = why_none(s3);
   req->cb(req, &r);
   /* The store outlives its callbacks, even one that closes it. */
   s3l_s3_scratch_free(&s3->scratch);

@@ -356,12 +356,13 @@ static void programs_are_not_shown(void** state) {
 }
 
 static void answers_are_not_shown(void** state) {
-  static const char* const json[] = {JSON(SECRET, TOKEN, "soon"), SECRET, "{\"" SECRET "\":1}",
-                                     "{\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"" SECRET "\"}",
-                                     JSON(SECRET " ", TOKEN, S3L_CREDS_RIG_END)};
+  static const char* const json[] = {
+      JSON(SECRET, TOKEN, "soon"), SECRET, "{\"" SECRET "\":1}",
+      ("{\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"" SECRET "\"}"),
+      JSON(SECRET " ", TOKEN, S3L_CREDS_RIG_END)};
   static const char* const xml[] = {
       SECRET, "<Credentials><SecretAccessKey>" SECRET "</SecretAccessKey></Credentials>",
-      XML(SECRET " x", TOKEN), "<Credentials><SecretAccessKey>" SECRET};
+      XML(SECRET " x", TOKEN), ("<Credentials><SecretAccessKey>" SECRET)};
   (void)state;
   for (size_t i = 0; i < sizeof(json) / sizeof(json[0]); i++) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(S3L_OK(json[i]))));

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "creds/cache.h"
 #include "creds/user.h"
 #include "lib/script_server.h"
 #include "lib/wait.h"
@@ -310,6 +311,7 @@ static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* p
   o.region = "us-east-1";
   o.endpoint = url;
   o.credentials = provider;
+  o.max_connections = 1;
   assert_int_equal(s3lect_s3_init(&loop, &u->store, &o), 0);
 }
 
@@ -384,6 +386,38 @@ static void a_store_tells_why_there_are_none(void** state) {
   end();
 }
 
+/* The first request has the only connection, and the keys end before the second gets it. */
+static void keys_may_end_while_a_request_is_queued(void** state) {
+  s3l_script_server_t server;
+  const s3l_step_t* const scripts[] = {S3L_SCRIPT(S3L_EXPECT("Credential=AK/"), S3L_DEAF)};
+  s3lect_credentials_t c = {
+      .size = sizeof(c), .access_key_id = "AK", .secret_access_key = "SK", .session_token = "T"};
+  use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
+  (void)state;
+  begin(LATER);
+  mine.cancels_inside = true;
+  serve(&server, scripts, 1);
+  open_store(&uses[0], server.port, &mine.provider);
+  get(&uses[0]);
+  assert_int_equal(uses[0].store.ops->get(&uses[0].store, &second.req), 0);
+  s3lect_credentials_req_t* req = take_req();
+  c.expires_ms = s3l_creds_wall_ms() + 600;
+  req->cb(req, 0, &c, NULL);
+  s3l_wait_count(&loop, &mine.asked, 2, "the store to ask for others");
+  req = take_req();
+  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  while (s3l_creds_wall_ms() <= c.expires_ms)
+    uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
+  assert_int_equal(uses[0].done + second.done, 0);
+  uses[0].store.ops->cancel(&uses[0].store, &uses[0].req);
+  s3l_wait_count(&loop, &second.done, 1, "the second to end");
+  assert_int_equal(second.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(second.message, "the vault is sealed");
+  close_stores(1);
+  s3l_script_server_close(&server);
+  end();
+}
+
 static void a_store_closes_while_it_asks(void** state) {
   (void)state;
   begin(LATER);
@@ -408,6 +442,7 @@ int main(void) {
       cmocka_unit_test(closing_waits_for_the_provider),
       cmocka_unit_test(a_store_asks_once),
       cmocka_unit_test(a_store_tells_why_there_are_none),
+      cmocka_unit_test(keys_may_end_while_a_request_is_queued),
       cmocka_unit_test(a_store_closes_while_it_asks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
