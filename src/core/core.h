@@ -169,9 +169,9 @@ typedef struct s3l_effect_s {
   s3l_effect_kind_t kind;
   /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
   const char* etag;
-  uint32_t timeout_ms;
-  bool disputed;    /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
-  uint32_t wait_ms; /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
+  uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift of the clock that waits */
+  bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
+  uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
   /* NOTIFY */
   s3l_note_t note;
   s3l_reason_t reason;

@@ -121,7 +121,8 @@ void s3l_peer_store_told(s3l_core_t* c, bool steady) {
   }
   p->good = false;
   if (!c->watching) {
-    c->watching = true;
+    /* Whom one has never got a word from is watched as without peer mode, but as often as that. */
+    c->watching = p->word != S3L_PEER_TOLD_NOTHING;
     c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
   }
   if (p->look_again) {
@@ -137,15 +138,24 @@ static s3l_ns_t ask_gap(const s3l_core_t* c) {
   return sooner(ASK_GAP, c->config.frequent_interval_ms * S3L_MS);
 }
 
+/* How long an answer may take: the server waits by its own clock. */
+static s3l_ns_t patience(const s3l_core_t* c, uint32_t wait_ms) {
+  s3l_ns_t wait = s3l_lease_outlast(wait_ms * S3L_MS, c->config.drift_ppm);
+  return s3l_ns_add(wait, c->config.peer_timeout_ms * S3L_MS);
+}
+
 /* When the next answer is wanted, counted from now. */
 static s3l_ns_t spacing(const s3l_core_t* c) {
   const s3l_peer_t* p = &c->peer;
   s3l_ns_t most = c->config.peer_interval_ms * S3L_MS;
   if (p->word == S3L_PEER_PROMISED)
     most = sooner(most, (p->until - c->now) / 2);
-  else if (p->word == S3L_PEER_HINTED) /* when the renewal that is due should have come */
-    return later(sooner(most, p->until - HINT_MARGIN / 2 - c->now), 0);
-  return later(most, ask_gap(c));
+  if (p->word != S3L_PEER_HINTED)
+    return later(most, ask_gap(c));
+  /* When the renewal that is due should have come, by the leader's clock, which counts the wait. */
+  s3l_ns_t due = p->until - HINT_MARGIN - c->now;
+  due -= due > 0 ? s3l_lease_outlast(due, c->config.drift_ppm) - due : 0;
+  return later(sooner(most, due + HINT_MARGIN / 2), 0);
 }
 
 /* "Prefer: wait" counts in whole seconds. */
@@ -255,13 +265,16 @@ static const char* hinted(s3l_core_t* c, const s3l_peer_result_t* r) {
   s3l_ns_t hold = s3l_lease_hold(leader_timeout_ms(c) * S3L_MS, c->config.drift_ppm);
   s3l_ns_t used = hold - r->valid_for_ms * S3L_MS;
   s3l_ns_t due = s3l_view_renew_ms(c) * S3L_MS - used;
+  if (due > 0)
+    due = s3l_lease_outlast(due, c->config.drift_ppm);
   bool good = take_word(c, S3L_PEER_HINTED, r->record->write, c->now + due + HINT_MARGIN);
   return good ? NULL : "the validity of one write was prolonged";
 }
 
 static bool is_older(const s3l_core_t* c, uint64_t write) {
   const s3l_peer_t* p = &c->peer;
-  return write < c->view.record.write || (p->word != S3L_PEER_STAMPED && write < p->write);
+  bool hinted = p->good && p->word == S3L_PEER_HINTED;
+  return write < c->view.record.write || (hinted && write < p->write);
 }
 
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
@@ -290,13 +303,14 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   }
   c->stats.peer_answers++;
   s3l_ns_t until = s3l_peer_covers_until(c);
-  if (until > 0) {
+  if (until > 0)
     rest(c, until);
-    ask_again(c, r);
+  if (until > 0 || (c->peer.steady && c->peer.until > c->now)) {
+    ask_again(c, r); /* the store's turn may have come all the same */
     return;
   }
   ask_later(c);
-  if (c->peer.word == S3L_PEER_PROMISED || c->peer.steady)
+  if (c->peer.until <= c->now)
     doubt(c, was_good); /* else the store is watched until it shows a leader that renews */
 }
 
@@ -306,8 +320,8 @@ void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t
   p->asking = false;
   if (p->cancelled)
     return;
-  s3l_ns_t most = (p->wait_ms + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS;
-  if (r->kind == S3L_PEER_LEADING && c->now - p->sent_at <= most) {
+  bool late = c->now - p->sent_at > patience(c, p->wait_ms);
+  if (r->kind == S3L_PEER_LEADING && !late) {
     leads(c, fx, r);
   } else if (r->kind == S3L_PEER_FAILED) {
     failed(c, fx, r->status != 0 ? r->status : S3LECT_EPEER, r->message);
@@ -326,7 +340,7 @@ static s3l_ns_t due_cancel(const s3l_core_t* c) {
     return S3L_NEVER;
   if (p->misdirected || !s3l_peer_is_asked(c))
     return c->now;
-  return p->sent_at + (p->wait_ms + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS + S3L_OVERDUE;
+  return s3l_ns_add(p->sent_at, patience(c, p->wait_ms) + S3L_OVERDUE);
 }
 
 s3l_ns_t s3l_peer_due(const s3l_core_t* c) {
@@ -354,7 +368,7 @@ static void ask(s3l_core_t* c, s3l_effects_t* fx) {
   p->wait_ms = s3l_peer_covers_until(c) > 0 ? whole_seconds(spacing(c)) : 0;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_ASK);
   e->wait_ms = p->wait_ms;
-  e->timeout_ms = c->config.peer_timeout_ms;
+  e->timeout_ms = (uint32_t)(patience(c, p->wait_ms) / S3L_MS) - p->wait_ms;
   c->stats.peer_checks++;
 }
 

@@ -48,17 +48,40 @@ static void add(sim_weather_t* x, const sim_fault_t* f) {
     x->errors = (uint32_t)f->a;
     x->errors_set = (uint32_t)f->b;
     break;
+  case SIM_FAULT_PEER_CUT:
+    x->peer_cut = true;
+    x->peer_cut_how = (uint32_t)f->a;
+    break;
+  case SIM_FAULT_PEER_SLOW:
+    x->peer_slow = (uint32_t)f->a;
+    break;
+  case SIM_FAULT_PEER_STALE:
+    x->peer_stale = (uint32_t)f->a;
+    break;
+  case SIM_FAULT_PEER_WRONG:
+    x->peer_wrong = (uint32_t)f->a;
+    break;
+  case SIM_FAULT_PEER_LIES:
+    x->peer_lies = (uint32_t)f->a;
+    break;
+  case SIM_FAULT_PEER_STAMPS:
+    x->peer_stamps = true;
+    break;
   default:
     x->stuck = true;
     break;
   }
-  x->fair = false;
+  x->fair = x->fair && f->kind >= SIM_FAULT_PEER_CUT;
 }
 
-/* Sums up what holds now. */
-static void set_weather(sim_world_t* w) {
+void sim_set_weather(sim_world_t* w) {
   for (unsigned i = 0; i < w->plan->nodes_len; i++) {
-    sim_weather_t x = {.slow = 1, .fair = true};
+    sim_weather_t x = {.slow = 1, .fair = true, .peer_slow = 1};
+    if (w->on_trial == (int)i) {
+      x.cut_requests = x.cut_replies = true;
+      x.fair = false;
+      x.peer_stamps = w->trial_stamps;
+    }
     for (size_t k = w->plan->chapters[w->chapter].faults_from;
          k < w->plan->chapters[w->chapter].faults_to; k++)
       if (concerns(w, k, i))
@@ -69,7 +92,7 @@ static void set_weather(sim_world_t* w) {
 
 static void begin_window(sim_world_t* w, unsigned index, const sim_fault_t* f, int who) {
   w->who[index] = (uint8_t)(who + 1);
-  set_weather(w);
+  sim_set_weather(w);
   sim_push(w, f->until, SIM_ON_FAULT_END, index, 0);
   if (f->kind == SIM_FAULT_CUT && who == sim_leader(w))
     sim_met(w, f->a == 1   ? SIM_MET_CUT_REQUESTS
@@ -83,7 +106,7 @@ void sim_on_fault_end(sim_world_t* w, unsigned index) {
     return;
   }
   w->who[index] = 0;
-  set_weather(w);
+  sim_set_weather(w);
 }
 
 /* By hand. Every damaged body is another, as the store contract asks of whoever writes. */
@@ -126,6 +149,16 @@ static void touch_by_hand(sim_world_t* w, const sim_fault_t* f) {
   w->standing = none;
 }
 
+static void transfer(sim_world_t* w, unsigned i, int64_t to) {
+  bool somebody = to < (int64_t)w->plan->nodes_len;
+  const char* id = somebody ? w->plan->nodes[to].id : "nobody";
+  if (strcmp(id, w->plan->nodes[i].id) == 0)
+    return;
+  s3l_event_t ev = {.kind = S3L_EV_TRANSFER, .successor = id};
+  sim_met(w, SIM_MET_TRANSFERRED);
+  sim_step(w, i, &ev);
+}
+
 static void do_to_node(sim_world_t* w, const sim_fault_t* f, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   bool runs = n->process == SIM_UP && n->paused_until <= w->t;
@@ -150,6 +183,10 @@ static void do_to_node(sim_world_t* w, const sim_fault_t* f, unsigned i) {
       sim_met(w, SIM_MET_RESIGNED);
       sim_step(w, i, &resign);
     }
+    break;
+  case SIM_FAULT_TRANSFER:
+    if (stands && n->core.leading)
+      transfer(w, i, f->a);
     break;
   case SIM_FAULT_STOP:
   case SIM_FAULT_CLOSE:

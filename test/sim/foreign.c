@@ -12,8 +12,6 @@
 #include "sim/world.h"
 #include "util/timefmt.h"
 
-#define FOREIGN_ID "go-1"
-
 enum { CYCLE = 0, READ_ARRIVES, WRITE_ARRIVES, RELEASE_ARRIVES };
 
 static void next(sim_world_t* w, unsigned what, s3l_ns_t in) {
@@ -32,6 +30,7 @@ void sim_foreign_begin(sim_world_t* w, const sim_fault_t* f) {
   x->active = true;
   x->wall_offset_ms = f->a;
   x->releases = f->b == 1;
+  x->undead = x->releases ? false : (f->at / S3L_MS) % 2 == 0;
   x->rnd = sim_rnd(w->plan->seed, (uint64_t)f->at);
   next(w, CYCLE, 0);
 }
@@ -56,7 +55,7 @@ static void write_record(sim_world_t* w, bool released) {
   char body[256];
   /* All its releases have one body, hence one ETag. */
   int len = snprintf(body, sizeof body,
-                     "{\"leaderID\":\"" FOREIGN_ID "\",\"leaderAddr\":\"10.1.0.1:8443\","
+                     "{\"leaderID\":\"" SIM_FOREIGN_ID "\",\"leaderAddr\":\"" SIM_FOREIGN_ADDR "\","
                      "\"lastUpdated\":\"%s\"}",
                      time);
   bool takes = w->standing.kind == SIM_STANDS_RECORD && !w->standing.released && !released;
@@ -70,7 +69,7 @@ static void write_record(sim_world_t* w, bool released) {
   if (takes && sim_leader(w) >= 0)
     sim_met(w, SIM_MET_FOREIGN_TOOK_OVER);
   w->standing = (sim_standing_t){.kind = SIM_STANDS_FOREIGN, .released = released};
-  oracle_write_t write = {.node = -1, .leader_id = FOREIGN_ID};
+  oracle_write_t write = {.node = -1, .leader_id = SIM_FOREIGN_ID};
   oracle_write_landed(&w->oracle, w->t, &write);
   sim_tape_line(w->tape, w->t, "foreign writer %s", released ? "releases" : "writes its record");
 }
@@ -89,7 +88,7 @@ static bool decides_to_write(sim_world_t* w) {
   int64_t age = wall_ms(w) - record.last_updated_ms;
   if (record.released || age > (int64_t)w->plan->nodes[0].config.leader_timeout_ms)
     return true;
-  return strcmp(record.leader_id, FOREIGN_ID) == 0;
+  return strcmp(record.leader_id, SIM_FOREIGN_ID) == 0;
 }
 
 void sim_on_foreign(sim_world_t* w, unsigned what) {

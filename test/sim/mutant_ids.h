@@ -60,7 +60,26 @@
   XX(SELF_NAMED, "self-named", LEADER_NAME, "none", 3, 4,                                          \
      "a candidate names itself leader before its write has landed")                                \
   XX(SENDS_TWICE, "sends-twice", CONTRACT, "none", 3, 4,                                           \
-     "a read is asked for while a request is under way")
+     "a read is asked for while a request is under way")                                           \
+  XX(ANSWER_PROLONGS, "answer-prolongs", LEASE, "peers", 5, 4,                                     \
+     "a peer's answer prolongs a lease of one's own that has ended")                               \
+  XX(HINT_IS_PROMISE, "hint-is-promise", EXCLUSION, "peers", 5, 24,                                \
+     "a validity that the leader itself did not provably tell is believed")                        \
+  XX(PROMISE_STRETCHED, "promise-stretched", REPLACED, "peers", 5, 24,                             \
+     "a promise about one write may be made again and again")                                      \
+  XX(PROMISE_NO_DRIFT, "promise-no-drift", EXCLUSION, "peers,pause,drift", 5, 24,                  \
+     "what is left on the leader's clock is counted on one's own as it is")                        \
+  XX(PROMISE_OF_BEFORE, "promise-of-before", EXCLUSION, "peers,pause", 5, 24,                      \
+     "a promise about an earlier write is taken for one about the write in view")                  \
+  XX(PROMISE_OF_ANOTHER, "promise-of-another", EXCLUSION, "peers", 5, 24,                          \
+     "another leader's promise is taken for the leader's")                                         \
+  XX(STAMP_FOR_EVER, "stamp-for-ever", LIVENESS, "peers,foreign", 5, 24,                           \
+     "the store is not read while somebody says that it leads")                                    \
+  XX(PEERS_IN_VAIN, "peers-in-vain", BUDGET, "peers", 5, 4,                                        \
+     "the store is read although the leader's answer stood for it")                                \
+  XX(ASKS_TWICE, "asks-twice", CONTRACT, "peers", 5, 4, "the leader is asked twice at once")       \
+  XX(NO_HEAD_START, "no-head-start", HEAD_START, "peers", 5, 24,                                   \
+     "a transfer is taken over at once by whoever comes first")
 
 typedef enum {
   SIM_MUTANT_NONE = 0,

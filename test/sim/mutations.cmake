@@ -153,3 +153,56 @@ mutation(SENDS_TWICE core.c
   "  c->stats.reads++;
   if (SIM_IS(SENDS_TWICE) && c->stats.reads % 100 == 0)
     *s3l_core_effect(fx, S3L_DO_READ) = *e;")
+
+mutation(ANSWER_PROLONGS peer.c
+  "  c->stats.peer_answers++;\n"
+  "  c->stats.peer_answers++;
+  if (SIM_IS(ANSWER_PROLONGS) && c->epoch_led > 0 && r->valid_for_ms > 0) {
+    c->leading = c->announced = true;
+    c->epoch = c->epoch_led;
+    c->valid_until = c->now + r->valid_for_ms * S3L_MS;
+  }\n")
+
+mutation(HINT_IS_PROMISE peer.c
+  "bool whole = r->authenticated &&"
+  "bool whole = (r->authenticated || SIM_IS(HINT_IS_PROMISE)) &&")
+
+mutation(PROMISE_STRETCHED peer.c
+  "  if (again && is_stretched(c, ends))\n    return false;\n  p->until = again ?"
+  "  if (SIM_IS(PROMISE_STRETCHED) && again)
+    again = false;
+  if (again && is_stretched(c, ends))\n    return false;\n  p->until = again ?")
+
+mutation(PROMISE_NO_DRIFT peer.c
+  "s3l_lease_outlast(left, c->config.drift_ppm) + S3L_MS"
+  "(SIM_IS(PROMISE_NO_DRIFT) ? left : s3l_lease_outlast(left, c->config.drift_ppm)) + S3L_MS")
+
+mutation(PROMISE_OF_BEFORE peer.c
+  "  return write < c->view.record.write ||"
+  "  if (SIM_IS(PROMISE_OF_BEFORE) || SIM_IS(PROMISE_OF_ANOTHER))
+    return false;
+  return write < c->view.record.write ||")
+
+mutation(PROMISE_OF_ANOTHER peer.c
+  "  const s3l_view_record_t told = s3l_view_without_names(c, r->record);"
+  "  const s3l_view_record_t told = s3l_view_without_names(c, r->record);
+  if (SIM_IS(PROMISE_OF_ANOTHER))
+    return NULL;")
+
+mutation(STAMP_FOR_EVER peer.c
+  "until = sooner(p->until, s3l_ns_add(p->store_at, most));"
+  "until = SIM_IS(STAMP_FOR_EVER) ? p->until : sooner(p->until, s3l_ns_add(p->store_at, most));")
+
+mutation(PEERS_IN_VAIN peer.c
+  "  c->watching = false;\n  c->poll_at = until;"
+  "  c->watching = false;\n  c->poll_at = SIM_IS(PEERS_IN_VAIN) ? c->poll_at : until;")
+
+mutation(ASKS_TWICE peer.c
+  "  c->stats.peer_checks++;"
+  "  c->stats.peer_checks++;
+  if (SIM_IS(ASKS_TWICE) && c->stats.peer_checks % 100 == 0)
+    *s3l_core_effect(fx, S3L_DO_ASK) = *e;")
+
+mutation(NO_HEAD_START view.c
+  "v->record.head_start ? head_start(c) : 0"
+  "v->record.head_start && !SIM_IS(NO_HEAD_START) ? head_start(c) : 0")

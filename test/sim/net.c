@@ -100,12 +100,14 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
   }
   r->bare = n->dialect_bare;
   (void)s3l_span_copy(s3l_span_cstr(record->leader_id), r->leader_id, sizeof r->leader_id);
+  (void)s3l_span_copy(s3l_span_cstr(record->successor), r->successor, sizeof r->successor);
   r->write = (oracle_write_t){.node = (int)i,
                               .sent_boot = sim_boot(w, n),
                               .epoch = record->epoch,
                               .number = record->write,
                               .released = record->released != 0,
-                              .leader_id = r->leader_id};
+                              .leader_id = r->leader_id,
+                              .successor = r->successor};
   uint8_t half[8] = {0};
   (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);
   for (size_t k = 0; k < sizeof half; k++)

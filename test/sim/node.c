@@ -21,6 +21,8 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   if (e->note == S3L_NOTE_STOPPED && n->plan->config.stop_ack_ms > 0 &&
       n->plan->ack_delay_ms != UINT32_MAX)
     sim_push(w, w->t + n->plan->ack_delay_ms * S3L_MS, SIM_ON_APP, i, n->life);
+  if (e->note == S3L_NOTE_STARTED || e->note == S3L_NOTE_RENEWED)
+    sim_peer_led(w, i);
 }
 
 static void standing_is_over(sim_world_t* w, unsigned i) {
@@ -49,11 +51,13 @@ static void execute(sim_world_t* w, unsigned i) {
       standing_is_over(w, i);
       return;
     case S3L_DO_RELEASED:
+      sim_answer_waiting(w, i);
       break;
     case S3L_DO_ASK:
+      sim_ask(w, i, e);
+      break;
     case S3L_DO_ASK_CANCEL:
-      oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks, unlike its options",
-                  i);
+      sim_ask_cancel(w, i);
       break;
     }
   }
@@ -84,8 +88,10 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     sim_tape_event(w->tape, w->t, i, ev);
     sim_tape_effects(w->tape, w->t, i, boot, &w->effects);
   }
-  if (w->effects.viewed)
+  if (w->effects.viewed) {
     memcpy(n->leader, w->effects.seen.leader_id, sizeof n->leader);
+    memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
+  }
   execute(w, i);
   sim_rearm(w, i);
 }
@@ -97,6 +103,8 @@ void sim_rearm(sim_world_t* w, unsigned i) {
   s3l_ns_t due = s3l_core_deadline(&n->core);
   if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot < due)
     due = w->requests[n->request].timeout_boot;
+  if (n->ask.active && n->ask.timeout_boot < due)
+    due = n->ask.timeout_boot;
   /* One that is set for earlier stays, and is set anew when it fires. */
   if (due >= n->timer_boot)
     return;
@@ -115,6 +123,8 @@ void sim_on_timer(sim_world_t* w, unsigned i) {
   n->timer_boot = S3L_NEVER;
   if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot <= boot)
     sim_timed_out(w, i);
+  if (n->ask.active && n->ask.timeout_boot <= boot)
+    sim_ask_timed_out(w, i);
   if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= boot) {
     s3l_event_t ev = {.kind = S3L_EV_TICK};
     sim_step(w, i, &ev);

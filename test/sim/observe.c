@@ -10,6 +10,9 @@ sim_before_t sim_look(const s3l_core_t* c) {
                         .announced = c->announced,
                         .release_owed = c->release_owed,
                         .unfounded = c->unfounded,
+                        .asked = c->peer.asking && !c->peer.cancelled,
+                        .peer_answers = c->stats.peer_answers,
+                        .peer_refused = c->stats.peer_refused,
                         .failures = c->stats.failures,
                         .late_replies = c->stats.late_replies,
                         .unknown_resolved = c->stats.unknown_resolved};
@@ -43,6 +46,10 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
   /* A claim that stood was replaced by its maker; one that did not was, by another. */
   met_if(w, b->unfounded && !c->unfounded && done && c->view.own, SIM_MET_CLAIM_STOOD);
   met_if(w, b->unfounded && !c->unfounded && done && !c->view.own, SIM_MET_CLAIM_LOST);
+  if (c->stats.peer_answers != b->peer_answers && !c->watching)
+    sim_met(w, c->peer.word == S3L_PEER_PROMISED ? SIM_MET_PEER_FOR_READ : SIM_MET_PEER_SPACED);
+  met_if(w, c->stats.peer_refused != b->peer_refused, SIM_MET_PEER_DISBELIEVED);
+  met_if(w, b->asked && c->peer.asking && c->peer.cancelled, SIM_MET_PEER_MISDIRECTED);
   if (c->stats.failures != b->failures)
     sim_met(w, SIM_MET_RETRIES_EXHAUSTED);
   if (c->stats.late_replies != b->late_replies)
@@ -104,11 +111,30 @@ static void saw_take_over(sim_world_t* w, unsigned i, const sim_request_t* r) {
          n->plan->config.store_clock && !v->own && !v->record.released &&
              v->kind != S3L_VIEW_ABSENT && sim_boot(w, n) < v->first_seen + t * S3L_MS,
          SIM_MET_STORE_CLOCK_EARLY);
+  met_if(w,
+         n->plan->config.peer_mode && !n->plan->config.store_clock && !v->own &&
+             v->kind == S3L_VIEW_RECORD && !v->record.released &&
+             sim_boot(w, n) < v->first_seen + t * S3L_MS,
+         SIM_MET_PEER_PROMISE_TAKEN);
 }
 
 void sim_saw_issue(sim_world_t* w, unsigned i, const sim_request_t* r) {
   if (r->op == S3L_OP_TAKE_OVER)
     saw_take_over(w, i, r);
+}
+
+void sim_saw_answer(sim_world_t* w, unsigned i, const sim_answer_t* a) {
+  const s3l_core_t* c = &w->nodes[i].core;
+  if (c->peer.cancelled)
+    return;
+  s3l_ns_t most = s3l_lease_outlast(c->peer.wait_ms * S3L_MS, c->config.drift_ppm) +
+                  c->config.peer_timeout_ms * S3L_MS;
+  met_if(w, a->status == -110, SIM_MET_PEER_SILENT);
+  met_if(w, a->status == -104 || a->status == -111, SIM_MET_PEER_REFUSED);
+  met_if(w, a->kind == S3L_PEER_LEADING && sim_boot(w, &w->nodes[i]) - c->peer.sent_at > most,
+         SIM_MET_PEER_LATE);
+  met_if(w, a->kind == S3L_PEER_LEADING && a->record.epoch > c->view.record.epoch,
+         SIM_MET_PEER_NEWER_EPOCH);
 }
 
 static bool at_opposite_bounds(const sim_world_t* w, unsigned a, unsigned b) {
@@ -120,6 +146,9 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
   const sim_node_t* n = &w->nodes[r->node];
   sim_standing_t before = w->standing;
   if (r->op == S3L_OP_TAKE_OVER) {
+    if (before.released && before.successor[0] != '\0')
+      sim_met(w, strcmp(before.successor, r->leader_id) == 0 ? SIM_MET_SUCCEEDED
+                                                             : SIM_MET_NOT_SUCCEEDED);
     met_if(w, before.kind == SIM_STANDS_DAMAGE, SIM_MET_DAMAGE_REPLACED);
     met_if(w, before.kind == SIM_STANDS_FOREIGN && before.released, SIM_MET_FOREIGN_RELEASED);
     met_if(w, before.kind == SIM_STANDS_FOREIGN && !before.released, SIM_MET_FOREIGN_REPLACED);
@@ -134,6 +163,7 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
                                  .life = r->write.life,
                                  .incarnation = r->write.incarnation,
                                  .released = r->write.released};
+  memcpy(w->standing.successor, r->successor, sizeof w->standing.successor);
   if (r->done) {
     sim_met(w, SIM_MET_LATE_LANDED);
     met_if(w,

@@ -9,7 +9,9 @@
 /** What of a core may change in a step and tell of a situation. */
 typedef struct sim_before_s {
   bool leading, announced, release_owed, unfounded;
+  bool asked; /* an ask is under way */
   uint64_t failures, late_replies, unknown_resolved;
+  uint32_t peer_answers, peer_refused;
 } sim_before_t;
 
 sim_before_t sim_look(const s3l_core_t* core);
@@ -21,6 +23,7 @@ void sim_saw_issue(sim_world_t* w, unsigned node, const sim_request_t* request);
 void sim_saw_arrival(sim_world_t* w, const sim_request_t* request);
 void sim_saw_done(sim_world_t* w, unsigned node, const sim_request_t* request,
                   const s3l_result_t* result);
+void sim_saw_answer(sim_world_t* w, unsigned node, const sim_answer_t* answer);
 void sim_saw_begin(sim_world_t* w, unsigned node);
 /** A process ends, one way or another. */
 void sim_saw_end(sim_world_t* w, unsigned node);

@@ -266,8 +266,26 @@ static void learn_name(oracle_t* o, const char* name) {
   snprintf(o->names[o->names_len++], ORACLE_NAME_SIZE, "%s", name);
 }
 
+/* A named successor goes first: for as long as the one who came before it must wait by its own
+ * options, on whatever clock. */
+static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  if (o->successor[0] != '\0' && w->node >= 0 && !w->released &&
+      strcmp(w->leader_id, o->successor) != 0) {
+    const oracle_config_t* c = &o->nodes[w->node].config;
+    int64_t ms = c->frequent_interval_ms < 2000 ? c->frequent_interval_ms : 2000;
+    int64_t least = ms * MS - ms * c->drift_ppm;
+    if (t - o->successor_since < least)
+      oracle_fail(o, ORACLE_HEAD_START, t, w->node, -1, "n%d took over %.3f ms after %s was named",
+                  w->node, (double)(t - o->successor_since) / 1e6, o->successor);
+  }
+  bool names = w->released && w->successor != NULL;
+  snprintf(o->successor, sizeof o->successor, "%s", names ? w->successor : "");
+  o->successor_since = t;
+}
+
 void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
   learn_name(o, w->leader_id);
+  check_head_start(o, t, w);
   uint64_t replaced = o->epoch_stands;
   uint64_t replaced_by = o->epoch_stands_by;
   o->epoch_stands = w->node < 0 ? 0 : w->epoch;
@@ -296,6 +314,7 @@ void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
 
 void oracle_deleted(oracle_t* o) {
   o->epoch_stands = 0;
+  o->successor[0] = '\0';
 }
 
 /* Quiet spells: liveness and what it costs. */
@@ -336,6 +355,15 @@ static void check_count(oracle_t* o, int64_t t, int node, const char* what, uint
                 node, count, what, ms / 1e3, least, most);
 }
 
+/* How often a follower reads the store when all is well, in ms; 0: never. */
+static double read_interval(const oracle_config_t* follower, const oracle_config_t* leader) {
+  if (!follower->peer_mode)
+    return follower->infrequent_interval_ms;
+  if (!leader->peer_mode) /* whom it asks in vain */
+    return follower->frequent_interval_ms;
+  return leader->peer_proven ? 0 : 4.0 * follower->infrequent_interval_ms;
+}
+
 void oracle_quiet_ends(oracle_t* o, int64_t t) {
   int leader = -1;
   int count = believers(o, t, &leader);
@@ -348,7 +376,16 @@ void oracle_quiet_ends(oracle_t* o, int64_t t) {
       continue;
     bool leads = i == leader;
     check_count(o, t, i, "writes", n->writes, leads ? n->config.renew_interval_ms : 0, 0.9, 1);
-    check_count(o, t, i, "reads", n->reads, leads ? 0 : n->config.infrequent_interval_ms, 0.9, 1.1);
+    double interval = leads ? 0 : read_interval(&n->config, &o->nodes[leader].config);
+    check_count(o, t, i, "reads", n->reads, interval, 0.9, 1.1);
   }
   o->quiet = false;
+}
+
+void oracle_trial_ends(oracle_t* o, int64_t t, int former) {
+  int leader = -1;
+  int count = believers(o, t, &leader);
+  if (count != 1 || leader == former)
+    oracle_fail(o, ORACLE_REPLACED, t, former, -1, "n%d was cut off; now %d lead%s", former, count,
+                leader == former ? ", it too" : "");
 }

@@ -35,6 +35,9 @@
   XX(WRITE_NUMBER, "write-number", "two writes of one incarnation had one number")                 \
   XX(LIVENESS, "liveness", "not exactly one lasting leader, though nothing stood in the way")      \
   XX(BUDGET, "budget", "more, or fewer, requests than a stable hour costs")                        \
+  XX(REPLACED, "replaced", "a leader that was cut off from the store was not replaced in time")    \
+  XX(HEAD_START, "head-start",                                                                     \
+     "another took over before the head start of a named successor ended")                         \
   XX(CONTRACT, "contract", "the core asked for what its interface rules out")
 
 typedef enum {
@@ -60,9 +63,12 @@ typedef struct oracle_violation_s {
 typedef struct oracle_config_s {
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
+  uint32_t frequent_interval_ms;
   uint32_t infrequent_interval_ms;
   uint32_t stop_ack_ms;
   uint32_t drift_ppm;
+  bool peer_mode;   /* asks the leader, and answers as one */
+  bool peer_proven; /* as a leader it is known to be itself */
 } oracle_config_t;
 
 typedef enum {
@@ -91,6 +97,7 @@ typedef struct oracle_write_s {
   uint64_t incarnation; /* its first half */
   bool released;
   const char* leader_id; /* "" if what is written is no record */
+  const char* successor; /* named by a release; NULL or "": none */
 } oracle_write_t;
 
 typedef struct oracle_node_s {
@@ -125,6 +132,8 @@ typedef struct oracle_s {
   uint64_t epoch_stands;    /* in the record that the store holds; 0: none, or another's */
   uint64_t epoch_stands_by; /* incarnation */
   uint64_t epoch_released;
+  char successor[ORACLE_NAME_SIZE]; /* named by the release that stands; "": none */
+  int64_t successor_since;
 
   char names[ORACLE_NAMES_MAX][ORACLE_NAME_SIZE];
   size_t names_len;
@@ -166,6 +175,9 @@ void oracle_deleted(oracle_t* o);
 void oracle_quiet_begins(oracle_t* o, int64_t t);
 /** ... up to here. */
 void oracle_quiet_ends(oracle_t* o, int64_t t);
+
+/** `former` led, has reached nobody's store since long enough, and was to be replaced by now. */
+void oracle_trial_ends(oracle_t* o, int64_t t, int former);
 
 /** What others found out. Only the first violation of each check is kept. */
 void oracle_fail(oracle_t* o, oracle_check_t check, int64_t t, int node, int other,

@@ -23,6 +23,8 @@ void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_time
   c->frequent_interval_ms = leader_timeout_ms / 3;
   c->infrequent_interval_ms = 2 * leader_timeout_ms;
   c->drift_ppm = 10000;
+  c->peer_interval_ms = c->infrequent_interval_ms;
+  c->peer_timeout_ms = 3000;
   c->release_timeout_ms = 1000;
   c->renew_interval_ms = s3l_default_renew_ms(c->frequent_interval_ms, leader_timeout_ms);
   c->request_timeout_ms =
@@ -116,6 +118,8 @@ s3l_ns_t sim_plan_settle(const sim_plan_t* p) {
                                                                        : c->frequent_interval_ms;
     int64_t retry = 4 * (int64_t)c->request_timeout_ms + S3L_RETRY_TOTAL_MS;
     int64_t more = (int64_t)c->grace_period_ms + c->stop_ack_ms + c->release_timeout_ms;
+    if (c->peer_mode) /* one last answer that lied; and a word that only spaces reads out */
+      more += c->peer_interval_ms + c->peer_timeout_ms + 4 * (int64_t)c->infrequent_interval_ms;
     timeout = timeout > c->leader_timeout_ms ? timeout : c->leader_timeout_ms;
     poll = poll > slow ? poll : slow;
     retries = retries > retry ? retries : retry;
@@ -127,8 +131,7 @@ s3l_ns_t sim_plan_settle(const sim_plan_t* p) {
   return ms * (1000 + p->nodes[0].config.drift_ppm / 250) / 1000 * S3L_MS;
 }
 
-/* How long a fault lasts: short of a lease, about one, or many. */
-static s3l_ns_t pick_duration(s3l_prng_t* g, const sim_plan_t* p) {
+s3l_ns_t sim_plan_duration(s3l_prng_t* g, const sim_plan_t* p) {
   int64_t t = p->nodes[0].config.leader_timeout_ms;
   switch (sim_below(g, 4)) {
   case 0:
@@ -262,7 +265,7 @@ static void plan_cluster(sim_plan_t* p, s3l_prng_t* g, const uint8_t* kinds, siz
     memset(f, 0, sizeof *f);
     f->kind = kinds[sim_below(g, (uint32_t)kinds_len)];
     f->at = at + (i == 0 ? 0 : sim_between(g, 0, 2 * t));
-    f->until = f->at + pick_duration(g, p);
+    f->until = f->at + sim_plan_duration(g, p);
     detail(g, p, f);
     if (f->until > calm_from)
       f->until = calm_from;
@@ -283,12 +286,13 @@ static void plan_faults(sim_plan_t* p) {
     p->chapters[c].faults_from = p->faults_len;
     p->chapters[c].calm_from = calm_from;
     p->chapters[c].quiet_from = calm_from + p->settle;
-    p->chapters[c].quiet_to = to;
+    p->chapters[c].quiet_to = (p->troubles & SIM_BIT(PEERS)) != 0 ? to - SIM_TRIAL : to;
     s3l_ns_t at = from + sim_between(&g, 0, 3 * MINUTE);
     while (kinds_len > 0 && at < calm_from) {
       plan_cluster(p, &g, kinds, kinds_len, at, calm_from);
       at += sim_heavy(&g, rest + 2 * MINUTE, 3);
     }
+    sim_plan_peer_faults(p, from, calm_from);
     p->chapters[c].faults_to = p->faults_len;
   }
 }
@@ -302,6 +306,7 @@ void sim_plan(sim_plan_t* p, uint64_t seed, unsigned nodes, unsigned hours, uint
   p->end = hours * HOUR;
   plan_nodes(p, &g);
   plan_store(p, &g);
+  sim_plan_peer_nodes(p);
   p->settle = sim_plan_settle(p);
   plan_faults(p);
 }

@@ -39,6 +39,8 @@
   XX(CORRUPT, "corrupt", "somebody overwrites it with something that is no record")                \
   XX(FOREIGN, "foreign", "a writer that behaves like the Go package")                              \
   XX(STORE_CLOCK, "store-clock", "nodes that judge expiry by the store's clock too")               \
+  XX(PEERS, "peers",                                                                               \
+     "followers that ask the leader; leaders that cannot be reached, are slow, lie")               \
   XX(BEYOND_DRIFT, "beyond-drift", "clock rates beyond the bound: violations are to be expected")
 
 typedef enum {
@@ -59,6 +61,12 @@ typedef enum {
   SIM_FAULT_CUT,      /* a: 1 requests, 2 replies, 3 both */
   SIM_FAULT_ERRORS,   /* a: how often, per mille; b: bits of sim_error_t */
   SIM_FAULT_STUCK,
+  SIM_FAULT_PEER_CUT,    /* a: 0 asks are swallowed, 1 refused, 2 their connections break */
+  SIM_FAULT_PEER_SLOW,   /* a: how many times as slow */
+  SIM_FAULT_PEER_STALE,  /* a: how often an earlier answer is given, per mille */
+  SIM_FAULT_PEER_WRONG,  /* a: how often another node answers, per mille */
+  SIM_FAULT_PEER_LIES,   /* a: how often somebody between answers, per mille */
+  SIM_FAULT_PEER_STAMPS, /* the leader's own endpoint says that it leads, whatever the store says */
   SIM_FAULT_WINDOWS_END, /* the above hold until they end, the others happen once */
 
   SIM_FAULT_PAUSE,
@@ -69,8 +77,9 @@ typedef enum {
   SIM_FAULT_WALL, /* a: by how much, ms */
   SIM_FAULT_RATE, /* a: ppb */
   SIM_FAULT_DELETE,
-  SIM_FAULT_CORRUPT, /* a: which kind of damage */
-  SIM_FAULT_FOREIGN, /* a: how far off its wall clock is, ms; b: 1 releases when it ends */
+  SIM_FAULT_CORRUPT,  /* a: which kind of damage */
+  SIM_FAULT_TRANSFER, /* a: to which node; as many as there are: to nobody who stands */
+  SIM_FAULT_FOREIGN,  /* a: how far off its wall clock is, ms; b: 1 releases when it ends */
 } sim_fault_kind_t;
 
 /** Statuses of an ERRORS fault. */
@@ -106,6 +115,8 @@ typedef struct sim_node_plan_s {
   s3l_ns_t boot; /* what its clock shows when the run begins */
   int64_t wall_offset_ms;
   s3l_ns_t starts_at;
+  bool peer_tls;         /* as a leader it is known to be itself */
+  bool peer_holds;       /* ... and holds answers back */
   uint32_t ack_delay_ms; /* the application takes so long; UINT32_MAX: it never acknowledges */
 } sim_node_plan_t;
 
@@ -127,7 +138,7 @@ typedef struct sim_plan_s {
   struct {
     s3l_ns_t calm_from;  /* no fault is at work from here on, ... */
     s3l_ns_t quiet_from; /* ... from here on a leader must have settled, ... */
-    s3l_ns_t quiet_to;   /* ... up to here */
+    s3l_ns_t quiet_to;   /* ... up to here; then the leader may be tried by cutting it off */
     size_t faults_from, faults_to;
   } chapters[SIM_CHAPTERS_MAX];
 
@@ -140,6 +151,16 @@ const char* sim_trouble_meaning(sim_trouble_t trouble);
 /** "all", "none", or names separated by commas. False: an unknown name (`bad` is set to it). */
 bool sim_troubles_parse(const char* list, uint32_t* troubles, char* bad, size_t bad_size);
 const char* sim_fault_name(int kind);
+
+/** How long before a chapter ends its quiet does, where peers are asked: for the trial. */
+#define SIM_TRIAL (480 * S3L_SECOND)
+
+/** Who asks and is asked, and what goes wrong between. */
+void sim_plan_peer_nodes(sim_plan_t* plan);
+void sim_plan_peer_faults(sim_plan_t* plan, s3l_ns_t from, s3l_ns_t calm_from);
+
+/** How long a fault lasts: short of a lease, about one, or many. */
+s3l_ns_t sim_plan_duration(s3l_prng_t* g, const sim_plan_t* plan);
 
 /** Decides a run. */
 void sim_plan(sim_plan_t* plan, uint64_t seed, unsigned nodes, unsigned hours, uint32_t troubles);

@@ -76,7 +76,31 @@
   XX(WALL_JUMP_LEADING, "a leader's wall clock jumped", SIM_BIT(WALL))                             \
   XX(CUT_BOTH, "a leader was cut off in both directions", SIM_BIT(PARTITION))                      \
   XX(CUT_REPLIES, "a leader's replies were cut off", SIM_BIT(PARTITION))                           \
-  XX(CUT_REQUESTS, "a leader's requests were cut off", SIM_BIT(PARTITION))
+  XX(CUT_REQUESTS, "a leader's requests were cut off", SIM_BIT(PARTITION))                         \
+  XX(PEER_FOR_READ, "a leader's answer stood for a read", SIM_BIT(PEERS))                          \
+  XX(PEER_SPACED, "an answer that proves nothing spaced reads out", SIM_BIT(PEERS))                \
+  XX(PEER_WAITED, "an answer was held for as long as was asked", SIM_BIT(PEERS))                   \
+  XX(PEER_TOLD_END, "an answer that was held told of the end of leadership", SIM_BIT(PEERS))       \
+  XX(PEER_PROMISE_TAKEN, "a promise allowed a take-over before the observation ended",             \
+     SIM_BIT(PEERS))                                                                               \
+  XX(PEER_REFUSED, "a leader refused to be asked, or its connection broke", SIM_BIT(PEERS))        \
+  XX(PEER_SILENT, "a leader gave no answer", SIM_BIT(PEERS))                                       \
+  XX(PEER_LATE, "an answer came after its time", SIM_BIT(PEERS) | SIM_BIT(PAUSE))                  \
+  XX(PEER_STALE, "an earlier answer was given again", SIM_BIT(PEERS))                              \
+  XX(PEER_WRONG, "another node's answer was given", SIM_BIT(PEERS))                                \
+  XX(PEER_LIED, "somebody between answered", SIM_BIT(PEERS))                                       \
+  XX(PEER_STAMPED, "a leader that had ended said that it leads", SIM_BIT(PEERS))                   \
+  XX(PEER_DISBELIEVED, "an answer was refused as impossible", SIM_BIT(PEERS))                      \
+  XX(PEER_NEWER_EPOCH, "an answer was of a newer epoch than the view", SIM_BIT(PEERS))             \
+  XX(PEER_MISDIRECTED, "an ask was ended because its leader leads no more", SIM_BIT(PEERS))        \
+  XX(PEER_NOT_SERVING, "a leader that serves nobody was asked", SIM_BIT(PEERS))                    \
+  XX(PEER_FOREIGN, "a foreign leader was asked", SIM_BIT(PEERS) | SIM_BIT(FOREIGN))                \
+  XX(PEER_GRACE, "a leader was asked within its grace period", SIM_BIT(PEERS) | SIM_BIT(OPTIONS))  \
+  XX(PEER_TRIED, "a leader was cut off from the store alone, and replaced", SIM_BIT(PEERS))        \
+  XX(PEER_TRIED_STAMPING, "... and went on saying that it leads", SIM_BIT(PEERS))                  \
+  XX(TRANSFERRED, "a leader named its successor", SIM_BIT(PEERS))                                  \
+  XX(SUCCEEDED, "the successor took over", SIM_BIT(PEERS))                                         \
+  XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))
 
 typedef enum {
 #define XX(name, text, needs) SIM_MET_##name,

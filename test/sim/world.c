@@ -6,7 +6,7 @@
 
 #include "sim/observe.h"
 
-enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000 };
+enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000, RND_PEER_NET = 8000, RND_TRIALS = 9000 };
 
 s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n) {
   return sim_clock_read(&n->clock, w->t);
@@ -50,13 +50,17 @@ static void init_node(sim_world_t* w, unsigned i) {
   n->wall_offset_ms = plan->wall_offset_ms;
   n->rnd = sim_rnd(w->plan->seed, RND_RUN + i);
   n->net = sim_rnd(w->plan->seed, RND_NET + i);
+  n->peer_net = sim_rnd(w->plan->seed, RND_PEER_NET + i);
   n->request = SIM_NO_REQUEST;
   n->timer_boot = S3L_NEVER;
-  n->weather = (sim_weather_t){.slow = 1, .fair = true};
+  n->weather = (sim_weather_t){.slow = 1, .fair = true, .peer_slow = 1};
   const s3l_core_config_t* c = &plan->config;
   oracle_config_t config = {.leader_timeout_ms = c->leader_timeout_ms,
                             .renew_interval_ms = c->renew_interval_ms,
+                            .frequent_interval_ms = c->frequent_interval_ms,
                             .infrequent_interval_ms = c->infrequent_interval_ms,
+                            .peer_mode = c->peer_mode,
+                            .peer_proven = plan->peer_tls,
                             .stop_ack_ms = c->stop_ack_ms,
                             .drift_ppm = c->drift_ppm};
   oracle_set_config(&w->oracle, (int)i, &config);
@@ -70,6 +74,7 @@ static void start_standing(sim_world_t* w, unsigned i) {
   char incarnation[S3LECT_INCARNATION_SIZE];
   snprintf(incarnation, sizeof incarnation, "%016llx%016llx", (unsigned long long)id[0],
            (unsigned long long)id[1]);
+  n->ask.sent_at = 0;
   s3l_event_t ev = {
       .kind = S3L_EV_START, .incarnation = incarnation, .seed = s3l_prng_next(&n->rnd)};
   sim_step(w, i, &ev);
@@ -101,6 +106,7 @@ void sim_begin(sim_world_t* w, unsigned i) {
 void sim_crash(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   sim_forget_request(w, i);
+  sim_peer_died(w, i);
   sim_saw_end(w, i);
   n->process = SIM_DOWN;
   n->paused_until = 0;
@@ -137,6 +143,8 @@ static void on_chapter(sim_world_t* w, size_t c) {
     sim_push(w, w->plan->faults[i].at, SIM_ON_FAULT, (unsigned)i, 0);
   sim_push(w, w->plan->chapters[c].quiet_from, SIM_ON_QUIET, (unsigned)c, 0);
   sim_push(w, w->plan->chapters[c].quiet_to, SIM_ON_NOISE, (unsigned)c + 1, 0);
+  if ((w->plan->troubles & SIM_BIT(PEERS)) != 0)
+    sim_push(w, w->plan->chapters[c].quiet_to, SIM_ON_TRIAL, SIM_NODES_MAX, 0);
 }
 
 static void on_noise(sim_world_t* w, size_t c) {
@@ -183,6 +191,21 @@ static void on_node_item(sim_world_t* w, const sim_item_t* item) {
   }
 }
 
+static void on_ask_item(sim_world_t* w, const sim_item_t* item) {
+  const sim_ask_t* a = &w->nodes[item->index].ask;
+  if (!a->active || a->stamp != item->stamp)
+    return;
+  int runs = item->kind == SIM_ON_ANSWER ? item->index : a->asked;
+  if (runs >= 0 && postponed(w, item, (unsigned)runs))
+    return;
+  if (item->kind == SIM_ON_ASK)
+    sim_on_ask(w, item->index);
+  else if (item->kind == SIM_ON_WAITED)
+    sim_on_waited(w, item->index);
+  else
+    sim_on_answer(w, item->index);
+}
+
 static void dispatch(sim_world_t* w, const sim_item_t* item) {
   switch (item->kind) {
   case SIM_ON_TIMER:
@@ -194,6 +217,14 @@ static void dispatch(sim_world_t* w, const sim_item_t* item) {
   case SIM_ON_REPLY:
   case SIM_ON_BROKEN:
     on_request_item(w, item);
+    break;
+  case SIM_ON_ASK:
+  case SIM_ON_WAITED:
+  case SIM_ON_ANSWER:
+    on_ask_item(w, item);
+    break;
+  case SIM_ON_TRIAL:
+    sim_on_trial(w, item->index < SIM_NODES_MAX ? item->index : -1);
     break;
   case SIM_ON_FAULT:
     sim_on_fault(w, item->index);
@@ -228,6 +259,8 @@ void sim_world_run(sim_world_t* w) {
   w->store.unix_ms = w->plan->store_unix_ms;
   w->store.dialect = w->plan->dialect;
   w->hand = sim_rnd(w->plan->seed, RND_HAND);
+  w->trials = sim_rnd(w->plan->seed, RND_TRIALS);
+  w->on_trial = -1;
   for (uint16_t i = 0; i < SIM_REQUESTS_MAX; i++)
     w->requests[i].next_free = i + 1 < SIM_REQUESTS_MAX ? (uint16_t)(i + 1) : SIM_NO_REQUEST;
   oracle_init(&w->oracle, (int)w->plan->nodes_len, oracle_boot, w);

@@ -8,6 +8,7 @@
  *   world.c    the loop; processes: begin, pause, crash
  *   node.c     the executor: events into a core, effects out of it
  *   net.c      requests on their way, and what becomes of them
+ *   peer.c     asks, on their way from node to node
  *   fault.c    the plan's faults at work
  *   foreign.c  a writer that behaves like the Go package
  *
@@ -43,6 +44,10 @@ enum {
   SIM_ON_FAULT,     /* index: fault */
   SIM_ON_FAULT_END, /* index: fault */
   SIM_ON_FOREIGN,   /* index: what the foreign writer does next */
+  SIM_ON_ASK,       /* index: node that asked: its ask has arrived */
+  SIM_ON_WAITED,    /* index: node that asked: it has been held for as long as it wished */
+  SIM_ON_ANSWER,    /* index: node that asked: the answer has arrived */
+  SIM_ON_TRIAL,     /* index: node whose leadership was to end; -1: it begins */
   SIM_ON_QUIET,     /* index: chapter */
   SIM_ON_NOISE,     /* index: chapter */
 };
@@ -68,6 +73,7 @@ typedef struct sim_request_s {
   s3l_ns_t timeout_boot;
   oracle_write_t write;
   char leader_id[24];
+  char successor[24];
 
   /* The reply. */
   int status;
@@ -87,7 +93,38 @@ typedef struct sim_weather_s {
   uint32_t errors, errors_set;
   bool cut_requests, cut_replies, refuses, stuck;
   bool fair; /* none of these */
+  /* Of those who ask the node. */
+  bool peer_cut, peer_stamps;
+  uint32_t peer_cut_how, peer_slow;
+  uint32_t peer_stale, peer_wrong, peer_lies; /* per mille */
 } sim_weather_t;
+
+#define SIM_FOREIGN_ID   "go-1"
+#define SIM_FOREIGN_ADDR "10.1.0.1:8443"
+enum { SIM_ASKED_NOBODY = -1, SIM_ASKED_FOREIGN = -2 };
+
+typedef struct sim_answer_s {
+  s3l_peer_kind_t kind;
+  int status;
+  s3lect_record_t record;
+  char etag[SIM_ETAG_SIZE]; /* "" if none */
+  int64_t valid_for_ms;
+  bool authenticated, held;
+} sim_answer_t;
+
+/** The ask of a node that is under way. */
+typedef struct sim_ask_s {
+  bool active;
+  bool waits; /* is held by the node that was asked */
+  uint32_t stamp;
+  int asked; /* node, or one of the above */
+  uint32_t wait_ms;
+  s3l_ns_t sent_at;
+  s3l_ns_t timeout_boot;
+  sim_answer_t answer;
+  sim_answer_t earlier; /* one from the same node, to be given again */
+  int earlier_from;
+} sim_ask_t;
 
 typedef enum { SIM_DOWN = 0, SIM_UP } sim_process_t;
 
@@ -111,6 +148,10 @@ typedef struct sim_node_s {
   bool closing;     /* its process ends with standing */
   s3l_ns_t start_at;
   char leader[S3LECT_ID_SIZE]; /* as in its core's view */
+  char leader_addr[S3LECT_ADDR_SIZE];
+  sim_ask_t ask;
+  s3l_prng_t peer_net;
+  sim_answer_t said; /* what it could last say as a leader; record.leader_id "": nothing yet */
   sim_weather_t weather;
   s3l_ns_t second; /* steps are counted since */
   uint32_t steps;
@@ -120,6 +161,7 @@ typedef struct sim_node_s {
 
 typedef struct sim_foreign_s {
   bool active;
+  bool undead; /* goes on answering that it leads */
   uint32_t stamp;
   bool leads;
   bool releases;
@@ -137,6 +179,7 @@ typedef struct sim_standing_s {
   uint32_t life;
   uint64_t incarnation;
   bool released;
+  char successor[24];
 } sim_standing_t;
 
 typedef struct sim_world_s {
@@ -153,6 +196,9 @@ typedef struct sim_world_s {
       who[SIM_FAULTS_MAX]; /* whom an active window was found to concern, plus one; 0: inactive */
   sim_standing_t standing;
   sim_foreign_t foreign;
+  bool trial_stamps; /* ... and says all the same that it leads */
+  int on_trial;      /* a leader that is cut off from the store alone; -1: none */
+  s3l_prng_t trials;
   s3l_ns_t calm_at; /* when the chapter's faults have ended: nothing may be held up beyond it */
   size_t chapter;
   s3l_prng_t hand;
@@ -201,7 +247,27 @@ void sim_on_broken(sim_world_t* w, unsigned request);
 /** The node's process is gone: what it sent may still arrive. */
 void sim_forget_request(sim_world_t* w, unsigned node);
 
+/* peer.c */
+
+void sim_ask(sim_world_t* w, unsigned node, const s3l_effect_t* effect);
+void sim_ask_cancel(sim_world_t* w, unsigned node);
+void sim_ask_timed_out(sim_world_t* w, unsigned node);
+void sim_on_ask(sim_world_t* w, unsigned node);
+void sim_on_waited(sim_world_t* w, unsigned node);
+void sim_on_answer(sim_world_t* w, unsigned node);
+/** The node leads no more: those who wait are answered. */
+void sim_answer_waiting(sim_world_t* w, unsigned node);
+/** The node was announced, or renewed its lease. */
+void sim_peer_led(sim_world_t* w, unsigned node);
+/** The node's process is gone. */
+void sim_peer_died(sim_world_t* w, unsigned node);
+/** Cuts the leader off from the store alone, or sees what has come of it. */
+void sim_on_trial(sim_world_t* w, int node);
+
 /* fault.c */
+
+/** Sums up what holds for each node. */
+void sim_set_weather(sim_world_t* w);
 
 void sim_on_fault(sim_world_t* w, unsigned fault);
 void sim_on_fault_end(sim_world_t* w, unsigned fault);

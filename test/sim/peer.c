@@ -1,0 +1,368 @@
+/* sim/peer.c: asks, on their way from node to node, and what becomes of them; and the trial of a
+ * leader that is cut off from the store alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/record.h"
+#include "s3lect/errno.h"
+#include "sim/observe.h"
+#include "sim/world.h"
+
+/* libuv's numbers on Linux. */
+enum { TIMED_OUT = -110, RESET = -104, REFUSED = -111, CANCELED = -125 };
+
+static const sim_answer_t not_leading = {.kind = S3L_PEER_NOT_LEADING};
+
+static sim_answer_t failure(int status) {
+  return (sim_answer_t){.kind = S3L_PEER_FAILED, .status = status};
+}
+
+static s3l_ns_t way(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  int asked = n->ask.asked;
+  uint32_t slow = asked >= 0 ? w->nodes[asked].weather.peer_slow : 1;
+  return sim_heavy(&n->peer_net, w->plan->latency, slow > 1 ? 3 : 1) * slow;
+}
+
+static void push(sim_world_t* w, unsigned i, s3l_ns_t at, int kind) {
+  sim_push(w, at, kind, i, w->nodes[i].ask.stamp);
+}
+
+/* ---- What is said ---- */
+
+/* As it would come over the wire. */
+static void put_record(sim_answer_t* a, const s3lect_record_t* record) {
+  char body[SIM_BODY_MAX];
+  size_t len = s3l_record_encode(record, body, sizeof body);
+  (void)s3l_record_parse((s3l_span_t){body, len}, &a->record);
+}
+
+static bool confirmed(const sim_world_t* w, unsigned k, sim_answer_t* a) {
+  const sim_node_t* n = &w->nodes[k];
+  s3l_confirmed_t c;
+  if (n->process != SIM_UP || !s3l_core_confirmed(&n->core, sim_boot(w, n), &c))
+    return false;
+  memset(a, 0, sizeof *a);
+  a->kind = S3L_PEER_LEADING;
+  put_record(a, &c.record);
+  (void)s3l_span_copy(s3l_span_cstr(c.etag), a->etag, sizeof a->etag);
+  a->valid_for_ms = (int64_t)c.valid_for_ms;
+  a->authenticated = n->plan->peer_tls;
+  return true;
+}
+
+void sim_peer_led(sim_world_t* w, unsigned i) {
+  if ((w->plan->troubles & SIM_BIT(PEERS)) != 0)
+    (void)confirmed(w, i, &w->nodes[i].said);
+}
+
+static int64_t whole_validity(const sim_node_t* n) {
+  const s3l_core_config_t* c = &n->plan->config;
+  return s3l_lease_hold(c->leader_timeout_ms * S3L_MS, c->drift_ppm) / S3L_MS;
+}
+
+/* Its own endpoint says that it leads, whatever the store said since; where it never led, nothing.
+ */
+static sim_answer_t stamped(sim_world_t* w, unsigned k) {
+  sim_answer_t a = w->nodes[k].said;
+  if (a.record.leader_id[0] == '\0')
+    return not_leading;
+  a.valid_for_ms = whole_validity(&w->nodes[k]);
+  if (!w->nodes[k].core.leading)
+    sim_met(w, SIM_MET_PEER_STAMPED);
+  return a;
+}
+
+/* Somebody between, who has seen what the node said, and wants to make somebody else believe. */
+static sim_answer_t lie(sim_world_t* w, s3l_prng_t* g, unsigned k) {
+  sim_answer_t a = w->nodes[k].said;
+  uint64_t kind = sim_below(g, 8);
+  a.authenticated = false;
+  a.held = sim_chance(g, 500);
+  if (a.record.leader_id[0] == '\0')
+    return kind < 4 ? not_leading : failure(S3LECT_EBADREPLY);
+  switch (kind) {
+  case 0:
+  case 1: /* nearly over: take it */
+    a.valid_for_ms = (int64_t)sim_below(g, 3);
+    memcpy(a.etag, w->store.etag, sizeof a.etag);
+    break;
+  case 2: /* renewed, and for long */
+    a.record.write += 1 + sim_below(g, 5);
+    snprintf(a.etag, sizeof a.etag, "\"%016llx\"", (unsigned long long)s3l_prng_next(g));
+    a.valid_for_ms = whole_validity(&w->nodes[k]);
+    break;
+  case 3:
+    a.valid_for_ms = whole_validity(&w->nodes[k]) * 2;
+    break;
+  case 4:
+    a.record.epoch += sim_below(g, 3) - 1;
+    break;
+  case 5:
+    a.record.incarnation[0] = a.record.incarnation[0] == 'a' ? 'b' : 'a';
+    break;
+  case 6: /* as the Go package would */
+    a.valid_for_ms = -1;
+    a.etag[0] = '\0';
+    break;
+  default:
+    a.valid_for_ms = whole_validity(&w->nodes[k]);
+    break;
+  }
+  return a;
+}
+
+/* What a node that was asked says; `held`: after the wait. */
+static sim_answer_t answer_of(sim_world_t* w, unsigned i, unsigned k, bool held) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  s3l_prng_t* g = &w->nodes[i].peer_net;
+  const sim_weather_t* x = &w->nodes[k].weather;
+  sim_answer_t a = not_leading;
+  if (confirmed(w, k, &a)) {
+    a.held = held;
+    if (ask->earlier_from != (int)k || sim_chance(g, 100)) {
+      ask->earlier = a;
+      ask->earlier_from = (int)k;
+    }
+  } else if (w->nodes[k].core.leading) {
+    sim_met(w, SIM_MET_PEER_GRACE);
+  }
+  if (x->peer_stamps)
+    a = stamped(w, k);
+  if (sim_chance(g, x->peer_lies)) {
+    sim_met(w, SIM_MET_PEER_LIED);
+    a = lie(w, g, k);
+  } else if (ask->earlier_from == (int)k && sim_chance(g, x->peer_stale)) {
+    sim_met(w, SIM_MET_PEER_STALE);
+    a = ask->earlier;
+  } else if (sim_chance(g, x->peer_wrong)) {
+    unsigned other = (unsigned)sim_below(g, w->plan->nodes_len);
+    if (other != k && w->nodes[other].said.record.leader_id[0] != '\0') {
+      sim_met(w, SIM_MET_PEER_WRONG);
+      a = w->nodes[other].said; /* or what it said as its lease came to an end */
+      a.valid_for_ms = (int64_t)sim_below(g, (uint32_t)a.valid_for_ms + 1);
+    }
+  }
+  return a;
+}
+
+/* Go's: "now", as long as it thinks that it leads, which only its own store could take from it. */
+static sim_answer_t answer_of_foreign(sim_world_t* w) {
+  const sim_foreign_t* x = &w->foreign;
+  sim_answer_t a = {.kind = S3L_PEER_LEADING, .valid_for_ms = -1, .authenticated = true};
+  sim_met(w, SIM_MET_PEER_FOREIGN);
+  if (!x->active && !x->undead)
+    return failure(REFUSED);
+  if (!x->leads)
+    return not_leading;
+  memcpy(a.record.leader_id, SIM_FOREIGN_ID, sizeof SIM_FOREIGN_ID);
+  memcpy(a.record.leader_addr, SIM_FOREIGN_ADDR, sizeof SIM_FOREIGN_ADDR);
+  a.record.last_updated_ms = w->plan->store_unix_ms + w->t / S3L_MS;
+  return a;
+}
+
+static void give(sim_world_t* w, unsigned i, sim_answer_t a) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  ask->waits = false;
+  ask->answer = a;
+  push(w, i, w->t + way(w, i), SIM_ON_ANSWER);
+}
+
+/* ---- The way of an ask ---- */
+
+static int find_asked(const sim_world_t* w, const char* addr) {
+  for (unsigned k = 0; k < w->plan->nodes_len; k++)
+    if (strcmp(w->plan->nodes[k].addr, addr) == 0)
+      return (int)k;
+  return strcmp(addr, SIM_FOREIGN_ADDR) == 0 ? SIM_ASKED_FOREIGN : SIM_ASKED_NOBODY;
+}
+
+static void check_ask(sim_world_t* w, unsigned i) {
+  const sim_node_t* n = &w->nodes[i];
+  const s3l_core_config_t* c = &n->plan->config;
+  int64_t gap_ms = c->frequent_interval_ms < 1000 ? c->frequent_interval_ms : 1000;
+  if (n->ask.active)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two asks at once", i);
+  if (!c->peer_mode)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks, unlike its options", i);
+  if (n->ask.sent_at > 0 && w->t - n->ask.sent_at < gap_ms * S3L_MS / 10 * 8)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks in circles", i);
+}
+
+/* Nobody will answer; how that is noticed. */
+static void lose(sim_world_t* w, unsigned i, uint32_t how) {
+  sim_node_t* n = &w->nodes[i];
+  if (how == 0)
+    return; /* by the timeout */
+  n->ask.answer = failure(how == 1 ? REFUSED : RESET);
+  s3l_ns_t after = how == 1 ? 0 : sim_between(&n->peer_net, 0, n->ask.wait_ms * S3L_MS);
+  push(w, i, w->t + 2 * way(w, i) + after, SIM_ON_ANSWER);
+}
+
+void sim_ask(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
+  sim_node_t* n = &w->nodes[i];
+  sim_ask_t* ask = &n->ask;
+  check_ask(w, i);
+  ask->active = true;
+  ask->waits = false;
+  ask->stamp++;
+  ask->asked = find_asked(w, n->leader_addr);
+  ask->wait_ms = e->wait_ms;
+  ask->sent_at = w->t;
+  ask->timeout_boot = s3l_ns_add(sim_boot(w, n), (e->wait_ms + (s3l_ns_t)e->timeout_ms) * S3L_MS);
+  const sim_weather_t* x = ask->asked >= 0 ? &w->nodes[ask->asked].weather : NULL;
+  if (ask->asked == SIM_ASKED_NOBODY)
+    lose(w, i, 1);
+  else if (x != NULL && x->peer_cut)
+    lose(w, i, x->peer_cut_how);
+  else
+    push(w, i, w->t + way(w, i), SIM_ON_ASK);
+}
+
+void sim_on_ask(sim_world_t* w, unsigned i) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  if (ask->asked == SIM_ASKED_FOREIGN) {
+    give(w, i, answer_of_foreign(w));
+    return;
+  }
+  unsigned k = (unsigned)ask->asked;
+  const sim_node_t* asked = &w->nodes[k];
+  if (asked->process == SIM_DOWN || !asked->plan->config.peer_mode) {
+    if (asked->process != SIM_DOWN)
+      sim_met(w, SIM_MET_PEER_NOT_SERVING);
+    give(w, i, failure(REFUSED));
+    return;
+  }
+  sim_answer_t a;
+  if (ask->wait_ms > 0 && asked->plan->peer_holds && confirmed(w, k, &a)) {
+    ask->waits = true;
+    s3l_ns_t until = s3l_ns_add(sim_boot(w, asked), ask->wait_ms * S3L_MS);
+    push(w, i, sim_clock_when(&asked->clock, until), SIM_ON_WAITED);
+  } else {
+    give(w, i, answer_of(w, i, k, false));
+  }
+}
+
+void sim_on_waited(sim_world_t* w, unsigned i) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  if (!ask->waits)
+    return;
+  sim_met(w, SIM_MET_PEER_WAITED);
+  give(w, i, answer_of(w, i, (unsigned)ask->asked, true));
+}
+
+void sim_answer_waiting(sim_world_t* w, unsigned k) {
+  for (unsigned i = 0; i < w->plan->nodes_len; i++) {
+    sim_ask_t* ask = &w->nodes[i].ask;
+    if (!ask->active || !ask->waits || ask->asked != (int)k)
+      continue;
+    sim_met(w, SIM_MET_PEER_TOLD_END);
+    give(w, i, answer_of(w, i, k, true));
+  }
+}
+
+void sim_peer_died(sim_world_t* w, unsigned k) {
+  w->nodes[k].ask.active = false;
+  w->nodes[k].ask.sent_at = 0;
+  for (unsigned i = 0; i < w->plan->nodes_len; i++) {
+    sim_ask_t* ask = &w->nodes[i].ask;
+    if (!ask->active || !ask->waits || ask->asked != (int)k)
+      continue;
+    ask->waits = false;
+    if (sim_chance(&w->nodes[i].peer_net, 700)) /* else its machine died with it */
+      give(w, i, failure(RESET));
+  }
+}
+
+/* ---- At the node that asked ---- */
+
+static void done(sim_world_t* w, unsigned i, const sim_answer_t* a) {
+  sim_node_t* n = &w->nodes[i];
+  n->ask.active = false;
+  s3l_peer_result_t r = {.kind = a->kind,
+                         .status = a->status,
+                         .record = &a->record,
+                         .etag = a->etag[0] != '\0' ? a->etag : NULL,
+                         .valid_for_ms = a->valid_for_ms,
+                         .authenticated = a->authenticated,
+                         .held = a->held};
+  s3l_event_t ev = {.kind = S3L_EV_PEER, .peer = &r};
+  sim_saw_answer(w, i, a);
+  sim_step(w, i, &ev);
+}
+
+void sim_on_answer(sim_world_t* w, unsigned i) {
+  sim_answer_t a = w->nodes[i].ask.answer;
+  done(w, i, &a);
+}
+
+void sim_ask_timed_out(sim_world_t* w, unsigned i) {
+  sim_answer_t a = failure(TIMED_OUT);
+  done(w, i, &a);
+}
+
+void sim_ask_cancel(sim_world_t* w, unsigned i) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  if (!ask->active) {
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no ask", i);
+    return;
+  }
+  ask->waits = false;
+  ask->stamp++; /* what is on its way does not count */
+  ask->answer = failure(CANCELED);
+  push(w, i, w->t + (s3l_ns_t)sim_below(&w->nodes[i].peer_net, 2 * S3L_MS), SIM_ON_ANSWER);
+}
+
+/* ---- The trial ---- */
+
+/* Within how much true time a follower must have replaced its leader: 0: it promises nothing. What
+ * was confirmed last may not be known to it for as long as the leader's renewals are apart; then
+ * the observation, and a few requests. */
+static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) {
+  const sim_node_t* n = &w->nodes[follower];
+  const s3l_core_config_t* f = &n->plan->config;
+  const s3l_core_config_t* l = &w->plan->nodes[leader].config;
+  if (follower == leader || n->process != SIM_UP || !f->peer_mode || !l->peer_mode ||
+      n->core.phase != S3L_PHASE_STANDING)
+    return 0;
+  int64_t timeout =
+      f->leader_timeout_ms > l->leader_timeout_ms ? f->leader_timeout_ms : l->leader_timeout_ms;
+  int64_t known = f->frequent_interval_ms > l->renew_interval_ms + 2000
+                      ? f->frequent_interval_ms
+                      : l->renew_interval_ms + 2000;
+  int64_t grace = 0; /* of whoever is first */
+  for (unsigned k = 0; k < w->plan->nodes_len; k++)
+    if (w->plan->nodes[k].config.grace_period_ms > grace)
+      grace = w->plan->nodes[k].config.grace_period_ms;
+  int64_t ms = timeout + known + grace + 3000;
+  return ms * (1000000 + 5 * (int64_t)f->drift_ppm);
+}
+
+static void begin_trial(sim_world_t* w) {
+  int leader = sim_leader(w);
+  s3l_ns_t soonest = 0;
+  for (unsigned i = 0; leader >= 0 && i < w->plan->nodes_len; i++) {
+    s3l_ns_t within = bound(w, (unsigned)leader, i);
+    if (within > 0 && (soonest == 0 || within < soonest))
+      soonest = within;
+  }
+  if (soonest == 0 || soonest > SIM_TRIAL - 10 * S3L_SECOND)
+    return;
+  w->on_trial = leader;
+  w->trial_stamps = sim_chance(&w->trials, 500);
+  sim_tape_line(w->tape, w->t, "trial: n%d is cut off from the store%s", leader,
+                w->trial_stamps ? ", and says all the same that it leads" : "");
+  sim_set_weather(w);
+  sim_push(w, w->t + soonest, SIM_ON_TRIAL, (unsigned)leader, 0);
+}
+
+void sim_on_trial(sim_world_t* w, int node) {
+  if (node < 0) {
+    begin_trial(w);
+    return;
+  }
+  sim_met(w, w->trial_stamps ? SIM_MET_PEER_TRIED_STAMPING : SIM_MET_PEER_TRIED);
+  oracle_trial_ends(&w->oracle, w->t, node);
+  w->on_trial = -1;
+  sim_set_weather(w);
+}
