@@ -1,5 +1,5 @@
 /* Two streams over a loopback connection, plain and under TLS: writes that the kernel does not take
- * at once, and closing in the middle of them. */
+ * at once, closing in the middle of them, pauses, and an end in one direction. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,8 @@ typedef struct side_s {
   unsigned written;
   unsigned ended;
   unsigned closed;
-  int status; /* of written or ended */
+  int status;   /* of written or ended */
+  bool pausing; /* pauses itself in on_read */
 } side_t;
 
 static s3l_certs_t certs;
@@ -54,6 +55,8 @@ static void on_read(s3l_stream_t* s, const char* p, size_t n) {
   side_t* side = S3L_CONTAINER_OF(s, side_t, stream);
   side->received += n;
   side->sum = add(side->sum, p, n);
+  if (side->pausing)
+    s3l_stream_pause(s);
 }
 
 static void on_end(s3l_stream_t* s, int status) {
@@ -220,6 +223,52 @@ static void test_peer_gone(void** state) {
   }
 }
 
+/* One piece for each resume, and all of them in the end. */
+static void test_pause(void** state) {
+  (void)state;
+  for (int tls = 0; tls <= 1; tls++) {
+    bool handed;
+    connect_both(tls);
+    server->pausing = true;
+    assert_int_equal(s3l_stream_write(&client->stream, data, BIG, &handed), S3L_STREAM_PENDING);
+    while (server->received < BIG) {
+      size_t before = server->received;
+      s3l_stream_resume(&server->stream);
+      uv_run(&loop, UV_RUN_NOWAIT);
+      assert_true(server->received - before <= S3L_STREAM_READ_MAX);
+    }
+    assert_int_equal(server->sum, add(0, data, BIG));
+    s3l_stream_close(&client->stream); /* the end waits, too */
+    wait_for(&client->closed);
+    assert_int_equal(server->ended, 0);
+    s3l_stream_resume(&server->stream);
+    wait_for(&server->ended);
+    assert_int_equal(server->status, UV_EOF);
+    s3l_stream_resume(&server->stream); /* no-op */
+    finish();
+  }
+}
+
+/* One side is done, the other goes on. */
+static void test_shutdown(void** state) {
+  (void)state;
+  for (int tls = 0; tls <= 1; tls++) {
+    bool handed;
+    connect_both(tls);
+    assert_int_equal(s3l_stream_write(&client->stream, data, 10, &handed), S3L_STREAM_WRITTEN);
+    s3l_stream_shutdown(&client->stream);
+    wait_for(&server->ended);
+    assert_int_equal(server->status, UV_EOF);
+    assert_int_equal(server->received, 10);
+    assert_int_equal(s3l_stream_write(&server->stream, data, 20, &handed), S3L_STREAM_WRITTEN);
+    s3l_stream_shutdown(&server->stream);
+    wait_for(&client->ended);
+    assert_int_equal(client->status, UV_EOF);
+    assert_int_equal(client->received, 20);
+    finish();
+  }
+}
+
 static int make_certs(void** state) {
   (void)state;
   return s3l_certs_make(&certs);
@@ -233,10 +282,9 @@ static int remove_certs(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_big_write),
-      cmocka_unit_test(test_close_in_write),
-      cmocka_unit_test(test_end),
-      cmocka_unit_test(test_peer_gone),
+      cmocka_unit_test(test_big_write), cmocka_unit_test(test_close_in_write),
+      cmocka_unit_test(test_end),       cmocka_unit_test(test_peer_gone),
+      cmocka_unit_test(test_pause),     cmocka_unit_test(test_shutdown),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }
