@@ -242,11 +242,13 @@ typedef struct use_s {
   unsigned done;
   unsigned closed;
   int status;
+  char message[600];
 } use_t;
 
 static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   use_t* u = req->data;
   u->status = result->status;
+  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
   u->done++;
 }
 
@@ -255,7 +257,8 @@ static void on_store_closed(s3lect_store_t* store) {
   u->closed++;
 }
 
-static void use_store(const char* access_key, const char* secret, const char* token) {
+/* One read, which ends so; its message holds no secret. */
+static void use_store(const char* access_key, const char* secret, const char* token, int status) {
   use_t u = {.req = {.cb = on_result, .key = "k", .timeout_ms = 30000}};
   s3lect_s3_options_t o;
   s3lect_s3_options_init(&o, sizeof(o));
@@ -270,7 +273,10 @@ static void use_store(const char* access_key, const char* secret, const char* to
   u.req.data = &u;
   assert_int_equal(u.store.ops->get(&u.store, &u.req), 0);
   s3l_wait_count(&rig.loop, &u.done, 1, "an object");
-  assert_int_equal(u.status, 0);
+  assert_int_equal(u.status, status);
+  assert_true((status == 0) == (u.message[0] == '\0'));
+  assert_null(strstr(u.message, SECRET));
+  assert_null(strstr(u.message, TOKEN));
   s3lect_store_close(&u.store, on_store_closed);
   s3l_wait_count(&rig.loop, &u.closed, 1, "the store to be closed");
 }
@@ -283,7 +289,7 @@ static void a_store_leaves_nothing(void** state) {
                                S3L_SCRIPT_END};
   BEGIN(object);
   WATCH(SECRET, TOKEN);
-  use_store("AK", SECRET, TOKEN);
+  use_store("AK", SECRET, TOKEN, 0);
   s3l_creds_rig_end(&rig);
   s3l_secret_heap_remove();
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
@@ -292,7 +298,22 @@ static void a_store_leaves_nothing(void** state) {
   snprintf(rig.why, sizeof(rig.why), "%s/c", rig.base);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", rig.why, 1);
   WATCH(SECRET, TOKEN);
-  use_store(NULL, NULL, NULL);
+  use_store(NULL, NULL, NULL, 0);
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+}
+
+/* S3 shows the token that it refuses, and what was signed, in the reply. */
+static void what_s3_repeats_is_not_shown(void** state) {
+  (void)state;
+  BEGIN(S3L_SCRIPT(
+      S3L_EXPECT(TOKEN), S3L_EXPECT("\r\n\r\n"),
+      S3L_SEND(S3L_ANSWER("400 Bad Request",
+                          "<Error><Code>InvalidToken</Code><Message>The provided token is "
+                          "malformed.</Message><Token-0>" TOKEN "</Token-0><CanonicalRequest>"
+                          "x-amz-security-token:" TOKEN "</CanonicalRequest></Error>"))));
+  WATCH(SECRET);
+  use_store("AK", SECRET, TOKEN, S3LECT_ESIGNATURE);
   s3l_creds_rig_end(&rig);
   s3l_secret_heap_remove();
 }
@@ -434,21 +455,14 @@ static void nothing_goes_out_in_the_clear(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_watch_sees),
-      cmocka_unit_test(environment_leaves_nothing),
-      cmocka_unit_test(files_leave_nothing),
-      cmocka_unit_test(programs_leave_nothing),
-      cmocka_unit_test(containers_leave_nothing),
-      cmocka_unit_test(tls_leaves_nothing),
-      cmocka_unit_test(instances_leave_nothing),
-      cmocka_unit_test(web_identity_leaves_nothing),
-      cmocka_unit_test(roles_leave_nothing),
-      cmocka_unit_test(nothing_is_left_of_old_keys),
-      cmocka_unit_test(a_store_leaves_nothing),
-      cmocka_unit_test(files_are_not_shown),
-      cmocka_unit_test(programs_are_not_shown),
-      cmocka_unit_test(answers_are_not_shown),
-      cmocka_unit_test(nothing_goes_out_in_the_clear),
+      cmocka_unit_test(the_watch_sees),           cmocka_unit_test(environment_leaves_nothing),
+      cmocka_unit_test(files_leave_nothing),      cmocka_unit_test(programs_leave_nothing),
+      cmocka_unit_test(containers_leave_nothing), cmocka_unit_test(tls_leaves_nothing),
+      cmocka_unit_test(instances_leave_nothing),  cmocka_unit_test(web_identity_leaves_nothing),
+      cmocka_unit_test(roles_leave_nothing),      cmocka_unit_test(nothing_is_left_of_old_keys),
+      cmocka_unit_test(a_store_leaves_nothing),   cmocka_unit_test(what_s3_repeats_is_not_shown),
+      cmocka_unit_test(files_are_not_shown),      cmocka_unit_test(programs_are_not_shown),
+      cmocka_unit_test(answers_are_not_shown),    cmocka_unit_test(nothing_goes_out_in_the_clear),
   };
   s3l_secret_heap_with_openssl();
   return cmocka_run_group_tests(tests, NULL, NULL);
