@@ -153,7 +153,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
     }
   }
   if (r != 0) {
-    cli_writer_close(session->events.writer, 0);
+    cli_writer_close(session->events.writer, FLUSH_MS);
     drop_loop(session);
     return r == S3LECT_EOPTION || r == S3LECT_ECREDENTIALS || r == S3LECT_ETIMING ? CLI_EXIT_USAGE
                                                                                   : CLI_EXIT_FAILED;

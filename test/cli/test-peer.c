@@ -1,0 +1,338 @@
+/* Peer mode from end to end: real processes with TLS and client certificates, a fake S3 in another
+ * one. What is compared are the events' own times and the fake's log, never how long things took.
+ *
+ * ctest labels: no-valgrind. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/certs.h"
+#include "lib/s3proc.h"
+
+#define STARTED "\"event\":\"started_leading\""
+#define STOPPED "\"event\":\"stopped_leading\""
+#define RENEWED "\"event\":\"renewed\""
+#define NEW     "\"event\":\"new_leader\""
+#define NONE    "\"event\":\"no_leader\""
+
+static s3l_certs_t certs;
+
+static void begin(s3proc_t* s3) {
+  s3proc_begin(s3, S3L_BUILD_DIR, NULL);
+  s3proc_put(s3, "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\","
+                 "\"epoch\":1000}");
+}
+
+/* A candidate that asks and answers over TLS, with options of its own. */
+static proc_t* elect(s3proc_t* s3, const char* id, const char* option, const char* value) {
+  return s3proc_s3lect(s3, "elect", id,
+                       (const char*[]){"--peer-listen", "127.0.0.1:0", "--peer-cert", certs.good,
+                                       "--peer-key", certs.key, "--peer-ca", certs.ca,
+                                       "--peer-client-auth", "--peer-metrics", "--peer-health",
+                                       option, value, NULL});
+}
+
+static proc_t* watch(s3proc_t* s3) {
+  return s3proc_s3lect(s3, "watch", NULL,
+                       (const char*[]){"--leader-timeout", "2500ms", "--frequent", "300ms",
+                                       "--infrequent", "1s", "--peer-cert", certs.good,
+                                       "--peer-key", certs.key, "--peer-ca", certs.ca, NULL});
+}
+
+/* What a URL shows, in one line; "" where nothing is answered. */
+static const char* fetch(s3proc_t* s3, const char* url) {
+  static char text[262144];
+  text[0] = '\0';
+  proc_t* curl = proc_spawn(&s3->procs,
+                            (const char*[]){"curl", "-s", "--cacert", certs.ca, "--cert",
+                                            certs.good, "--key", certs.key, url, NULL},
+                            NULL);
+  for (const char* line; (line = proc_try_line(curl, PROC_OUT, "", false)) != NULL;) {
+    size_t n = strlen(text);
+    snprintf(text + n, sizeof text - n, "%s\n", line);
+  }
+  (void)proc_wait(curl);
+  proc_forget(curl);
+  return text;
+}
+
+/* How many requests the fake has seen since number *since that are of this method (or all), and on
+ * to its newest. */
+static unsigned requests(s3proc_t* s3, unsigned long* since, const char* method) {
+  char url[256], match[64];
+  unsigned n = 0;
+  snprintf(url, sizeof url, "%s/_fakes3/log?since=%lu", s3->url, *since);
+  snprintf(match, sizeof match, "\"method\":\"%s\"", method);
+  const char* text = fetch(s3, url);
+  for (const char* at = text; (at = strstr(at, "\"seq\":")) != NULL; at++) {
+    *since = strtoul(at + strlen("\"seq\":"), NULL, 10);
+    const char* end = strstr(at + 1, "\"seq\":");
+    const char* hit = strstr(at, match);
+    n += hit != NULL && (end == NULL || hit < end);
+  }
+  return n;
+}
+
+static const char* address_of(s3proc_t* s3) {
+  static char addr[128];
+  char line[2048];
+  assert_int_equal(s3proc_status(s3, (const char*[]){"--json", NULL}, line), 0);
+  snprintf(addr, sizeof addr, "%s", proc_json_string(line, "address"));
+  return addr;
+}
+
+/* a leads, b and c follow, and ask it: the store sees nothing but renewals any more. */
+static void settle(s3proc_t* s3, proc_t* p[3]) {
+  p[0] = elect(s3, "a", NULL, NULL);
+  proc_line(p[0], PROC_OUT, STARTED);
+  p[1] = elect(s3, "b", NULL, NULL);
+  p[2] = elect(s3, "c", NULL, NULL);
+  proc_line(p[1], PROC_OUT, NEW);
+  proc_line(p[2], PROC_OUT, NEW);
+  unsigned long since = 0;
+  unsigned reads = 1;
+  for (int i = 0; i < 100 && reads > 0; i++) {
+    (void)requests(s3, &since, "GET");
+    for (int k = 0; k < 4; k++)
+      proc_line(p[0], PROC_OUT, RENEWED);
+    reads = requests(s3, &since, "GET");
+  }
+  assert_int_equal(reads, 0);
+}
+
+static void followers_cost_the_store_nothing(void** state) {
+  (void)state;
+  s3proc_t s3;
+  proc_t* p[3];
+  unsigned long since = 0, again;
+  begin(&s3);
+  settle(&s3, p);
+  (void)requests(&s3, &since, "PUT");
+  for (int i = 0; i < 12; i++)
+    proc_line(p[0], PROC_OUT, RENEWED);
+  again = since;
+  unsigned puts = requests(&s3, &again, "PUT");
+  assert_int_equal(again - since, puts);       /* nothing else was asked of the store */
+  assert_true(puts >= 11 && puts <= 12 + 100); /* curl may have been slow to look */
+  for (int i = 1; i < 3; i++)
+    assert_null(proc_try_line(p[i], PROC_OUT, "\"event\":\"error\"", true));
+  s3proc_end(&s3);
+}
+
+static void pages(void** state) {
+  (void)state;
+  s3proc_t s3;
+  proc_t* p[3];
+  char url[256];
+  begin(&s3);
+  settle(&s3, p);
+  char addr[128];
+  snprintf(addr, sizeof addr, "%s", address_of(&s3));
+  snprintf(url, sizeof url, "https://%s/health/leadership", addr);
+  const char* text = fetch(&s3, url);
+  assert_non_null(strstr(text, "{\"leaderID\":\"a\",\"leaderAddr\":\"127.0.0.1:"));
+  assert_non_null(strstr(text, "\"validForMs\":"));
+  snprintf(url, sizeof url, "https://%s/metrics", addr);
+  text = fetch(&s3, url);
+  assert_non_null(strstr(text, "s3lect_is_leader{election=\"lock.json\",id=\"a\"} 1\n"));
+  assert_non_null(strstr(text, "# TYPE s3lect_renewal_seconds histogram\n"));
+  assert_non_null(
+      strstr(text, "s3lect_renewal_seconds_bucket{election=\"lock.json\",id=\"a\",le=\"+Inf\"} "));
+  snprintf(url, sizeof url, "https://%s/livez", addr);
+  assert_string_equal(fetch(&s3, url), "ok\n");
+  snprintf(url, sizeof url, "https://%s/readyz", addr);
+  assert_string_equal(fetch(&s3, url), "ok\n");
+  /* Certificates can be read again while others are connected. */
+  proc_signal(p[0], SIGHUP);
+  proc_line(p[0], PROC_ERR, "the certificates have been read again");
+  assert_string_equal(fetch(&s3, url), "ok\n");
+  s3proc_end(&s3);
+}
+
+/* Who has started of those two; waits for it. */
+typedef struct race_s {
+  proc_t* const* p;
+  char line[2048];
+} race_t;
+
+static bool has_started(void* arg) {
+  race_t* race = arg;
+  for (int i = 1; i < 3 && race->line[0] == '\0'; i++) {
+    const char* line = proc_try_line(race->p[i], PROC_OUT, STARTED, true);
+    if (line != NULL)
+      snprintf(race->line, sizeof race->line, "%s", line);
+  }
+  return race->line[0] != '\0';
+}
+
+static const char* next_start(s3proc_t* s3, proc_t* const p[3]) {
+  static race_t race;
+  race.p = p;
+  race.line[0] = '\0';
+  procs_until(&s3->procs, has_started, &race);
+  return race.line;
+}
+
+static int64_t last_valid_until(proc_t* proc) {
+  int64_t last = 0;
+  proc_rewind(proc, PROC_OUT);
+  for (const char* line; (line = proc_try_line(proc, PROC_OUT, "{", true)) != NULL;)
+    if (strstr(line, STARTED) != NULL || strstr(line, RENEWED) != NULL)
+      last = proc_json_i64(line, "valid_until_ns");
+  assert_true(last > 0);
+  return last;
+}
+
+static void hands_over_at_sigterm(void** state) {
+  (void)state;
+  s3proc_t s3;
+  proc_t* p[3];
+  begin(&s3);
+  settle(&s3, p);
+  proc_signal(p[0], SIGTERM);
+  int64_t ended = proc_json_i64(proc_line(p[0], PROC_OUT, STOPPED), "valid_until_ns");
+  const char* line = next_start(&s3, p);
+  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "epoch") > 1001);
+  assert_int_equal(proc_wait(p[0]), 0);
+  s3proc_end(&s3);
+}
+
+/* Who takes over early, because the dead leader had promised when it ends, is never too early. */
+static void fails_over_after_sigkill(void** state) {
+  (void)state;
+  s3proc_t s3;
+  proc_t* p[3];
+  begin(&s3);
+  settle(&s3, p);
+  proc_signal(p[0], SIGKILL);
+  assert_int_equal(proc_wait(p[0]), 128 + SIGKILL);
+  const char* line = next_start(&s3, p);
+  int64_t started = proc_json_i64(line, "boottime_ns");
+  assert_true(started >= last_valid_until(p[0]));
+  s3proc_end(&s3);
+}
+
+/* The leader reaches its followers, but not the store: they must not believe it for ever. */
+static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
+  (void)state;
+  s3proc_t s3;
+  proc_t* p[3];
+  char program[512], ready[384], relay_url[128];
+  begin(&s3);
+  snprintf(program, sizeof program, "%s/test/relay/s3lect-relay", S3L_BUILD_DIR);
+  snprintf(ready, sizeof ready, "%s", s3proc_path(&s3, "relay"));
+  proc_t* relay = proc_spawn(
+      &s3.procs,
+      (const char*[]){program, "--to", s3.url + strlen("http://"), "--ready-file", ready, NULL},
+      NULL);
+  s3proc_await_lines(&s3, "relay", 1);
+  snprintf(relay_url, sizeof relay_url, "%s", s3proc_text(&s3, "relay"));
+  relay_url[strcspn(relay_url, "\n")] = '\0';
+  p[0] = elect(&s3, "a", "--endpoint", relay_url);
+  proc_line(p[0], PROC_OUT, STARTED);
+  p[1] = elect(&s3, "b", NULL, NULL);
+  p[2] = elect(&s3, "c", NULL, NULL);
+  proc_line(p[1], PROC_OUT, NEW);
+  proc_line(p[2], PROC_OUT, NEW);
+  for (int i = 0; i < 4; i++)
+    proc_line(p[0], PROC_OUT, RENEWED);
+  proc_signal(relay, SIGSTOP);
+  const char* line = proc_line(p[0], PROC_OUT, STOPPED);
+  assert_string_equal(proc_json_string(line, "reason"), "expired");
+  int64_t ended = proc_json_i64(line, "valid_until_ns");
+  assert_true(proc_json_i64(next_start(&s3, p), "boottime_ns") >= ended);
+  proc_signal(relay, SIGCONT); /* what was on its way arrives late, and changes nothing */
+  proc_line(p[0], PROC_OUT, NEW);
+  proc_line(p[1], PROC_OUT, NEW); /* of whichever of the two */
+  s3proc_end(&s3);
+}
+
+/* It sees the election through, and writes nothing itself: alone it leaves the lockfile as it is.
+ */
+static void watch_follows(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* w = watch(&s3);
+  proc_line(w, PROC_OUT, NONE); /* the lockfile is released */
+  unsigned long since = 0;
+  assert_int_equal(requests(&s3, &since, "PUT"), 1); /* the seed, which anybody might replace */
+  proc_t* a = elect(&s3, "a", NULL, NULL);
+  const char* line = proc_line(w, PROC_OUT, NEW);
+  assert_string_equal(proc_json_string(line, "leader"), "a");
+  assert_int_equal(proc_json_i64(line, "epoch"), 1001);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  proc_line(w, PROC_OUT, NONE);
+  proc_t* b = elect(&s3, "b", NULL, NULL);
+  assert_string_equal(proc_json_string(proc_line(w, PROC_OUT, NEW), "leader"), "b");
+  proc_signal(b, SIGKILL);
+  proc_wait(b);
+  int64_t gone = proc_json_i64(proc_line(w, PROC_OUT, NONE), "boottime_ns");
+  assert_true(gone >= last_valid_until(b));
+  proc_signal(w, SIGTERM);
+  assert_int_equal(proc_wait(w), 0);
+  s3proc_end(&s3);
+}
+
+static void refused(s3proc_t* s3, const char* const* options, const char* says) {
+  proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
+  assert_int_equal(proc_wait(p), 2);
+  assert_non_null(strstr(proc_line(p, PROC_ERR, "s3lect elect: "), says));
+  proc_forget(p);
+}
+
+static void says_what_is_wrong(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+#define WITH(...) ((const char*[]){__VA_ARGS__, NULL})
+  refused(&s3, WITH("--peer-listen", "127.0.0.1:0"), "--peer-listen needs a certificate");
+  refused(&s3, WITH("--peer-cert", certs.good), "the --peer options need to know whom to trust");
+  refused(&s3, WITH("--peer-ca", certs.ca, "--peer-cert", certs.good),
+          "--peer-cert and --peer-key are needed together");
+  refused(&s3, WITH("--peer-plain-http", "--peer-ca", certs.ca), "has no use for certificates");
+  refused(&s3, WITH("--peer-metrics"), "give --peer-listen HOST:PORT");
+  refused(&s3, WITH("--peer-ca", "/nonexistent.pem"), "--peer-ca /nonexistent.pem cannot be read");
+  refused(&s3, WITH("--peer-plain-http", "--peer-listen", "127.0.0.1:0", "--peer-client-auth"),
+          "--peer-client-auth needs to know who signs");
+  refused(&s3, WITH("--peer-plain-http", "--peer-listen", "nowhere"), "\"nowhere\"");
+  refused(&s3, WITH("--peer-plain-http", "--peer-listen", "*:0"), "give --addr HOST:PORT");
+  refused(&s3, WITH("--peer-plain-http", "--peer-path", "health"), "--peer-path");
+  refused(&s3,
+          WITH("--peer-listen", "127.0.0.1:0", "--peer-cert", certs.good, "--peer-key", certs.ca),
+          "peer mode: ");
+#undef WITH
+  s3proc_end(&s3);
+}
+
+static int make_certs(void** state) {
+  (void)state;
+  return s3l_certs_make(&certs);
+}
+
+static int remove_certs(void** state) {
+  (void)state;
+  s3l_certs_remove(&certs);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(followers_cost_the_store_nothing),
+      cmocka_unit_test(pages),
+      cmocka_unit_test(hands_over_at_sigterm),
+      cmocka_unit_test(fails_over_after_sigkill),
+      cmocka_unit_test(a_leader_cut_off_from_the_store_is_replaced),
+      cmocka_unit_test(watch_follows),
+      cmocka_unit_test(says_what_is_wrong),
+  };
+  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+}
