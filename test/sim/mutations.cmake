@@ -125,8 +125,8 @@ mutation(ACK_IGNORED core.c
   "(c->view.record.epoch != c->unacknowledged || SIM_IS(ACK_IGNORED));")
 
 mutation(NEVER_TAKES_OVER core.c
-  "bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching;"
-  "bool wants = c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
+  "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;"
+  "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
                !(SIM_IS(NEVER_TAKES_OVER) && c->view.kind == S3L_VIEW_RECORD &&
                  !c->view.record.released && !c->view.own);")
 
