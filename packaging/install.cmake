@@ -62,6 +62,14 @@ install(FILES ${made_dir}/s3lect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfi
 install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
   COMPONENT s3lect_development)
 
+# The pages, as they link to each other.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development
+  PATTERN make EXCLUDE PATTERN *.[13] EXCLUDE PATTERN demo.sh EXCLUDE
+  PATTERN ${PROJECT_SOURCE_DIR}/examples/CMakeLists.txt EXCLUDE)
+
 # The command and what belongs to it.
 if(TARGET s3lect_cli)
   install(TARGETS s3lect_cli EXPORT s3lect-command

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Shows that page.sh fails where a page is wrong: page-selftest.sh PREFIX FAKES3 CC
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-selftest.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+export S3LECT_PAGE_PATIENCE=2
+count=0
+
+try() { # COMMENT LANGUAGE TEXT
+  printf '# A page\n\n%s\n```%s\n%s\n```\n' "$1" "$2" "$3" >"$dir/page.md"
+  "$here/page.sh" "$dir/page.md" "${tools[@]}" >"$dir/out" 2>&1
+}
+good() {
+  try "$@" || { echo "refused: $*"; cat "$dir/out"; exit 1; }
+  count=$((count + 1))
+}
+bad() { # SAYING ...
+  local saying=$1
+  shift
+  ! try "$@" || { echo "not noticed: $*"; exit 1; }
+  grep -q -F -e "$saying" "$dir/out" || { echo "noticed, but not told: $*"; cat "$dir/out"; exit 1; }
+  grep -q 'failed: .*page.md, line ' "$dir/out" || { echo "where?"; cat "$dir/out"; exit 1; }
+  count=$((count + 1))
+}
+
+tools=("$@")
+good '' sh 'true'
+bad 'exit status 1' '' sh $'false\ntrue'
+bad 'say what it is' '' c 'int x;'
+bad 'say what it is' '' cmake 'project(x)'
+good '<!-- file x.c -->' c 'int x;'
+bad 'not a part' $'<!-- file x.c -->\n```c\nint x;\n```\n<!-- part x.c -->' c 'int y;'
+good $'<!-- file x.c -->\n```c\nint x;\n```\n<!-- patch x.c y.c -->' diff $'-int x;\n+int y;'
+bad 'lines with -' $'<!-- file x.c -->\n```c\nint x;\n```\n<!-- patch x.c y.c -->' diff $'-int z;\n+int y;'
+good '<!-- prints word -->' sh 'echo a word'
+bad 'does not print: word' '<!-- prints word -->' sh 'echo another'
+bad 'does not print: word' '<!-- prints word -->' sh 'echo a word; false'
+good '<!-- fails -->' sh 'false'
+bad 'does not fail' '<!-- fails -->' sh 'true'
+good '<!-- parsed -->' sh 's3lect run --store s3://b/k -- ls --nothing'
+bad 'not understood' '<!-- parsed -->' sh 's3lect run --stroe s3://b/k -- ls'
+bad 'begins with s3lect' '<!-- parsed -->' sh 'true'
+good '<!-- not run: it is a test -->' sh 'false'
+bad 'why is it not run' '<!-- not run -->' sh 'false'
+bad "what is 'runs'" '<!-- runs -->' sh 'true'
+good '<!-- terminal 1 up -->' sh $'echo up\nexec tail -f /dev/null'
+bad 'ended without: up' '<!-- terminal 1 up -->' sh 'echo down'
+bad 'never printed: up' '<!-- terminal 1 up -->' sh $'echo down\nexec tail -f /dev/null'
+printf '```sh\ntrue\n' >"$dir/page.md"
+! "$here/page.sh" "$dir/page.md" "${tools[@]}" >"$dir/out" 2>&1 || { echo "not noticed: an open block"; exit 1; }
+echo "$count pages, right and wrong"

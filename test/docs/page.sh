@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# Does what a page tells its reader to do: page.sh PAGE PREFIX FAKES3 CC
+#
+# Its blocks of code are taken in their order, in an empty folder, with s3lect as installed in PREFIX
+# and a fake S3 in place of AWS. A comment right before a block says what to do with it:
+#
+#   <!-- file NAME -->           it is written into NAME
+#   <!-- part NAME -->           it is a part of NAME, a file that was written before
+#   <!-- terminal N TEXT -->     sh: it is run in a terminal of its own, and goes on when it has
+#                                printed TEXT
+#   <!-- prints TEXT -->         sh: it is run until it prints TEXT, as a reader would look again
+#   <!-- patch FROM TO -->       diff: FROM with its lines with + in place of those with - is TO
+#   <!-- fails -->               sh: it is run, and must fail
+#   <!-- parsed -->              sh: its lines that begin with s3lect have options that there are
+#   <!-- not run: REASON -->     nothing
+#
+# sh without a comment is run, and must not fail; c without one is an error: programs are files, and
+# the page compiles them. Other languages need no comment. Comments without a block:
+#
+#   <!-- await N TEXT -->        until terminal N prints TEXT
+#   <!-- signal N NAME -->       sends SIGNAME to what runs in terminal N, and waits for its end if
+#                                that is what the signal is for
+set -euo pipefail
+
+page=$(realpath "$1") prefix=$2 fakes3=$3
+export CC=$4
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-page.XXXXXX")
+mkdir "$dir/blocks" "$dir/work" "$dir/bin"
+patience=${S3LECT_PAGE_PATIENCE:-60} # seconds; only a hang meets it
+declare -A pid=() fd=()
+fake=
+where=
+
+clean() {
+  local status=$? p
+  trap '' EXIT INT TERM
+  [ "$status" = 0 ] || [ "$status" = 77 ] || echo "failed: $page, $where" >&2
+  for p in "${pid[@]}"; do
+    kill -KILL -- "-$p" 2>/dev/null || true
+  done
+  [ -z "$fake" ] || kill -KILL "$fake" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$dir"
+  exit "$status"
+}
+trap clean EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+# Block N is blocks/N; steps has a line for each: LINE LANGUAGE N COMMENT, or LINE - - COMMENT.
+awk -v dir="$dir/blocks" '
+  /^<!-- .* -->$/ && !inside { comment = substr($0, 6, length($0) - 9)
+    if (comment ~ /^(await|signal) /) { print NR, "-", "-", comment; comment = "" }
+    next }
+  /^ *```/ && !inside { inside = 1; language = substr($0, index($0, "```") + 3); start = NR; indent = index($0, "`") - 1
+    file = dir "/" ++n; printf "" >file; next }
+  /^ *```$/ && inside { inside = 0; close(file); print start, (language == "" ? "text" : language), n, comment; comment = ""; next }
+  inside { print substr($0, indent + 1) >file; next }
+  !/^$/ { comment = "" }
+  END { if (inside) { print start, "open", n, "" } }' "$page" >"$dir/steps"
+
+# The reader has read the page on installing: s3lect is found by the shell, pkg-config and the loader.
+export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
+export CMAKE_PREFIX_PATH=$prefix
+printf '#!/bin/sh\nexec %q "$@"\n' "$CC" >"$dir/bin/cc"
+chmod +x "$dir/bin/cc"
+PATH=$dir/bin:$PATH
+mkfifo "$dir/ready"
+"$fakes3" --port 0 --die-with-parent >"$dir/ready" 2>"$dir/fakes3.err" &
+fake=$!
+read -r AWS_ENDPOINT_URL_S3 <"$dir/ready" || fail "no fake S3: $(cat "$dir/fakes3.err")"
+export AWS_ENDPOINT_URL_S3 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest AWS_REGION=us-east-1
+
+await() { # TERMINAL TEXT
+  local line limit=$((SECONDS + patience))
+  while [ "$SECONDS" -lt "$limit" ]; do
+    IFS= read -r -t 1 -u "${fd[$1]}" line || {
+      kill -0 -- "-${pid[$1]}" 2>/dev/null || { cat "$dir/terminal$1"; fail "it ended without: $2"; }
+      continue
+    }
+    printf '%s\n' "$line" >>"$dir/terminal$1"
+    [[ $line != *"$2"* ]] || return 0
+  done
+  cat "$dir/terminal$1"
+  fail "never printed: $2"
+}
+
+open_terminal() { # TERMINAL BLOCK TEXT
+  local out
+  mkfifo "$dir/out$1"
+  exec {out}<>"$dir/out$1"
+  # A process group of its own: what a terminal's Ctrl-C reaches.
+  # In the background a shell ignores what Ctrl-C and Ctrl-\ send.
+  setsid env --default-signal=INT,QUIT bash -e "$2" >"$dir/out$1" 2>&1 {out}>&- &
+  pid[$1]=$! fd[$1]=$out
+  await "$1" "$3"
+}
+
+send() { # TERMINAL SIGNAL
+  kill "-$2" -- "-${pid[$1]}"
+  case $2 in STOP | CONT) return ;; esac
+  wait "${pid[$1]}" 2>/dev/null || true
+  # The shell may have ended before what it ran.
+  while kill -0 -- "-${pid[$1]}" 2>/dev/null; do
+    IFS= read -r -t 0.05 -u "${fd[$1]}" || true
+  done
+  unset "pid[$1]"
+  exec {fd[$1]}<&-
+  rm "$dir/out$1"
+}
+
+parsed() { # BLOCK
+  local line count=0
+  while IFS= read -r line; do
+    [[ $line == s3lect\ * ]] || continue
+    line=${line%%#*}
+    line=${line%% -- *}
+    eval "$line --help" >/dev/null || fail "not understood: $line"
+    count=$((count + 1))
+  done < <(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$1")
+  [ "$count" -gt 0 ] || fail "no line begins with s3lect"
+}
+
+look() { # BLOCK TEXT
+  local limit=$((SECONDS + patience))
+  mkfifo "$dir/never"
+  until bash -e "$1" >"$dir/out" 2>&1 </dev/null && grep -q -F -e "$2" "$dir/out"; do
+    [ "$SECONDS" -lt "$limit" ] || { cat "$dir/out"; fail "does not print: $2"; }
+    read -r -t 0.1 <>"$dir/never" || true
+  done
+  rm "$dir/never"
+}
+
+cd "$dir/work"
+ln -s "$root/examples" examples # as in a clone
+ulimit -c 0
+count=0
+while read -r line language n comment <&9; do
+  where="line $line"
+  block=$dir/blocks/$n
+  read -r verb rest <<<"$comment"
+  case $language:$verb in
+    open:*) fail "the block is not closed" ;;
+    *:not) [[ $rest == run:\ ?* ]] || fail "why is it not run?"; continue ;;
+    -:await) await "${rest%% *}" "${rest#* }" ;;
+    -:signal) send "${rest%% *}" "${rest#* }" ;;
+    *:file) mkdir -p "$(dirname "$rest")"; cp "$block" "$rest"; [ "$language" != sh ] || chmod +x "$rest" ;;
+    *:part)
+      text=$(cat "$block")
+      [[ $(cat "$rest") == *"$text"* ]] || fail "not a part of $rest"
+      ;;
+    sh:terminal) open_terminal "${rest%% *}" "$block" "${rest#* }" ;;
+    sh:parsed) parsed "$block" ;;
+    diff:patch)
+      old=$(sed -n 's/^-//p' "$block") new=$(sed -n 's/^+//p' "$block") text=$(cat "${rest% *}")
+      [[ -n $old && $text == *"$old"* ]] || fail "the lines with - are not in ${rest% *}"
+      printf '%s\n' "${text/"$old"/"$new"}" >"${rest#* }"
+      ;;
+    sh:prints) look "$block" "$rest" ;;
+    sh:fails) ! bash -e "$block" >"$dir/out" 2>&1 </dev/null || { cat "$dir/out"; fail "it does not fail"; } ;;
+    sh:)
+      bash -e "$block" >"$dir/out" 2>&1 </dev/null || { status=$?; cat "$dir/out"; fail "exit status $status"; }
+      ;;
+    c:* | cmake:*) fail "say what it is: <!-- file NAME --> or <!-- part NAME --> in the line before" ;;
+    sh:*) fail "what is '$comment'?" ;;
+    *) continue ;;
+  esac
+  count=$((count + 1))
+done 9<"$dir/steps"
+where="its end"
+for n in "${!pid[@]}"; do
+  send "$n" TERM
+done
+cd "$root"
+echo "$count steps of ${page#"$root"/}"
