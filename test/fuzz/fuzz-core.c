@@ -16,12 +16,20 @@
 #define EVENTS_MAX 400
 #define WRITES_MAX 64
 #define BODY_MAX   4096
+#define WORDS_MAX  64
 
 typedef struct write_s {
   s3l_ns_t at;
   uint64_t epoch;
   char incarnation[S3LECT_INCARNATION_SIZE];
 } write_t;
+
+/* What an authenticated leader said of one of its writes. */
+typedef struct word_s {
+  uint64_t epoch, write;
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  s3l_ns_t over; /* its validity has ended, whatever the clocks' rates */
+} word_t;
 
 typedef struct object_s {
   bool exists;
@@ -47,6 +55,11 @@ typedef struct world_s {
   bool cancelled;
   char etag[S3L_ETAG_SIZE];
   s3lect_record_t record;
+
+  bool asking;
+  bool ask_cancelled;
+  word_t words[WORDS_MAX];
+  unsigned words_len;
 
   /* What the application was told, and what was written. */
   bool announced;
@@ -92,6 +105,10 @@ static void write_of_another(void) {
   r.leader_timeout_ms = kind & 16 ? 20000 : 0;
   r.last_updated_ms = w.wall_ms;
   r.write = fuzz_u8(&w.in);
+  if ((kind & 32) == 0)
+    snprintf(r.leader_addr, sizeof(r.leader_addr), "%s", kind & 64 ? "b:2" : "b:1");
+  if (kind & 128)
+    snprintf(r.successor, sizeof(r.successor), "%s", kind & 64 ? "a" : "c");
   set_object(&r);
 }
 
@@ -138,8 +155,28 @@ static void check_note(const s3l_effect_t* e) {
   w.valid_until = e->valid_until;
 }
 
+/* A record that is not released is replaced when it has stood for a whole timeout, or when its own
+ * leader said that its validity would be over by now. */
+static bool may_replace(const s3l_view_t* v) {
+  if (v->kind != S3L_VIEW_RECORD || v->own || v->record.released || w.core.config.store_clock)
+    return true;
+  uint32_t t = w.core.config.leader_timeout_ms;
+  if (v->record.leader_timeout_ms > t)
+    t = v->record.leader_timeout_ms;
+  if (w.now >= v->first_seen + s3l_lease_wait(t * S3L_MS, w.core.config.drift_ppm))
+    return true;
+  for (unsigned i = 0; i < w.words_len && i < WORDS_MAX; i++) {
+    const word_t* said = &w.words[i];
+    if (said->epoch == v->record.epoch && said->write == v->record.write &&
+        strcmp(said->incarnation, v->record.incarnation) == 0 && w.now >= said->over)
+      return true;
+  }
+  return w.words_len > WORDS_MAX; /* some are forgotten */
+}
+
 static void check_write(const s3l_effect_t* e) {
   const s3lect_record_t* r = &w.fx.record;
+  FUZZ_CHECK(w.core.op.kind != S3L_OP_TAKE_OVER || may_replace(&w.core.view));
   char body[BODY_MAX];
   FUZZ_CHECK(strcmp(r->incarnation, w.incarnation) == 0 && r->write > w.last_write);
   FUZZ_CHECK(strcmp(r->leader_id, w.core.config.id) == 0);
@@ -175,15 +212,33 @@ static void check_effect(const s3l_effect_t* e) {
     break;
   case S3L_DO_STOPPED:
     FUZZ_CHECK(w.under_way == NOTHING && !w.announced && w.core.phase == S3L_PHASE_STOPPED);
+    FUZZ_CHECK(!w.asking);
     break;
   case S3L_DO_RELEASED:
     FUZZ_CHECK(!w.announced);
     break;
   case S3L_DO_ASK:
+    FUZZ_CHECK(w.core.config.peer_mode && !w.asking && e->timeout_ms > 0 && e->wait_ms % 1000 == 0);
+    FUZZ_CHECK(!w.announced && w.core.view.kind == S3L_VIEW_RECORD && !w.core.view.own);
+    w.asking = true;
+    w.ask_cancelled = false;
+    break;
   case S3L_DO_ASK_CANCEL:
-    FUZZ_CHECK(w.core.config.peer_mode);
+    FUZZ_CHECK(w.asking && !w.ask_cancelled);
+    w.ask_cancelled = true;
     break;
   }
+}
+
+static void check_confirmed(void) {
+  s3l_confirmed_t said;
+  bool leads = s3l_core_confirmed(&w.core, w.now, &said);
+  FUZZ_CHECK(leads == w.announced);
+  if (!leads)
+    return;
+  FUZZ_CHECK(said.record.epoch == w.epoch && strcmp(said.record.incarnation, w.incarnation) == 0);
+  FUZZ_CHECK(!said.record.released && said.etag[0] != '\0');
+  FUZZ_CHECK((s3l_ns_t)said.valid_for_ms * S3L_MS >= w.valid_until - w.now);
 }
 
 static void step(s3l_event_t* event) {
@@ -193,6 +248,8 @@ static void step(s3l_event_t* event) {
   FUZZ_CHECK(s3l_trace_event(event, line, sizeof(line)) < sizeof(line));
   if (event->kind == S3L_EV_DONE)
     w.under_way = NOTHING;
+  if (event->kind == S3L_EV_PEER)
+    w.asking = false;
   s3l_core_step(&w.core, w.now, event, &w.fx);
   FUZZ_CHECK(w.fx.len <= S3L_EFFECTS_MAX);
   for (size_t i = 0; i < w.fx.len; i++)
@@ -203,6 +260,8 @@ static void step(s3l_event_t* event) {
   FUZZ_CHECK(!w.announced || (w.valid_until > w.now && c->epoch == w.epoch));
   FUZZ_CHECK(!c->leading || (c->view.own && c->view.record.epoch == c->epoch));
   FUZZ_CHECK((c->op.kind != S3L_OP_NONE) == (w.under_way != NOTHING));
+  FUZZ_CHECK(c->peer.asking == w.asking);
+  check_confirmed();
 }
 
 /* ---- Events ---- */
@@ -300,6 +359,8 @@ static s3l_span_t lie_about_record(char body[BODY_MAX]) {
   r.released = (kind & 16) != 0;
   r.leader_timeout_ms = kind & 32 ? (uint32_t)fuzz_uint(&w.in, 4) % 2419200000u : 0;
   r.renew_interval_ms = kind & 64 ? (uint32_t)fuzz_uint(&w.in, 4) % 2419200000u : 0;
+  if (kind & 128)
+    snprintf(r.leader_addr, sizeof(r.leader_addr), "b:1");
   return (s3l_span_t){body, s3l_record_encode(&r, body, BODY_MAX)};
 }
 
@@ -335,6 +396,76 @@ static void answer_with_lies(void) {
   end_request(&r);
 }
 
+/* ---- The leader in view, or whoever answers in its place ---- */
+
+static void end_ask(const s3l_peer_result_t* r) {
+  bool leading = w.core.leading;
+  s3l_ns_t valid_until = w.valid_until;
+  if (r->kind == S3L_PEER_LEADING && r->authenticated && r->valid_for_ms >= 0 &&
+      r->valid_for_ms < INT64_C(10000000000)) {
+    word_t* said = &w.words[w.words_len++ % WORDS_MAX];
+    said->epoch = r->record->epoch;
+    said->write = r->record->write;
+    memcpy(said->incarnation, r->record->incarnation, sizeof(said->incarnation));
+    s3l_ns_t left = r->valid_for_ms * S3L_MS;
+    said->over = w.now + s3l_lease_outlast(left, w.core.config.drift_ppm);
+  }
+  step(&(s3l_event_t){.kind = S3L_EV_PEER, .peer = r});
+  if (w.now < valid_until - S3L_STOP_EARLY) /* else time alone ended it */
+    FUZZ_CHECK(w.core.leading == leading && w.valid_until == valid_until);
+}
+
+/* What the leader in view might say: its record as it is, or a later one. */
+static void answer_ask(void) {
+  if (!w.asking)
+    return;
+  unsigned kind = fuzz_u8(&w.in);
+  char etag[32];
+  s3lect_record_t record;
+  s3l_core_record(&w.core, &record);
+  snprintf(record.leader_id, sizeof(record.leader_id), "%s", kind & 64 ? w.core.config.id : "b");
+  snprintf(record.leader_addr, sizeof(record.leader_addr), "b:1");
+  record.write += kind & 3;
+  snprintf(etag, sizeof(etag), "\"p%u\"", (unsigned)record.write);
+  s3l_peer_result_t r = {.record = &record,
+                         .etag = kind & 3 ? etag : w.core.view.etag,
+                         .valid_for_ms = fuzz_u8(&w.in) * 60,
+                         .authenticated = (kind & 4) == 0,
+                         .held = (kind & 8) != 0};
+  if (kind & 16) /* as the Go package does */
+    r.valid_for_ms = -1;
+  end_ask(&r);
+}
+
+static void refuse_ask(void) {
+  if (!w.asking)
+    return;
+  unsigned kind = fuzz_u8(&w.in);
+  s3l_peer_result_t r = {.kind = kind & 1 ? S3L_PEER_NOT_LEADING : S3L_PEER_FAILED};
+  r.status = kind & 2 ? -104 : 0;
+  end_ask(&r);
+}
+
+static void answer_ask_with_lies(void) {
+  if (!w.asking)
+    return;
+  char etag[200], body[BODY_MAX];
+  s3lect_record_t record;
+  unsigned kind = fuzz_u8(&w.in);
+  s3l_peer_result_t r = {.record = &record, .etag = lie_about_etag(etag)};
+  if (s3l_record_parse(lie_about_record(body), &record) != 0)
+    return;
+  r.valid_for_ms = kind & 1 ? (int64_t)(fuzz_uint(&w.in, 8) >> 1) : fuzz_u8(&w.in);
+  r.authenticated = (kind & 2) != 0;
+  r.held = (kind & 4) != 0;
+  end_ask(&r);
+}
+
+static void transfer(void) {
+  if (w.announced)
+    step(&(s3l_event_t){.kind = S3L_EV_TRANSFER, .successor = "b"});
+}
+
 static void start(void) {
   if (w.core.phase != S3L_PHASE_STOPPED)
     return;
@@ -362,17 +493,21 @@ static void remove_object(void) {
 }
 
 static void (*const steps[])(void) = {
-    start,             /* A, byte: seed */
-    wait_for_deadline, /* B, byte: how late */
-    answer_honestly,   /* C */
-    wait_a_while,      /* D, byte: how long */
-    lose_reply,        /* E, and for a write a byte: whether it landed */
-    answer_with_lies,  /* F, status, outcome, etag, record ..., times ... */
-    write_of_another,  /* G, byte: what kind, byte: write number */
-    resign,            /* H */
-    stop,              /* I, byte: reason */
-    acknowledge,       /* J */
-    remove_object,     /* K */
+    start,                /* A, byte: seed */
+    wait_for_deadline,    /* B, byte: how late */
+    answer_honestly,      /* C */
+    wait_a_while,         /* D, byte: how long */
+    lose_reply,           /* E, and for a write a byte: whether it landed */
+    answer_with_lies,     /* F, status, outcome, etag, record ..., times ... */
+    write_of_another,     /* G, byte: what kind, byte: write number */
+    resign,               /* H */
+    stop,                 /* I, byte: reason */
+    acknowledge,          /* J */
+    remove_object,        /* K */
+    answer_ask,           /* L, byte: what kind, byte: validity left in 60 ms */
+    refuse_ask,           /* M, byte: how */
+    answer_ask_with_lies, /* N, byte: what kind, etag, record ..., validity ... */
+    transfer,             /* O */
 };
 
 static s3l_core_config_t configure(unsigned choice) {
@@ -399,6 +534,11 @@ static s3l_core_config_t configure(unsigned choice) {
     c.store_clock = true;
   if (choice & 32)
     c.no_release = true;
+  if (choice & 64) {
+    c.peer_mode = true;
+    c.peer_interval_ms = c.infrequent_interval_ms;
+    c.peer_timeout_ms = choice & 2 ? 200 : 3000;
+  }
   return c;
 }
 
@@ -407,7 +547,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   w.in = (fuzz_input_t){data, size};
   w.now = S3L_SECOND;
   w.wall_ms = INT64_C(1730025045000);
-  s3l_core_config_t config = configure(fuzz_choice(&w.in, 64));
+  s3l_core_config_t config = configure(fuzz_choice(&w.in, 128));
   s3l_core_init(&w.core, &config);
   start();
   for (int i = 0; i < EVENTS_MAX && w.in.n > 0; i++)
