@@ -315,9 +315,9 @@ void sim_ask_cancel(sim_world_t* w, unsigned i) {
 
 /* ---- The trial ---- */
 
-/* Within how much true time a follower must have replaced its leader: 0: it promises nothing. What
- * was confirmed last may not be known to it for as long as the leader's renewals are apart; then
- * the observation, and a few requests. */
+/* Within how much true time a follower must have replaced its leader; 0: it promises nothing. A
+ * leader that is known to be itself, and honest, is replaced when its validity is over; of any
+ * other the last write may not be known before its next one is overdue, and is then observed. */
 static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) {
   const sim_node_t* n = &w->nodes[follower];
   const s3l_core_config_t* f = &n->plan->config;
@@ -325,22 +325,25 @@ static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) 
   if (follower == leader || n->process != SIM_UP || !f->peer_mode || !l->peer_mode ||
       n->core.phase != S3L_PHASE_STANDING)
     return 0;
-  int64_t timeout =
-      f->leader_timeout_ms > l->leader_timeout_ms ? f->leader_timeout_ms : l->leader_timeout_ms;
-  int64_t known = f->frequent_interval_ms > l->renew_interval_ms + 2000
-                      ? f->frequent_interval_ms
-                      : l->renew_interval_ms + 2000;
+  bool proven = w->plan->nodes[leader].peer_tls && !w->trial_stamps;
+  int64_t timeout = l->leader_timeout_ms;
+  if (!proven && f->leader_timeout_ms > timeout)
+    timeout = f->leader_timeout_ms;
+  int64_t known = l->renew_interval_ms + 2000;
+  if (known < f->frequent_interval_ms)
+    known = f->frequent_interval_ms;
   int64_t grace = 0; /* of whoever is first */
   for (unsigned k = 0; k < w->plan->nodes_len; k++)
     if (w->plan->nodes[k].config.grace_period_ms > grace)
       grace = w->plan->nodes[k].config.grace_period_ms;
-  int64_t ms = timeout + known + grace + 3000;
+  int64_t ms = timeout + (proven ? 0 : known) + grace + 3000;
   return ms * (1000000 + 5 * (int64_t)f->drift_ppm);
 }
 
 static void begin_trial(sim_world_t* w) {
   int leader = sim_leader(w);
   s3l_ns_t soonest = 0;
+  w->trial_stamps = sim_chance(&w->trials, 500);
   for (unsigned i = 0; leader >= 0 && i < w->plan->nodes_len; i++) {
     s3l_ns_t within = bound(w, (unsigned)leader, i);
     if (within > 0 && (soonest == 0 || within < soonest))
@@ -349,7 +352,6 @@ static void begin_trial(sim_world_t* w) {
   if (soonest == 0 || soonest > SIM_TRIAL - 10 * S3L_SECOND)
     return;
   w->on_trial = leader;
-  w->trial_stamps = sim_chance(&w->trials, 500);
   sim_tape_line(w->tape, w->t, "trial: n%d is cut off from the store%s", leader,
                 w->trial_stamps ? ", and says all the same that it leads" : "");
   sim_set_weather(w);

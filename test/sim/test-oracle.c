@@ -25,6 +25,7 @@ static int setup(void** state) {
   (void)state;
   oracle_config_t config = {.leader_timeout_ms = 15000,
                             .renew_interval_ms = 5000,
+                            .frequent_interval_ms = 5000,
                             .infrequent_interval_ms = 30000,
                             .drift_ppm = 10000};
   oracle_init(&o, 3, boot, NULL);
@@ -319,7 +320,8 @@ static void test_a_write_number_twice(void** state) {
   assert_found(ONLY(WRITE_NUMBER));
 }
 
-/* An hour in which node 0 leads, renewing each `renew`, and the others read each `poll`. */
+/* An hour in which node 0 leads, renewing each `renew`, and the others read each `poll`; 0: never.
+ */
 static void quiet_hour(int64_t renew, int64_t poll) {
   int64_t from = 100 * S;
   leads(0, from, 5);
@@ -330,7 +332,7 @@ static void quiet_hour(int64_t renew, int64_t poll) {
     oracle_valid(&o, 0, t, lease(0, t));
     tells(0, t, ORACLE_RENEWED, 5, lease(0, t));
   }
-  for (int64_t t = from; t < from + 3600 * S; t += poll)
+  for (int64_t t = from; poll > 0 && t < from + 3600 * S; t += poll)
     for (int i = 1; i < 3; i++) {
       oracle_read_sent(&o, i, t);
       oracle_read_done(&o, i, true);
@@ -360,6 +362,92 @@ static void test_followers_that_hardly_read(void** state) {
   (void)state;
   quiet_hour(4750 * MS, 60 * S);
   assert_found(ONLY(BUDGET));
+}
+
+static void all_in_peer_mode(bool proven) {
+  for (int i = 0; i < 3; i++) {
+    o.nodes[i].config.peer_mode = true;
+    o.nodes[i].config.peer_proven = proven;
+  }
+}
+
+static void test_followers_that_ask_a_proven_leader(void** state) {
+  (void)state;
+  all_in_peer_mode(true);
+  quiet_hour(4750 * MS, 0);
+  assert_found(0);
+}
+
+static void test_followers_that_ask_and_read(void** state) {
+  (void)state;
+  all_in_peer_mode(true);
+  quiet_hour(4750 * MS, 1000 * S);
+  assert_found(ONLY(BUDGET));
+}
+
+static void test_followers_that_ask_whoever_it_is(void** state) {
+  (void)state;
+  all_in_peer_mode(false);
+  quiet_hour(4750 * MS, 120 * S);
+  assert_found(0);
+}
+
+static void test_followers_that_trust_whoever_it_is(void** state) {
+  (void)state;
+  all_in_peer_mode(false);
+  quiet_hour(4750 * MS, 1000 * S);
+  assert_found(ONLY(BUDGET));
+}
+
+static void test_followers_that_ask_in_vain(void** state) {
+  (void)state;
+  all_in_peer_mode(true);
+  o.nodes[0].config.peer_mode = false;
+  quiet_hour(4750 * MS, 5 * S);
+  assert_found(0);
+}
+
+static void test_trial(void** state) {
+  (void)state;
+  leads(0, S, 5);
+  stops(0, 10 * S, 5);
+  leads(1, 11 * S, 6);
+  oracle_trial_ends(&o, 12 * S, 0);
+  assert_found(0);
+  stops(1, 13 * S, 6);
+  oracle_trial_ends(&o, 14 * S, 0);
+  assert_found(ONLY(REPLACED));
+}
+
+static void test_trial_of_one_who_leads_on(void** state) {
+  (void)state;
+  leads(0, S, 5);
+  oracle_trial_ends(&o, 12 * S, 0);
+  assert_found(ONLY(REPLACED));
+}
+
+static void names_successor(int node, int64_t t, uint64_t epoch, const char* successor) {
+  oracle_write_t w = record(node, t, epoch, 9);
+  w.released = true;
+  w.successor = successor;
+  oracle_write_sent(&o, t, &w);
+  oracle_write_landed(&o, t, &w);
+}
+
+static void test_head_start(void** state) {
+  (void)state;
+  names_successor(0, S, 5, "b");
+  writes(1, S + MS, 6, 1);
+  names_successor(1, 2 * S, 6, "a");
+  writes(2, 4 * S, 7, 1); /* the head start is over: anybody */
+  assert_found(0);
+}
+
+static void test_head_start_of_another(void** state) {
+  (void)state;
+  names_successor(0, S, 5, "b");
+  writes(2, 2 * S, 6, 1);
+  assert_found(ONLY(HEAD_START));
 }
 
 static void test_no_leader_in_quiet(void** state) {
@@ -411,6 +499,15 @@ int main(void) {
       T(test_a_leader_that_writes_too_often),
       T(test_followers_that_read_too_often),
       T(test_followers_that_hardly_read),
+      T(test_followers_that_ask_a_proven_leader),
+      T(test_followers_that_ask_and_read),
+      T(test_followers_that_ask_whoever_it_is),
+      T(test_followers_that_trust_whoever_it_is),
+      T(test_followers_that_ask_in_vain),
+      T(test_trial),
+      T(test_trial_of_one_who_leads_on),
+      T(test_head_start),
+      T(test_head_start_of_another),
       T(test_no_leader_in_quiet),
       T(test_a_change_of_leader_in_quiet),
   };
