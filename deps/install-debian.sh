@@ -12,7 +12,8 @@ build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsm
   libcmocka-dev openssl curl procps)
 # Ceph: a monitor, an OSD and radosgw are a whole S3 server (test/stores/radosgw.sh).
 # libcurl: to be compared with, in test/bench; the library itself does without.
-test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev
+# groff: to read the manual pages.
+test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev groff-base
   radosgw ceph-mon ceph-osd ceph-common)
 
 case "${1:-test}" in

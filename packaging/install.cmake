@@ -68,7 +68,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development
   PATTERN make EXCLUDE PATTERN *.[13] EXCLUDE PATTERN demo.sh EXCLUDE
-  PATTERN ${PROJECT_SOURCE_DIR}/examples/CMakeLists.txt EXCLUDE)
+  REGEX "/examples/CMakeLists.txt$" EXCLUDE)
 
 # The command and what belongs to it.
 if(TARGET s3lect_cli)

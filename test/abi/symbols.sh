@@ -89,6 +89,13 @@ sort -c src/s3lect.symbols || { echo "src/s3lect.symbols is not in the order of 
 # llhttp comes along in it, unless it is the system's and the linker finds it there.
 nm "$static" 2>/dev/null >"$dir/all"
 grep -q -E '(T llhttp_execute|U llhttp_execute)$' "$dir/all" || { echo "$static knows no llhttp" >&2; exit 1; }
+# Linked into a shared object of somebody else's (an addon, a plug-in), the static library's internal
+# names stay inside: a host program may well export an llhttp of its own.
+if command -v readelf >/dev/null; then
+  readelf -sW "$static" 2>/dev/null |
+    awk '$5 == "GLOBAL" && $6 != "HIDDEN" && $7 != "UND" && $8 !~ /^(s3lect|_)/ { print $8 }' >"$dir/names"
+  [ ! -s "$dir/names" ] || { cat "$dir/names"; echo "not hidden in $static" >&2; exit 1; }
+fi
 compare "$dir/listed" "$dir/exported" "$dir/declared" "$dir/functions" "$dir/archived" ||
   { echo "the interface of the library has changed: see above" >&2; exit 1; }
 echo "$(wc -l <"$dir/exported") symbols, all listed, declared and described"

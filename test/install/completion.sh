@@ -6,7 +6,7 @@ prefix=$1
 PATH=$prefix/bin:$PATH
 # shellcheck disable=SC1091
 source "$prefix/share/bash-completion/completions/s3lect"
-complete -p s3lect | grep -q -- '-F _s3lect' || { echo "not bound to s3lect" >&2; exit 1; }
+[[ $(complete -p s3lect) == *'-F _s3lect'* ]] || { echo "not bound to s3lect" >&2; exit 1; }
 
 fail() {
   echo "failed: $*" >&2

@@ -38,7 +38,11 @@ run() { # PROGRAM...: each leads, once
   done
 }
 
-needs() { readelf -dW "$1" | grep NEEDED || true; }
+needs() { # PROGRAM LIBRARY
+  local dynamic
+  dynamic=$(readelf -dW "$1")
+  [[ $dynamic == *"[$2]"* ]]
+}
 
 case $part in
   package)
@@ -62,8 +66,8 @@ case $part in
       build package "$kind" -DCMAKE_PREFIX_PATH="$scratch/half" -DCOMPONENTS="$kind" -DABSENT=$absent
       run "$scratch/$kind"/consumer-*
     done
-    needs "$scratch/shared/consumer-shared" | grep -q 'libs3lect.so.0' || { echo "not the shared library" >&2; exit 1; }
-    ! needs "$scratch/static/consumer-static" | grep -q libs3lect || { echo "not the static library" >&2; exit 1; }
+    needs "$scratch/shared/consumer-shared" libs3lect.so.0 || { echo "not the shared library" >&2; exit 1; }
+    ! needs "$scratch/static/consumer-static" libs3lect.so.0 || { echo "not the static library" >&2; exit 1; }
     ;;
   pkg-config)
     command -v pkg-config >/dev/null || { echo "skipped: no pkg-config here"; exit 77; }
@@ -75,7 +79,7 @@ case $part in
     "$cc" -std=c11 -D_XOPEN_SOURCE=700 "$here/consumer.c" -o "$scratch/shared" "${flags[@]}"
     # OpenSSL is the library's own affair.
     [[ " ${flags[*]} " != *" -lssl "* ]] || { echo "pkg-config: -lssl for all" >&2; exit 1; }
-    needs "$scratch/shared" | grep -q 'libs3lect.so.0' || { echo "not the shared library" >&2; exit 1; }
+    needs "$scratch/shared" libs3lect.so.0 || { echo "not the shared library" >&2; exit 1; }
     rm "$scratch"/moved/lib/libs3lect.so*
     read -r -a flags < <(pkg-config --static --cflags --libs s3lect)
     "$cc" -std=c11 -D_XOPEN_SOURCE=700 "$here/consumer.c" -o "$scratch/static" "${flags[@]}"

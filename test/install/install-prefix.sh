@@ -25,7 +25,8 @@ for file in bin/s3lect lib/libs3lect.a lib/pkgconfig/s3lect.pc share/man/man1/s3
 done
 [ "$(readlink lib/libs3lect.so)" = "libs3lect.so.${version%%.*}" ] || fail "lib/libs3lect.so"
 [ "$(readlink "lib/libs3lect.so.${version%%.*}")" = "libs3lect.so.$version" ] || fail "the soname's link"
-readelf -dW "lib/libs3lect.so.$version" | grep -q "SONAME.*\[libs3lect.so.${version%%.*}\]" || fail "the soname"
+dynamic=$(readelf -dW "lib/libs3lect.so.$version")
+[[ $dynamic == *"SONAME"*"[libs3lect.so.${version%%.*}]"* ]] || fail "the soname"
 [ "$(bin/s3lect --version)" = "s3lect $version" ] || fail "bin/s3lect --version"
 
 # Everything is where one expects it, and nothing of the tests is among it.
