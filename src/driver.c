@@ -285,6 +285,8 @@ void s3l_driver_record(const s3l_driver_t* d, s3lect_record_t* record) {
   s3l_core_record(&d->core, record);
   memcpy(record->leader_id, d->names.id, strlen(d->names.id));
   memcpy(record->leader_addr, d->names.addr, strlen(d->names.addr));
+  const char* successor = s3l_names_successor(&d->names);
+  memcpy(record->successor, successor, strlen(successor));
 }
 
 void s3l_driver_wake(s3l_driver_t* d) {

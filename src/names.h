@@ -12,7 +12,7 @@
 typedef struct s3l_names_s {
   const char* id; /* never NULL; both "" if there is none */
   const char* addr;
-  char* block; /* what is to be freed of it */
+  char* block; /* what is to be freed of it: ID, address and successor */
 } s3l_names_t;
 
 void s3l_names_init(s3l_names_t* names);
@@ -22,6 +22,9 @@ void s3l_names_init(s3l_names_t* names);
  */
 bool s3l_names_keep(s3l_names_t* names, const s3lect_record_t* seen, const char* own_id,
                     const char* own_addr);
+
+/** "" if the record names none. */
+const char* s3l_names_successor(const s3l_names_t* names);
 
 /** There are none any more. Frees what there was. */
 void s3l_names_forget(s3l_names_t* names);

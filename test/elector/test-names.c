@@ -163,6 +163,20 @@ static void test_the_rest_of_the_record(void** state) {
   assert_int_equal(status.record.released, 0);
 }
 
+/* A release may name who goes first. */
+static void test_successor(void** state) {
+  rig_t* rig = *state;
+  s3lect_status_t status = {.size = sizeof status};
+  s3lect_record_t r = s3l_script_store_released();
+  snprintf(r.successor, sizeof r.successor, "c");
+  s3l_script_store_expect(&rig->store, false);
+  s3l_script_store_show(&rig->store, &r, "\"e1\"");
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
+  assert_string_equal(status.record.leader_id, "b");
+  assert_string_equal(status.record.leader_addr, "");
+  assert_string_equal(status.record.successor, "c");
+}
+
 static void test_renewals_of_another_do_not_allocate(void** state) {
   rig_t* rig = *state;
   show(rig, "b", "10.0.0.2:80");
@@ -218,6 +232,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_names_change, setup, teardown),
       cmocka_unit_test_setup_teardown(test_the_rest_of_the_record, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_successor, setup, teardown),
       cmocka_unit_test_setup_teardown(test_renewals_of_another_do_not_allocate, setup, teardown),
       cmocka_unit_test_setup_teardown(test_names_end, setup, teardown),
       cmocka_unit_test_setup_teardown(test_no_memory_for_names, setup, teardown),
