@@ -7,7 +7,9 @@
 #include "core/record.h"
 #include "core/trace.h"
 #include "elector_options.h"
+#include "suspend.h"
 #include "util/assert.h"
+#include "util/hex.h"
 #include "util/mem.h"
 
 S3L_STATIC_ASSERT((int)S3L_SETTLED == (int)S3LECT_SETTLED, "outcomes agree");
@@ -17,6 +19,10 @@ S3L_STATIC_ASSERT((int)S3L_REASON_EXPIRED == (int)S3LECT_REASON_EXPIRED, "reason
 S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons agree");
 S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
 S3L_STATIC_ASSERT((int)S3L_NOTE_ERROR == (int)S3LECT_EVENT_ERROR, "notes agree");
+
+#define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
+S3L_STATIC_ASSERT(sizeof(((s3l_driver_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
+                  "incarnation and seed");
 
 /* What other threads see. The epoch goes first: whoever sees the new validity sees it too. */
 static void publish(s3l_driver_t* d) {
@@ -183,8 +189,17 @@ static void step(s3l_driver_t* d, s3l_event_t* event) {
   }
 }
 
+static s3l_event_t start_event(const s3l_driver_t* d, char incarnation[S3LECT_INCARNATION_SIZE]) {
+  s3l_event_t event = {.kind = S3L_EV_START, .incarnation = incarnation};
+  s3l_hex_encode(d->random, INCARNATION_BYTES, incarnation);
+  incarnation[S3LECT_INCARNATION_SIZE - 1] = '\0';
+  memcpy(&event.seed, d->random + INCARNATION_BYTES, sizeof event.seed);
+  return event;
+}
+
 /* One thing that was asked for; false if there is nothing more to do now. */
 static bool step_asked(s3l_driver_t* d) {
+  char incarnation[S3LECT_INCARNATION_SIZE];
   s3l_event_t event = {.kind = S3L_EV_TICK};
   if (d->submit_error != 0) {
     s3l_result_t failed = {.status = d->submit_error, .outcome = S3L_NOT_APPLIED};
@@ -212,7 +227,7 @@ static bool step_asked(s3l_driver_t* d) {
     if (!s3l_admit_is_open(d))
       return d->ask_stop != 0; /* it may have told the application something */
     d->ask_start = false;
-    event = (s3l_event_t){.kind = S3L_EV_START, .incarnation = d->incarnation, .seed = d->seed};
+    event = start_event(d, incarnation);
   } else {
     return false;
   }
@@ -251,6 +266,11 @@ static void arm(s3l_driver_t* d) {
   uv_timer_start(&d->timer, on_timer, ms, 0);
 }
 
+static void end(s3l_driver_t* d) {
+  s3l_suspend_unwatch(d->handle->loop, &d->watched);
+  uv_close((uv_handle_t*)&d->timer, on_closed);
+}
+
 void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
   S3L_ASSERT(!d->running);
   d->running = true;
@@ -267,7 +287,7 @@ void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
     ;
   d->running = false;
   if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !s3l_admit_is_busy(d))
-    uv_close((uv_handle_t*)&d->timer, on_closed);
+    end(d);
   else
     arm(d);
 }
@@ -294,6 +314,11 @@ void s3l_driver_wake(s3l_driver_t* d) {
     uv_timer_start(&d->timer, on_timer, 0, 0);
 }
 
+/* The timer was set for a deadline that may have passed. */
+static void on_resumed(s3l_list_t* watched) {
+  s3l_driver_wake(S3L_CONTAINER_OF(watched, s3l_driver_t, watched));
+}
+
 /* Puts a string at *at, and *at behind it. */
 static const char* keep(char** at, const char* text) {
   size_t size = strlen(text) + 1;
@@ -302,18 +327,33 @@ static const char* keep(char** at, const char* text) {
   return kept;
 }
 
+/* A driver of that many bytes, in its loop. NULL: no memory. */
+static s3l_driver_t* create(uv_loop_t* loop, size_t size) {
+  s3l_driver_t* d = s3l_calloc(1, size);
+  if (d == NULL || s3l_suspend_watch(loop, &d->watched, on_resumed) != 0) {
+    s3l_free(d);
+    return NULL;
+  }
+  if (uv_timer_init(loop, &d->timer) != 0) {
+    s3l_suspend_unwatch(loop, &d->watched);
+    s3l_free(d);
+    return NULL;
+  }
+  return d;
+}
+
 int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                       s3l_driver_t** out) {
   size_t admit = o->verify_on_start != 0 ? sizeof(s3l_admit_t) : 0;
   size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "");
   size_t asker = o->peer_client != NULL ? sizeof(s3l_asker_t) : 0;
-  size_t strings = strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 +
-                   strlen(o->server_addr) + 1 + strlen(o->peer_health_path) + 1;
-  s3l_driver_t* d = s3l_calloc(1, sizeof *d + admit + asker + body + strings);
-  if (d == NULL || uv_timer_init(handle->loop, &d->timer) != 0) {
-    s3l_free(d);
+  bool usual = strcmp(o->peer_health_path, S3LECT_PEER_HEALTH_PATH) == 0;
+  size_t path = usual ? 0 : strlen(o->peer_health_path) + 1;
+  size_t strings =
+      strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1 + path;
+  s3l_driver_t* d = create(handle->loop, sizeof *d + admit + asker + body + strings);
+  if (d == NULL)
     return UV_ENOMEM;
-  }
   char* at = (char*)(d + 1);
   if (admit > 0) {
     d->admit = (s3l_admit_t*)(void*)at;
@@ -331,7 +371,7 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
   s3l_core_init(&d->core, &config);
-  d->peer_path = keep(&at, o->peer_health_path);
+  d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
   if (d->asker != NULL)
     s3l_asker_init(d, o, d->peer_path);
   s3l_names_init(&d->names);

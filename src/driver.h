@@ -29,6 +29,7 @@
 #include "names.h"
 #include "s3lect/elector.h"
 #include "seat.h"
+#include "util/list.h"
 
 /** A transfer that was asked for: the successor's ID, and room for the record that names it. */
 typedef struct s3l_transfer_s {
@@ -44,6 +45,7 @@ typedef struct s3l_driver_s {
 
   s3lect_elector_t* handle;
   uv_timer_t timer;
+  s3l_list_t watched; /* member of suspend.h's watch of the loop */
   s3lect_store_req_t req;
   s3l_core_t core;
   s3l_names_t names; /* of the record in the core's view */
@@ -57,10 +59,9 @@ typedef struct s3l_driver_s {
   bool closing;
   uint8_t ask_stop;   /* s3l_reason_t or 0 */
   s3l_admit_t* admit; /* holds ask_start back; NULL without verify_on_start */
-  int submit_error;   /* the store did not take the request: its end is still to be told */
   s3lect_elector_cb close_cb;
-  uint64_t seed;
-  char incarnation[S3LECT_INCARNATION_SIZE]; /* of the start that was asked for */
+  unsigned char random[24]; /* of the start that was asked for: incarnation and seed */
+  int submit_error;         /* the store did not take the request: its end is still to be told */
 
   s3lect_event_cb on_started_leading;
   s3lect_event_cb on_stopped_leading;

@@ -9,7 +9,6 @@
 #include "driver.h"
 #include "elector_options.h"
 #include "s3lect/peer.h"
-#include "util/hex.h"
 #include "util/mem.h"
 #include "util/utf8.h"
 
@@ -43,18 +42,14 @@ static bool is_standing(const s3l_driver_t* d) {
 
 int s3lect_elector_start(s3lect_elector_t* elector) {
   s3l_driver_t* d = driver_of(elector);
-  unsigned char bytes[16 + sizeof d->seed];
   if (d == NULL || d->closing)
     return UV_ECANCELED;
   if (is_standing(d))
     return UV_EALREADY;
   if (d->ask_stop != 0 || d->core.phase != S3L_PHASE_STOPPED)
     return UV_EBUSY;
-  if (uv_random(NULL, NULL, bytes, sizeof bytes, 0, NULL) != 0)
+  if (uv_random(NULL, NULL, d->random, sizeof d->random, 0, NULL) != 0)
     return UV_EIO;
-  s3l_hex_encode(bytes, 16, d->incarnation);
-  d->incarnation[S3LECT_INCARNATION_SIZE - 1] = '\0';
-  memcpy(&d->seed, bytes + 16, sizeof d->seed);
   d->ask_start = true;
   s3l_driver_wake(d);
   return 0;

@@ -252,9 +252,9 @@ typedef struct s3l_op_s {
 
 typedef struct s3l_sent_s {
   uint64_t epoch;
-  uint64_t write; /* 0: empty */
+  uint64_t write : 63; /* 0: empty */
+  uint64_t unfounded : 1;
   s3l_ns_t at;
-  bool unfounded;
 } s3l_sent_t;
 
 /** What the leader's last acceptable answer was worth; see core/peer.c. */
@@ -297,11 +297,11 @@ typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3
 /** The state. Plain data, may be copied; owners read it, only the core writes it. */
 typedef struct s3l_core_s {
   s3l_core_config_t config;
-  s3l_phase_t phase;
   s3l_ns_t now;
   int64_t wall_ms;
   s3l_prng_t prng;
   char incarnation[S3LECT_INCARNATION_SIZE];
+  s3l_phase_t phase;
   uint64_t write; /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
   s3l_view_t view;
@@ -309,11 +309,11 @@ typedef struct s3l_core_s {
   /* Remembered for as long as the core lives, over all incarnations. */
   uint64_t epoch_seen;      /* highest epoch ever seen or written */
   uint64_t epoch_led;       /* last epoch that was led */
-  uint32_t timeout_seen_ms; /* largest leader timeout ever seen in a record */
   int64_t store_time_ms;    /* the store's clock ... */
   s3l_ns_t store_time_at;   /* ... when its reply was received */
   uint64_t leader_told;     /* fingerprint of the leader last announced */
   uint64_t duplicate_told;  /* fingerprint of the duplicate last reported */
+  uint32_t timeout_seen_ms; /* largest leader timeout ever seen in a record */
 
   /* Leadership. */
   bool leading;

@@ -93,7 +93,11 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   op->transitions = goes_on ? seen->transitions : seen->transitions + 1;
   op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
   c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
-      .epoch = op->epoch, .write = c->write, .at = c->now, .unfounded = s3l_view_is_unfounded(c)};
+      .epoch = op->epoch,
+      .write = c->write & UINT64_MAX >> 1,
+      .unfounded = s3l_view_is_unfounded(c),
+      .at = c->now,
+  };
   if (c->attempt == 0)
     c->op_started = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
