@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # Reads the public headers, and prints
 #   headers.pl list FILE...   what they declare, a line each: "function NAME FILE:LINE documented" (or
-#                             "bare" without a doc comment above it), "struct NAME", "field NAME FIELD"
+#                             "bare" without a doc comment above it), "struct NAME", "field NAME FIELD",
+#                             "value NAME" (enumerators and numbers)
 #   headers.pl api FILE...    docs/api.md
 #   headers.pl man FILE...    docs/s3lect.3
 # FILE is a path that ends in s3lect.h or s3lect/NAME.h. make.sh calls it.
@@ -98,6 +99,10 @@ sub find_names {
   $block->{types} = \@types;
   $block->{names} = [@{$block->{functions}}, @types, @{$block->{macros}}];
   $block->{structs} = [];
+  my @values = map { /\b(S3LECT_\w+)\s*=/g } $code =~ /^typedef enum \{(.*?)^\}/msg;
+  push @values, $code =~ /^#\s*define (S3LECT_\w+)\s+(?:\\\n\s*)?(?:0x)?[0-9a-fA-F]+u?\s*$/mg;
+  push @values, map { "S3LECT_$_" } $code =~ /XX\((E\w+),/g;
+  $block->{values} = [grep { !/^S3LECT_VERSION_|_END$/ } @values];
   return if $is_map;
   while ($code =~ /(?:^typedef struct \w* ?|^struct (\w+) )\{(.*?)^\}\s*(\w*);/msg) {
     my ($tag, $body, $name) = ($1, $2, $3);
@@ -131,6 +136,7 @@ sub print_list {
     for my $block (@{$header->{blocks}}) {
       my $told = $block->{documented} ? 'documented' : 'bare';
       print "function $_ $header->{path}:$block->{line} $told\n" for @{$block->{functions}};
+      print "value $_\n" for @{$block->{values}};
       for my $struct (@{$block->{structs}}) {
         print "struct $struct->{name}\n";
         print "field $struct->{name} $_\n" for @{$struct->{fields}};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps layout.inc, which test-layout.c includes: a line for each public struct and field.
-#   layout.sh check CC [INCLUDE-DIR...]   fails if a struct or a field has no line there
+# Keeps layout.inc, which test-layout.c includes: a line for each public struct, field and number.
+#   layout.sh check CC [INCLUDE-DIR...]   fails if one of them has no line there
 #   layout.sh write CC [INCLUDE-DIR...]   adds the lines that are missing; changes none
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
@@ -27,6 +27,7 @@ perl docs/make/headers.pl list include/s3lect.h include/s3lect/*.h >"$dir/list"
         if grep -q -x "field $name size" "$dir/list"; then macro=GROWS; fi
         echo "  printf(\"$macro($name, %zu)\\n\", sizeof($name));"
         ;;
+      value) echo "  printf(\"VALUE($name, %lld)\\n\", (long long)$name);" ;;
       field) echo "  printf(\"AT($name, $field, %zu)\\n\", offsetof($name, $field));" ;;
     esac
   done <"$dir/list"
@@ -39,7 +40,7 @@ perl docs/make/headers.pl list include/s3lect.h include/s3lect/*.h >"$dir/list"
 # Each line of today, or in its place what layout.inc says of the same struct or field; then what
 # layout.inc knows and the headers do not: the compiler will say that it is gone.
 touch "$inc"
-awk -F, 'function key(line) { sub(/, [0-9]+\)$/, "", line); sub(/^(SIZE|GROWS)/, "SIZE", line); return line }
+awk -F, 'function key(line) { sub(/, -?[0-9]+\)$/, "", line); sub(/^(SIZE|GROWS)/, "SIZE", line); return line }
   FNR == NR { if ($0 ~ /^[A-Z]+\(/) { pinned[key($0)] = $0; order[++n] = key($0) } next }
   { k = key($0); print (k in pinned) ? pinned[k] : $0; delete pinned[k] }
   END { for (i = 1; i <= n; i++) if (order[i] in pinned) print pinned[order[i]] }' "$inc" "$dir/now" >"$dir/merged"

@@ -1,9 +1,10 @@
-/* Where the fields of public structs lie, and how large those are: a program that was compiled with
- * the first release's headers must go on working with a library of today. Checked by the compiler;
- * that it compiles is the test.
+/* Where the fields of public structs lie, how large those are, and what numbers names stand for: a
+ * program that was compiled with the first release's headers must go on working with a library of
+ * today. Checked by the compiler, but for what functions write into structs of older headers.
  *
  *   AT(type, field, offset)     a field's place never changes
  *   SIZE(type, bytes)           a shell, or what stands in arrays and structs: never changes
+ *   VALUE(name, number)         an enumerator, a flag, a limit, an error code: never changes
  *   GROWS(type, bytes)          begins with its size: new fields go behind the last one
  *
  * layout.inc is kept by layout.sh, which adds what is new and never changes a line. (Before the
@@ -16,6 +17,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <string.h>
 
 #include "s3lect.h"
 
@@ -32,16 +35,35 @@
 #  define GROWS(type, bytes)                                                                       \
     _Static_assert(sizeof(type) >= (bytes), #type " has lost fields of the first release");        \
     _Static_assert(offsetof(type, size) == 0, #type " must begin with its size");
+#  define VALUE(name, number)                                                                      \
+    _Static_assert((name) == (number), #name " stands for another number (test/abi/layout.sh)");
 #  include "layout.inc"
 #endif
 
-static void error_codes_stay(void** state) {
+#define ROOM 1024
+
+/* A program with older headers has smaller structs: what it gives is not written beyond. */
+#define WITHIN(init, type, first_release_size)                                                     \
+  do {                                                                                             \
+    static _Alignas(type) unsigned char room[ROOM];                                                \
+    size_t size;                                                                                   \
+    memset(room, 0xa5, sizeof room);                                                               \
+    init((type*)(void*)room, first_release_size);                                                  \
+    memcpy(&size, room, sizeof size);                                                              \
+    assert_int_equal(size, first_release_size);                                                    \
+    for (size_t i = first_release_size; i < ROOM; i++)                                             \
+      assert_int_equal(room[i], 0xa5);                                                             \
+  } while (0)
+
+static void defaults_fit_into_older_options(void** state) {
   (void)state;
-  assert_int_equal(S3LECT_ETIMING, -5000);
-  assert_int_equal(S3LECT_EPROXY, -5031);
+  WITHIN(s3lect_elector_options_init, s3lect_elector_options_t, 136);
+  WITHIN(s3lect_s3_options_init, s3lect_s3_options_t, 88);
+  WITHIN(s3lect_verify_options_init, s3lect_verify_options_t, 40);
+  WITHIN(s3lect_credentials_chain_options_init, s3lect_credentials_chain_options_t, 40);
 }
 
 int main(void) {
-  static const struct CMUnitTest tests[] = {cmocka_unit_test(error_codes_stay)};
+  static const struct CMUnitTest tests[] = {cmocka_unit_test(defaults_fit_into_older_options)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

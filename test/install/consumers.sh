@@ -57,13 +57,19 @@ case $part in
       cp -a "$prefix" "$scratch/half"
       if [ $kind = shared ]; then
         rm "$scratch"/half/lib/libs3lect.a "$scratch"/half/lib/cmake/s3lect/s3lect-static*.cmake
-        absent=static
+        # Its users need no OpenSSL; and without pkg-config libuv's own package is taken.
+        absent=static without=(-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
+          -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON)
+        mkdir "$scratch/half/lib/cmake/libuv"
+        echo 'add_library(libuv::uv INTERFACE IMPORTED)
+          target_link_libraries(libuv::uv INTERFACE uv)' >"$scratch/half/lib/cmake/libuv/libuvConfig.cmake"
       else
         rm "$scratch"/half/lib/libs3lect.so* "$scratch"/half/lib/cmake/s3lect/s3lect-shared*.cmake
-        absent=shared
+        absent=shared without=()
       fi
       LD_LIBRARY_PATH=$scratch/half/lib
-      build package "$kind" -DCMAKE_PREFIX_PATH="$scratch/half" -DCOMPONENTS="$kind" -DABSENT=$absent
+      build package "$kind" -DCMAKE_PREFIX_PATH="$scratch/half" -DCOMPONENTS="$kind" -DABSENT=$absent \
+        "${without[@]}"
       run "$scratch/$kind"/consumer-*
     done
     needs "$scratch/shared/consumer-shared" libs3lect.so.0 || { echo "not the shared library" >&2; exit 1; }
