@@ -161,7 +161,7 @@ bool sim_shrink(sim_case_t* c, oracle_check_t check, s3l_ns_t at, sim_plan_t* pl
   keep_recent(&s, at);
   drop_faults(&s);
   /* What is judged over a quiet spell needs its nodes and its time. */
-  if (check != ORACLE_LIVENESS && check != ORACLE_BUDGET) {
+  if (check != ORACLE_LIVENESS && check != ORACLE_BUDGET && check != ORACLE_REPLACED) {
     drop_nodes(&s);
     keep_last(&s);
     drop_faults(&s);
