@@ -73,6 +73,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
       .message = e->message != NULL ? e->message
                  : e->error != 0    ? s3lect_strerror(e->error)
                                     : "",
+      .legal_ns = e->legal_at,
   };
   cb(d->handle, &event);
 }

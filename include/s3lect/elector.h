@@ -68,6 +68,11 @@ struct s3lect_event_s {
   const char* leader_id;   /* the leader as far as is known; "" if none is */
   const char* leader_addr; /* its address; "" if none is known */
   const char* message;     /* error: one line for people; else "" */
+  int64_t legal_ns; /* CLOCK_BOOTTIME. Started, new leader: from when on what stood before could be
+                       replaced, as far as this elector knew: its release was seen, or its time was
+                       over. What a take-over takes longer is not waiting but work. Of a new leader
+                       it may lie ahead, where a release was not seen. 0: nothing stood before;
+                       other kinds: 0 */
 };
 
 typedef void (*s3lect_event_cb)(s3lect_elector_t* elector, const s3lect_event_t* event);

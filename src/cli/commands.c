@@ -27,6 +27,8 @@ static const struct {
      "  boottime_ns     CLOCK_BOOTTIME when the event was delivered\n"
      "  valid_until_ns  same clock: until when leadership holds without a renewal; on\n"
      "                  stopped_leading when it ended; 0 when not leading\n"
+     "  legal_ns        started_leading, new_leader; same clock: from when on the leader\n"
+     "                  before could be replaced, as far as this candidate knew\n"
      "  time            the wall clock, for people\n"
      "\n"
      "With --peer-listen, followers ask the leader in place of the store. SIGHUP then reads\n"

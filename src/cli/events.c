@@ -24,6 +24,8 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
   }
   cli_json_i64(&json, "boottime_ns", s3lect_now_ns());
   cli_json_i64(&json, "valid_until_ns", event->valid_until_ns);
+  if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER)
+    cli_json_i64(&json, "legal_ns", event->legal_ns);
   cli_json_string(&json, "time", now);
   return cli_json_close(&json) ? json.len : 0;
 }

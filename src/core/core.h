@@ -178,6 +178,7 @@ typedef struct s3l_effect_s {
   int error;
   uint64_t epoch;
   s3l_ns_t valid_until;
+  s3l_ns_t legal_at;   /* STARTED, NEW_LEADER: see s3lect_event_t.legal_ns; else 0 */
   const char* message; /* borrowed as the event's result is; NULL if none */
 } s3l_effect_t;
 
@@ -225,6 +226,7 @@ typedef struct s3l_view_s {
   char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;      /* receipt of the first reply that showed it */
   s3l_ns_t legal_at;
+  s3l_ns_t legal_before; /* legal_at of what was in view before this leadership; 0: nothing was */
   s3l_view_record_t record; /* an empty one unless RECORD */
 } s3l_view_t;
 

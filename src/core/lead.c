@@ -23,6 +23,7 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->note = S3L_NOTE_STARTED;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
+  e->legal_at = c->view.legal_before;
 }
 
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {

@@ -158,6 +158,8 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
   v->untold = true;
   v->same_write = kind == S3L_VIEW_RECORD && same_write(&v->record, &kept);
   v->renewing = goes_on;
+  if (!goes_on)
+    v->legal_before = v->legal_at;
   v->kind = kind;
   v->record = kept;
   v->own = kind == S3L_VIEW_RECORD && strcmp(record->incarnation, c->incarnation) == 0;
@@ -251,6 +253,7 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
   e->note = S3L_NOTE_NEW_LEADER;
   e->epoch = c->view.record.epoch;
+  e->legal_at = c->view.legal_before;
 }
 
 /* Another process with our server ID is alive if it renews, or if it took our own record. A record

@@ -122,7 +122,8 @@ static s3lect_event_t event_of(s3lect_event_kind_t kind) {
                           .valid_until_ns = 123,
                           .leader_id = "lead",
                           .leader_addr = "",
-                          .message = ""};
+                          .message = "",
+                          .legal_ns = 99};
 }
 
 static void each_kind_has_its_fields(void** state) {
@@ -133,14 +134,19 @@ static void each_kind_has_its_fields(void** state) {
   static const char head[] = "{\"event\":\"started_leading\",\"id\":\"me\",\"epoch\":7,"
                              "\"leader\":\"lead\",\"boottime_ns\":";
   assert_memory_equal(line, head, sizeof head - 1);
-  const char* rest = strstr(line, ",\"valid_until_ns\":123,\"time\":\"");
+  const char* rest = strstr(line, ",\"valid_until_ns\":123,\"legal_ns\":99,\"time\":\"");
   assert_non_null(rest);
   assert_string_equal(rest + strlen(rest) - 4, "Z\"}\n");
+
+  event = event_of(S3LECT_EVENT_NEW_LEADER);
+  assert_true(cli_event_format(&event, "me", line) > 0);
+  assert_non_null(strstr(line, ",\"legal_ns\":99,"));
 
   event = event_of(S3LECT_EVENT_STOPPED_LEADING);
   event.reason = S3LECT_REASON_LOST;
   assert_true(cli_event_format(&event, "me", line) > 0);
   assert_non_null(strstr(line, "\"leader\":\"lead\",\"reason\":\"lost\",\"boottime_ns\":"));
+  assert_null(strstr(line, "legal_ns"));
 
   event = event_of(S3LECT_EVENT_ERROR);
   event.error = S3LECT_EDUPID;

@@ -28,6 +28,9 @@ typedef struct node_s {
   s3l_ns_t answer_at; /* an ask is under way; 0: none */
   bool held;
   unsigned store_reads, store_writes, asks, releases;
+  bool dead;
+  s3l_ns_t started_at;
+  s3l_ns_t legal_at; /* as the last event told that tells it */
 } node_t;
 
 typedef struct world_s {
@@ -77,8 +80,13 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
         if (w.node[k].answer_at > 0 && &w.node[k] != n)
           w.node[k].answer_at = w.now + STORE_WAY / 2;
       break;
-    case S3L_DO_CANCEL:
     case S3L_DO_NOTIFY:
+      if (e->note == S3L_NOTE_STARTED)
+        n->started_at = w.now;
+      if (e->note == S3L_NOTE_STARTED || e->note == S3L_NOTE_NEW_LEADER)
+        n->legal_at = e->legal_at;
+      break;
+    case S3L_DO_CANCEL:
     case S3L_DO_STOPPED:
       break;
     }
@@ -127,7 +135,9 @@ static void peer_answers(node_t* n) {
   char body[1024];
   n->answer_at = 0;
   for (int i = 0; i < NODES; i++) {
-    if (!s3l_core_confirmed(&w.node[i].core, w.now, &c))
+    if (w.node[i].dead)
+      r = (s3l_peer_result_t){.kind = S3L_PEER_FAILED, .status = S3LECT_EPEER};
+    if (w.node[i].dead || !s3l_core_confirmed(&w.node[i].core, w.now, &c))
       continue;
     size_t len = s3l_record_encode(&c.record, body, sizeof body);
     assert_int_equal(s3l_record_parse((s3l_span_t){body, len}, &record), 0);
@@ -142,6 +152,8 @@ static void peer_answers(node_t* n) {
 }
 
 static s3l_ns_t due(const node_t* n) {
+  if (n->dead)
+    return S3L_NEVER;
   s3l_ns_t at = s3l_core_deadline(&n->core);
   if (n->busy && n->done_at < at)
     at = n->done_at;
@@ -170,33 +182,45 @@ static void run_until(s3l_ns_t until) {
   w.now = until;
 }
 
+static void start_node(node_t* n, unsigned incarnation_of) {
+  int i = (int)(n - w.node);
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  memset(n, 0, sizeof *n);
+  snprintf(n->id, sizeof n->id, "%c", 'a' + i);
+  snprintf(n->addr, sizeof n->addr, "%c:1", 'a' + i);
+  snprintf(incarnation, sizeof incarnation, "%032x", incarnation_of);
+  s3l_core_config_t config = {.id = n->id,
+                              .addr = n->addr,
+                              .leader_timeout_ms = 15000,
+                              .renew_interval_ms = 5000,
+                              .frequent_interval_ms = 5000,
+                              .infrequent_interval_ms = 30000,
+                              .request_timeout_ms = 3000,
+                              .release_timeout_ms = 1000,
+                              .drift_ppm = 10000,
+                              .peer_mode = true,
+                              .peer_interval_ms = 30000,
+                              .peer_timeout_ms = 3000};
+  s3l_core_init(&n->core, &config);
+  step(n, &(s3l_event_t){
+              .kind = S3L_EV_START, .incarnation = incarnation, .seed = 7u + incarnation_of});
+}
+
+/* Its connections are reset: whoever waits for it hears so at once. */
+static void kill_node(node_t* died) {
+  died->dead = true;
+  for (int i = 0; i < NODES; i++)
+    if (w.node[i].answer_at > 0)
+      w.node[i].answer_at = w.now;
+}
+
 static int setup(void** state) {
   (void)state;
   memset(&w, 0, sizeof w);
   w.now = 1000 * S3L_SECOND;
   w.authenticated = true;
-  for (int i = 0; i < NODES; i++) {
-    node_t* n = &w.node[i];
-    char incarnation[S3LECT_INCARNATION_SIZE];
-    snprintf(n->id, sizeof n->id, "%c", 'a' + i);
-    snprintf(n->addr, sizeof n->addr, "%c:1", 'a' + i);
-    snprintf(incarnation, sizeof incarnation, "%032x", 0x10u + (unsigned)i);
-    s3l_core_config_t config = {.id = n->id,
-                                .addr = n->addr,
-                                .leader_timeout_ms = 15000,
-                                .renew_interval_ms = 5000,
-                                .frequent_interval_ms = 5000,
-                                .infrequent_interval_ms = 30000,
-                                .request_timeout_ms = 3000,
-                                .release_timeout_ms = 1000,
-                                .drift_ppm = 10000,
-                                .peer_mode = true,
-                                .peer_interval_ms = 30000,
-                                .peer_timeout_ms = 3000};
-    s3l_core_init(&n->core, &config);
-    step(n, &(s3l_event_t){
-                .kind = S3L_EV_START, .incarnation = incarnation, .seed = 7u + (unsigned)i});
-  }
+  for (unsigned i = 0; i < NODES; i++)
+    start_node(&w.node[i], 0x10 + i);
   run_until(w.now + 60 * S3L_SECOND);
   return 0;
 }
@@ -204,7 +228,7 @@ static int setup(void** state) {
 static node_t* leader(void) {
   node_t* found = NULL;
   for (int i = 0; i < NODES; i++)
-    if (s3l_core_valid_until(&w.node[i].core) > w.now) {
+    if (!w.node[i].dead && s3l_core_valid_until(&w.node[i].core) > w.now) {
       assert_null(found);
       found = &w.node[i];
     }
@@ -265,6 +289,45 @@ static void test_hand_over(void** state) {
   run_until(from + 4 * STORE_WAY);
   assert_non_null(leader());
   assert_ptr_not_equal(leader(), leads);
+}
+
+/* Its followers notice at once, wait for no longer than safety demands, and say how long that was.
+ */
+static void test_crash(void** state) {
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    node_t* died = leader();
+    s3l_ns_t legal[NODES];
+    assert_non_null(died);
+    s3l_ns_t valid_until = died->core.valid_until;
+    kill_node(died);
+    run_until(w.now + S3L_SECOND);
+    for (int i = 0; i < NODES; i++)
+      legal[i] = w.node[i].core.view.legal_at;
+    run_until(w.now + 16 * S3L_SECOND);
+    node_t* leads = leader();
+    assert_non_null(leads);
+    for (int i = 0; i < NODES; i++)
+      if (&w.node[i] != died)
+        assert_int_equal(w.node[i].legal_at, legal[i]);
+    assert_true(leads->legal_at >= valid_until);
+    assert_true(leads->started_at > leads->legal_at);
+    assert_true(leads->started_at <= leads->legal_at + 2 * STORE_WAY);
+    start_node(died, 0x100u + (unsigned)round);
+    run_until(w.now + 31 * S3L_SECOND + round * 777 * S3L_MS);
+  }
+}
+
+/* Of a release that was seen, the taking over is legal at once. */
+static void test_hand_over_is_legal_at_once(void** state) {
+  (void)state;
+  node_t* left = leader();
+  assert_non_null(left);
+  step(left, &(s3l_event_t){.kind = S3L_EV_RESIGN});
+  run_until(w.now + 4 * STORE_WAY);
+  const node_t* leads = leader();
+  assert_non_null(leads);
+  assert_int_equal(leads->legal_at, leads->started_at - STORE_WAY);
 }
 
 static void test_transfer(void** state) {
@@ -344,6 +407,8 @@ int main(void) {
       T(test_a_stable_hour),
       T(test_a_stable_hour_over_plain_http),
       T(test_hand_over),
+      T(test_hand_over_is_legal_at_once),
+      T(test_crash),
       T(test_transfer),
       T(test_transfer_to_nobody),
       T(test_what_a_leader_says),
