@@ -23,11 +23,15 @@ typedef struct bench_options_s {
   bool memory_store;   /* electors: in place of the fake S3 */
   unsigned settle_ms;  /* electors: over what time they start */
   const char* library; /* size: the stripped shared library */
+  unsigned count;      /* failover: hand-overs; half as many crashes */
+  unsigned latency_ms; /* failover: of the fake S3 */
+  const char* svg;     /* failover: where to draw to, or NULL */
 } bench_options_t;
 
 int bench_http(const bench_options_t* options);
 int bench_electors(const bench_options_t* options);
 int bench_size(const bench_options_t* options);
+int bench_failover(const bench_options_t* options);
 
 /** Ends the program with a message unless `ok`. */
 void bench_require(bool ok, const char* what);
@@ -54,6 +58,10 @@ typedef struct bench_server_s {
 /** Starts s3lect-fakes3 with these options more (NULL-terminated). */
 void bench_server_start(bench_server_t* server, const char* const* options);
 void bench_server_stop(const bench_server_t* server);
+
+/** Asks its control path; fills `reply` with the answer's body, and returns its length. */
+size_t bench_server_control(const bench_server_t* server, const char* method, const char* path,
+                            const char* body, char* reply, size_t cap);
 
 /** A store on it. */
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,

@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +63,44 @@ void bench_server_start(bench_server_t* server, const char* const* options) {
 
 void bench_server_stop(const bench_server_t* server) {
   bench_child_stop(&server->child);
+}
+
+/* The whole of an answer that ends with its connection. */
+static size_t exchange(int fd, const char* request, char* reply, size_t cap) {
+  size_t len = strlen(request);
+  size_t n = 0;
+  bench_require(send(fd, request, len, MSG_NOSIGNAL) == (ssize_t)len, "the server does not listen");
+  for (;;) {
+    ssize_t got = read(fd, reply + n, cap - n);
+    bench_require(got > 0 || (got == 0 || errno == EINTR), "the server does not answer");
+    if (got == 0)
+      return n;
+    n += got > 0 ? (size_t)got : 0;
+    bench_require(n < cap, "the server's answer is too long");
+  }
+}
+
+size_t bench_server_control(const bench_server_t* server, const char* method, const char* path,
+                            const char* body, char* reply, size_t cap) {
+  char text[16384];
+  const char* colon = strrchr(server->url, ':');
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  to.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bench_require(fd >= 0 && connect(fd, (const struct sockaddr*)&to, sizeof(to)) == 0,
+                "the server cannot be reached");
+  snprintf(
+      text, sizeof(text),
+      "%s /_fakes3/%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+      method, path, server->url + strlen("http://"), strlen(body), body);
+  size_t n = exchange(fd, text, text, sizeof(text));
+  close(fd);
+  const char* end = memmem(text, n, "\r\n\r\n", 4);
+  bench_require(end != NULL && n > 12 && memcmp(text + 9, "200", 3) == 0, "the server refuses");
+  size_t len = n - (size_t)(end + 4 - text);
+  bench_require(len <= cap, "the server's answer is too long");
+  memcpy(reply, end + 4, len);
+  return len;
 }
 
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,

@@ -12,11 +12,15 @@ static const char help[] =
     "Usage: s3lect-bench http [--runs N]\n"
     "       s3lect-bench electors [--store memory|s3] [--electors N] [--renew MS] [--seconds N]\n"
     "       s3lect-bench size [--library FILE]\n"
+    "       s3lect-bench failover [--count N | --quick] [--latency MS] [--svg FILE]\n"
     "\n"
     "  http       runs signed and unsigned GETs over warm connections, with this library and with\n"
     "             libcurl. What they cost is counted by valgrind: use test/bench/run.sh http\n"
     "  electors   many electors on one loop: late renewals, stalls of the loop, memory\n"
     "  size       size of the shared library; memory of a process with one elector over TLS\n"
+    "  failover   how long it takes until somebody leads again, after SIGTERM and after SIGKILL, "
+    "in\n"
+    "             peer mode and in storage mode. Fails if two led at once\n"
     "\n"
     "  --runs N        requests of each kind (default 3)\n"
     "  --store WHICH   memory, or s3 (default): a fake S3 in another process\n"
@@ -24,7 +28,11 @@ static const char help[] =
     "  --renew MS      renewal interval (default 5000); the leader timeout is three times that\n"
     "  --seconds N     measure for that long (default 20)\n"
     "  --settle MS     spread the electors' start over that time (default: --renew)\n"
-    "  --library FILE  the stripped shared library\n";
+    "  --library FILE  the stripped shared library\n"
+    "  --count N       hand-overs (default 200); half as many crashes\n"
+    "  --quick         --count 5\n"
+    "  --latency MS    how long the store takes for each request (default 20)\n"
+    "  --svg FILE      draw the distributions\n";
 
 static void refuse(const char* what, const char* value) {
   fprintf(stderr, "s3lect-bench: %s \"%s\" (see --help)\n", what, value);
@@ -46,6 +54,10 @@ static void take_options(int argc, char** argv, bench_options_t* o) {
                                         {"seconds", required_argument, NULL, 't'},
                                         {"settle", required_argument, NULL, 'u'},
                                         {"library", required_argument, NULL, 'l'},
+                                        {"count", required_argument, NULL, 'c'},
+                                        {"quick", no_argument, NULL, 'q'},
+                                        {"latency", required_argument, NULL, 'd'},
+                                        {"svg", required_argument, NULL, 'p'},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
   int option;
@@ -74,6 +86,18 @@ static void take_options(int argc, char** argv, bench_options_t* o) {
     case 'l':
       o->library = optarg;
       break;
+    case 'c':
+      o->count = number("--count", optarg, 100 * 1000);
+      break;
+    case 'q':
+      o->count = 5;
+      break;
+    case 'd':
+      o->latency_ms = number("--latency", optarg, 500);
+      break;
+    case 'p':
+      o->svg = optarg;
+      break;
     case 'h':
       fputs(help, stdout);
       exit(0);
@@ -84,7 +108,12 @@ static void take_options(int argc, char** argv, bench_options_t* o) {
 }
 
 int main(int argc, char** argv) {
-  bench_options_t o = {.runs = 3, .electors = 10000, .renew_ms = 5000, .seconds = 20};
+  bench_options_t o = {.runs = 3,
+                       .electors = 10000,
+                       .renew_ms = 5000,
+                       .seconds = 20,
+                       .count = 200,
+                       .latency_ms = 20};
   setvbuf(stdout, NULL, _IOLBF, 0);
   take_options(argc, argv, &o);
   if (optind + 1 != argc)
@@ -97,6 +126,8 @@ int main(int argc, char** argv) {
     return bench_electors(&o);
   if (strcmp(which, "size") == 0)
     return bench_size(&o);
+  if (strcmp(which, "failover") == 0)
+    return bench_failover(&o);
   refuse("no such benchmark:", which);
   return 2;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Counts what HTTP requests cost in user-space instructions, and runs the other benchmarks:
+# Counts what HTTP requests cost in user-space instructions, and runs the other benchmarks ("all":
+# but for failover, which takes 12 minutes):
 #
-#   test/bench/run.sh [all|http|electors|size] [OPTION...]     options as s3lect-bench has them
+#   test/bench/run.sh [all|http|electors|size|failover] [OPTION...]   options: s3lect-bench --help
 #
 # Builds the release preset first, unless S3LECT_BENCH names a program that is built. "http" needs
 # valgrind; libcurl's part of it needs libcurl4-openssl-dev.
@@ -9,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 case "${1:-all}" in
-  all | http | electors | size) ;;
-  *) sed -n '2,7s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
+  all | http | electors | size | failover) ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
 esac
 which=${1:-all}
 [ $# -eq 0 ] || shift
@@ -58,6 +59,9 @@ if [ "$which" = electors ]; then
 elif [ "$which" = all ]; then
   "$bench" electors --store memory
   "$bench" electors --store s3
+fi
+if [ "$which" = failover ]; then
+  "$bench" failover "$@"
 fi
 if [ "$which" = size ] || [ "$which" = all ]; then
   echo "Size:"
