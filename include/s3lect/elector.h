@@ -190,10 +190,9 @@ S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
 S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
 
 /** As resign, and names the process that shall lead next: it alone may take over during a head
- * start (two seconds, or the frequent interval where that is shorter), anybody afterwards. It must
- * stand in the election already to make use of it.
- * Errors: UV_EINVAL if it is not leading, S3LECT_EOPTION (`to_id` is empty, too long, not UTF-8 or
- * this elector's own), UV_ENOMEM. */
+ * start (two seconds, or half of the leader timeout where that is shorter), anybody afterwards. It
+ * must stand in the election already to make use of it. Errors: UV_EINVAL if it is not leading,
+ * S3LECT_EOPTION (`to_id` is empty, too long, not UTF-8 or this elector's own), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id);
 
 /** Stops standing, releasing the record if it leads. on_stopped_leading still runs.

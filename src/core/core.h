@@ -51,8 +51,8 @@
 /** A request still under way this long after its own bound is cancelled: a store must keep its
  * bound, one that does not is reminded. */
 #define S3L_OVERDUE (1 * S3L_SECOND)
-/** After a transfer the successor alone may take over for this long, or for the frequent interval
- * where that is less. */
+/** After a transfer the successor alone may take over for this long, or for half of the leader
+ * timeout where that is less. */
 #define S3L_HEAD_START (2 * S3L_SECOND)
 
 typedef struct s3l_core_config_s {

@@ -121,8 +121,8 @@ static bool made_unfounded(const s3l_core_t* c) {
 
 /* Others than the named successor let it go first. */
 static s3l_ns_t head_start(const s3l_core_t* c) {
-  s3l_ns_t frequent = c->config.frequent_interval_ms * S3L_MS;
-  return frequent < S3L_HEAD_START ? frequent : S3L_HEAD_START;
+  s3l_ns_t half = c->config.leader_timeout_ms * S3L_MS / 2;
+  return half < S3L_HEAD_START ? half : S3L_HEAD_START;
 }
 
 static s3l_ns_t legal_at(const s3l_core_t* c) {

@@ -272,7 +272,7 @@ static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
   if (o->successor[0] != '\0' && w->node >= 0 && !w->released &&
       strcmp(w->leader_id, o->successor) != 0) {
     const oracle_config_t* c = &o->nodes[w->node].config;
-    int64_t ms = c->frequent_interval_ms < 2000 ? c->frequent_interval_ms : 2000;
+    int64_t ms = c->leader_timeout_ms / 2 < 2000 ? c->leader_timeout_ms / 2 : 2000;
     int64_t least = ms * MS - ms * c->drift_ppm;
     if (t - o->successor_since < least)
       oracle_fail(o, ORACLE_HEAD_START, t, w->node, -1, "n%d took over %.3f ms after %s was named",
