@@ -245,6 +245,7 @@ static void on_closed(uv_handle_t* timer) {
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
   s3l_seat_close(d);
+  s3l_asker_end(d);
   handle->internal = NULL;
   s3l_names_forget(&d->names);
   s3l_free(d->transfer);

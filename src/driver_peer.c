@@ -13,10 +13,18 @@ static void on_answer(s3l_peer_ask_t* ask, const s3l_peer_result_t* result) {
 void s3l_asker_init(s3l_driver_t* d, const s3lect_elector_options_t* o, const char* path) {
   s3l_asker_t* a = d->asker;
   a->client = s3l_peer_client_of(o->peer_client);
+  s3l_peer_client_hold(a->client);
   a->path = path;
   a->ask.data = d;
   a->ask.path = path;
   a->ask.done = on_answer;
+}
+
+void s3l_asker_end(s3l_driver_t* d) {
+  if (d->asker == NULL)
+    return;
+  S3L_ASSERT(!d->asker->pending);
+  s3l_peer_client_let(d->asker->client);
 }
 
 void s3l_asker_ask(s3l_driver_t* d, const s3l_effect_t* e) {

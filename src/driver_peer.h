@@ -20,15 +20,18 @@ typedef struct s3l_asker_s {
   int error;        /* the client did not take it: its end is still to be told */
 } s3l_asker_t;
 
-/** Prepares the asker; `d->asker` is its memory. */
+/** Prepares the asker, which holds the client until its end; `d->asker` is its memory. */
 void s3l_asker_init(struct s3l_driver_s* d, const s3lect_elector_options_t* options,
                     const char* path);
+
+/** The asker's end, when nothing is under way; no-op without one. */
+void s3l_asker_end(struct s3l_driver_s* d);
 
 /** Carries out S3L_DO_ASK and S3L_DO_ASK_CANCEL. */
 void s3l_asker_ask(struct s3l_driver_s* d, const s3l_effect_t* e);
 void s3l_asker_cancel(struct s3l_driver_s* d);
 
-/** What the public handle stands for (peer_client.c). */
+/** What the public handle stands for (peer_client.c); NULL: it is closing, or closed. */
 s3l_peer_client_t* s3l_peer_client_of(const s3lect_peer_client_t* client);
 
 /** True if the end of an ask that could not begin is to be told now: *result is it. */

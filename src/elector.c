@@ -22,6 +22,8 @@ int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
   int r = s3l_elector_options_resolve(options, &resolved, NULL, 0);
   if (r == 0 && resolved.peer_client != NULL && resolved.peer_client->loop != loop)
     r = UV_EINVAL;
+  if (r == 0 && resolved.peer_client != NULL && s3l_peer_client_of(resolved.peer_client) == NULL)
+    r = UV_ECANCELED;
   if (r != 0)
     return r;
   void* data = elector->data; /* the caller's, even before init */

@@ -78,6 +78,8 @@ static void begin(s3l_buf_t* b, const char* name, const s3l_metrics_row_t* r, co
   put_label(b, r->election);
   s3l_buf_puts(b, ",id=");
   put_label(b, r->id);
+  s3l_buf_puts(b, ",path=");
+  put_label(b, r->path);
   s3l_buf_puts(b, more);
   s3l_buf_puts(b, "} ");
 }

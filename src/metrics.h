@@ -41,6 +41,7 @@ typedef struct s3l_metrics_s {
 /** One elector's line in every family. */
 typedef struct s3l_metrics_row_s {
   const char* election; /* the lockfile's key */
+  const char* path;     /* where it is asked for: what tells the rows of a server apart */
   const char* id;
   bool is_leader;
   uint64_t epoch;

@@ -25,7 +25,7 @@ typedef struct pem_text_s {
 
 typedef struct shell_s {
   s3lect_peer_client_t* handle;
-  s3l_peer_client_t* client;
+  s3l_peer_client_t* client; /* NULL: closing */
   pem_text_t ca, cert, key;
   s3lect_peer_client_cb close_cb;
 } shell_t;
@@ -45,6 +45,7 @@ static void drop_shell(shell_t* s) {
 }
 
 static int read_stream(FILE* f, pem_text_t* out) {
+  (void)setvbuf(f, NULL, _IONBF, 0); /* a key is not to lie in a buffer that nobody wipes */
   out->p = s3l_malloc(PEM_MAX + 1);
   if (out->p == NULL)
     return UV_ENOMEM;
@@ -191,6 +192,10 @@ static void on_closed(void* arg) {
 
 void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect_peer_client_cb cb) {
   shell_t* s = client->internal;
+  if (s == NULL || s->client == NULL)
+    return;
+  s3l_peer_client_t* peer = s->client;
   s->close_cb = cb;
-  s3l_peer_client_close(s->client, on_closed, s);
+  s->client = NULL;
+  s3l_peer_client_close(peer, on_closed, s);
 }

@@ -14,19 +14,21 @@
 #define PAGE_MAX        (64u << 20)
 #define DURATION_MS_MAX 2419200000 /* four weeks, as in the elector's options */
 
-/* The files to read again: strings of one block, or NULL. */
+/* The files in use, to be read again: strings of one block, or NULL. */
 typedef struct files_s {
   const char* cert;
   const char* key;
   const char* client_ca;
+  char* block;
 } files_t;
 
 typedef struct shell_s {
   s3lect_peer_server_t* handle;
   s3l_peer_server_t* server; /* NULL: closing */
   bool tls;
+  bool verifies; /* wants the clients' certificates */
+  bool text;     /* some of what is in use came as text: it cannot be read again */
   files_t files;
-  char* block;
   s3lect_peer_server_cb close_cb;
 } shell_t;
 
@@ -95,16 +97,58 @@ static const char* keep(char** at, const char* s) {
   return kept;
 }
 
-/* Remembers which files there are. */
-static int keep_files(shell_t* s, const s3lect_peer_server_options_t* o) {
+static int copy_files(const s3lect_peer_server_options_t* o, files_t* out) {
   size_t size = size_of(o->cert_file) + size_of(o->key_file) + size_of(o->client_ca_file);
-  char* at = s->block = s3l_malloc(size + 1);
+  char* at = out->block = s3l_malloc(size + 1);
   if (at == NULL)
     return UV_ENOMEM;
-  s->files.cert = keep(&at, o->cert_file);
-  s->files.key = keep(&at, o->key_file);
-  s->files.client_ca = keep(&at, o->client_ca_file);
+  out->cert = keep(&at, o->cert_file);
+  out->key = keep(&at, o->key_file);
+  out->client_ca = keep(&at, o->client_ca_file);
   return 0;
+}
+
+/* Makes a context of certificates that have passed the check, and remembers what they are. */
+static int take_certificates(s3l_problem_t* p, shell_t* s, const s3lect_peer_server_options_t* o,
+                             s3l_tls_context_t** out) {
+  files_t files;
+  int err = copy_files(o, &files);
+  if (err == 0)
+    err = new_context(p, o, out);
+  if (err != 0) {
+    s3l_free(files.block);
+    return err;
+  }
+  s3l_free(s->files.block);
+  s->files = files;
+  s->verifies = o->client_ca_file != NULL || o->client_ca_pem != NULL;
+  s->text = o->cert_pem != NULL || o->key_pem != NULL || o->client_ca_pem != NULL;
+  return 0;
+}
+
+/* What a reload goes by. `known` is all zero. */
+static int find_certificates(s3l_problem_t* p, const shell_t* s,
+                             const s3lect_peer_server_options_t* options,
+                             s3lect_peer_server_options_t* known) {
+  if (options == NULL) {
+    known->cert_file = s->files.cert;
+    known->key_file = s->files.key;
+    known->client_ca_file = s->files.client_ca;
+    return s->text ? s3l_problem_say(p, S3LECT_EOPTION,
+                                     "options: missing; what was given as text cannot be read "
+                                     "again: give the new text")
+                   : 0;
+  }
+  int err = s3l_options_copy(p, "s3lect_peer_server_options", options, known, sizeof *known,
+                             offsetof(s3lect_peer_server_options_t, client_ca_file));
+  known->plain_http = 0;
+  if (err == 0)
+    err = check_certificates(p, known);
+  if (err == 0 && s->verifies && known->client_ca_file == NULL && known->client_ca_pem == NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "client_ca_file: missing; this server wants clients' certificates, and "
+                           "goes on to: give their authority, too");
+  return err;
 }
 
 int s3lect_peer_server_reload(s3lect_peer_server_t* server,
@@ -112,23 +156,15 @@ int s3lect_peer_server_reload(s3lect_peer_server_t* server,
                               size_t message_size) {
   shell_t* s = server->internal;
   s3l_problem_t p = s3l_problem(message, message_size);
+  s3lect_peer_server_options_t known = {.size = sizeof known};
   s3l_tls_context_t* context;
-  s3lect_peer_server_options_t known = {.cert_file = s != NULL ? s->files.cert : NULL,
-                                        .key_file = s != NULL ? s->files.key : NULL,
-                                        .client_ca_file = s != NULL ? s->files.client_ca : NULL};
   if (s == NULL || s->server == NULL)
     return UV_ECANCELED;
   if (!s->tls)
     return s3l_problem_say(&p, UV_EINVAL, "plain_http: there are no certificates to read again");
-  int err = 0;
-  if (options != NULL)
-    err = s3l_options_copy(&p, "s3lect_peer_server_options", options, &known, sizeof known,
-                           offsetof(s3lect_peer_server_options_t, client_ca_file));
-  known.plain_http = 0;
+  int err = find_certificates(&p, s, options, &known);
   if (err == 0)
-    err = check_certificates(&p, &known);
-  if (err == 0)
-    err = new_context(&p, &known, &context);
+    err = take_certificates(&p, s, &known, &context);
   if (err != 0)
     return err;
   s3l_http_server_set_tls(s3l_peer_server_http(s->server), context);
@@ -213,7 +249,7 @@ static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
   const s3l_peer_server_config_t config = {
       .http = {.listen = o->listen,
                .tls = context,
-               .max_connections = or_default(o->max_connections, S3LECT_PEER_MAX_CONNECTIONS),
+               .max_connections = o->max_connections, /* its default depends on the process */
                .max_held = o->max_held,
                .max_header_bytes = or_default(o->max_header_bytes, S3LECT_PEER_HEADER_BYTES),
                .header_time_ms = or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
@@ -235,7 +271,7 @@ static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
 }
 
 static void drop_shell(shell_t* s) {
-  s3l_free(s->block);
+  s3l_free(s->files.block);
   s3l_free(s);
 }
 
@@ -255,9 +291,7 @@ int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
   if (s == NULL)
     return UV_ENOMEM;
   s->tls = known.plain_http == 0;
-  err = keep_files(s, &known);
-  if (err == 0 && s->tls)
-    err = new_context(&p, &known, &context);
+  err = s->tls ? take_certificates(&p, s, &known, &context) : 0;
   if (err == 0)
     err = open_server(loop, &p, s, &known, context);
   s3l_tls_context_free(context); /* the server holds its own */
@@ -313,6 +347,8 @@ static void on_closed(void* arg) {
 
 void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_cb cb) {
   shell_t* s = server->internal;
+  if (s == NULL || s->server == NULL)
+    return;
   s3l_peer_server_t* peer = s->server;
   s->close_cb = cb;
   while (s3l_peer_server_len(peer) > 0)

@@ -112,6 +112,7 @@ s3l_metrics_row_t s3l_seat_row(const s3l_seat_t* seat) {
   const s3l_driver_t* d = seat->driver;
   s3l_metrics_row_t row = {
       .election = d->req.key,
+      .path = seat->peer.path,
       .id = d->core.config.id,
       .is_leader = s3lect_is_leader(d->handle) != 0,
       .epoch = s3lect_epoch(d->handle),

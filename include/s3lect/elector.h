@@ -133,7 +133,7 @@ typedef struct s3lect_elector_options_s {
                               gets S3LECT_EUNSAFE and the elector stops standing */
 
   /* Peer mode: while a leader stands, ask it instead of the store (s3lect/peer.h). */
-  s3lect_peer_client_t* peer_client; /* NULL: off. On the same loop; must outlive the elector */
+  s3lect_peer_client_t* peer_client; /* NULL: off. On the same loop */
   const char* peer_health_path;      /* of every server in the election; default
                                         S3LECT_PEER_HEALTH_PATH */
   uint32_t peer_interval_ms; /* how often the leader is asked at the least; default: the infrequent
@@ -175,7 +175,7 @@ S3LECT_EXTERN int s3lect_elector_options_resolve(const s3lect_elector_options_t*
  * Errors, with nothing to clean up: S3LECT_EOPTION (a missing or invalid option), S3LECT_ETIMING
  * (renewal interval + retry schedule + request timeout do not fit into the leader timeout),
  * UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an option is set that only a
- * newer library knows), UV_ENOMEM. */
+ * newer library knows), UV_ECANCELED (the peer client is closing), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
                                       const s3lect_elector_options_t* options);
 

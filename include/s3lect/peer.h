@@ -73,12 +73,14 @@ S3LECT_EXTERN int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t*
                                           const s3lect_peer_client_options_t* options,
                                           char* message, size_t message_size);
 
-/** Closes a client, once no elector uses it any more; then `cb` (may be NULL) runs. */
+/** Closes a client: what is asked of leaders now ends, and electors that were given it ask the
+ * store from then on. Once the last of these is closed, too, `cb` (may be NULL) runs, and the
+ * handle's memory is the caller's again. A second close does nothing, and its cb does not run. */
 S3LECT_EXTERN void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect_peer_client_cb cb);
 
 /* ---- Server ---- */
 
-#define S3LECT_PEER_MAX_CONNECTIONS   2048
+#define S3LECT_PEER_MAX_CONNECTIONS   2048 /* or half of the process's descriptors, if fewer */
 #define S3LECT_PEER_HEADER_BYTES      8192
 #define S3LECT_PEER_HEADER_TIMEOUT_MS 5000
 #define S3LECT_PEER_IDLE_TIMEOUT_MS   75000
@@ -87,7 +89,8 @@ S3LECT_EXTERN void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect
 /** Options of the peer server. Zero or NULL means the default. Strings are copied. */
 typedef struct s3lect_peer_server_options_s {
   size_t size;           /* sizeof(s3lect_peer_server_options_t); set by ..._options_init */
-  const char* listen;    /* HOST:PORT or [V6]:PORT, an address literal; port 0: any. Required */
+  const char* listen;    /* ADDRESS:PORT, [V6]:PORT, localhost:PORT, or *:PORT, all addresses;
+                            port 0: any. Required */
   const char* cert_file; /* PEM chain, the server's own certificate first. One certificate is */
   const char* cert_pem;  /* required, unless plain_http */
   const char* key_file;
@@ -97,7 +100,9 @@ typedef struct s3lect_peer_server_options_s {
   int32_t plain_http;         /* 1: plain HTTP in place of TLS; followers then take no shortcuts */
   int32_t metrics;            /* 1: serve /metrics, Prometheus text format */
   int32_t health;             /* 1: serve /livez and /readyz, which are separate from leadership */
-  uint32_t max_connections;   /* default S3LECT_PEER_MAX_CONNECTIONS */
+  uint32_t max_connections;   /* default S3LECT_PEER_MAX_CONNECTIONS, but not more than half of
+                                 what RLIMIT_NOFILE allows at init: a leader needs descriptors for
+                                 its store. What is given here is not cut */
   uint32_t max_held;          /* requests held at once; others are answered at once. Default: three
                                  quarters of max_connections */
   uint32_t max_header_bytes;  /* default S3LECT_PEER_HEADER_BYTES */
@@ -127,7 +132,7 @@ S3LECT_EXTERN int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t*
                                           const s3lect_peer_server_options_t* options,
                                           char* message, size_t message_size);
 
-/** The port that is listened on. */
+/** The port that is listened on. Errors: UV_ECANCELED (closing, or closed). */
 S3LECT_EXTERN int s3lect_peer_server_port(const s3lect_peer_server_t* server);
 
 /** Answers for an elector of the same loop, under `path` (NULL: the elector's peer_health_path).
@@ -142,15 +147,21 @@ S3LECT_EXTERN int s3lect_peer_server_add(s3lect_peer_server_t* server, s3lect_el
 S3LECT_EXTERN int s3lect_peer_server_remove(s3lect_peer_server_t* server,
                                             s3lect_elector_t* elector);
 
-/** Reads certificates, key and authorities again, from the files or, where `options` is not NULL,
- * from its cert, key and client_ca members (others are not looked at). Connections that are open
- * stay open; new ones meet the new certificate. On failure the old ones stay in use.
- * Errors: S3LECT_ETLS, S3LECT_EOPTION, UV_ENOMEM, UV_EINVAL (a server of plain HTTP). */
+/** Takes up new certificates, key and authorities: with `options` NULL from the files that are in
+ * use, read again, else from its cert, key and client_ca members, all of them (others are not
+ * looked at). Connections that are open stay open, and what is held is held on; new ones meet the
+ * new certificate. On failure the old ones stay in use. A server that wants clients' certificates
+ * does not cease to: options without client_ca are refused then.
+ * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (something is missing; or `options` is
+ * NULL and there is something in use that came as text), UV_ENOMEM, UV_EINVAL (a server of plain
+ * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
 S3LECT_EXTERN int s3lect_peer_server_reload(s3lect_peer_server_t* server,
                                             const s3lect_peer_server_options_t* options,
                                             char* message, size_t message_size);
 
-/** Stops listening, answers what is held, closes all connections, then `cb` (may be NULL) runs. */
+/** Stops listening, answers what is held with 404, closes all connections, then `cb` (may be NULL)
+ * runs, and the handle's memory is the caller's again. Electors stand on. A second close does
+ * nothing, and its cb does not run. */
 S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_cb cb);
 
 /* ---- For a server of your own ---- */

@@ -25,7 +25,8 @@ struct s3l_peer_client_s {
   uv_loop_t* loop;
   s3l_peer_client_config_t config;
   s3l_list_t leaders;
-  unsigned open; /* leaders that are not yet closed, in the list or not */
+  unsigned open;  /* leaders that are not yet closed, in the list or not */
+  unsigned users; /* who may ask still, once it is closing, too */
   bool closing;
   uv_idle_t soon; /* ends the closing of a client that has no leaders */
   void (*close_cb)(void* arg);
@@ -44,7 +45,7 @@ static void on_client_closed(uv_handle_t* soon) {
 }
 
 static void close_if_over(s3l_peer_client_t* c) {
-  if (c->closing && c->open == 0)
+  if (c->closing && c->open == 0 && c->users == 0)
     uv_close((uv_handle_t*)&c->soon, on_client_closed);
 }
 
@@ -177,6 +178,17 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   l->used_ms = uv_now(l->client->loop);
   ask->leader = NULL;
   ask->done(ask, &result);
+}
+
+void s3l_peer_client_hold(s3l_peer_client_t* c) {
+  S3L_ASSERT(!c->closing);
+  c->users++;
+}
+
+void s3l_peer_client_let(s3l_peer_client_t* c) {
+  S3L_ASSERT(c->users > 0);
+  c->users--;
+  close_if_over(c);
 }
 
 int s3l_peer_ask(s3l_peer_client_t* c, s3l_peer_ask_t* ask, const char* addr, uint32_t timeout_ms,

@@ -11,6 +11,9 @@
  *   - waiting asks take a connection each, so a leader gets S3L_PEER_WAITING_MAX of them at most;
  *     asks beyond that are plain ones.
  *
+ * Who may ask holds the client, which is not freed before everybody has let it go: what is asked of
+ * one that is closing is refused.
+ *
  * A leader whose asks have all ended is kept, with its idle connections, until it has not been
  * asked for the idle time-out and another one is to be opened. */
 #ifndef S3L_PEER_CLIENT_H
@@ -64,7 +67,12 @@ int s3l_peer_ask(s3l_peer_client_t* client, s3l_peer_ask_t* ask, const char* add
 /** Ends an ask soon, as failed with UV_ECANCELED. No-op on one that has ended. */
 void s3l_peer_ask_cancel(s3l_peer_ask_t* ask);
 
-/** Ends what is under way, frees the client, then calls cb. */
+/** One who may ask more, one less. Not to hold a client that is closing. */
+void s3l_peer_client_hold(s3l_peer_client_t* client);
+void s3l_peer_client_let(s3l_peer_client_t* client);
+
+/** Ends what is under way; once nobody holds the client any more frees it, then calls cb. Once
+ * only. */
 void s3l_peer_client_close(s3l_peer_client_t* client, void (*cb)(void* arg), void* arg);
 
 #endif

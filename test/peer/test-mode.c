@@ -174,6 +174,86 @@ static void test_who_cannot_be_trusted_is_not_believed(void** state) {
   end();
 }
 
+/* ---- Closing in any order ---- */
+
+static void on_server_closed(s3lect_peer_server_t* server) {
+  ++*(unsigned*)server->data;
+}
+
+static void on_client_closed(s3lect_peer_client_t* client) {
+  ++*(unsigned*)client->data;
+}
+
+static bool reads_on(void* arg) {
+  return s3l_candidate_stats(&p[1].c).reads > *(const uint64_t*)arg;
+}
+
+/* Its question is held by the leader all the while. */
+static void test_a_client_may_be_closed_before_its_elector(void** state) {
+  (void)state;
+  unsigned closed = 0;
+  s3lect_elector_t late;
+  begin(true);
+  settle();
+  p[1].client.data = &closed;
+  s3lect_peer_client_close(&p[1].client, on_client_closed);
+  s3lect_peer_client_close(&p[1].client, on_client_closed); /* nothing */
+  p[1].c.o.peer_client = &p[1].client;
+  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o), UV_ECANCELED);
+  /* From now on it asks the store, and says so once. */
+  s3l_election_wait(&el, &p[1].c.errors, 1, "a complaint");
+  uint64_t reads = s3l_candidate_stats(&p[1].c).reads + 3;
+  s3l_wait(&el.loop, reads_on, &reads, "reads of the store");
+  assert_int_equal(p[1].c.errors, 1);
+  assert_int_equal(p[1].c.error, UV_ECANCELED);
+  assert_int_equal(closed, 0);
+  s3l_candidate_close(&p[1].c);
+  s3l_wait_count(&el.loop, &closed, 1, "the client to close");
+  assert_null(p[1].client.internal);
+  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o), UV_ECANCELED);
+  p[1].open = false;
+  s3lect_peer_server_close(&p[1].server, NULL);
+  end();
+  assert_int_equal(closed, 1);
+}
+
+static void test_a_server_may_be_closed_before_its_elector(void** state) {
+  (void)state;
+  unsigned closed = 0;
+  begin(true);
+  settle();
+  p[0].server.data = &closed;
+  s3lect_peer_server_close(&p[0].server, on_server_closed);
+  s3l_wait_count(&el.loop, &closed, 1, "the server to close");
+  /* It leads on, its followers ask the store. */
+  unsigned renewed = p[0].c.renewed;
+  uint64_t reads = s3l_candidate_stats(&p[1].c).reads + 3;
+  s3l_wait(&el.loop, reads_on, &reads, "reads of the store");
+  s3l_election_wait(&el, &p[0].c.renewed, renewed + 2, "renewals");
+  assert_int_equal(p[0].c.stopped, 0);
+  p[0].open = false;
+  s3l_candidate_close(&p[0].c);
+  s3lect_peer_client_close(&p[0].client, NULL);
+  end();
+}
+
+/* Followers whose questions are held leave, for good or for a while. */
+static void test_followers_may_leave_while_they_are_held(void** state) {
+  (void)state;
+  begin(true);
+  settle();
+  s3l_candidate_close(&p[1].c);
+  assert_int_equal(s3lect_elector_stop(&p[2].c.e), 0);
+  unsigned renewed = p[0].c.renewed;
+  s3l_election_wait(&el, &p[0].c.renewed, renewed + 2, "renewals");
+  uint64_t asked = s3l_candidate_stats(&p[2].c).peer_checks;
+  assert_int_equal(s3lect_elector_start(&p[2].c.e), 0);
+  s3l_election_wait(&el, &p[0].c.renewed, renewed + 8, "renewals");
+  assert_true(s3l_candidate_stats(&p[2].c).peer_checks > asked);
+  assert_int_equal(p[2].c.errors, 0);
+  end();
+}
+
 static int make_certs(void** state) {
   (void)state;
   return s3l_certs_make(&certs);
@@ -193,6 +273,9 @@ int main(void) {
       cmocka_unit_test(test_whom_a_transfer_cannot_name),
       cmocka_unit_test(test_over_plain_http_the_store_is_asked_still),
       cmocka_unit_test(test_who_cannot_be_trusted_is_not_believed),
+      cmocka_unit_test(test_a_client_may_be_closed_before_its_elector),
+      cmocka_unit_test(test_a_server_may_be_closed_before_its_elector),
+      cmocka_unit_test(test_followers_may_leave_while_they_are_held),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }

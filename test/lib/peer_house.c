@@ -1,0 +1,150 @@
+#include "lib/peer_house.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/record.h"
+#include "lib/script_store.h"
+#include "lib/wait.h"
+
+static s3l_house_t* house_of(s3lect_elector_t* e, int* i) {
+  s3l_house_t* h = e->data;
+  *i = (int)(e - h->e);
+  return h;
+}
+
+static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  int i;
+  s3l_house_t* h = house_of(e, &i);
+  (void)ev;
+  h->started[i]++;
+}
+
+static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  int i;
+  s3l_house_t* h = house_of(e, &i);
+  (void)ev;
+  h->stopped[i]++;
+}
+
+static void on_elector_closed(s3lect_elector_t* e) {
+  int i;
+  s3l_house_t* h = house_of(e, &i);
+  h->closed[i]++;
+}
+
+static void on_server_closed(s3lect_peer_server_t* server) {
+  ((s3l_house_t*)server->data)->server_closed++;
+}
+
+void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
+  static const char* const ids[] = {"a", "b"};
+  memset(h, 0, sizeof *h);
+  assert_int_equal(uv_loop_init(&h->loop), 0);
+  assert_int_equal(s3l_deadlines_init(&h->deadlines, &h->loop), 0);
+  assert_int_equal(s3lect_memory_init(&h->loop, &h->store), 0);
+  s3lect_peer_server_options_init(&h->options, sizeof h->options);
+  h->options.listen = "127.0.0.1:0";
+  h->options.plain_http = certs == NULL;
+  if (certs != NULL) {
+    h->options.cert_file = certs->good;
+    h->options.key_file = certs->key;
+    h->options.client_ca_file = certs->ca;
+  }
+  for (int i = 0; i < S3L_HOUSE_MAX; i++) {
+    h->e[i].data = h;
+    s3lect_elector_options_init(&h->o[i], sizeof h->o[i]);
+    h->o[i].lockfile_path = ids[i];
+    h->o[i].server_id = ids[i];
+    h->o[i].store = &h->store;
+    h->o[i].on_started_leading = on_started;
+    h->o[i].on_stopped_leading = on_stopped;
+  }
+}
+
+static void on_seeded(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+  assert_int_equal(r->status, 0);
+  ++*(unsigned*)req->data;
+}
+
+/* Puts a released record in place of the lockfile, so that nobody needs to wait. */
+static void seed(s3l_house_t* h, const char* key) {
+  char body[1024];
+  unsigned done = 0;
+  s3lect_record_t released = s3l_script_store_released();
+  s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_seeded};
+  req.timeout_ms = S3L_WAIT_MS;
+  req.body_len = s3l_record_encode(&released, body, sizeof body);
+  assert_int_equal(h->store.ops->put(&h->store, &req), 0);
+  s3l_wait_count(&h->loop, &done, 1, "a seed");
+}
+
+void s3l_house_open(s3l_house_t* h) {
+  char message[512];
+  if (s3lect_peer_server_init(&h->loop, &h->server, &h->options, message, sizeof message) != 0)
+    fail_msg("peer server: %s", message);
+  h->server.data = h;
+  h->serves = true;
+}
+
+void s3l_house_stand(s3l_house_t* h, int i) {
+  char message[512];
+  if (s3lect_elector_options_check(&h->o[i], message, sizeof message) != 0)
+    fail_msg("%s", message);
+  assert_int_equal(s3lect_elector_init(&h->loop, &h->e[i], &h->o[i]), 0);
+  assert_int_equal(s3lect_elector_start(&h->e[i]), 0);
+  h->is_open[i] = true;
+}
+
+void s3l_house_lead(s3l_house_t* h, int i) {
+  seed(h, h->o[i].lockfile_path);
+  s3l_house_stand(h, i);
+  s3l_wait_count(&h->loop, &h->started[i], 1, "a leader");
+}
+
+void s3l_house_close_elector(s3l_house_t* h, int i) {
+  assert_int_equal(s3lect_elector_close(&h->e[i], on_elector_closed), 0);
+  s3l_wait_count(&h->loop, &h->closed[i], 1, "an elector to close");
+  h->is_open[i] = false;
+}
+
+void s3l_house_close_server(s3l_house_t* h) {
+  h->serves = false;
+  s3lect_peer_server_close(&h->server, on_server_closed);
+  assert_int_equal(h->server_closed, 0); /* not inside the call */
+}
+
+s3l_caller_t* s3l_house_caller(s3l_house_t* h, s3l_tls_context_t* tls) {
+  int port = s3lect_peer_server_port(&h->server);
+  assert_true(port > 0);
+  return s3l_caller_make(&h->loop, &h->deadlines, (uint16_t)port, tls);
+}
+
+const char* s3l_house_ask(s3l_house_t* h, s3l_tls_context_t* tls, const char* request,
+                          const char* until) {
+  static char text[65536];
+  s3l_caller_t* c = s3l_house_caller(h, tls);
+  s3l_caller_open(c);
+  s3l_caller_talk(c, request, until, false);
+  snprintf(text, sizeof text, "%s", c->text);
+  s3l_caller_free(c);
+  return text;
+}
+
+void s3l_house_end(s3l_house_t* h) {
+  for (int i = 0; i < S3L_HOUSE_MAX; i++)
+    if (h->is_open[i])
+      s3l_house_close_elector(h, i);
+  if (h->serves)
+    s3l_house_close_server(h);
+  s3lect_store_close(&h->store, NULL);
+  s3l_deadlines_close(&h->deadlines, NULL);
+  s3l_wait_loop_end(&h->loop);
+  assert_int_equal(h->server_closed, 1);
+}
