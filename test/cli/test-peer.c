@@ -140,10 +140,11 @@ static void pages(void** state) {
   assert_non_null(strstr(text, "\"validForMs\":"));
   snprintf(url, sizeof url, "https://%s/metrics", addr);
   text = fetch(&s3, url);
-  assert_non_null(strstr(text, "s3lect_is_leader{election=\"lock.json\",id=\"a\",path=\"/health/leadership\"} 1\n"));
+  assert_non_null(strstr(
+      text, "s3lect_is_leader{election=\"lock.json\",id=\"a\",path=\"/health/leadership\"} 1\n"));
   assert_non_null(strstr(text, "# TYPE s3lect_renewal_seconds histogram\n"));
-  assert_non_null(
-      strstr(text, "s3lect_renewal_seconds_bucket{election=\"lock.json\",id=\"a\",path=\"/health/leadership\",le=\"+Inf\"} "));
+  assert_non_null(strstr(text, "s3lect_renewal_seconds_bucket{election=\"lock.json\",id=\"a\",path="
+                               "\"/health/leadership\",le=\"+Inf\"} "));
   snprintf(url, sizeof url, "https://%s/livez", addr);
   assert_string_equal(fetch(&s3, url), "ok\n");
   snprintf(url, sizeof url, "https://%s/readyz", addr);
