@@ -164,6 +164,10 @@ static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
     case S3L_DO_ASK_CANCEL:
       s3l_asker_cancel(d);
       break;
+    case S3L_DO_LIST:
+    case S3L_DO_SWEEP:
+    case S3L_DO_SWEEP_CANCEL:
+      S3L_UNREACHABLE(); /* of another protocol */
     }
   }
 }

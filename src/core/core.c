@@ -133,7 +133,8 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
 /* Others take a released record at once: it may invite them only if nobody acts as leader any more,
  * one's own application and the robbed leader of before an unfounded claim included. */
 static bool may_release(const s3l_core_t* c) {
-  return s3l_view_is_own_claim(c) && !c->unfounded && c->view.record.epoch != c->unacknowledged;
+  return s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c) &&
+         c->view.record.epoch != c->unacknowledged;
 }
 
 static due_t due_release(const s3l_core_t* c) {
@@ -149,13 +150,31 @@ static due_t due_release(const s3l_core_t* c) {
   return d;
 }
 
+/* The next epoch file is created only after one more look; see core/epochs.c. */
+static due_t due_look(const s3l_core_t* c, s3l_ns_t at, s3l_ns_t poll_at) {
+  bool waits = c->config.epochs->failed || poll_at < at;
+  return (due_t){ACT_READ, later(waits ? poll_at : at, c->now)};
+}
+
 static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
   bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;
   s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);
+  if (s3l_epochs_is_reading(c))
+    return (due_t){ACT_READ, c->now};
+  if (s3l_epochs_wants_check(c))
+    return due_look(c, c->now, poll.at);
+  if (wants && c->config.epochs != NULL && !s3l_epochs_may_create(c, later(at, c->now)))
+    return due_look(c, at, poll.at);
   return wants && at <= poll.at ? (due_t){ACT_TAKE_OVER, at} : poll;
+}
+
+static due_t due_as_leader(const s3l_core_t* c) {
+  due_t renew = {ACT_RENEW, later(c->renew_at, c->not_before)};
+  s3l_ns_t look_at = s3l_epochs_look_at(c);
+  return look_at < renew.at ? (due_t){ACT_READ, look_at} : renew;
 }
 
 static due_t due(const s3l_core_t* c) {
@@ -169,23 +188,24 @@ static due_t due(const s3l_core_t* c) {
   }
   if (c->release_owed)
     return due_release(c);
+  if (leaving && (c->peer.asking || s3l_epochs_is_sweeping(c)))
+    return (due_t){ACT_NONE, S3L_NEVER};
   if (leaving)
-    return c->peer.asking ? (due_t){ACT_NONE, S3L_NEVER} : (due_t){ACT_FINISH, c->now};
+    return (due_t){ACT_FINISH, c->now};
   if (c->read_back)
     return (due_t){ACT_READ, c->read_back_at};
   if (c->leading)
-    return (due_t){ACT_RENEW, later(c->renew_at, c->not_before)};
+    return due_as_leader(c);
   return due_as_follower(c);
 }
 
-static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
+s3l_effect_t* s3l_core_send_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_kind_t kind) {
   s3l_op_t* op = &c->op;
   memset(op, 0, sizeof *op);
   op->kind = S3L_OP_READ;
   op->sent_at = c->now;
-  op->conditional = !c->read_back && c->view.etag[0] != '\0';
-  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_READ);
-  e->etag = op->conditional ? c->view.etag : "";
+  s3l_effect_t* e = s3l_core_effect(fx, kind);
+  e->etag = "";
   e->timeout_ms = c->config.request_timeout_ms;
   s3l_ns_t bound = c->leading                      ? c->valid_until
                    : c->phase == S3L_PHASE_LEAVING ? c->leave_by
@@ -194,6 +214,18 @@ static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
     e->timeout_ms = (uint32_t)later((bound - c->now) / S3L_MS, 1);
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
   c->stats.reads++;
+  return e;
+}
+
+static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
+  if (c->config.epochs != NULL) {
+    s3l_epochs_send_read(c, fx);
+    return;
+  }
+  s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
+  c->op.conditional = !c->read_back && c->view.etag[0] != '\0';
+  if (c->op.conditional)
+    e->etag = c->view.etag;
 }
 
 /* Tells that a leadership is over in the store too, as soon as that is so. */
@@ -250,6 +282,7 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   memset(c->sent, 0, sizeof c->sent);
   s3l_view_forget(c, fx);
   s3l_peer_reset(c);
+  s3l_epochs_reset(c);
   c->read_back = false;
   c->uncertain = 0;
   c->refused = false;
@@ -304,18 +337,28 @@ static void acknowledged(s3l_core_t* c) {
     c->leave_by = s3l_ns_add(c->now, c->config.release_timeout_ms * S3L_MS);
 }
 
-static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
-  if (s3l_view_read(c, fx, r)) {
+static s3l_read_end_t take_in(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                              const s3l_result_t* r) {
+  if (c->config.epochs != NULL)
+    return s3l_epochs_read_done(c, fx, op, r);
+  if (r->status == S3LECT_ENOTMODIFIED)
+    c->stats.reads_not_modified++;
+  return s3l_view_read(c, fx, r) ? S3L_READ_TOLD : S3L_READ_FAILED;
+}
+
+static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
+  s3l_read_end_t end = take_in(c, fx, op, r);
+  if (end == S3L_READ_TOLD) {
     /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
     bool changed = c->view.first_seen == c->now && !c->view.same_write;
-    if (r->status == S3LECT_ENOTMODIFIED)
-      c->stats.reads_not_modified++;
     if (c->read_back && changed)
       s3l_core_operation_done(c); /* what was to be written is overtaken */
     c->read_back = false;
     c->poll_attempt = 0;
     s3l_lead_resolve(c, fx);
     s3l_view_report(c, fx);
+  } else if (end == S3L_READ_GOES_ON) {
+    return; /* with another request, at once */
   } else if (c->read_back) {
     s3l_core_attempt_failed(c, fx, r);
   } else {
@@ -332,7 +375,7 @@ static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r
     c->store_time_at = c->now;
   }
   if (op.kind == S3L_OP_READ)
-    read_done(c, fx, r);
+    read_done(c, fx, &op, r);
   else
     s3l_write_done(c, fx, &op, r);
 }
@@ -399,17 +442,21 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   case S3L_EV_TRANSFER:
     transfer(c, fx, ev->successor);
     break;
+  case S3L_EV_SWEPT:
+    s3l_epochs_swept(c, fx, ev->result);
+    break;
   }
   do
     for (due_t d = due(c); d.at <= c->now; d = due(c))
       perform(c, fx, d.act);
   while (s3l_peer_tick(c, fx));
+  s3l_epochs_tick(c, fx);
   part(c, fx);
   check_invariants(c);
 }
 
 s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
-  s3l_ns_t at = sooner(due(c).at, s3l_peer_due(c));
+  s3l_ns_t at = sooner(due(c).at, sooner(s3l_peer_due(c), s3l_epochs_deadline(c)));
   if (c->leading) {
     at = sooner(at, c->valid_until - S3L_STOP_EARLY);
     if (!c->announced)
@@ -431,6 +478,7 @@ bool s3l_core_confirmed(const s3l_core_t* c, s3l_ns_t now, s3l_confirmed_t* out)
   memcpy(out->record.leader_id, c->config.id, strlen(c->config.id));
   memcpy(out->record.leader_addr, c->config.addr, strlen(c->config.addr));
   out->etag = c->view.etag;
-  out->valid_for_ms = (uint64_t)((c->valid_until - now + S3L_MS - 1) / S3L_MS);
+  s3l_ns_t until = s3l_epochs_valid_at_most(c);
+  out->valid_for_ms = (uint64_t)((until - now + S3L_MS - 1) / S3L_MS);
   return true;
 }

@@ -11,6 +11,7 @@
  *   legal       from then on the record in view may be replaced (design rules 3, 10, 14)
  *   operation   a poll, take-over, renewal or release; made of attempts by the retry schedule
  *   uncertain   a write whose outcome is unknown; the record is read back before anything else
+ *   lockfile    here also the epoch file that counts, in the protocol of these; see core/epochs.h
  *   watching    polling at the frequent interval, ready to take over at the legal instant
  *   unfounded   of a claim: written over absence or over a release without an epoch. Neither tells
  *               whether somebody leads (who was robbed of the record), nor is it of one time only
@@ -23,10 +24,11 @@
  *   parting     leadership has ended, and the release that is owed is not yet written
  *
  * Invariants (checked at the end of every step)
- *   - at most one request is under way;
+ *   - at most one request is under way, a SWEEP apart;
  *   - leading implies that validity lies in the future and that the view is one's own record of the
  *     epoch that is led;
- *   - validity is the send time of a write known to have landed, plus T * (1 - drift);
+ *   - validity is the send time of a write known to have landed, plus T * (1 - drift); with epoch
+ *     files that of the newest clean listing, if that was sent before;
  *   - an epoch is led at most once;
  *   - every write carries a write number that no earlier one of this incarnation carried. */
 #ifndef S3L_CORE_CORE_H
@@ -36,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/epochs.h"
 #include "core/lease.h"
 #include "s3lect/record.h"
 #include "util/prng.h"
@@ -71,8 +74,10 @@ typedef struct s3l_core_config_s {
   uint32_t peer_timeout_ms;  /* ... and how long its answer may take, waiting apart */
   bool store_clock;          /* S3LECT_EXPIRY_STORE_CLOCK */
   bool no_release;
-  bool observer;  /* looks, and never stands */
-  bool peer_mode; /* a follower asks the leader instead of the store while it can */
+  bool observer;        /* looks, and never stands */
+  bool peer_mode;       /* a follower asks the leader instead of the store while it can */
+  bool keep_epochs;     /* with `epochs`: old files are left */
+  s3l_epochs_t* epochs; /* the epoch-file protocol, with this for its state; NULL: the lockfile */
 } s3l_core_config_t;
 
 /* Values as in s3lect/elector.h and s3lect/store.h, which the core does not see (they know libuv);
@@ -103,6 +108,7 @@ typedef enum {
   S3L_EV_ACK,      /* the application has stopped acting as leader */
   S3L_EV_PEER,     /* the ask under way has ended */
   S3L_EV_TRANSFER, /* resign, and name a successor */
+  S3L_EV_SWEPT,    /* the SWEEP under way has ended */
 } s3l_event_kind_t;
 
 /** How a request ended; see s3lect_store_result_t. Borrowed during the step. */
@@ -114,7 +120,8 @@ typedef struct s3l_result_s {
   int64_t store_time_ms;
   int64_t modified_ms;
   uint32_t retry_after_ms;
-  const char* message; /* NULL if none */
+  const char* message;          /* NULL if none */
+  const s3l_listing_t* listing; /* LIST that succeeded; else NULL */
 } s3l_result_t;
 
 typedef enum {
@@ -141,7 +148,7 @@ typedef struct s3l_event_s {
   const char* incarnation;       /* START: 32 hex digits, fresh */
   uint64_t seed;                 /* START: for jitter */
   s3l_reason_t reason;           /* STOP: STOPPED or CLOSED */
-  const s3l_result_t* result;    /* DONE */
+  const s3l_result_t* result;    /* DONE, SWEPT */
   const s3l_peer_result_t* peer; /* PEER */
   /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.
    */
@@ -163,6 +170,10 @@ typedef enum {
    * note if there is one. Whoever asks this elector and waits is to be answered now: an answer
    * before would send others to the store too soon. */
   S3L_DO_RELEASED,
+  /* Epoch files only, whose READ and WRITE say by `file` which one they are about. */
+  S3L_DO_LIST,  /* list the files above `file`, or, if `more`, go on behind the last page */
+  S3L_DO_SWEEP, /* delete `file`, beside whatever else is under way; exactly one SWEPT follows */
+  S3L_DO_SWEEP_CANCEL, /* end the SWEEP under way; its SWEPT is still to come */
 } s3l_effect_kind_t;
 
 typedef struct s3l_effect_s {
@@ -172,6 +183,9 @@ typedef struct s3l_effect_s {
   uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift of the clock that waits */
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
   uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
+  bool plain;          /* WRITE: without a condition */
+  bool more;           /* LIST */
+  uint64_t file;       /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
   /* NOTIFY */
   s3l_note_t note;
   s3l_reason_t reason;
@@ -358,8 +372,9 @@ typedef struct s3l_core_s {
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
 /** Tells the core what happened at `now` (ns, CLOCK_BOOTTIME of its executor); `effects` is
- * overwritten with what to do, in this order. DONE may only follow a READ or WRITE, PEER an ASK;
- * START only while stopped; RESIGN and TRANSFER only while leading; others at any time. */
+ * overwritten with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER an
+ * ASK, SWEPT a SWEEP; START only while stopped; RESIGN and TRANSFER only while leading; others at
+ * any time. */
 void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
                    s3l_effects_t* effects);
 

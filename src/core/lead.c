@@ -3,7 +3,7 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
-static s3l_ns_t hold(const s3l_core_t* c) {
+s3l_ns_t s3l_lead_hold(const s3l_core_t* c) {
   return s3l_lease_hold(c->config.leader_timeout_ms * S3L_MS, c->config.drift_ppm);
 }
 
@@ -28,12 +28,15 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
 
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
-  s3l_ns_t valid_until = s3l_ns_add(sent_at, hold(c));
+  s3l_ns_t lease_from = s3l_epochs_lease_from(c, sent_at);
+  s3l_ns_t valid_until = lease_from > 0 ? s3l_ns_add(lease_from, s3l_lead_hold(c)) : 0;
   /* With less than a third of the lease left the first renewal might come too late: the claim
    * stands in the store as a record of one's own, so it is written again first. */
-  bool enough = valid_until - c->now >= hold(c) / 3;
+  bool enough = valid_until - c->now >= s3l_lead_hold(c) / 3;
   bool fresh =
       !c->unfounded && c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
+  if (!s3l_epochs_is_checked(c))
+    return;
   if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
     return;
   c->leading = true;
@@ -42,6 +45,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->epoch_led = c->epoch;
   c->valid_until = valid_until;
   c->renew_at = next_renewal(c, sent_at);
+  s3l_epochs_leads(c, sent_at);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
   s3l_core_operation_done(c);
   s3l_lead_tick(c, fx);
@@ -49,13 +53,17 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
 
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(c->leading && c->now < c->valid_until);
-  s3l_ns_t valid_until = s3l_ns_add(sent_at, hold(c));
-  if (valid_until <= c->valid_until)
-    return;
+  s3l_ns_t valid_until = s3l_ns_add(s3l_epochs_lease_from(c, sent_at), s3l_lead_hold(c));
+  bool counts = valid_until > c->valid_until;
+  bool newer = c->config.epochs != NULL ? s3l_epochs_wrote_newer(c, sent_at) : counts;
+  if (newer) {
+    c->renew_at = next_renewal(c, sent_at);
+    s3l_core_operation_done(c);
+  }
+  if (!counts || s3l_epochs_look_at(c) != S3L_NEVER)
+    return; /* or not before the next listing is clean */
   c->valid_until = valid_until;
-  c->renew_at = next_renewal(c, sent_at);
   c->stats.renewals++;
-  s3l_core_operation_done(c);
   if (!c->announced)
     return;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);

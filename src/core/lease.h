@@ -51,6 +51,11 @@ uint32_t s3l_default_renew_ms(uint32_t frequent_ms, uint32_t leader_timeout_ms);
 uint32_t s3l_default_request_timeout_ms(uint32_t renew_ms, uint32_t leader_timeout_ms,
                                         uint32_t drift_ppm);
 
+/** The latter with epoch files, whose renewal takes two requests, one after the other. For the
+ * check below the request timeout then counts twice. */
+uint32_t s3l_default_epochs_timeout_ms(uint32_t renew_ms, uint32_t leader_timeout_ms,
+                                       uint32_t drift_ppm);
+
 /** Whether renewal interval + retry schedule + request timeout fit into T * (1 - drift): a renewal
  * that fails and is tried again by the schedule must still be able to come in time. Returns how
  * many ms are missing, 0 if it fits. */

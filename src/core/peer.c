@@ -247,6 +247,7 @@ static const char* promised(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_res
     s3l_view_told(c, fx, r->record, r->etag);
   if (!take_word(c, S3L_PEER_PROMISED, r->record->write, s3l_ns_add(c->now, left)))
     return "the validity of one write was prolonged";
+  s3l_epochs_vouched(c, c->peer.sent_at);
   s3l_ns_t over = s3l_ns_add(c->now, s3l_lease_outlast(left, c->config.drift_ppm) + S3L_MS);
   c->view.legal_at = sooner(c->view.legal_at, over);
   s3l_view_report(c, fx);

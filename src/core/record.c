@@ -64,12 +64,14 @@ static bool read_fields(const s3l_json_t* j, s3lect_record_t* r) {
       !read_number(j, "transitions", UINT64_MAX - 1, &r->transitions) ||
       !read_string(j, "successor", r->successor, sizeof r->successor))
     return false;
-  if (!s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
-    return false;
   r->released = r->last_updated_ms == RELEASED_MS;
   if (r->released)
     r->last_updated_ms = 0;
-  return r->released || r->leader_id[0] != '\0';
+  return true;
+}
+
+static bool is_lockfile(const s3l_json_t* j, const s3lect_record_t* r) {
+  return s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated") && (r->released || r->leader_id[0] != '\0');
 }
 
 int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
@@ -77,10 +79,39 @@ int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
   if (body.n > S3L_RECORD_BODY_MAX)
     return S3LECT_ETOOBIG;
   s3l_json_t j;
-  if (s3l_json_parse(&j, body) == 0 && read_fields(&j, record))
+  if (s3l_json_parse(&j, body) == 0 && read_fields(&j, record) && is_lockfile(&j, record))
     return 0;
   memset(record, 0, sizeof *record);
   return S3LECT_ERECORD;
+}
+
+/* What an epoch file has besides; of other implementations it may have nothing else. */
+static bool read_file_fields(const s3l_json_t* j, s3lect_record_t* r) {
+  uint32_t validity_ms = 0;
+  bool expired = false;
+  int e = s3l_json_get_bool(j, S3L_JSON_ROOT, "expired", &expired);
+  if (!s3l_json_has(j, S3L_JSON_ROOT, "validity_ms") ||
+      !read_duration(j, "validity_ms", &validity_ms) || (e != 0 && e != S3LECT_ENOTFOUND))
+    return false;
+  if (validity_ms > r->leader_timeout_ms)
+    r->leader_timeout_ms = validity_ms;
+  r->released = r->released || expired;
+  return true;
+}
+
+int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record) {
+  memset(record, 0, sizeof *record);
+  if (body.n > S3L_RECORD_BODY_MAX)
+    return S3LECT_ETOOBIG;
+  s3l_json_t j;
+  if (s3l_json_parse(&j, body) != 0 || !read_fields(&j, record) || !read_file_fields(&j, record)) {
+    memset(record, 0, sizeof *record);
+    return S3LECT_ERECORD;
+  }
+  if (record->epoch != number)
+    memset(record->incarnation, 0, sizeof record->incarnation); /* a copy: nobody owns it */
+  record->epoch = number;
+  return 0;
 }
 
 static void put_string(s3l_buf_t* b, const char* key, const char* value) {
@@ -100,27 +131,41 @@ static void put_time(s3l_buf_t* b, const char* key, int64_t ms) {
   put_string(b, key, text);
 }
 
+/* Behind what has been put, up to the closing brace. */
+static size_t put_fields(s3l_buf_t* b, const s3lect_record_t* r) {
+  put_string(b, "\"leaderID\":", r->leader_id);
+  if (r->leader_addr[0] != '\0')
+    put_string(b, ",\"leaderAddr\":", r->leader_addr);
+  if (r->released)
+    put_string(b, ",\"lastUpdated\":", S3L_RECORD_RELEASED);
+  else
+    put_time(b, ",\"lastUpdated\":", r->last_updated_ms);
+  put_number(b, ",\"epoch\":", r->epoch);
+  put_string(b, ",\"incarnation\":", r->incarnation);
+  put_number(b, ",\"write\":", r->write);
+  put_number(b, ",\"leaderTimeoutMs\":", r->leader_timeout_ms);
+  put_number(b, ",\"renewIntervalMs\":", r->renew_interval_ms);
+  put_time(b, ",\"acquired\":", r->acquired_ms);
+  put_number(b, ",\"transitions\":", r->transitions);
+  if (r->successor[0] != '\0')
+    put_string(b, ",\"successor\":", r->successor);
+  s3l_buf_puts(b, "}");
+  return b->overflow ? 0 : b->len;
+}
+
 size_t s3l_record_encode(const s3lect_record_t* r, char* buf, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, buf, cap);
-  put_string(&b, "{\"leaderID\":", r->leader_id);
-  if (r->leader_addr[0] != '\0')
-    put_string(&b, ",\"leaderAddr\":", r->leader_addr);
-  if (r->released)
-    put_string(&b, ",\"lastUpdated\":", S3L_RECORD_RELEASED);
-  else
-    put_time(&b, ",\"lastUpdated\":", r->last_updated_ms);
-  put_number(&b, ",\"epoch\":", r->epoch);
-  put_string(&b, ",\"incarnation\":", r->incarnation);
-  put_number(&b, ",\"write\":", r->write);
-  put_number(&b, ",\"leaderTimeoutMs\":", r->leader_timeout_ms);
-  put_number(&b, ",\"renewIntervalMs\":", r->renew_interval_ms);
-  put_time(&b, ",\"acquired\":", r->acquired_ms);
-  put_number(&b, ",\"transitions\":", r->transitions);
-  if (r->successor[0] != '\0')
-    put_string(&b, ",\"successor\":", r->successor);
-  s3l_buf_puts(&b, "}");
-  return b.overflow ? 0 : b.len;
+  s3l_buf_puts(&b, "{");
+  return put_fields(&b, r);
+}
+
+size_t s3l_record_encode_file(const s3lect_record_t* r, char* buf, size_t cap) {
+  s3l_buf_t b;
+  s3l_buf_init(&b, buf, cap);
+  put_number(&b, "{\"validity_ms\":", r->leader_timeout_ms);
+  s3l_buf_puts(&b, r->released ? ",\"expired\":true," : ",\"expired\":false,");
+  return put_fields(&b, r);
 }
 
 /* As it stands in the body, with its quotes. */

@@ -24,8 +24,15 @@ int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);
 /** Writes the body, without a terminating NUL. Returns its length; 0 if it does not fit. */
 size_t s3l_record_encode(const s3lect_record_t* record, char* buf, size_t cap);
 
+/** The same for the body of the epoch file of that number. The epoch is the number, whatever the
+ * body says; `validity_ms` goes into leader_timeout_ms, the larger of both. In the plain form of
+ * other implementations nothing but that and `expired` is given. */
+int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record);
+size_t s3l_record_encode_file(const s3lect_record_t* record, char* buf, size_t cap);
+
 /** Bytes that suffice for any record of these names; `successor` "" for all but the release of a
  * transfer. */
 size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr, const char* successor);
+#define S3L_RECORD_FILE_MORE 44 /* and these besides, of an epoch file */
 
 #endif

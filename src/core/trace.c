@@ -23,9 +23,17 @@ static size_t written(int n, size_t cap) {
   return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
 }
 
+static size_t trace_listing(const s3l_listing_t* l, char* buf, size_t cap) {
+  return written(
+      snprintf(buf, cap, "done listed %" PRIu64 "%s", l->highest, l->truncated ? " more" : ""),
+      cap);
+}
+
 static size_t trace_result(const s3l_result_t* r, char* buf, size_t cap) {
   static const char* const outcomes[] = {"", " not-applied", " uncertain"};
   char code[16];
+  if (r->listing != NULL)
+    return trace_listing(r->listing, buf, cap);
   return written(snprintf(buf, cap, "done %s%s%s%s", status_name(r->status, code),
                           outcomes[r->outcome], r->etag != NULL ? " " : "",
                           r->etag != NULL ? r->etag : ""),
@@ -46,12 +54,19 @@ static size_t trace_peer(const s3l_peer_result_t* r, char* buf, size_t cap) {
                  cap);
 }
 
+static size_t trace_swept(const s3l_result_t* r, char* buf, size_t cap) {
+  char code[16];
+  return written(snprintf(buf, cap, "swept %s", status_name(r->status, code)), cap);
+}
+
 size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
   static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack", "peer"};
   if (ev->kind == S3L_EV_DONE)
     return trace_result(ev->result, buf, cap);
   if (ev->kind == S3L_EV_PEER)
     return trace_peer(ev->peer, buf, cap);
+  if (ev->kind == S3L_EV_SWEPT)
+    return trace_swept(ev->result, buf, cap);
   if (ev->kind == S3L_EV_TRANSFER)
     return written(snprintf(buf, cap, "transfer %s", ev->successor), cap);
   return written(snprintf(buf, cap, "%s", names[ev->kind]), cap);
@@ -72,14 +87,21 @@ static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t 
 
 size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_t now, char* buf,
                         size_t cap) {
+  char file[32] = "";
+  if (e->file > 0)
+    (void)snprintf(file, sizeof file, " file=%" PRIu64, e->file);
   switch (e->kind) {
   case S3L_DO_READ:
-    return written(snprintf(buf, cap, "read%s%s", e->etag[0] ? " if-changed " : "", e->etag), cap);
+    return written(
+        snprintf(buf, cap, "read%s%s%s", file, e->etag[0] ? " if-changed " : "", e->etag), cap);
   case S3L_DO_WRITE:
-    return written(snprintf(buf, cap, "write %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s",
-                            e->etag[0] ? "if-match " : "if-absent", e->etag, r->epoch, r->write,
-                            r->released ? " released" : "", r->successor[0] ? " successor=" : "",
-                            r->successor, e->disputed ? " disputed" : ""),
+    return written(snprintf(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s", file,
+                            e->plain     ? "always"
+                            : e->etag[0] ? "if-match "
+                                         : "if-absent",
+                            e->etag, r->epoch, r->write, r->released ? " released" : "",
+                            r->successor[0] ? " successor=" : "", r->successor,
+                            e->disputed ? " disputed" : ""),
                    cap);
   case S3L_DO_ASK:
     return written(snprintf(buf, cap, "ask wait=%" PRIu32, e->wait_ms), cap);
@@ -87,6 +109,13 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
     return written(snprintf(buf, cap, "ask-cancel"), cap);
   case S3L_DO_RELEASED:
     return written(snprintf(buf, cap, "released"), cap);
+  case S3L_DO_LIST:
+    return written(snprintf(buf, cap, "list after=%" PRIu64 "%s", e->file, e->more ? " more" : ""),
+                   cap);
+  case S3L_DO_SWEEP:
+    return written(snprintf(buf, cap, "sweep%s", file), cap);
+  case S3L_DO_SWEEP_CANCEL:
+    return written(snprintf(buf, cap, "sweep-cancel"), cap);
   case S3L_DO_CANCEL:
     return written(snprintf(buf, cap, "cancel"), cap);
   case S3L_DO_STOPPED:

@@ -21,6 +21,10 @@ static uint64_t fingerprint(uint64_t h, const char* s) {
   return h;
 }
 
+uint64_t s3l_view_fingerprint(const char* text) {
+  return fingerprint(FINGERPRINT_OF_NOTHING, text);
+}
+
 static uint64_t leader_fingerprint(const s3l_view_record_t* r) {
   return fingerprint(r->leader ^ r->epoch, r->incarnation);
 }
@@ -78,7 +82,8 @@ s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
   uint32_t t = c->config.leader_timeout_ms;
   /* Of a record that is gone or unreadable, or was before one's own unfounded claim, the timeout is
    * unknown: the largest one ever seen. */
-  bool known = c->view.kind == S3L_VIEW_RECORD && !(c->view.own && c->unfounded);
+  bool known = c->view.kind == S3L_VIEW_RECORD && !(c->view.own && c->unfounded) &&
+               !(c->config.epochs != NULL && s3l_epochs_is_unfounded(c));
   uint32_t seen = known ? c->view.record.leader_timeout_ms : c->timeout_seen_ms;
   return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);
 }
@@ -93,7 +98,8 @@ static s3l_ns_t store_age(const s3l_result_t* r) {
 
 static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
   s3l_ns_t age = store_age(r);
-  if (!c->config.store_clock || age < 0 || c->view.kind == S3L_VIEW_ABSENT)
+  if (!c->config.store_clock || age < 0 || c->view.kind == S3L_VIEW_ABSENT ||
+      s3l_epochs_is_claim(c))
     return;
   s3l_ns_t needed = s3l_ns_add(s3l_view_wait(c), STORE_CLOCK_MARGIN);
   s3l_ns_t legal_at = s3l_ns_add(c->now, needed > age ? needed - age : 0);
@@ -101,13 +107,11 @@ static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
     c->view.legal_at = legal_at;
 }
 
-/* An epoch from the store's clock must lie beyond any that there was before the reply which showed
- * the place free. That reply's Date is early by up to its grain, so the grain is let pass. */
-#define EPOCH_SEED_WAIT (S3L_SECOND + 100 * S3L_MS)
-
 /* Whether a claim over this view is unfounded. */
 bool s3l_view_is_unfounded(const s3l_core_t* c) {
   const s3l_view_t* v = &c->view;
+  if (c->config.epochs != NULL)
+    return s3l_epochs_is_unfounded(c);
   return v->kind == S3L_VIEW_ABSENT ||
          (v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);
 }
@@ -116,21 +120,25 @@ bool s3l_view_is_unfounded(const s3l_core_t* c) {
  */
 static bool made_unfounded(const s3l_core_t* c) {
   const s3l_sent_t* s = s3l_write_sent(c, c->view.record.epoch, c->view.record.write);
+  if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))
+    return true;
   return s == NULL || s->unfounded;
 }
 
-/* Others than the named successor let it go first. */
-static s3l_ns_t head_start(const s3l_core_t* c) {
+s3l_ns_t s3l_view_head_start(const s3l_core_t* c) {
   s3l_ns_t half = c->config.leader_timeout_ms * S3L_MS / 2;
-  return half < S3L_HEAD_START ? half : S3L_HEAD_START;
+  s3l_ns_t most = half < S3L_HEAD_START ? half : S3L_HEAD_START;
+  return c->view.record.head_start ? most : 0;
 }
 
 static s3l_ns_t legal_at(const s3l_core_t* c) {
   const s3l_view_t* v = &c->view;
+  if (c->config.epochs != NULL)
+    return s3l_epochs_legal_at(c);
   if (s3l_view_is_unfounded(c))
-    return s3l_ns_add(c->now, EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
+    return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
   if (v->kind == S3L_VIEW_RECORD && v->record.released)
-    return s3l_ns_add(c->now, v->record.head_start ? head_start(c) : 0);
+    return s3l_ns_add(c->now, s3l_view_head_start(c));
   if (v->own && !c->unfounded)
     return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
   return s3l_ns_add(c->now, s3l_view_wait(c));
@@ -177,6 +185,7 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
   /* Who resigned lets others go first, unless they give leadership back by name. */
   if (record->released && strcmp(record->successor, c->config.id) == 0)
     c->hold_until = c->now;
+  s3l_epochs_view_changed(c);
   c->unfounded = v->own && made_unfounded(c);
   v->legal_at = legal_at(c);
   s3l_peer_view_changed(c, goes_on);
@@ -194,7 +203,19 @@ static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
   set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
 }
 
-static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
+void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r, uint64_t number) {
+  memset(&fx->seen, 0, sizeof fx->seen);
+  int err = r->status != 0 ? r->status : s3l_record_parse_file(r->body, number, &fx->seen);
+  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
+}
+
+void s3l_view_restart(s3l_core_t* c) {
+  c->view.first_seen = c->now;
+  c->unfounded = c->view.own && made_unfounded(c);
+  c->view.legal_at = legal_at(c);
+}
+
+void s3l_view_show_absence(s3l_core_t* c, s3l_effects_t* fx) {
   if (c->view.kind == S3L_VIEW_ABSENT)
     return;
   memset(&fx->seen, 0, sizeof fx->seen);
@@ -204,6 +225,7 @@ static void show_absence(s3l_core_t* c, s3l_effects_t* fx) {
 void s3l_view_told(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
                    const char* etag) {
   fx->seen = *record;
+  s3l_epochs_told(c);
   set_view(c, fx, S3L_VIEW_RECORD, etag);
 }
 
@@ -218,11 +240,18 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
   const s3l_view_t* v = &c->view;
   s3l_ns_t late = s3l_view_renew_ms(c) * (2 * S3L_MS);
   bool fresh = c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
-  c->watching = !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh);
+  bool followed = !v->own || c->config.epochs == NULL; /* nobody leads by a file of one's own */
+  c->watching =
+      !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh && followed);
   c->poll_at =
       s3l_ns_add(c->now, s3l_core_jitter(c, c->watching ? c->config.frequent_interval_ms
                                                         : c->config.infrequent_interval_ms));
   s3l_peer_store_told(c, !c->watching);
+}
+
+void s3l_view_read_over(s3l_core_t* c, const s3l_result_t* r) {
+  apply_store_clock(c, r);
+  set_watching(c, r);
 }
 
 bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
@@ -230,11 +259,10 @@ bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   if ((r->status == 0 && s3l_view_is_usable_etag(r->etag)) || oversized)
     show_object(c, fx, r);
   else if (r->status == S3LECT_ENOTFOUND)
-    show_absence(c, fx);
+    s3l_view_show_absence(c, fx);
   else if (r->status != S3LECT_ENOTMODIFIED || c->view.etag[0] == '\0')
     return false;
-  apply_store_clock(c, r);
-  set_watching(c, r);
+  s3l_view_read_over(c, r);
   return true;
 }
 
@@ -247,7 +275,8 @@ void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
 
 static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   uint64_t h = leader_fingerprint(&c->view.record);
-  if (h == c->leader_told)
+  bool nameless = c->view.record.leader == fingerprint(FINGERPRINT_OF_NOTHING, "");
+  if (h == c->leader_told || nameless)
     return;
   c->leader_told = h;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);

@@ -8,9 +8,7 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
-/* The store's time now, in ms: its last Date, carried on by one's own clock, but never beyond what
- * the store's clock shows. 0 if it was never told. */
-static uint64_t store_time(const s3l_core_t* c) {
+uint64_t s3l_write_store_time(const s3l_core_t* c) {
   if (c->store_time_ms <= 0)
     return 0;
   int64_t passed = (c->now - c->store_time_at) / S3L_MS;
@@ -20,11 +18,14 @@ static uint64_t store_time(const s3l_core_t* c) {
 /* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
  * has been seen since, or may be out there: an unfounded claim may have landed late. */
 static bool keeps_epoch(const s3l_core_t* c) {
-  return s3l_view_is_own_claim(c) && c->view.record.epoch > c->epoch_led &&
-         c->view.record.epoch >= c->epoch_seen && !c->unfounded;
+  return c->config.epochs == NULL && s3l_view_is_own_claim(c) &&
+         c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen &&
+         !c->unfounded;
 }
 
 static uint64_t next_epoch(const s3l_core_t* c) {
+  if (c->config.epochs != NULL)
+    return s3l_epochs_next(c, s3l_write_store_time(c));
   if (keeps_epoch(c))
     return c->view.record.epoch;
   const s3l_view_record_t* r = &c->view.record;
@@ -33,7 +34,7 @@ static uint64_t next_epoch(const s3l_core_t* c) {
    * saw: unless it was led, as a release tells, it is not counted on. */
   if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (r->transitions != 1 || r->released))
     return next;
-  uint64_t seed = store_time(c);
+  uint64_t seed = s3l_write_store_time(c);
   if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0) && c->wall_ms > 0)
     seed = (uint64_t)c->wall_ms; /* better than to begin with 1 */
   return seed > next ? seed : next;
@@ -90,7 +91,9 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   op->wall_ms = c->wall_ms;
   op->disputed = c->refused;
   op->epoch = kind == S3L_OP_TAKE_OVER ? next_epoch(c) : seen->epoch;
-  op->transitions = goes_on ? seen->transitions : seen->transitions + 1;
+  op->transitions = goes_on                    ? seen->transitions
+                    : c->config.epochs != NULL ? s3l_epochs_transitions(c)
+                                               : seen->transitions + 1;
   op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
   c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
       .epoch = op->epoch,
@@ -102,6 +105,8 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
     c->op_started = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
   e->etag = c->view.etag;
+  if (c->config.epochs != NULL)
+    s3l_epochs_sending(c, e);
   e->disputed = op->disputed;
   e->timeout_ms = write_timeout(c, kind);
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
@@ -110,6 +115,7 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
 }
 
 static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+  s3l_epochs_wrote(c, op);
   s3l_view_written(c, fx, op, etag);
   s3l_view_report(c, fx);
   s3l_core_operation_done(c);
@@ -143,10 +149,13 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
     landed(c, fx, op, r->etag);
     return;
   }
+  if (s3l_epochs_learns_plain(c, op, r))
+    return;
   if (is_refusal(r)) {
     c->stats.conflicts++;
     c->read_back = true;
-    c->refused = r->status == S3LECT_EPRECONDITION && c->view.etag[0] != '\0';
+    bool swapped = c->config.epochs == NULL || op->kind != S3L_OP_TAKE_OVER;
+    c->refused = r->status == S3LECT_EPRECONDITION && c->view.etag[0] != '\0' && swapped;
     if (op->disputed && c->refused && !c->disputed_told) {
       c->disputed_told = true;
       s3l_core_error(c, fx, S3LECT_EDISPUTED, r->message);

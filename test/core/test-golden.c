@@ -34,6 +34,7 @@
 
 typedef struct play_s {
   s3l_core_t core;
+  s3l_epochs_t epochs;
   s3l_ns_t now; /* since BASE */
   char* out;
   size_t len;
@@ -148,6 +149,8 @@ static void config(play_t* p, const char* line) {
       .peer_mode = has(line, "peer"),
       .peer_interval_ms = (uint32_t)number(line, "peer-interval", 30000),
       .peer_timeout_ms = (uint32_t)number(line, "peer-timeout", 3000),
+      .epochs = has(line, "epochs") ? &p->epochs : NULL,
+      .keep_epochs = has(line, "keep"),
   };
   s3l_core_init(&p->core, &c);
 }
@@ -173,7 +176,39 @@ static s3lect_record_t record(const char* line) {
   return r;
 }
 
-static bool result_of(const char* line, s3l_result_t* r, char* body, char etag[64]) {
+/* "listed=7,8,9", all written at `modified`; "listed=" if there is none. */
+static bool listing_of(const char* line, s3l_result_t* r, s3l_listing_t* listing) {
+  char key[] = " listed=";
+  const char* at = strstr(line, key);
+  if (at == NULL)
+    return false;
+  memset(listing, 0, sizeof *listing);
+  listing->truncated = has(line, "more");
+  r->listing = listing;
+  for (char* p = strchr(at, '='); p[0] == '=' || p[0] == ',';)
+    s3l_listing_add(listing, strtoull(p + 1, &p, 10), r->modified_ms);
+  return true;
+}
+
+static size_t body_of(const play_t* p, const char* line, char* body) {
+  s3lect_record_t seen = record(line);
+  char text[64];
+  if (has(line, "others'")) /* another implementation's */
+    return (size_t)snprintf(body, 2048, "{\"validity_ms\":%s,\"expired\":%s}",
+                            word(line, "T", text, "60000"),
+                            has(line, "expired") ? "true" : "false");
+  return p->core.config.epochs != NULL ? s3l_record_encode_file(&seen, body, 2048)
+                                       : s3l_record_encode(&seen, body, 2048);
+}
+
+typedef struct reply_s {
+  s3l_result_t result;
+  s3l_listing_t listing;
+  char body[2048];
+  char etag[64];
+} reply_t;
+
+static bool read_reply(const play_t* p, const char* line, reply_t* reply) {
   static const struct {
     const char* word;
     int status;
@@ -187,25 +222,26 @@ static bool result_of(const char* line, s3l_result_t* r, char* body, char etag[6
               {"failed", S3LECT_ESERVER, S3L_NOT_APPLIED},
               {"lost", S3LECT_EUNKNOWN, S3L_UNCERTAIN},
               {"toobig", S3LECT_ETOOBIG, S3L_SETTLED},
+              {"unsupported", S3LECT_EUNSUPPORTED, S3L_NOT_APPLIED},
               {"ok", 0, S3L_SETTLED}};
-  memset(r, 0, sizeof *r);
-  r->etag = word(line, "etag", etag, NULL);
+  s3l_result_t* r = &reply->result;
+  memset(reply, 0, sizeof *reply);
+  r->etag = word(line, "etag", reply->etag, NULL);
   r->store_time_ms = (int64_t)number(line, "date", 0);
   r->modified_ms = (int64_t)number(line, "modified", 0);
   r->retry_after_ms = (uint32_t)number(line, "after", 0);
-  s3lect_record_t seen = record(line);
   if (has(line, "record"))
-    r->body = (s3l_span_t){body, s3l_record_encode(&seen, body, 2048)};
+    r->body = (s3l_span_t){reply->body, body_of(p, line, reply->body)};
   else if (has(line, "garbage"))
     r->body = S3L_SPAN("<html>not a record</html>");
-  else
+  else if (!listing_of(line, r, &reply->listing))
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
       if (has(line, ends[i].word)) {
         r->status = ends[i].status;
         r->outcome = ends[i].outcome;
         return true;
       }
-  return r->body.p != NULL;
+  return r->body.p != NULL || r->listing != NULL;
 }
 
 /* How the ask under way ends. */
@@ -229,13 +265,12 @@ static s3l_peer_result_t peer_result_of(const char* line, const s3lect_record_t*
 static void input(play_t* p, const char* line) {
   char* rest;
   s3l_ns_t at = time_of(p, line, &rest);
-  char body[2048];
   char etag[64];
-  s3l_result_t result;
+  reply_t reply;
   static char successor[64]; /* until the release is over */
   s3lect_record_t told = record(line);
   s3l_peer_result_t peer;
-  s3l_event_t ev = {.kind = S3L_EV_TICK, .result = &result, .peer = &peer};
+  s3l_event_t ev = {.kind = S3L_EV_TICK, .result = &reply.result, .peer = &peer};
   if (has(rest, "blocked")) /* the loop stood still until now */
     p->now = at;
   else
@@ -259,8 +294,8 @@ static void input(play_t* p, const char* line) {
   else if (has(rest, "blocked"))
     ev.kind = S3L_EV_TICK;
   else {
-    ev.kind = S3L_EV_DONE;
-    if (!result_of(rest, &result, body, etag))
+    ev.kind = has(rest, "swept") ? S3L_EV_SWEPT : S3L_EV_DONE;
+    if (!read_reply(p, rest, &reply))
       fail_msg("cannot read the line \"%s\"", line);
   }
   step(p, &ev);

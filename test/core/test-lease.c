@@ -61,11 +61,16 @@ static void test_defaults_fit(void** state) {
   assert_int_equal(s3l_default_renew_ms(5000, 6000), 2000);
   assert_int_equal(s3l_default_request_timeout_ms(5000, 15000, 10000), 3000);
   assert_int_equal(s3l_default_request_timeout_ms(1000, 1000, 10000), 0);
+  assert_int_equal(s3l_default_epochs_timeout_ms(5000, 15000, 10000), 3000);
+  assert_int_equal(s3l_default_epochs_timeout_ms(5000, 10000, 10000), 1900);
+  assert_int_equal(s3l_default_epochs_timeout_ms(1000, 1000, 10000), 0);
   for (uint32_t t = 1800; t < 60000; t += 100) {
     uint32_t renew = s3l_default_renew_ms(5000, t);
     uint32_t request = s3l_default_request_timeout_ms(renew, t, 10000);
     assert_true(request > 0);
     assert_int_equal(s3l_timing_missing_ms(renew, request, t, 10000), 0);
+    request = s3l_default_epochs_timeout_ms(renew, t, 10000); /* twice in turn */
+    assert_int_equal(s3l_timing_missing_ms(renew, 2 * request, t, 10000), 0);
   }
 }
 

@@ -63,6 +63,11 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
       n->store_reads += !n->writes;
       n->store_writes += n->writes;
       break;
+    case S3L_DO_LIST:
+    case S3L_DO_SWEEP:
+    case S3L_DO_SWEEP_CANCEL:
+      fail_msg("there are no epoch files here");
+      break;
     case S3L_DO_ASK:
       assert_int_equal(n->answer_at, 0);
       n->answer_at = w.now + STORE_WAY + e->wait_ms * S3L_MS;

@@ -174,6 +174,93 @@ static void test_longest_fits(void** state) {
   assert_memory_equal(&r, &out, sizeof r);
 }
 
+static int parse_file(const char* body, uint64_t number, s3lect_record_t* r) {
+  return s3l_record_parse_file(s3l_span_cstr(body), number, r);
+}
+
+static void test_files_of_others(void** state) {
+  (void)state;
+  s3lect_record_t r;
+  assert_int_equal(parse_file("{\"validity_ms\":60000,\"expired\":false}", 7, &r), 0);
+  assert_int_equal(r.epoch, 7);
+  assert_int_equal(r.leader_timeout_ms, 60000);
+  assert_int_equal(r.released, 0);
+  assert_string_equal(r.leader_id, "");
+  assert_string_equal(r.incarnation, "");
+  assert_int_equal(parse_file(" {\"expired\": true, \"validity_ms\": 5} ", 8, &r), 0);
+  assert_int_equal(r.released, 1);
+  assert_int_equal(parse_file("{\"validity_ms\":1,\"leader\":{\"x\":1}}", 8, &r), 0);
+  assert_int_equal(r.released, 0);
+}
+
+static void test_files_that_are_none(void** state) {
+  (void)state;
+  static const char* const bad[] = {
+      "",
+      "{}",
+      "[]",
+      "{\"validity_ms\":60000",
+      "{\"validity_ms\":\"60000\"}",
+      "{\"validity_ms\":-1}",
+      "{\"validity_ms\":1.5}",
+      "{\"validity_ms\":2419200001}", /* over four weeks */
+      "{\"validity_ms\":null}",
+      "{\"validity_ms\":60000,\"expired\":1}",
+      "{\"validity_ms\":60000,\"expired\":\"false\"}",
+      "{\"validity_ms\":60000,\"incarnation\":\"xyz\"}",
+      "{\"leaderID\":\"a\",\"lastUpdated\":\"2024-10-27T10:30:45Z\"}", /* a lockfile's */
+  };
+  s3lect_record_t r;
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    if (parse_file(bad[i], 1, &r) != S3LECT_ERECORD)
+      fail_msg("taken for an epoch file: %s", bad[i]);
+}
+
+static s3lect_record_t some_file(void) {
+  s3lect_record_t r;
+  memset(&r, 0, sizeof r);
+  memcpy(r.leader_id, "a", 2);
+  r.last_updated_ms = INT64_C(1730025045000);
+  r.epoch = 7;
+  memset(r.incarnation, 'c', S3LECT_INCARNATION_SIZE - 1);
+  r.write = 3;
+  r.leader_timeout_ms = 15000;
+  r.renew_interval_ms = 5000;
+  r.acquired_ms = INT64_C(1730025045000);
+  r.transitions = 2;
+  return r;
+}
+
+static void test_files_round_trip(void** state) {
+  (void)state;
+  char body[1024];
+  s3lect_record_t in = some_file(), out;
+  size_t n = s3l_record_encode_file(&in, body, sizeof body);
+  assert_true(n > 0 && n <= s3l_record_encode_max("a", "", "") + S3L_RECORD_FILE_MORE);
+  assert_memory_equal(body, "{\"validity_ms\":15000,\"expired\":false,\"leaderID\":\"a\",", 52);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 7, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+  assert_int_equal(s3l_record_encode_file(&in, body, 40), 0);
+
+  in.released = 1;
+  in.last_updated_ms = 0;
+  n = s3l_record_encode_file(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 7, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+}
+
+/* The number in the key is the epoch. A file that was copied to another belongs to nobody. */
+static void test_copied_files(void** state) {
+  (void)state;
+  char body[1024];
+  s3lect_record_t in = some_file(), out;
+  size_t n = s3l_record_encode_file(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 8, &out), 0);
+  assert_int_equal(out.epoch, 8);
+  assert_string_equal(out.incarnation, "");
+  assert_string_equal(out.leader_id, "a");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reads_what_go_writes),
@@ -183,6 +270,10 @@ int main(void) {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_exact_bytes),
       cmocka_unit_test(test_longest_fits),
+      cmocka_unit_test(test_files_of_others),
+      cmocka_unit_test(test_files_that_are_none),
+      cmocka_unit_test(test_files_round_trip),
+      cmocka_unit_test(test_copied_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,11 @@ static void check_effect(const s3l_effect_t* e) {
     FUZZ_CHECK(w.asking && !w.ask_cancelled);
     w.ask_cancelled = true;
     break;
+  case S3L_DO_LIST:
+  case S3L_DO_SWEEP:
+  case S3L_DO_SWEEP_CANCEL:
+    FUZZ_CHECK(w.core.config.epochs != NULL);
+    break;
   }
 }
 

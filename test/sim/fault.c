@@ -135,13 +135,16 @@ static void damage(sim_world_t* w, int64_t kind) {
 static void touch_by_hand(sim_world_t* w, const sim_fault_t* f) {
   bool led = sim_leader(w) >= 0;
   sim_standing_t none = {.kind = SIM_STANDS_NOTHING};
+  if (w->plan->epochs)
+    sim_files_by_hand(w, f);
   if (f->kind == SIM_FAULT_DELETE) {
     sim_store_delete(&w->store);
     oracle_deleted(&w->oracle);
     if (led)
       sim_met(w, SIM_MET_DELETED_UNDER_LEADER);
   } else {
-    damage(w, f->a);
+    if (!w->plan->epochs)
+      damage(w, f->a);
     none.kind = f->a == 6 ? SIM_STANDS_FOREIGN : SIM_STANDS_DAMAGE;
     if (led)
       sim_met(w, SIM_MET_CORRUPTED_UNDER_LEADER);

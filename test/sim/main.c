@@ -24,6 +24,7 @@ typedef struct options_s {
   const char* keep_nodes;
   unsigned seconds;
   bool situations;
+  bool epochs;
   bool list_mutants, list_faults, expect_caught, list_scenarios;
   size_t chapter;
   int64_t shift, until;
@@ -40,7 +41,7 @@ static const char help[] =
     "  --nodes N          1 to 9 (default 5)\n"
     "  --hours H          simulated, 1 to 168 (default 24)\n"
     "  --faults LIST      all, none, or of the names that --list-faults prints (default all)\n"
-    "  --protocol P       lockfile (default); epochs is refused until the library has it\n"
+    "  --protocol P       lockfile (default) or epochs\n"
     "  --jobs N           processes (default 2)\n"
     "  --situations       print how often each situation was met\n"
     "  --trace            one seed: print every event and effect\n"
@@ -132,10 +133,9 @@ static void set_text(options_t* o, int option, const char* value) {
     o->faults = value;
     break;
   case OPT_PROTOCOL:
-    if (strcmp(value, "lockfile") != 0)
-      refuse("--protocol", value,
-             strcmp(value, "epochs") == 0 ? "the library does not have the epoch-file protocol yet"
-                                          : "must be lockfile");
+    o->epochs = strcmp(value, "epochs") == 0;
+    if (!o->epochs && strcmp(value, "lockfile") != 0)
+      refuse("--protocol", value, "must be lockfile or epochs");
     break;
   case OPT_SVG:
     o->view.svg = value;
@@ -253,6 +253,8 @@ static void parse(options_t* o, int argc, char** argv) {
   }
   if (optind < argc)
     refuse(argv[optind], "", "takes no arguments; see --help");
+  if (o->epochs)
+    o->run.troubles |= SIM_BIT(EPOCHS);
 }
 
 /* Numbers separated by commas, or "none". */
@@ -273,6 +275,9 @@ static void parse_list(const char* option, const char* list, bool* keep, size_t 
 }
 
 static void tell_last_line(const options_t* o, const sim_totals_t* t) {
+  for (int i = 0; i < ORACLE_CHECKS_END; i++)
+    if (t->found[i] > 0)
+      printf("%12" PRIu64 " seeds violate %s\n", t->found[i], oracle_check_name((oracle_check_t)i));
   printf("digest=%016" PRIx64 "\n", t->digest);
   printf("seeds=%" PRIu64 " sim_hours=%" PRIu64 " elections=%" PRIu64 " faults=%" PRIu64
          " violations=%" PRIu64 "\n",
@@ -350,7 +355,7 @@ static bool tell_situations(const options_t* o, const sim_totals_t* t) {
 
 static int run_many(const options_t* o) {
   sim_totals_t t;
-  char again[128];
+  char again[256];
   sim_run_t run = o->run;
   if (o->seconds > 0)
     run.stop_at = time(NULL) + o->seconds;
@@ -359,8 +364,9 @@ static int run_many(const options_t* o) {
   if (!sim_run(&run, &t))
     return 2;
   bool met = tell_situations(o, &t);
-  snprintf(again, sizeof again, " --nodes %u --hours %u --faults %s%s%s", run.nodes, run.hours,
-           o->faults, o->mutant != NULL ? " --mutant " : "", o->mutant != NULL ? o->mutant : "");
+  snprintf(again, sizeof again, " --nodes %u --hours %u --faults %s%s%s%s", run.nodes, run.hours,
+           o->faults, o->epochs ? " --protocol epochs" : "", o->mutant != NULL ? " --mutant " : "",
+           o->mutant != NULL ? o->mutant : "");
   if (t.violations > 0)
     sim_report(&run, t.first_bad, &o->view, again);
   tell_last_line(o, &t);

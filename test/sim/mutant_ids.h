@@ -79,7 +79,25 @@
      "the store is read although the leader's answer stood for it")                                \
   XX(ASKS_TWICE, "asks-twice", CONTRACT, "peers", 5, 4, "the leader is asked twice at once")       \
   XX(NO_HEAD_START, "no-head-start", HEAD_START, "peers", 5, 24,                                   \
-     "a transfer is taken over at once by whoever comes first")
+     "a transfer is taken over at once by whoever comes first")                                    \
+  XX(EPOCHS_RESUMED, "epochs-resumed", EPOCH_SHARED, "epochs,pause,outage,partition", 5, 24,       \
+     "a leadership is resumed under its epoch")                                                    \
+  XX(EPOCHS_UNLISTED, "epochs-unlisted", EXCLUSION, "epochs,corrupt,delete,no-if-match", 5, 24,    \
+     "a leader does not look whether there is a file above its own")                               \
+  XX(EPOCHS_FORGOTTEN, "epochs-forgotten", EPOCH_SHARED, "epochs,delete,partition,pause", 5, 24,   \
+     "the number of a file that was deleted by hand is given out again")                           \
+  XX(EPOCHS_BASE_UNSEEN, "epochs-base-unseen", EXCLUSION, "epochs,delete,crash,late,pause", 9, 24, \
+     "what a file was created over may have been deleted since")                                   \
+  XX(EPOCHS_CLAIM_LED, "epochs-claim-led", EXCLUSION, "epochs,delete", 5, 24,                      \
+     "an epoch file over absence is led at once")                                                  \
+  XX(EPOCHS_SWEPT_TOO_SOON, "epochs-swept-too-soon", CONTRACT, "epochs,crash", 3, 4,               \
+     "the newest epoch files are removed")                                                         \
+  XX(EPOCHS_NEVER_SWEPT, "epochs-never-swept", BUDGET, "epochs,crash", 3, 24,                      \
+     "old epoch files are never removed")                                                          \
+  XX(EPOCHS_NEVER_PLAIN, "epochs-never-plain", LIVENESS, "epochs,no-if-match", 3, 4,               \
+     "a store without If-Match is asked for it for ever")                                          \
+  XX(EPOCHS_ALWAYS_LISTING, "epochs-always-listing", BUDGET, "epochs", 3, 4,                       \
+     "a follower lists the files under a leader that renews")
 
 typedef enum {
   SIM_MUTANT_NONE = 0,

@@ -39,8 +39,8 @@ mutation(EPOCH_NOT_RAISED write.c
     return next;")
 
 mutation(STALE_EPOCH_KEPT write.c
-  "c->view.record.epoch >= c->epoch_seen && !c->unfounded;"
-  "c->view.record.epoch >= c->epoch_seen && (!c->unfounded || SIM_IS(STALE_EPOCH_KEPT));")
+  "         !c->unfounded;"
+  "         (!c->unfounded || SIM_IS(STALE_EPOCH_KEPT));")
 
 mutation(CLAIM_COUNTED_ON write.c
   "(r->transitions != 1 || r->released))"
@@ -204,5 +204,48 @@ mutation(ASKS_TWICE peer.c
     *s3l_core_effect(fx, S3L_DO_ASK) = *e;")
 
 mutation(NO_HEAD_START view.c
-  "v->record.head_start ? head_start(c) : 0"
-  "v->record.head_start && !SIM_IS(NO_HEAD_START) ? head_start(c) : 0")
+  "return c->view.record.head_start ? most : 0;"
+  "return c->view.record.head_start && !SIM_IS(NO_HEAD_START) ? most : 0;")
+
+# Epoch files.
+
+mutation(EPOCHS_RESUMED lead.c
+  "!c->unfounded && c->view.record.epoch > c->epoch_led &&"
+  "!c->unfounded && (c->view.record.epoch > c->epoch_led || SIM_IS(EPOCHS_RESUMED)) &&")
+mutation(EPOCHS_UNLISTED epochs.c
+  "return ep == NULL || sent_at < ep->clean_at ? sent_at : ep->clean_at;"
+  "return ep == NULL || sent_at < ep->clean_at || SIM_IS(EPOCHS_UNLISTED) ? sent_at : ep->clean_at;")
+mutation(EPOCHS_UNLISTED epochs.c
+  "return ep->clean_at < ep->renewed_at ? c->poll_at : S3L_NEVER;"
+  "return ep->clean_at < ep->renewed_at && !SIM_IS(EPOCHS_UNLISTED) ? c->poll_at : S3L_NEVER;")
+mutation(EPOCHS_FORGOTTEN epochs_read.c
+  "ep->asked = s3l_larger(ep->found, c->epoch_seen);"
+  "ep->asked = SIM_IS(EPOCHS_FORGOTTEN) ? ep->found : s3l_larger(ep->found, c->epoch_seen);")
+mutation(EPOCHS_FORGOTTEN epochs_read.c
+  "e->file = sweeps || c->epoch_seen == 0 ? 0 : c->epoch_seen - 1;"
+  "e->file = sweeps || c->epoch_seen == 0 || SIM_IS(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;")
+mutation(EPOCHS_BASE_UNSEEN epochs.c
+  "return ep == NULL || ep->checked == ep->file;"
+  "return ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN);")
+mutation(EPOCHS_CLAIM_LED view.c
+  "if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))"
+  "if (SIM_IS(EPOCHS_CLAIM_LED))
+    return s == NULL;
+  if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))")
+mutation(EPOCHS_CLAIM_LED epochs.c
+  "bool s3l_epochs_is_checked(const s3l_core_t* c) {"
+  "bool s3l_epochs_is_checked(const s3l_core_t* c) {
+  if (SIM_IS(EPOCHS_CLAIM_LED))
+    return true;")
+mutation(EPOCHS_SWEPT_TOO_SOON epochs_sweep.c
+  "if (!newest_two && old)"
+  "if ((!newest_two && old) || (SIM_IS(EPOCHS_SWEPT_TOO_SOON) && l->old[i] < ep->file))")
+mutation(EPOCHS_NEVER_SWEPT epochs_sweep.c
+  "if (!c->leading || ep->sweep_len == 0)"
+  "if (!c->leading || ep->sweep_len == 0 || SIM_IS(EPOCHS_NEVER_SWEPT))")
+mutation(EPOCHS_NEVER_PLAIN epochs.c
+  "  ep->plain = true;\n"
+  "  ep->plain = !SIM_IS(EPOCHS_NEVER_PLAIN);\n")
+mutation(EPOCHS_ALWAYS_LISTING epochs_read.c
+  "    return READ_GLANCE;"
+  "    return SIM_IS(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;")

@@ -93,7 +93,9 @@ static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
 static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   const s3lect_record_t* record = &w->effects.record;
-  r->body_len = (uint32_t)s3l_record_encode(record, r->body, sizeof r->body);
+  size_t len = w->plan->epochs ? s3l_record_encode_file(record, r->body, SIM_FILE_BODY_MAX)
+                               : s3l_record_encode(record, r->body, sizeof r->body);
+  r->body_len = (uint32_t)len;
   if (e->disputed && !n->dialect_proven) {
     n->dialect_bare = !n->dialect_bare;
     sim_met(w, SIM_MET_DIALECT_SWITCHED);
@@ -118,25 +120,32 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
 
 void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
-  if (n->request != SIM_NO_REQUEST) {
+  uint16_t* slot = e->kind == S3L_DO_SWEEP ? &n->sweep : &n->request;
+  if (*slot != SIM_NO_REQUEST) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two requests at once", i);
     return;
   }
   sim_request_t* r = take_slot(w);
-  n->request = (uint16_t)(r - w->requests);
+  *slot = (uint16_t)(r - w->requests);
   r->node = (uint8_t)i;
   r->op = (uint8_t)n->core.op.kind;
   r->is_write = e->kind == S3L_DO_WRITE;
+  r->is_list = e->kind == S3L_DO_LIST;
+  r->is_sweep = e->kind == S3L_DO_SWEEP;
+  r->plain = e->plain;
+  r->file = e->more ? n->listed_last : e->file;
   r->error = -1;
   r->sent_at = w->t;
-  memcpy(r->etag, e->etag, strlen(e->etag) + 1);
+  if (e->etag != NULL)
+    memcpy(r->etag, e->etag, strlen(e->etag) + 1);
   r->timeout_boot =
       n->weather.stuck ? S3L_NEVER : s3l_ns_add(sim_boot(w, n), e->timeout_ms * S3L_MS);
   if (r->is_write)
     fill_write(w, i, r, e);
-  else
+  else if (!r->is_sweep)
     oracle_read_sent(&w->oracle, (int)i, w->t);
-  sim_saw_issue(w, i, r);
+  if (!r->is_sweep)
+    sim_saw_issue(w, i, r);
   travel(w, n, r);
 }
 
@@ -224,19 +233,25 @@ static void take_reply(sim_world_t* w, sim_request_t* r, const sim_reply_t* repl
   memcpy(r->body, w->store.body, w->store.body_len);
 }
 
-static void at_store(sim_world_t* w, sim_request_t* r) {
-  if (!r->is_write) {
-    if (r->error >= 0 && answer_error_to_read(w, r))
-      return;
-    sim_reply_t reply = sim_store_get(&w->store, w->t, r->etag);
-    take_reply(w, r, &reply);
-    return;
-  }
-  if (r->error >= 0 && answer_error_to_write(w, r))
-    return;
-  sim_reply_t reply = sim_store_put(&w->store, w->t, r->etag, r->bare, r->body, r->body_len);
+static void serve(sim_world_t* w, sim_request_t* r) {
+  sim_reply_t reply = r->is_write
+                          ? sim_store_put(&w->store, w->t, r->etag, r->bare, r->body, r->body_len)
+                          : sim_store_get(&w->store, w->t, r->etag);
   take_reply(w, r, &reply);
-  r->landed = reply.status == 0;
+}
+
+static void at_store(sim_world_t* w, sim_request_t* r) {
+  bool replaced =
+      r->error >= 0 && (r->is_write ? answer_error_to_write(w, r) : answer_error_to_read(w, r));
+  if (replaced)
+    return;
+  if (w->plan->epochs)
+    sim_files_serve(w, r);
+  else
+    serve(w, r);
+  if (!r->is_write)
+    return;
+  r->landed = r->status == 0;
   if (r->landed)
     oracle_write_landed(&w->oracle, w->t, &r->write);
   sim_saw_arrival(w, r);
@@ -248,22 +263,35 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
   sim_request_t* r = &w->requests[index];
   sim_node_t* n = &w->nodes[r->node];
   r->in_limbo = false;
+  if (r->replayed) {
+    sim_files_replay(w, r);
+    give_back_if_over(w, r);
+    return;
+  }
   at_store(w, r);
   w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);
   if (!r->done && !r->no_reply)
     push(w, r, w->t + way(w, n), SIM_ON_REPLY);
+  if (w->plan->epochs && sim_files_replays(w, r)) {
+    s3l_ns_t at = w->t + sim_between(&n->net, 0, 20 * S3L_SECOND);
+    r->replayed = r->in_limbo = true;
+    push(w, r, at < w->calm_at ? at : w->calm_at, SIM_ON_ARRIVAL);
+  }
   give_back_if_over(w, r);
 }
 
 /* At the node. */
 
 static void done(sim_world_t* w, sim_request_t* r, const s3l_result_t* result) {
-  sim_done(w, r->node, result);
+  if (r->is_sweep)
+    sim_sweep_done(w, r->node, result);
+  else
+    sim_done(w, r->node, result);
   give_back_if_over(w, r);
 }
 
 static void done_without_reply(sim_world_t* w, sim_request_t* r, int status) {
-  bool no_effect = !r->is_write || r->never_left;
+  bool no_effect = !(r->is_write || r->is_sweep) || r->never_left;
   s3l_result_t result = {.status = status, .outcome = no_effect ? S3L_NOT_APPLIED : S3L_UNCERTAIN};
   done(w, r, &result);
 }
@@ -277,8 +305,12 @@ void sim_on_reply(sim_world_t* w, unsigned index) {
                          .store_time_ms = r->store_time_ms,
                          .modified_ms = r->modified_ms,
                          .retry_after_ms = r->retry_after_ms};
-  if (!r->is_write && r->status == 0)
+  if (r->is_list && r->status == 0) {
+    result.listing = &r->listing;
+    n->listed_last = r->listed_last;
+  } else if (!r->is_write && r->status == 0) {
     result.body = (s3l_span_t){r->body, r->body_len};
+  }
   if (r->is_write && r->status == 0 && r->etag[0] != '\0')
     n->dialect_proven = true;
   done(w, r, &result);
@@ -290,28 +322,32 @@ void sim_on_broken(sim_world_t* w, unsigned index) {
   done_without_reply(w, r, status);
 }
 
-void sim_timed_out(sim_world_t* w, unsigned i) {
-  done_without_reply(w, &w->requests[w->nodes[i].request], TIMED_OUT);
+void sim_timed_out(sim_world_t* w, uint16_t request) {
+  done_without_reply(w, &w->requests[request], TIMED_OUT);
 }
 
-void sim_cancel(sim_world_t* w, unsigned i) {
+void sim_cancel(sim_world_t* w, unsigned i, uint16_t request) {
   sim_node_t* n = &w->nodes[i];
-  if (n->request == SIM_NO_REQUEST) {
+  if (request == SIM_NO_REQUEST) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no request", i);
     return;
   }
-  sim_request_t* r = &w->requests[n->request];
+  sim_request_t* r = &w->requests[request];
   r->cancelled = true;
   sim_met(w, SIM_MET_CANCELLED);
   push(w, r, w->t + (s3l_ns_t)sim_below(&n->net, 2 * S3L_MS), SIM_ON_BROKEN);
 }
 
-void sim_forget_request(sim_world_t* w, unsigned i) {
-  sim_node_t* n = &w->nodes[i];
-  if (n->request == SIM_NO_REQUEST)
+static void forget(sim_world_t* w, uint16_t* request) {
+  if (*request == SIM_NO_REQUEST)
     return;
-  sim_request_t* r = &w->requests[n->request];
-  n->request = SIM_NO_REQUEST;
+  sim_request_t* r = &w->requests[*request];
+  *request = SIM_NO_REQUEST;
   r->done = true;
   give_back_if_over(w, r);
+}
+
+void sim_forget_request(sim_world_t* w, unsigned i) {
+  forget(w, &w->nodes[i].request);
+  forget(w, &w->nodes[i].sweep);
 }

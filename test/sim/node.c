@@ -39,10 +39,15 @@ static void execute(sim_world_t* w, unsigned i) {
     switch (e->kind) {
     case S3L_DO_READ:
     case S3L_DO_WRITE:
+    case S3L_DO_LIST:
+    case S3L_DO_SWEEP:
       sim_issue(w, i, e);
       break;
     case S3L_DO_CANCEL:
-      sim_cancel(w, i);
+      sim_cancel(w, i, w->nodes[i].request);
+      break;
+    case S3L_DO_SWEEP_CANCEL:
+      sim_cancel(w, i, w->nodes[i].sweep);
       break;
     case S3L_DO_NOTIFY:
       notify(w, i, e);
@@ -105,6 +110,8 @@ void sim_rearm(sim_world_t* w, unsigned i) {
     due = w->requests[n->request].timeout_boot;
   if (n->ask.active && n->ask.timeout_boot < due)
     due = n->ask.timeout_boot;
+  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_boot < due)
+    due = w->requests[n->sweep].timeout_boot;
   /* One that is set for earlier stays, and is set anew when it fires. */
   if (due >= n->timer_boot)
     return;
@@ -122,7 +129,9 @@ void sim_on_timer(sim_world_t* w, unsigned i) {
   s3l_ns_t boot = sim_boot(w, n);
   n->timer_boot = S3L_NEVER;
   if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot <= boot)
-    sim_timed_out(w, i);
+    sim_timed_out(w, n->request);
+  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_boot <= boot)
+    sim_timed_out(w, n->sweep);
   if (n->ask.active && n->ask.timeout_boot <= boot)
     sim_ask_timed_out(w, i);
   if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= boot) {
@@ -145,7 +154,7 @@ void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
                       result->outcome == S3L_UNCERTAIN ||
                           (result->outcome == S3L_SETTLED && !known));
   } else {
-    oracle_read_done(&w->oracle, (int)i, told);
+    oracle_read_done(&w->oracle, (int)i, told && !r->is_list);
   }
   sim_saw_done(w, i, r, result);
   s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result};

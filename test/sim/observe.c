@@ -50,6 +50,10 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     sim_met(w, c->peer.word == S3L_PEER_PROMISED ? SIM_MET_PEER_FOR_READ : SIM_MET_PEER_SPACED);
   met_if(w, c->stats.peer_refused != b->peer_refused, SIM_MET_PEER_DISBELIEVED);
   met_if(w, b->asked && c->peer.asking && c->peer.cancelled, SIM_MET_PEER_MISDIRECTED);
+  met_if(w,
+         b->leading && done && ev->result->listing != NULL &&
+             ev->result->listing->highest > c->epoch,
+         SIM_MET_HIGHER_FILE);
   if (c->stats.failures != b->failures)
     sim_met(w, SIM_MET_RETRIES_EXHAUSTED);
   if (c->stats.late_replies != b->late_replies)
@@ -158,12 +162,15 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
                at_opposite_bounds(w, r->node, before.node),
            SIM_MET_DRIFT_AT_BOUND);
   }
-  w->standing = (sim_standing_t){.kind = SIM_STANDS_RECORD,
-                                 .node = r->node,
-                                 .life = r->write.life,
-                                 .incarnation = r->write.incarnation,
-                                 .released = r->write.released};
-  memcpy(w->standing.successor, r->successor, sizeof w->standing.successor);
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  if (newest == NULL || newest->number <= r->file) {
+    w->standing = (sim_standing_t){.kind = SIM_STANDS_RECORD,
+                                   .node = r->node,
+                                   .life = r->write.life,
+                                   .incarnation = r->write.incarnation,
+                                   .released = r->write.released};
+    memcpy(w->standing.successor, r->successor, sizeof w->standing.successor);
+  }
   if (r->done) {
     sim_met(w, SIM_MET_LATE_LANDED);
     met_if(w,

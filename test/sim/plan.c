@@ -10,7 +10,7 @@
 #define CHAPTER (4 * HOUR)
 
 /* Purposes of generators; the ones of nodes and faults start at these. */
-enum { RND_PLAN = 1, RND_FAULTS = 2, RND_NODE = 1000 };
+enum { RND_PLAN = 1, RND_FAULTS = 2, RND_FILES = 3, RND_NODE = 1000 };
 
 void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_timeout_ms) {
   snprintf(node->id, sizeof node->id, "node-%u", index);
@@ -110,6 +110,27 @@ static void plan_store(sim_plan_t* p, s3l_prng_t* g) {
     p->dialect = sim_chance(g, 700) ? SIM_TAKES_BARE : SIM_TAKES_QUOTED;
 }
 
+/* Of a run with epoch files. A store that lags, or leaves conditions out, does so all the time. */
+static void plan_files(sim_plan_t* p) {
+  s3l_prng_t g = sim_rnd(p->seed, RND_FILES);
+  bool lags = (p->troubles & SIM_BIT(LAG)) != 0 && sim_chance(&g, 300);
+  bool keeps = sim_chance(&g, 100);
+  int64_t least = p->nodes[0].config.leader_timeout_ms;
+  for (unsigned i = 1; i < p->nodes_len; i++)
+    if (p->nodes[i].config.leader_timeout_ms < least)
+      least = p->nodes[i].config.leader_timeout_ms;
+  p->list_lag = lags ? sim_between(&g, 0, least / 2) * S3L_MS : 0;
+  p->no_if_match = (p->troubles & SIM_BIT(NO_IF_MATCH)) != 0 && sim_chance(&g, 500);
+  p->list_page = sim_chance(&g, 200) ? 3 : 1000;
+  for (unsigned i = 0; i < p->nodes_len; i++) {
+    s3l_core_config_t* c = &p->nodes[i].config;
+    uint32_t most =
+        s3l_default_epochs_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm);
+    c->request_timeout_ms = c->request_timeout_ms < most ? c->request_timeout_ms : most;
+    c->keep_epochs = keeps;
+  }
+}
+
 s3l_ns_t sim_plan_settle(const sim_plan_t* p) {
   int64_t timeout = 0, poll = 0, retries = 0, extra = 0;
   for (unsigned i = 0; i < p->nodes_len; i++) {
@@ -128,6 +149,8 @@ s3l_ns_t sim_plan_settle(const sim_plan_t* p) {
   /* The last poll at the slow pace, the observation, one's own hold after a resignation or another
    * leader's (who was elected and whose claim died with it), a poll more, and requests between. */
   int64_t ms = poll * 11 / 10 + 2 * timeout + poll * 11 / 10 + 2 * retries + extra + 5000;
+  if (p->epochs) /* the files must be watched for a timeout; and a claim stands for two, twice */
+    ms += 4 * timeout + poll + 4 * retries;
   return ms * (1000 + p->nodes[0].config.drift_ppm / 250) / 1000 * S3L_MS;
 }
 
@@ -250,7 +273,8 @@ static size_t list_kinds(const sim_plan_t* p, uint8_t kinds[64]) {
   };
   size_t n = 0;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if ((p->troubles & rows[i].trouble) != 0 && (p->uniform || !rows[i].uniform))
+    if ((p->troubles & rows[i].trouble) != 0 && !(p->epochs && rows[i].kind == SIM_FAULT_FOREIGN) &&
+        (p->uniform || !rows[i].uniform))
       for (int k = 0; k < rows[i].weight; k++)
         kinds[n++] = rows[i].kind;
   return n;
@@ -306,6 +330,9 @@ void sim_plan(sim_plan_t* p, uint64_t seed, unsigned nodes, unsigned hours, uint
   p->end = hours * HOUR;
   plan_nodes(p, &g);
   plan_store(p, &g);
+  p->epochs = (troubles & SIM_BIT(EPOCHS)) != 0;
+  if (p->epochs)
+    plan_files(p);
   sim_plan_peer_nodes(p);
   p->settle = sim_plan_settle(p);
   plan_faults(p);

@@ -41,6 +41,10 @@
   XX(STORE_CLOCK, "store-clock", "nodes that judge expiry by the store's clock too")               \
   XX(PEERS, "peers",                                                                               \
      "followers that ask the leader; leaders that cannot be reached, are slow, lie")               \
+  XX(REPLAY, "replay", "epoch files: writes land once more, later")                                \
+  XX(LAG, "lag", "epoch files: listings show what was a while ago")                                \
+  XX(NO_IF_MATCH, "no-if-match", "epoch files: stores without If-Match")                           \
+  XX(EPOCHS, "epochs", "the protocol of epoch files, instead of a lockfile")                       \
   XX(BEYOND_DRIFT, "beyond-drift", "clock rates beyond the bound: violations are to be expected")
 
 typedef enum {
@@ -51,7 +55,11 @@ typedef enum {
 } sim_trouble_t;
 
 #define SIM_BIT(name)    (1u << SIM_TROUBLE_##name)
-#define SIM_TROUBLES_ALL ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT))
+#define SIM_TROUBLES_ALL ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT) - SIM_BIT(EPOCHS))
+
+/** Troubles by which it may be forgotten, or not be seen in time, which epoch file was the newest.
+ */
+#define SIM_FORGETFUL (SIM_BIT(CRASH) | SIM_BIT(LEAVE) | SIM_BIT(STORE_CLOCK) | SIM_BIT(LAG))
 
 typedef enum {
   SIM_FAULT_LOSS = 0, /* a, b: how often requests and replies, per mille */
@@ -132,6 +140,11 @@ typedef struct sim_plan_s {
   sim_dialect_t dialect;
   int64_t store_unix_ms;
   int64_t store_ppb;
+
+  bool epochs; /* the rest is about epoch files */
+  bool no_if_match;
+  s3l_ns_t list_lag;
+  uint32_t list_page;
 
   s3l_ns_t settle; /* after faults end there is one leader within this */
   size_t chapters_len;

@@ -100,7 +100,16 @@
   XX(PEER_TRIED_STAMPING, "... and went on saying that it leads", SIM_BIT(PEERS))                  \
   XX(TRANSFERRED, "a leader named its successor", SIM_BIT(PEERS))                                  \
   XX(SUCCEEDED, "the successor took over", SIM_BIT(PEERS))                                         \
-  XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))
+  XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))                        \
+  XX(SWEPT, "an old epoch file was removed", SIM_BIT(EPOCHS))                                      \
+  XX(REPLAYED, "a write landed twice", SIM_BIT(EPOCHS) | SIM_BIT(REPLAY))                          \
+  XX(NO_IF_MATCH, "a store refused If-Match itself", SIM_BIT(EPOCHS) | SIM_BIT(NO_IF_MATCH))       \
+  XX(LISTING_LAGGED, "a listing did not show the newest file", SIM_BIT(EPOCHS) | SIM_BIT(LAG))     \
+  XX(GAP, "an old file was deleted by hand", SIM_BIT(EPOCHS) | SIM_BIT(DELETE))                    \
+  XX(NEWEST_DELETED, "the newest file alone was deleted by hand",                                  \
+     SIM_BIT(EPOCHS) | SIM_BIT(DELETE))                                                            \
+  XX(MADE_BY_HAND, "a file was made by hand above the newest", SIM_BIT(EPOCHS) | SIM_BIT(CORRUPT)) \
+  XX(HIGHER_FILE, "a leader found a file above its own", SIM_BIT(EPOCHS) | SIM_BIT(CORRUPT))
 
 typedef enum {
 #define XX(name, text, needs) SIM_MET_##name,

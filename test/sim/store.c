@@ -38,16 +38,20 @@ static uint64_t hash(const char* p, size_t n) {
   return sim_mix(sim_mix(h, v), 1);
 }
 
+void sim_etag(const char* body, size_t len, char etag[SIM_ETAG_SIZE]) {
+  uint64_t h = hash(body, len);
+  etag[0] = '"';
+  s3l_hex_encode(&h, sizeof h, etag + 1);
+  memcpy(etag + 17, "\"", 2);
+}
+
 void sim_store_set(sim_store_t* s, s3l_ns_t t, const char* body, size_t len) {
   s->exists = true;
   s->oversized = false;
   s->body_len = len;
   memcpy(s->body, body, len);
   s->modified_ms = sim_store_date(s, t);
-  uint64_t h = hash(body, len);
-  s->etag[0] = '"';
-  s3l_hex_encode(&h, sizeof h, s->etag + 1);
-  memcpy(s->etag + 17, "\"", 2);
+  sim_etag(body, len, s->etag);
 }
 
 void sim_store_delete(sim_store_t* s) {

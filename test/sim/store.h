@@ -40,6 +40,9 @@ typedef struct sim_reply_s {
   int64_t modified_ms;
 } sim_reply_t;
 
+/** What a body's ETag is. */
+void sim_etag(const char* body, size_t len, char etag[SIM_ETAG_SIZE]);
+
 /** The store's Date at true time t. */
 int64_t sim_store_date(const sim_store_t* s, s3l_ns_t t);
 

@@ -52,6 +52,7 @@ static void init_node(sim_world_t* w, unsigned i) {
   n->net = sim_rnd(w->plan->seed, RND_NET + i);
   n->peer_net = sim_rnd(w->plan->seed, RND_PEER_NET + i);
   n->request = SIM_NO_REQUEST;
+  n->sweep = SIM_NO_REQUEST;
   n->timer_boot = S3L_NEVER;
   n->weather = (sim_weather_t){.slow = 1, .fair = true, .peer_slow = 1};
   const s3l_core_config_t* c = &plan->config;
@@ -98,7 +99,10 @@ void sim_begin(sim_world_t* w, unsigned i) {
   n->timer_stamp++;
   sim_tape_line(w->tape, w->t, "n%u begins", i);
   sim_saw_begin(w, i);
-  s3l_core_init(&n->core, &n->plan->config);
+  s3l_core_config_t config = n->plan->config;
+  config.epochs = w->plan->epochs ? &n->epochs : NULL;
+  memset(&n->epochs, 0, sizeof n->epochs);
+  s3l_core_init(&n->core, &config);
   oracle_begins(&w->oracle, (int)i, w->t);
   start_standing(w, i);
 }
@@ -148,8 +152,11 @@ static void on_chapter(sim_world_t* w, size_t c) {
 }
 
 static void on_noise(sim_world_t* w, size_t c) {
-  if (w->oracle.quiet)
+  if (w->oracle.quiet) {
     oracle_quiet_ends(&w->oracle, w->t);
+    if (w->plan->epochs)
+      sim_files_check(w);
+  }
   if (c < w->plan->chapters_len)
     on_chapter(w, c);
 }
@@ -258,12 +265,16 @@ void sim_world_run(sim_world_t* w) {
   w->store.clock.ppb = w->plan->store_ppb;
   w->store.unix_ms = w->plan->store_unix_ms;
   w->store.dialect = w->plan->dialect;
+  w->files.lag = w->plan->list_lag;
+  w->files.page = w->plan->list_page;
+  w->files.no_if_match = w->plan->no_if_match;
   w->hand = sim_rnd(w->plan->seed, RND_HAND);
   w->trials = sim_rnd(w->plan->seed, RND_TRIALS);
   w->on_trial = -1;
   for (uint16_t i = 0; i < SIM_REQUESTS_MAX; i++)
     w->requests[i].next_free = i + 1 < SIM_REQUESTS_MAX ? (uint16_t)(i + 1) : SIM_NO_REQUEST;
   oracle_init(&w->oracle, (int)w->plan->nodes_len, oracle_boot, w);
+  w->oracle.epochs = w->plan->epochs;
   for (unsigned i = 0; i < w->plan->nodes_len; i++)
     init_node(w, i);
   on_chapter(w, 0);

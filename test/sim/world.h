@@ -11,6 +11,7 @@
  *   peer.c     asks, on their way from node to node
  *   fault.c    the plan's faults at work
  *   foreign.c  a writer that behaves like the Go package
+ *   epochs.c   what is different with epoch files
  *
  * Lifetime of a request: issued by a node, arrives at the store (or is lost), is replied to (or
  * not), and is done for its node, at the latest by timeout. Its slot is free once it is done and
@@ -23,6 +24,7 @@
 #include <stdint.h>
 
 #include "core/core.h"
+#include "sim/files.h"
 #include "sim/heap.h"
 #include "sim/oracle.h"
 #include "sim/plan.h"
@@ -58,6 +60,10 @@ typedef struct sim_request_s {
   uint8_t node;
   uint8_t op; /* s3l_op_kind_t */
   bool is_write;
+  bool is_list;
+  bool is_sweep;
+  bool plain;
+  bool replayed; /* lands for the second time */
   bool bare;
   bool done;     /* its node has been told, or is no more */
   bool in_limbo; /* will still arrive */
@@ -70,6 +76,7 @@ typedef struct sim_request_s {
   int8_t error;       /* sim_error_t that the store is to answer; -1 none */
   bool error_applies; /* ... after carrying it out */
   char etag[SIM_ETAG_SIZE];
+  uint64_t file;
   s3l_ns_t timeout_boot;
   oracle_write_t write;
   char leader_id[24];
@@ -81,6 +88,8 @@ typedef struct sim_request_s {
   uint32_t retry_after_ms;
   char reply_etag[SIM_ETAG_SIZE];
   int64_t store_time_ms, modified_ms;
+  s3l_listing_t listing;
+  uint64_t listed_last;
   uint32_t body_len;
   char body[SIM_BODY_MAX]; /* what is written; then what was read */
 } sim_request_t;
@@ -142,6 +151,9 @@ typedef struct sim_node_s {
   uint32_t timer_stamp;
   s3l_ns_t timer_boot; /* what the timer is set for; S3L_NEVER: none is set */
   uint16_t request;
+  uint16_t sweep;       /* the request that removes an old file */
+  uint64_t listed_last; /* where a listing's next page begins */
+  s3l_epochs_t epochs;
   bool dialect_bare; /* this process's memory of the store's dialect */
   bool dialect_proven;
   bool wants_start; /* stands again once standing is over */
@@ -189,6 +201,7 @@ typedef struct sim_world_s {
   s3l_ns_t t;
   sim_heap_t heap;
   sim_store_t store;
+  sim_files_t files;
   sim_node_t nodes[SIM_NODES_MAX];
   sim_request_t requests[SIM_REQUESTS_MAX];
   uint16_t free_request;
@@ -239,8 +252,9 @@ void sim_rearm(sim_world_t* w, unsigned node);
 /* net.c */
 
 void sim_issue(sim_world_t* w, unsigned node, const s3l_effect_t* effect);
-void sim_cancel(sim_world_t* w, unsigned node);
-void sim_timed_out(sim_world_t* w, unsigned node);
+/** `request` is a node's. */
+void sim_cancel(sim_world_t* w, unsigned node, uint16_t request);
+void sim_timed_out(sim_world_t* w, uint16_t request);
 void sim_on_arrival(sim_world_t* w, unsigned request);
 void sim_on_reply(sim_world_t* w, unsigned request);
 void sim_on_broken(sim_world_t* w, unsigned request);
@@ -263,6 +277,17 @@ void sim_peer_led(sim_world_t* w, unsigned node);
 void sim_peer_died(sim_world_t* w, unsigned node);
 /** Cuts the leader off from the store alone, or sees what has come of it. */
 void sim_on_trial(sim_world_t* w, int node);
+/* epochs.c */
+
+/** A write, a read, a list or a delete arrives; the reply is filled in. */
+void sim_files_serve(sim_world_t* w, sim_request_t* request);
+/** Whether a write that has just landed is to land once more; and that. */
+bool sim_files_replays(sim_world_t* w, const sim_request_t* request);
+void sim_files_replay(sim_world_t* w, const sim_request_t* request);
+void sim_files_by_hand(sim_world_t* w, const sim_fault_t* fault);
+/** At the end of a quiet spell. */
+void sim_files_check(sim_world_t* w);
+void sim_sweep_done(sim_world_t* w, unsigned node, const s3l_result_t* result);
 
 /* fault.c */
 

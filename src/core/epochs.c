@@ -1,0 +1,231 @@
+/* core/epochs.c: the epoch-file protocol: what may be written, when, and what it is good for. How
+ * the files are read stands in epochs_read.c, how old ones are removed in epochs_sweep.c.
+ *
+ * A read is made of requests, one at a time: a listing finds the highest file, then that is read by
+ * its key. What decides is the file, whose reads show the newest write; a listing only says that
+ * there is no higher one. It may lag, as long as by less than a leader timeout.
+ *
+ * Creating the next file is no swap on the one before. What makes up for it:
+ *   - a follower creates only after a read that was sent at the end of its observation, or later,
+ *     and that still shows the same file, ETag and Last-Modified alike (sure);
+ *   - validity is renewed only while it lasts, and an epoch that was led is never led again;
+ *   - a leader is valid for as long after its last clean listing as after its last write
+ * (clean_at): a file above its own, wherever it comes from, ends its leadership within a leader
+ * timeout of its landing. So whoever watched a file stand alone for that long may lead.
+ *
+ * Files may be deleted by hand. The highest number ever seen is remembered: where the file of that
+ * number is gone, what is left below it says nothing, and counts as absence. Of what nobody could
+ * see there is no memory; therefore a released file invites only those who have watched for a whole
+ * leader timeout, without a gap in which a file could have come and gone (watched_from).
+ *
+ * All may be deleted in the moment between one's last look and one's create. So the file over which
+ * one was created is read once more when that has landed; if it does not stand there any more, as
+ * it was, one's own file is as good as a claim over absence.
+ *
+ * Over absence the claim is unfounded, as it is over an absent lockfile (core.h): its number comes
+ * from the store's time in seconds, so that epochs do not go back, and its maker leads by the next
+ * one. Others' claims of that kind, known by their being the first of a line, are not counted on.
+ */
+#include <string.h>
+
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+void s3l_epochs_reset(s3l_core_t* c) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL)
+    return;
+  bool plain = ep->plain;
+  S3L_ASSERT(!ep->sweeping);
+  memset(ep, 0, sizeof *ep);
+  ep->plain = plain;
+}
+
+/* What may be written. */
+
+/* A file that is the first of a line and was never released: a claim over absence, or over another
+ * such claim. It may have landed late, with a number from before others. */
+static bool is_first_of_line(const s3l_view_t* v) {
+  return v->kind == S3L_VIEW_RECORD && !v->record.released && v->record.transitions == 1;
+}
+
+/* Whether one's own claim of that kind landed soon after it was sent: then nobody can have led
+ * within that time by a file that came after the absence over which it was made. */
+static bool landed_soon(const s3l_core_t* c) {
+  const s3l_view_t* v = &c->view;
+  const s3l_sent_t* s = s3l_write_sent(c, v->record.epoch, v->record.write);
+  return v->own && s != NULL && v->first_seen - s->at <= s3l_lead_hold(c) / 2 &&
+         s->at >= c->config.epochs->watched_from;
+}
+
+static bool is_robbed(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return c->view.own && ep->file != 0 && ep->robbed == ep->file;
+}
+
+bool s3l_epochs_is_claim(const s3l_core_t* c) {
+  return c->config.epochs != NULL && is_first_of_line(&c->view);
+}
+
+bool s3l_epochs_is_unfounded(const s3l_core_t* c) {
+  return c->view.kind == S3L_VIEW_ABSENT || is_robbed(c) ||
+         (is_first_of_line(&c->view) && !landed_soon(c));
+}
+
+/* The files have not been watched since it was sent: they may have been deleted in between. */
+bool s3l_epochs_is_unwatched(const s3l_core_t* c, const s3l_sent_t* sent) {
+  return sent == NULL || sent->at < c->config.epochs->watched_from || is_robbed(c);
+}
+
+bool s3l_epochs_is_checked(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return ep == NULL || ep->checked == ep->file;
+}
+
+bool s3l_epochs_wants_check(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL || !s3l_view_is_own_claim(c) || c->unfounded || ep->checked == ep->file)
+    return false;
+  const s3l_view_record_t* r = &c->view.record;
+  const s3l_sent_t* sent = s3l_write_sent(c, r->epoch, r->write);
+  bool led = r->epoch <= c->epoch_led || r->epoch < c->epoch_seen;
+  /* With less than a third of its lease left it will not be led. */
+  return !led && sent != NULL && ep->base == ep->file - 1 &&
+         c->now - s3l_epochs_lease_from(c, sent->at) <= s3l_lead_hold(c) / 3 * 2;
+}
+
+uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms) {
+  if (!s3l_epochs_is_unfounded(c))
+    return c->config.epochs->file + 1;
+  uint64_t ms =
+      store_ms > 0 || c->wall_ms <= 0 || c->epoch_seen > 0 ? store_ms : (uint64_t)c->wall_ms;
+  return s3l_larger(c->epoch_seen + 1, ms / 1000);
+}
+
+uint64_t s3l_epochs_transitions(const s3l_core_t* c) {
+  return s3l_epochs_is_unfounded(c) ? 1 : s3l_larger(c->view.record.transitions + 1, 2);
+}
+
+s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  const s3l_view_t* v = &c->view;
+  s3l_ns_t wait = s3l_view_wait(c);
+  if (c->epoch_seen >= S3L_EPOCHS_MAX)
+    return S3L_NEVER; /* there is no next number */
+  if (v->kind == S3L_VIEW_ABSENT || is_robbed(c))
+    return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
+  if (v->kind == S3L_VIEW_RECORD && v->record.released) {
+    s3l_ns_t watched = s3l_ns_add(ep->watched_from, wait);
+    s3l_ns_t first = s3l_ns_add(c->now, s3l_view_head_start(c));
+    return watched > first ? watched : first;
+  }
+  if (v->own && !c->unfounded)
+    return c->now;
+  if (is_first_of_line(v))  /* a leader may learn of it later by as much as listings lag, */
+    wait *= v->own ? 2 : 3; /* and its maker goes first */
+  /* Last-Modified has a grain of a second: within it an old body may come back unnoticed. */
+  return s3l_ns_add(s3l_ns_add(c->now, wait), ep->same_second ? 2 * S3L_SECOND : 0);
+}
+
+/* Everything but time allows to create the next file at `t`. */
+bool s3l_epochs_may_create(const s3l_core_t* c, s3l_ns_t t) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  const s3l_view_t* v = &c->view;
+  bool fresh = ep->clean_at > 0 && t - ep->clean_at <= s3l_lead_hold(c) / 2;
+  bool invited = v->kind == S3L_VIEW_RECORD && (v->record.released || (v->own && !c->unfounded));
+  return fresh && (ep->sure || invited);
+}
+
+/* Writes. */
+
+void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* e) {
+  s3l_epochs_t* ep = c->config.epochs;
+  ep->written = c->op.epoch;
+  ep->step = 0; /* of a read that was to go on */
+  if (c->op.kind == S3L_OP_TAKE_OVER) {
+    ep->base = ep->file;
+    ep->base_etag = s3l_view_fingerprint(c->view.etag);
+    ep->base_modified_ms = ep->modified_ms;
+  }
+  e->file = c->op.epoch;
+  e->plain = c->op.kind != S3L_OP_TAKE_OVER && ep->plain;
+  e->etag = c->op.kind == S3L_OP_TAKE_OVER || ep->plain ? "" : c->view.etag;
+}
+
+bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool refuses = r->status == S3LECT_EUNSUPPORTED || r->status == S3LECT_EREFUSED;
+  if (ep == NULL || ep->plain || !refuses || r->outcome == S3L_UNCERTAIN ||
+      op->kind == S3L_OP_TAKE_OVER)
+    return false;
+  ep->plain = true;
+  c->not_before = c->now;
+  return true;
+}
+
+void s3l_epochs_wrote(s3l_core_t* c, const s3l_op_t* op) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL)
+    return;
+  ep->file = op->epoch;
+  ep->modified_ms = 0;
+  ep->same_second = false;
+}
+
+void s3l_epochs_told(s3l_core_t* c) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL)
+    return;
+  ep->modified_ms = 0;
+  ep->told_ms = s3l_write_store_time(c);
+  ep->same_second = false;
+}
+
+void s3l_epochs_view_changed(s3l_core_t* c) {
+  if (c->config.epochs != NULL)
+    c->config.epochs->sure = false;
+}
+
+/* Leadership. */
+
+s3l_ns_t s3l_epochs_lease_from(const s3l_core_t* c, s3l_ns_t sent_at) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return ep == NULL || sent_at < ep->clean_at ? sent_at : ep->clean_at;
+}
+
+s3l_ns_t s3l_epochs_valid_at_most(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  s3l_ns_t most = ep != NULL ? s3l_ns_add(ep->renewed_at, s3l_lead_hold(c)) : 0;
+  return most > c->valid_until ? most : c->valid_until;
+}
+
+/* The listing is due. */
+static void look_now(s3l_core_t* c, s3l_ns_t sent_at) {
+  c->config.epochs->renewed_at = sent_at;
+  c->poll_at = c->now;
+  c->poll_attempt = 0;
+}
+
+void s3l_epochs_leads(s3l_core_t* c, s3l_ns_t sent_at) {
+  if (c->config.epochs == NULL)
+    return;
+  c->config.epochs->sweep_told = false;
+  look_now(c, sent_at);
+}
+
+bool s3l_epochs_wrote_newer(s3l_core_t* c, s3l_ns_t sent_at) {
+  if (sent_at <= c->config.epochs->renewed_at)
+    return false;
+  look_now(c, sent_at);
+  return true;
+}
+
+s3l_ns_t s3l_epochs_look_at(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL || !c->leading)
+    return S3L_NEVER;
+  if (s3l_epochs_is_reading(c))
+    return c->now;
+  return ep->clean_at < ep->renewed_at ? c->poll_at : S3L_NEVER;
+}

@@ -1,0 +1,252 @@
+/* core/epochs_read.c: what the replies show of the epoch files.
+ *
+ * A read is made of requests, one at a time; which, depends on what it is for (read_t). It ends
+ * with the view as it is now, or with a failure, after which the next one begins anew. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "s3lect/errno.h"
+#include "util/assert.h"
+
+typedef enum {
+  READ_WHOLE = 0, /* the listing, then the highest file */
+  READ_GLANCE,    /* the file in view, if it changed: enough under a leader that renews */
+  READ_CONFIRM,   /* the file in view, once more: the listing is fresh */
+  READ_WRITTEN,   /* the file last written: did that land? */
+  READ_BASE,      /* the file over which that in view was created: does it still stand? */
+} read_t;
+
+typedef enum { STEP_NONE = 0, STEP_LIST, STEP_FILE } step_t;
+
+/* Between two looks that are further apart a file may have come and gone. */
+static s3l_ns_t gap_max(const s3l_core_t* c) {
+  const s3l_core_config_t* g = &c->config;
+  uint32_t slow = g->infrequent_interval_ms > g->frequent_interval_ms ? g->infrequent_interval_ms
+                                                                      : g->frequent_interval_ms;
+  /* With peers the store is read more rarely, for as long as they answer. */
+  s3l_ns_t looks = g->peer_mode ? 6 : 2;
+  return (looks * slow + 4 * (s3l_ns_t)g->request_timeout_ms + S3L_RETRY_TOTAL_MS) * S3L_MS;
+}
+
+/* Reads. */
+
+static read_t which_read(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  const s3l_view_t* v = &c->view;
+  bool fresh = ep->clean_at > 0 && c->now - ep->clean_at <= s3l_lead_hold(c) / 3;
+  if (c->read_back && ep->written != 0)
+    return READ_WRITTEN;
+  if (c->leading || ep->file == 0)
+    return READ_WHOLE;
+  if (s3l_epochs_wants_check(c))
+    return READ_BASE;
+  if (!c->watching && v->kind == S3L_VIEW_RECORD && !v->record.released)
+    return READ_GLANCE;
+  bool founded = !s3l_epochs_is_unfounded(c);
+  return fresh && founded && c->now >= v->legal_at ? READ_CONFIRM : READ_WHOLE;
+}
+
+static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool sweeps = c->leading && !c->config.keep_epochs && !ep->skips;
+  if (!ep->more) {
+    ep->list_sent = c->now;
+    ep->found = 0;
+  }
+  s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_LIST);
+  e->file = sweeps || c->epoch_seen == 0 ? 0 : c->epoch_seen - 1;
+  e->more = ep->more;
+}
+
+static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
+  s3l_epochs_t* ep = c->config.epochs;
+  s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
+  e->file = ep->asked;
+  c->op.conditional = ep->read == READ_GLANCE && c->view.etag[0] != '\0';
+  if (c->op.conditional)
+    e->etag = c->view.etag;
+}
+
+void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep->step == STEP_NONE) {
+    ep->read = (uint8_t)which_read(c);
+    ep->step = ep->read == READ_WHOLE ? STEP_LIST : STEP_FILE;
+    ep->asked = ep->read == READ_WRITTEN ? ep->written
+                : ep->read == READ_BASE  ? ep->base
+                                         : ep->file;
+    ep->more = false;
+    ep->skips = false;
+    ep->read_sent = c->now;
+  }
+  if (ep->step == STEP_LIST)
+    send_list(c, fx);
+  else
+    send_file(c, fx);
+}
+
+bool s3l_epochs_is_reading(const s3l_core_t* c) {
+  return c->config.epochs != NULL && c->config.epochs->step != STEP_NONE;
+}
+
+/* Replies. */
+
+static s3l_read_end_t fails(s3l_epochs_t* ep) {
+  ep->step = STEP_NONE;
+  ep->failed = true;
+  return S3L_READ_FAILED;
+}
+
+static s3l_read_end_t goes_on_with(s3l_epochs_t* ep, step_t step) {
+  if (step == STEP_LIST)
+    ep->read = READ_WHOLE;
+  ep->step = (uint8_t)step;
+  return S3L_READ_GOES_ON;
+}
+
+/* A look is complete. After a gap all that was seen before is forgotten. */
+static void watch(s3l_core_t* c) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool broken = ep->looked_at == 0 || c->now - ep->looked_at > gap_max(c);
+  ep->looked_at = ep->read_sent;
+  if (!broken)
+    return;
+  ep->watched_from = c->now;
+  s3l_view_restart(c);
+  ep->sure = false;
+}
+
+static s3l_read_end_t ends(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep->read == READ_WHOLE)
+    ep->clean_at = ep->list_sent;
+  if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
+    watch(c);
+  s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
+  ep->sure = (ep->sure || sent >= c->view.legal_at) && c->view.first_seen < sent;
+  s3l_view_read_over(c, r);
+  if (c->leading)
+    c->poll_at = c->now; /* nothing spaces out the looks of a leader but its renewals */
+  ep->step = STEP_NONE;
+  ep->failed = false;
+  return S3L_READ_TOLD;
+}
+
+static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                             const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (r->status != 0 || r->listing == NULL)
+    return fails(ep);
+  bool sweeps = c->leading && !c->config.keep_epochs && !ep->skips;
+  ep->found = s3l_larger(ep->found, r->listing->highest);
+  if (sweeps)
+    s3l_epochs_note_old(c, r);
+  if (r->listing->truncated) {
+    ep->skips = ep->skips || sweeps;
+    ep->more = !sweeps;
+    return S3L_READ_GOES_ON;
+  }
+  ep->more = false;
+  if (c->leading && ep->found == ep->file) {
+    ep->clean_at = ep->list_sent;
+    watch(c);
+    ep->step = STEP_NONE;
+    ep->failed = false;
+    return S3L_READ_TOLD;
+  }
+  if (ep->found != ep->file) {
+    ep->sure = ep->sure && ep->found == 0;
+    ep->clean_at = 0;
+  }
+  ep->asked = s3l_larger(ep->found, c->epoch_seen);
+  if (ep->asked != 0)
+    return goes_on_with(ep, STEP_FILE);
+  s3l_view_show_absence(c, fx);
+  return ends(c, op, r);
+}
+
+/* A read by key shows the file that was asked for. */
+static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool same = ep->asked == ep->file && strcmp(r->etag, c->view.etag) == 0;
+  /* Neither the reply to a write tells it, nor a leader; of a write that its leader told of it must
+   * lie before that, else there was another in between. */
+  bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->told_ms;
+  if (same && ep->modified_ms == 0 && (c->view.own || before))
+    ep->modified_ms = r->modified_ms;
+  if (same && r->modified_ms == ep->modified_ms)
+    return;
+  if (ep->asked < ep->file)
+    ep->clean_at = 0;
+  ep->file = ep->asked;
+  ep->modified_ms = r->modified_ms;
+  ep->same_second = r->modified_ms <= 0 || r->store_time_ms / 1000 <= r->modified_ms / 1000;
+  c->epoch_seen = s3l_larger(c->epoch_seen, ep->file);
+  s3l_view_show_file(c, fx, r, ep->file);
+  if (ep->file == S3L_EPOCHS_MAX)
+    s3l_core_error(c, fx, S3LECT_ERECORD, "there is no number for another epoch file: remove it");
+}
+
+/* The file over which one's own was created, when that has landed. */
+static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
+  if (!there && r->status != S3LECT_ENOTFOUND)
+    return fails(ep);
+  if (there && s3l_view_fingerprint(r->etag) == ep->base_etag &&
+      (r->modified_ms == ep->base_modified_ms || ep->base_modified_ms == 0)) {
+    ep->checked = ep->file;
+  } else {
+    ep->robbed = ep->file;
+    s3l_view_restart(c);
+  }
+  ep->step = STEP_NONE;
+  ep->failed = false;
+  return S3L_READ_TOLD;
+}
+
+static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                            const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
+  if (ep->read == READ_BASE)
+    return base_shown(c, r);
+  if (r->status == S3LECT_ENOTMODIFIED && op->conditional) {
+    c->stats.reads_not_modified++;
+    if (c->now - c->view.first_seen >= s3l_view_renew_ms(c) * (2 * S3L_MS))
+      return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there another? */
+    ep->read = READ_CONFIRM; /* this shows neither that it lives, nor that it does not */
+    return ends(c, op, r);
+  }
+  if (r->status == S3LECT_ENOTFOUND) {
+    if (ep->read != READ_WHOLE)
+      return goes_on_with(ep, STEP_LIST);
+    if (ep->asked == ep->found)
+      return fails(ep); /* deleted since it was listed, or the listing lags */
+    ep->file = 0;
+    ep->modified_ms = 0;
+    s3l_view_show_absence(c, fx);
+    return ends(c, op, r);
+  }
+  if (!there)
+    return fails(ep);
+  show(c, fx, r);
+  bool renewed = c->view.first_seen == c->now && c->view.renewing;
+  if (ep->read == READ_GLANCE && !renewed)
+    return goes_on_with(ep, STEP_LIST);
+  return ends(c, op, r);
+}
+
+s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                                    const s3l_result_t* r) {
+  S3L_ASSERT(s3l_epochs_is_reading(c));
+  return c->config.epochs->step == STEP_LIST ? listed(c, fx, op, r) : shown(c, fx, op, r);
+}
+
+/* As good as a look: above the file of a valid leader there is none. */
+void s3l_epochs_vouched(s3l_core_t* c, s3l_ns_t asked_at) {
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep != NULL && ep->looked_at != 0 && asked_at > ep->looked_at &&
+      c->now - ep->looked_at <= gap_max(c))
+    ep->looked_at = asked_at;
+}

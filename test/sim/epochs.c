@@ -1,0 +1,214 @@
+/* sim/epochs.c: what is different with epoch files: the store's side of requests, sweeps, and what
+ * somebody does to the files by hand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "s3lect/errno.h"
+#include "sim/observe.h"
+
+/* Requests. */
+
+static void take_file(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
+  const sim_file_t* file = sim_files_find(&w->files, r->file);
+  r->status = reply->status;
+  r->outcome = reply->status == S3LECT_EUNSUPPORTED ? S3L_NOT_APPLIED : S3L_SETTLED;
+  r->store_time_ms = reply->store_time_ms;
+  r->modified_ms = reply->modified_ms;
+  if (reply->status == 0 || reply->has_body)
+    memcpy(r->reply_etag, file->etag, sizeof r->reply_etag);
+  if (!reply->has_body || reply->status != 0)
+    return;
+  r->body_len = file->body_len;
+  memcpy(r->body, file->body, file->body_len);
+}
+
+static sim_condition_t condition_of(const sim_request_t* r) {
+  return r->plain ? SIM_ALWAYS : r->etag[0] == '\0' ? SIM_IF_ABSENT : SIM_IF_MATCH;
+}
+
+static void serve_list(sim_world_t* w, sim_request_t* r) {
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  sim_files_list(&w->files, w->t, r->file, &r->listing, &r->listed_last);
+  r->status = 0;
+  r->outcome = S3L_SETTLED;
+  r->store_time_ms = sim_store_date(&w->store, w->t);
+  if (newest != NULL && !r->listing.truncated && newest->number > r->file &&
+      r->listing.highest != newest->number)
+    sim_met(w, SIM_MET_LISTING_LAGGED);
+}
+
+/* Never one of the newest two, nor one younger than two leader timeouts. Files that were made by
+ * hand meanwhile are none of the sweeper's. */
+static void check_sweep(sim_world_t* w, const sim_request_t* r) {
+  const sim_node_t* n = &w->nodes[r->node];
+  const sim_file_t* file = sim_files_find(&w->files, r->file);
+  if (file == NULL)
+    return;
+  sim_met(w, SIM_MET_SWEPT);
+  size_t above = 0;
+  for (size_t i = 0; i < w->files.len; i++)
+    above += w->files.at[i].exists && w->files.at[i].number > r->file;
+  /* One that a late renewal brought back after it was removed is as old as it was. */
+  bool young = w->t - file->born < 2 * (s3l_ns_t)n->plan->config.leader_timeout_ms * S3L_MS;
+  bool deleted = (w->plan->troubles & SIM_BIT(DELETE)) != 0;
+  if ((above < 2 && !deleted) || young)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, r->node, -1,
+                "n%u removes file %llu, below %zu others", r->node, (unsigned long long)r->file,
+                above);
+}
+
+/* What a quiet spell leaves: the newest two, and none that was there when it began. */
+void sim_files_check(sim_world_t* w) {
+  size_t most = 3;
+  size_t files = sim_files_count(&w->files);
+  bool refused = (w->plan->troubles & SIM_BIT(ERRORS)) != 0; /* for a while it is not tried again */
+  if (files > most && !w->plan->nodes[0].config.keep_epochs && !refused && w->files.lag == 0)
+    oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, -1, -1, "%zu files at the end of a quiet spell",
+                files);
+}
+
+void sim_files_serve(sim_world_t* w, sim_request_t* r) {
+  sim_reply_t reply = {.store_time_ms = sim_store_date(&w->store, w->t)};
+  if (r->is_list) {
+    serve_list(w, r);
+    return;
+  }
+  if (r->is_sweep) {
+    check_sweep(w, r);
+    sim_files_delete(&w->files, w->t, r->file);
+  } else if (r->is_write) {
+    reply = sim_files_put(&w->files, &w->store, w->t, r->file, condition_of(r), r->etag, r->bare,
+                          r->body, r->body_len);
+    if (reply.status == S3LECT_EUNSUPPORTED)
+      sim_met(w, SIM_MET_NO_IF_MATCH);
+  } else {
+    reply = sim_files_get(&w->files, &w->store, w->t, r->file, r->etag);
+  }
+  if (r->is_sweep)
+    r->store_time_ms = reply.store_time_ms;
+  else
+    take_file(w, r, &reply);
+}
+
+bool sim_files_replays(sim_world_t* w, const sim_request_t* r) {
+  sim_node_t* n = &w->nodes[r->node];
+  return r->landed && !n->weather.fair && (w->plan->troubles & SIM_BIT(REPLAY)) != 0 &&
+         sim_chance(&n->net, 150);
+}
+
+/* By something between: with the conditions that it was sent with, which rarely hold again. */
+void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
+  sim_reply_t reply = sim_files_put(&w->files, &w->store, w->t, r->file, condition_of(r), r->etag,
+                                    r->bare, r->body, r->body_len);
+  sim_tape_line(w->tape, w->t, "store: n%u's write %llu comes again, and %s", r->node,
+                (unsigned long long)r->write.number, reply.status == 0 ? "lands" : "is refused");
+  if (reply.status != 0)
+    return;
+  sim_met(w, SIM_MET_REPLAYED);
+  oracle_write_landed(&w->oracle, w->t, &r->write);
+}
+
+void sim_sweep_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
+  sim_node_t* n = &w->nodes[i];
+  w->requests[n->sweep].done = true;
+  n->sweep = SIM_NO_REQUEST;
+  s3l_event_t ev = {.kind = S3L_EV_SWEPT, .result = result};
+  sim_step(w, i, &ev);
+}
+
+/* By hand. */
+
+static void delete_all(sim_world_t* w) {
+  for (size_t i = 0; i < w->files.len; i++)
+    sim_files_delete(&w->files, w->t, w->files.at[i].number);
+}
+
+/* Nobody can count with a file that came and went between two of his looks. Who has not looked for
+ * longer than that waits for a whole leader timeout before he believes what is left. */
+static bool may_go(const sim_world_t* w, const sim_file_t* newest) {
+  for (unsigned i = 0; i < w->plan->nodes_len; i++) {
+    const sim_node_t* n = &w->nodes[i];
+    const s3l_core_config_t* c = &n->plan->config;
+    int64_t slow = c->infrequent_interval_ms > c->frequent_interval_ms ? c->infrequent_interval_ms
+                                                                       : c->frequent_interval_ms;
+    int64_t gap = (c->peer_mode ? 6 : 2) * slow + 4 * (int64_t)c->request_timeout_ms + 2000;
+    bool unseen = n->process == SIM_UP && n->core.epoch_seen < newest->number;
+    if (unseen && w->t - newest->since < gap * 11 / 10 * S3L_MS)
+      return false;
+  }
+  return true;
+}
+
+/* The newest alone may only go when everybody who stands has seen it, and remembers: who has not
+ * gives its number out again (docs/safety.md). */
+static bool all_know(const sim_world_t* w, uint64_t number) {
+  if ((w->plan->troubles & SIM_FORGETFUL) != 0)
+    return false;
+  for (unsigned i = 0; i < w->plan->nodes_len; i++)
+    if ((w->nodes_out & (1u << i)) == 0 && w->nodes[i].core.epoch_seen < number)
+      return false;
+  return true;
+}
+
+static void delete_some(sim_world_t* w, s3l_prng_t* g) {
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  uint64_t kind = sim_below(g, 4);
+  if (kind >= 2 && w->files.len > 1) {
+    size_t i = (size_t)sim_below(g, (uint32_t)w->files.len);
+    if (w->files.at[i].exists && &w->files.at[i] != newest) {
+      sim_met(w, SIM_MET_GAP);
+      sim_files_delete(&w->files, w->t, w->files.at[i].number);
+      return;
+    }
+  }
+  if (kind >= 1 && newest != NULL && all_know(w, newest->number)) {
+    sim_met(w, SIM_MET_NEWEST_DELETED);
+    sim_files_delete(&w->files, w->t, newest->number);
+    return;
+  }
+  /* What goes as a whole leaves nothing to be believed; unless a late renewal brings a part back.
+   */
+  if (newest != NULL && (!w->files.no_if_match || may_go(w, newest)))
+    delete_all(w);
+}
+
+/* Something that is no epoch file's body, or another implementation's. Two of these are alike. */
+static void damage(sim_world_t* w, int64_t kind) {
+  static const char* const bodies[] = {
+      "%llu",
+      "{\"validity_ms\":15000,\"expired\":false,\"epoch\":%llu",
+      "<html><body>Bad gateway %llu</body></html>",
+      "{\"validity_ms\":\"%llu\"}",
+      "{\"n\":%llu}",
+      "",
+      "{\"validity_ms\":15000,\"expired\":false}",
+      "%llu",
+  };
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  if (newest == NULL)
+    return; /* where there is nothing, a file of whatever number would send epochs back */
+  uint64_t number = newest->number;
+  /* Above the newest only where listings tell of it in time. */
+  if (kind == 3 && w->plan->list_lag == 0) {
+    number += 3;
+    sim_met(w, SIM_MET_MADE_BY_HAND);
+  }
+  char body[SIM_FILE_BODY_MAX];
+  int len = snprintf(body, sizeof body, bodies[kind], (unsigned long long)++w->hand_count);
+  if (kind == 4 && w->plan->list_lag == 0) { /* a copy of it */
+    len = (int)newest->body_len;
+    memcpy(body, newest->body, newest->body_len);
+    number++;
+    sim_met(w, SIM_MET_MADE_BY_HAND);
+  }
+  sim_file_t* file = sim_files_set(&w->files, &w->store, w->t, number, body, (size_t)len);
+  file->oversized = kind == 7;
+}
+
+void sim_files_by_hand(sim_world_t* w, const sim_fault_t* f) {
+  s3l_prng_t g = sim_rnd(w->plan->seed, (uint64_t)f->at);
+  if (f->kind == SIM_FAULT_DELETE)
+    delete_some(w, &g);
+  else
+    damage(w, f->a);
+}
