@@ -1,0 +1,281 @@
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const os = require('node:os');
+const { isMainThread, threadId } = require('node:worker_threads');
+
+const binding = require('./binding');
+const { Events } = require('./events');
+const { ELECTOR, EXPIRY, checked, choice, construct, refuse, spelled } = require('./options');
+const { Store, storeOfUrl } = require('./store');
+
+const ROLES = ['stopped', 'follower', 'leader'];
+
+// Errors after which the elector does not go on.
+const FATAL = new Set(['S3LECT_EUNSAFE']);
+
+// A process that comes to its natural end does so because all that still stand have been unref'd:
+// they release what they hold, so that others need not wait for it to expire.
+const standing = new Set();
+
+function onBeforeExit() {
+  for (const elector of standing)
+    elector.close();
+}
+
+function stand(elector) {
+  if (standing.size === 0)
+    process.on('beforeExit', onBeforeExit);
+  standing.add(elector);
+}
+
+function sit(elector) {
+  if (standing.delete(elector) && standing.size === 0)
+    process.off('beforeExit', onBeforeExit);
+}
+
+function defaultId() {
+  return `${os.hostname()}:${process.pid}${isMainThread ? '' : `:${threadId}`}`;
+}
+
+/** One candidate in one election. */
+class Elector extends EventEmitter {
+  #native;
+  #store;
+  #ownsStore;
+  #signal;
+  #onAbort = () => this.close();
+  #leadership = null; // { event, controller, over, end }
+  #iterators = new Set();
+  #closed; // the promise of close()
+  #ended; // what settles it
+  #isClosed = false;
+
+  constructor(options) {
+    super();
+    const native = checked('Elector', options, ELECTOR);
+    const { signal, store } = options;
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+      throw refuse('signal must be an AbortSignal');
+    if (!(store instanceof Store) && typeof store !== 'string')
+      throw refuse('store is required: "s3://BUCKET/KEY", "file:///DIRECTORY/NAME", or an S3Store, ' +
+        'FileStore or MemoryStore');
+    native.expiry = choice('expiry', options.expiry, EXPIRY);
+    native.serverId ??= defaultId();
+    this.#ownsStore = typeof store === 'string';
+    if (this.#ownsStore) {
+      const { store: opened, key } = storeOfUrl(store, options.s3 ?? {});
+      this.#store = opened;
+      native.lockfilePath ??= key;
+    } else {
+      if (options.s3 !== undefined)
+        throw refuse('s3 goes with a store of the form "s3://BUCKET/KEY" only');
+      this.#store = store;
+    }
+    this.#open(native);
+    this.#signal = signal;
+    if (signal?.aborted)
+      this.close();
+    else
+      signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  #open(native) {
+    try {
+      this.#native = construct(binding.Elector, native, Store.use(this.#store, this));
+    } catch (err) {
+      Store.unuse(this.#store, this);
+      if (this.#ownsStore)
+        this.#store.close();
+      throw err;
+    }
+    this.#native.onEvent = (...args) => this.#onEvent(...args);
+    this.#native.onClosed = () => this.#onClosed();
+    this.#native.store = this.#store; // which lives as long
+  }
+
+  // ---- Calls ----
+
+  async start() {
+    this.#signal?.throwIfAborted();
+    this.#call('start');
+    stand(this);
+  }
+
+  async stop() {
+    this.#call('stop');
+    sit(this);
+    await this.#leadership?.over;
+  }
+
+  async resign() {
+    this.#call('resign');
+    await this.#leadership?.over;
+  }
+
+  async transfer(to) {
+    this.#call('transfer', to);
+    await this.#leadership?.over;
+  }
+
+  #call(method, ...args) {
+    try {
+      this.#native[method](...args);
+    } catch (err) {
+      throw spelled(err);
+    }
+  }
+
+  close() {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close() {
+    const ended = new Promise((resolve) => {
+      this.#ended = resolve;
+    });
+    this.#native.close();
+    await ended;
+    if (this.#ownsStore)
+      await this.#store.close();
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.close();
+  }
+
+  ackStopped() {
+    this.#native.ackStopped();
+  }
+
+  ref() {
+    this.#native.setRef(true);
+    return this;
+  }
+
+  unref() {
+    this.#native.setRef(false);
+    return this;
+  }
+
+  // ---- What it knows ----
+
+  get isLeader() {
+    return this.#native.isLeader();
+  }
+
+  get validForMs() {
+    return this.#native.validForMs();
+  }
+
+  get epoch() {
+    return this.#native.epoch();
+  }
+
+  get leader() {
+    return this.#native.leader() || null;
+  }
+
+  get closed() {
+    return this.#isClosed;
+  }
+
+  status() {
+    const status = this.#native.status();
+    status.role = ROLES[status.role];
+    status.validForMs = this.validForMs;
+    return status;
+  }
+
+  stats() {
+    return this.#native.stats();
+  }
+
+  events({ signal } = {}) {
+    signal?.throwIfAborted();
+    const onAbort = () => events.end(signal.reason);
+    const events = new Events(() => {
+      this.#iterators.delete(events);
+      signal?.removeEventListener('abort', onAbort);
+    });
+    this.#iterators.add(events);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (this.#isClosed)
+      events.end();
+    else if (this.#leadership !== null)
+      events.push({ ...this.#leadership.event });
+    return events;
+  }
+
+  // ---- Events ----
+  // A listener may throw: that is an uncaught exception, and all that has to be done is done before.
+
+  #onEvent(kind, epoch, leaderId, leaderAddr, reason, error) {
+    switch (kind) {
+      case 'started_leading':
+        return this.#onLeading(epoch);
+      case 'stopped_leading':
+        return this.#onStopped(epoch, reason);
+      case 'new_leader':
+        return this.#tell({ type: 'leader', leader: leaderId || null, address: leaderAddr || null, epoch });
+      case 'renewed':
+        return this.emit('renewed', { type: 'renewed', epoch });
+      default:
+        return this.#onError(spelled(error));
+    }
+  }
+
+  #onLeading(epoch) {
+    const controller = new AbortController();
+    let end;
+    const over = new Promise((resolve) => {
+      end = resolve;
+    });
+    const event = { type: 'leading', epoch, signal: controller.signal };
+    this.#leadership = { controller, end, event, over };
+    this.#tell(event);
+  }
+
+  #onStopped(epoch, reason) {
+    const { controller, end } = this.#leadership;
+    const event = { type: 'stopped', epoch, reason };
+    this.#leadership = null;
+    end();
+    for (const iterator of this.#iterators)
+      iterator.push({ ...event });
+    controller.abort(Object.assign(new Error(`leadership has ended: ${reason}`),
+      { name: 'AbortError', code: 'S3LECT_ENDED', reason }));
+    this.emit('stopped', event);
+  }
+
+  #onError(error) {
+    for (const iterator of this.#iterators)
+      iterator.push({ type: 'error', error });
+    // It goes on after nearly all errors, so that a process which does not listen need not end.
+    if (this.listenerCount('error') > 0 || FATAL.has(error.code))
+      this.emit('error', error);
+    else if (this.#iterators.size === 0)
+      process.emitWarning(error.message, { type: 'S3lectWarning', code: error.code });
+  }
+
+  #tell(event) {
+    for (const iterator of this.#iterators)
+      iterator.push({ ...event });
+    this.emit(event.type, event);
+  }
+
+  #onClosed() {
+    this.#isClosed = true;
+    sit(this);
+    Store.unuse(this.#store, this);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    for (const iterator of [...this.#iterators])
+      iterator.end();
+    // A store closes its electors itself; one that the garbage collector closes has no promise.
+    this.#ended?.();
+    this.emit('close');
+  }
+}
+
+module.exports = { Elector };

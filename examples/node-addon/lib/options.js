@@ -1,0 +1,66 @@
+'use strict';
+
+// Options of the elector and of the S3 store: those of s3lect/elector.h and s3lect/store.h, in
+// JavaScript's spelling. What their values may be is checked by the native part.
+
+const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 'sessionToken',
+  'credentials', 'profile', 'caFile', 'addressing', 'connectTimeoutMs', 'tlsTimeoutMs',
+  'firstByteTimeoutMs', 'idleTimeoutMs', 'maxConnections', 'headers', 'serverSideEncryption',
+  'sseKmsKeyId', 'expectedBucketOwner', 'checksum', 'useDualstack', 'proxy'];
+
+const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequentIntervalMs',
+  'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs', 'requestTimeoutMs', 'driftPpm',
+  'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observe',
+  'signal'];
+
+const ADDRESSING = ['auto', 'path', 'virtual-host'];
+const EXPIRY = ['observed', 'store-clock'];
+
+const snakes = new Map([...S3, ...ELECTOR].map((name) =>
+  [name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase()), name]));
+
+/** An Error of the native part, with options spelled as they are here. */
+function spelled(err) {
+  if (err instanceof Error)
+    err.message = err.message.replace(/\b[a-z0-9]+(_[a-z0-9]+)+\b/g, (word) => snakes.get(word) ?? word);
+  return err;
+}
+
+/** new Class(...args), whose errors name options as they are spelled here. */
+function construct(Class, ...args) {
+  try {
+    return new Class(...args);
+  } catch (err) {
+    throw spelled(err);
+  }
+}
+
+function refuse(message) {
+  return Object.assign(new TypeError(message), { code: 'S3LECT_EOPTION' });
+}
+
+/** A copy of `options`; refuses names that there are not, which would else go unnoticed. */
+function checked(what, options, known) {
+  if (options === null || typeof options !== 'object')
+    throw refuse(`${what} must be an object`);
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      const near = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase()));
+      throw refuse(`unknown option "${name}" of ${what}: ` +
+        (near ? `is it "${near}"?` : `there are ${known.join(', ')}`));
+    }
+  }
+  return { ...options };
+}
+
+/** The number of a word. */
+function choice(name, value, words) {
+  if (value === undefined || value === null)
+    return undefined;
+  const number = words.indexOf(value);
+  if (number < 0)
+    throw refuse(`${name} must be one of "${words.join('", "')}", not ${JSON.stringify(value)}`);
+  return number;
+}
+
+module.exports = { ADDRESSING, ELECTOR, EXPIRY, S3, checked, choice, construct, refuse, spelled };

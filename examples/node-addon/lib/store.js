@@ -1,0 +1,125 @@
+'use strict';
+
+const binding = require('./binding');
+const { ADDRESSING, S3, checked, choice, construct, refuse } = require('./options');
+
+/** What the electors of one thread share: connections, or objects in memory. */
+class Store {
+  #native;
+  #electors = new Set();
+  #closed;
+  #ended;
+
+  constructor(kind, options) {
+    if (new.target === Store)
+      throw new TypeError('use S3Store, FileStore or MemoryStore');
+    this.#native = construct(binding.Store, kind, options);
+    this.#native.onClosed = () => this.#ended();
+    if (typeof options.credentials === 'function')
+      this.#native.onCredentials = questioner(this.#native, options.credentials);
+  }
+
+  /** Closes the electors that use it, then the store. */
+  close() {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close() {
+    const ended = new Promise((resolve) => {
+      this.#ended = resolve;
+    });
+    const electors = [...this.#electors].map((elector) => elector.close());
+    this.#native.close(); // takes no further electors, and waits for those that there are
+    await Promise.all(electors);
+    await ended;
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.close();
+  }
+
+  /** For Elector: the native store. */
+  static use(store, elector) {
+    store.#electors.add(elector);
+    return store.#native;
+  }
+
+  static unuse(store, elector) {
+    store.#electors.delete(elector);
+  }
+}
+
+function required(value, name) {
+  if (typeof value !== 'string' || value === '')
+    throw new TypeError(`it gave no ${name}`);
+  return value;
+}
+
+function milliseconds(expiration) {
+  const ms = expiration === undefined || expiration === null ? 0 : Number(new Date(expiration));
+  if (!Number.isFinite(ms))
+    throw new TypeError('its expiration is no date');
+  return ms;
+}
+
+/* The function may answer, promise, throw, or never answer, which the request's time-out ends. What it
+ * throws becomes the elector's 'error' (S3LECT_ECREDENTIALS); the store asks again later. */
+function questioner(native, credentials) {
+  return async (question) => {
+    try {
+      const given = await credentials();
+      if (given === null || typeof given !== 'object')
+        throw new TypeError('it gave no object');
+      const key = required(given.accessKeyId, 'accessKeyId');
+      const secret = required(given.secretAccessKey, 'secretAccessKey');
+      const token = given.sessionToken ?? undefined;
+      native.answerCredentials(question, key, secret,
+        token === undefined ? token : required(token, 'sessionToken'),
+        milliseconds(given.expiration));
+    } catch (err) {
+      const why = err instanceof Error ? err.message : String(err);
+      native.refuseCredentials(question, `the credentials function: ${why}`.replaceAll('\0', ' ').slice(0, 400));
+    }
+  };
+}
+
+/** Objects in a bucket of S3, or of what speaks like it. */
+class S3Store extends Store {
+  constructor(options) {
+    const native = checked('S3Store', options, S3);
+    native.addressing = choice('addressing', options.addressing, ADDRESSING);
+    if (options.credentials !== undefined && typeof options.credentials !== 'function')
+      throw refuse('credentials must be a function');
+    if (options.headers !== undefined)
+      native.headers = Object.entries(options.headers).map(([name, value]) => `${name}: ${value}`);
+    super('s3', native);
+  }
+}
+
+/** Files in a directory, for the processes of one machine. */
+class FileStore extends Store {
+  constructor(directory) {
+    super('file', { directory: directory instanceof URL ? directory.pathname : directory });
+  }
+}
+
+/** Objects in memory, for the electors of one thread: for tests. */
+class MemoryStore extends Store {
+  constructor() {
+    super('memory', {});
+  }
+}
+
+/** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name. */
+function storeOfUrl(text, s3) {
+  const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(text) ?? [];
+  if (bucket)
+    return { store: new S3Store({ ...s3, bucket }), key };
+  const [, directory, name] = /^file:\/\/(\/.*?)\/*([^/]+)$/.exec(text) ?? [];
+  if (name)
+    return { store: new FileStore(directory), key: name };
+  throw refuse(`store must be "s3://BUCKET/KEY", "file:///DIRECTORY/NAME" or a store, not "${text}"`);
+}
+
+module.exports = { FileStore, MemoryStore, S3Store, Store, storeOfUrl };

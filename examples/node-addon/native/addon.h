@@ -1,0 +1,156 @@
+/* The addon's own words.
+ *
+ *   environment  what Node calls the main thread, and each worker: one loop, one JavaScript heap,
+ * one addon_t object       a native handle of s3lect (a store, an elector) in a JavaScript object
+ * of its own open         from the constructor until the close callback held         by a strong
+ * reference, so that the garbage collector lets it be. An elector is from its start until it is
+ * closed, as a server is while it listens; anything is while it closes. An object that nobody
+ * refers to, and that is not held, is closed by its finalizer
+ *
+ * The memory of an object is freed when it is closed *and* finalized. JavaScript is called from the
+ * loop only (object_call), and what its listeners throw becomes an uncaught exception, as in any
+ * event of Node's own. While an environment ends (a worker is terminated, the process comes to its
+ * end) no JavaScript runs any more: what is open is closed, which writes the releases, and the
+ * environment waits for that. */
+#ifndef ADDON_H
+#define ADDON_H
+
+#ifndef NAPI_VERSION
+#  define NAPI_VERSION 8
+#endif
+#include <node_api.h>
+#include <s3lect.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct addon_s addon_t;
+typedef struct object_s object_t;
+
+struct addon_s {
+  napi_env env;
+  uv_loop_t* loop;
+  object_t* objects; /* the open ones */
+  bool ending;
+  uv_async_t alive; /* keeps the loop going while the environment ends */
+  napi_async_cleanup_hook_handle hook;
+};
+
+struct object_s {
+  addon_t* addon;
+  object_t *next, **link;
+  void (*close)(object_t* object); /* legal at any time, any number of times */
+  void (*release)(object_t* object);
+  napi_ref self;
+  napi_async_context context;
+  bool held, closed, finalized;
+};
+
+/* ---- memory.c: what the library and the addon take from the heap, counted ---- */
+
+/** Has s3lect count too; once per process, before anything else. */
+void memory_count(void);
+/** Blocks that are allocated and not yet freed, in all threads. */
+int64_t memory_blocks(void);
+void* memory_zeroed(size_t size);
+void memory_free(void* ptr);
+/** Overwrites a secret; the compiler may not leave it out. */
+void memory_wipe(void* ptr, size_t size);
+
+/* ---- object.c ---- */
+
+/** Puts `object`, which is open, into `self`. On failure an exception is pending, and the object is
+ * as if finalized: to be closed. */
+bool object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
+                 const char* name);
+/** The object in `value`, or NULL with a TypeError pending. */
+void* object_unwrap(napi_env env, napi_value value, const napi_type_tag* tag, const char* name);
+/** The one in `this`, with up to *argc arguments, those that are missing undefined. */
+void* object_this(napi_env env, napi_callback_info info, const napi_type_tag* tag, const char* name,
+                  size_t argc, napi_value* argv);
+void object_hold(object_t* object);
+/** Enters JavaScript from the loop; if false, it cannot be. Then values may be made, and: */
+bool object_enter(object_t* object, napi_handle_scope* scope);
+/** calls the method of that name. Leaves what object_enter has entered. */
+void object_call(object_t* object, napi_handle_scope scope, const char* method, size_t argc,
+                 const napi_value* argv);
+/** The object is closed. It may be gone when this returns. */
+void object_closed(object_t* object);
+
+/* ---- values.c: between JavaScript's values and C's ---- */
+
+typedef enum {
+  FIELD_TEXT,
+  FIELD_UINT32,
+  FIELD_INT32,  /* 0 or more */
+  FIELD_BOOL,   /* an int32_t of 1 or 0 */
+  FIELD_YES_NO, /* an int32_t of 1 or -1, where 0 is neither */
+} field_kind_t;
+
+/** A property of an options object, and the member of a struct that it fills. */
+typedef struct field_s {
+  const char* name;
+  field_kind_t kind;
+  size_t offset;
+} field_t;
+
+#define TEXTS_MAX 40
+
+/** Copies of strings, which may be secrets: wiped when they are freed. */
+typedef struct texts_s {
+  char* text[TEXTS_MAX];
+  size_t size[TEXTS_MAX];
+  size_t n;
+} texts_t;
+
+void texts_free(texts_t* texts);
+/** A copy of a string of at most 64 KiB without NULs; NULL with an exception pending. `name` is for
+ * its text. */
+const char* texts_add(texts_t* texts, napi_env env, napi_value value, const char* name);
+/** Fills a struct from the properties that are neither undefined nor null. False: an exception is
+ * pending. */
+bool fields_read(napi_env env, napi_value from, const field_t* fields, size_t n, void* to,
+                 texts_t* texts);
+
+/** "S3LECT_EOPTION", "S3LECT_ECONNREFUSED". */
+void code_of(int err, char* code, size_t size);
+/** An Error with `code` and `errno`; `message` NULL or "": what s3lect_strerror says. */
+napi_value error_make(napi_env env, int err, const char* message);
+/** Throws it. Returns NULL. */
+napi_value error_throw(napi_env env, int err, const char* message);
+/** Throws what a call of Node's own has failed with, unless that is pending already. NULL. */
+napi_value error_throw_last(napi_env env);
+/** NULL becomes undefined, and so does what cannot be made. */
+napi_value value_text(napi_env env, const char* text);
+napi_value value_bool(napi_env env, bool value);
+napi_value value_number(napi_env env, double value);
+napi_value value_bigint(napi_env env, uint64_t value);
+napi_value value_undefined(napi_env env);
+
+/* ---- store.c, provider.c, elector.c ---- */
+
+typedef struct store_s store_t;
+
+/** Credentials that a function of JavaScript's gives. It calls one method of `object`:
+ *   onCredentials(question)   to be answered once with provider_answer or provider_refuse
+ * NULL: there is no memory. Closed with s3lect_credentials_close, and freed then. */
+s3lect_credentials_provider_t* provider_open(object_t* object, addon_t* addon);
+/** answerCredentials(question, accessKeyId, secretAccessKey, sessionToken | undefined, expiresMs).
+ * An answer to a question that nobody asks any more is let fall. */
+napi_value provider_answer(napi_env env, s3lect_credentials_provider_t* provider,
+                           const napi_value* argv);
+/** refuseCredentials(question, why) */
+napi_value provider_refuse(napi_env env, s3lect_credentials_provider_t* provider,
+                           const napi_value* argv);
+
+bool store_define(addon_t* addon, napi_value exports);
+bool elector_define(addon_t* addon, napi_value exports);
+
+/** The store in `value`, if it takes electors; else NULL, with an exception pending. */
+store_t* store_of(napi_env env, napi_value value);
+/** An elector uses it; what is returned is for its options. */
+s3lect_store_t* store_use(store_t* store);
+/** The elector is closed. */
+void store_unuse(store_t* store);
+
+#endif

@@ -1,0 +1,335 @@
+/* The class Elector of the addon, which lib/elector.js wraps. It calls two methods of its own
+ * object: onEvent(kind, epoch, leaderId, leaderAddr, reason, error) onClosed() */
+#include "addon.h"
+
+typedef struct elector_s {
+  object_t object; /* first */
+  s3lect_elector_t handle;
+  store_t* store;
+  bool open, closing;
+} elector_t;
+
+static const napi_type_tag elector_tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315};
+
+static elector_t* elector_this(napi_env env, napi_callback_info info, size_t argc,
+                               napi_value* argv) {
+  return object_this(env, info, &elector_tag, "not an elector", argc, argv);
+}
+
+/* ---- Events ---- */
+
+static void on_event(s3lect_elector_t* handle, const s3lect_event_t* event) {
+  elector_t* e = handle->data;
+  napi_env env = e->object.addon->env;
+  napi_handle_scope scope;
+  if (!object_enter(&e->object, &scope))
+    return;
+  const napi_value argv[] = {
+      value_text(env, s3lect_event_name(event->kind)),
+      value_bigint(env, event->epoch),
+      value_text(env, event->leader_id),
+      value_text(env, event->leader_addr),
+      value_text(env, s3lect_reason_name(event->reason)),
+      event->kind == S3LECT_EVENT_ERROR ? error_make(env, event->error, event->message)
+                                        : value_undefined(env),
+  };
+  object_call(&e->object, scope, "onEvent", sizeof argv / sizeof *argv, argv);
+}
+
+/* ---- Life ---- */
+
+static void on_closed(s3lect_elector_t* handle) {
+  elector_t* e = handle->data;
+  napi_handle_scope scope;
+  e->open = false;
+  store_unuse(e->store);
+  if (object_enter(&e->object, &scope))
+    object_call(&e->object, scope, "onClosed", 0, NULL);
+  object_closed(&e->object);
+}
+
+static void elector_close(object_t* object) {
+  elector_t* e = (elector_t*)object;
+  if (!e->open || e->closing)
+    return;
+  e->closing = true;
+  s3lect_elector_ref(&e->handle); /* the loop is needed until it is closed */
+  (void)s3lect_elector_close(&e->handle, on_closed);
+}
+
+static void elector_release(object_t* object) {
+  memory_free(object);
+}
+
+#define OPTION(kind, name, member)                                                                 \
+  { name, kind, offsetof(s3lect_elector_options_t, member) }
+
+static const field_t fields[] = {
+    OPTION(FIELD_TEXT, "lockfilePath", lockfile_path),
+    OPTION(FIELD_TEXT, "serverId", server_id),
+    OPTION(FIELD_TEXT, "serverAddr", server_addr),
+    OPTION(FIELD_UINT32, "frequentIntervalMs", frequent_interval_ms),
+    OPTION(FIELD_UINT32, "infrequentIntervalMs", infrequent_interval_ms),
+    OPTION(FIELD_UINT32, "leaderTimeoutMs", leader_timeout_ms),
+    OPTION(FIELD_UINT32, "renewIntervalMs", renew_interval_ms),
+    OPTION(FIELD_UINT32, "requestTimeoutMs", request_timeout_ms),
+    OPTION(FIELD_UINT32, "driftPpm", drift_ppm),
+    OPTION(FIELD_UINT32, "gracePeriodMs", grace_period_ms),
+    OPTION(FIELD_UINT32, "releaseTimeoutMs", release_timeout_ms),
+    OPTION(FIELD_UINT32, "stopAckMs", stop_ack_ms),
+    OPTION(FIELD_BOOL, "noRelease", no_release),
+    OPTION(FIELD_INT32, "expiry", expiry),
+    OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),
+    OPTION(FIELD_BOOL, "observe", observe),
+};
+
+static int elector_open(elector_t* e, addon_t* addon, s3lect_elector_options_t* options,
+                        char* message, size_t message_size) {
+  options->store = store_use(e->store);
+  options->on_started_leading = on_event;
+  options->on_stopped_leading = on_event;
+  options->on_new_leader = on_event;
+  options->on_renewed = on_event;
+  options->on_error = on_event;
+  int r = s3lect_elector_options_check(options, message, message_size);
+  if (r == 0)
+    r = s3lect_elector_init(addon->loop, &e->handle, options);
+  if (r != 0)
+    store_unuse(e->store);
+  e->handle.data = e;
+  e->open = r == 0;
+  return r;
+}
+
+/* new Elector(options, store) */
+static napi_value elector_new(napi_env env, napi_callback_info info) {
+  addon_t* addon;
+  napi_value argv[2], self;
+  size_t argc = 2;
+  char message[512] = "";
+  texts_t texts = {0};
+  s3lect_elector_options_t options;
+  s3lect_elector_options_init(&options, sizeof options);
+  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
+    return error_throw_last(env);
+  store_t* store = store_of(env, argv[1]);
+  if (store == NULL)
+    return NULL;
+  elector_t* e = memory_zeroed(sizeof *e);
+  if (e == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  e->store = store;
+  e->object.close = elector_close;
+  e->object.release = elector_release;
+  bool ok = fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, &texts);
+  int r = ok ? elector_open(e, addon, &options, message, sizeof message) : 0;
+  texts_free(&texts);
+  if (r != 0)
+    error_throw(env, r, message);
+  if (!ok || r != 0)
+    memory_free(e);
+  else if (!object_wrap(&e->object, addon, self, &elector_tag, "s3lect.Elector"))
+    elector_close(&e->object);
+  else
+    return self;
+  return NULL;
+}
+
+/* ---- Methods ---- */
+
+/* What most of them end with: nothing, or an exception. */
+static napi_value result_of(napi_env env, int r, const char* message) {
+  return r == 0 ? value_undefined(env) : error_throw(env, r, message);
+}
+
+static napi_value elector_start(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  if (e == NULL)
+    return NULL;
+  int r = s3lect_elector_start(&e->handle);
+  if (r == 0)
+    object_hold(&e->object);
+  return result_of(env, r,
+                   r == UV_EALREADY    ? "the elector has been started already"
+                   : r == UV_EBUSY     ? "the elector is still releasing the record after its stop"
+                   : r == UV_ECANCELED ? "the elector is closed"
+                                       : NULL);
+}
+
+static napi_value elector_stop(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  if (e == NULL)
+    return NULL;
+  int r = s3lect_elector_stop(&e->handle);
+  return result_of(env, r, r == UV_EALREADY ? "the elector does not stand" : NULL);
+}
+
+static napi_value elector_resign(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  if (e == NULL)
+    return NULL;
+  int r = s3lect_elector_resign(&e->handle);
+  return result_of(env, r, r == UV_EINVAL ? "the elector does not lead" : NULL);
+}
+
+static napi_value elector_transfer(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  texts_t texts = {0};
+  elector_t* e = elector_this(env, info, 1, argv);
+  const char* to = e != NULL ? texts_add(&texts, env, argv[0], "the successor's ID") : NULL;
+  int r = to != NULL ? s3lect_elector_transfer(&e->handle, to) : 0;
+  texts_free(&texts);
+  if (to == NULL)
+    return NULL;
+  return result_of(
+      env, r,
+      r == UV_EINVAL ? "the elector does not lead"
+      : r == S3LECT_EOPTION
+          ? "the successor's ID must be another's than this elector's, of 1 to 255 bytes"
+          : NULL);
+}
+
+static napi_value elector_ack_stopped(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  if (e != NULL && e->open)
+    s3lect_elector_ack_stopped(&e->handle);
+  return value_undefined(env);
+}
+
+static napi_value elector_close_method(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  if (e != NULL && e->open) {
+    object_hold(&e->object);
+    elector_close(&e->object);
+  }
+  return value_undefined(env);
+}
+
+static napi_value elector_set_ref(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  bool ref = true;
+  elector_t* e = elector_this(env, info, 1, argv);
+  if (e == NULL || napi_get_value_bool(env, argv[0], &ref) != napi_ok)
+    return e == NULL ? NULL : error_throw_last(env);
+  if (!e->open || e->closing)
+    return value_undefined(env);
+  if (ref)
+    s3lect_elector_ref(&e->handle);
+  else
+    s3lect_elector_unref(&e->handle);
+  return value_undefined(env);
+}
+
+static napi_value elector_is_leader(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  return e == NULL ? NULL : value_bool(env, s3lect_is_leader(&e->handle) != 0);
+}
+
+static napi_value elector_valid_for(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  return e == NULL ? NULL : value_number(env, (double)s3lect_valid_for_ms(&e->handle));
+}
+
+static napi_value elector_epoch(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  return e == NULL ? NULL : value_bigint(env, s3lect_epoch(&e->handle));
+}
+
+static napi_value elector_leader(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  return e == NULL ? NULL : value_text(env, s3lect_elector_leader(&e->handle));
+}
+
+/* ---- Snapshots ---- */
+
+static void put(napi_env env, napi_value object, const char* name, napi_value value) {
+  (void)napi_set_named_property(env, object, name, value);
+}
+
+static napi_value elector_status(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  s3lect_status_t s = {.size = sizeof s};
+  napi_value out;
+  if (e == NULL)
+    return NULL;
+  int r = s3lect_elector_status(&e->handle, &s);
+  if (r != 0)
+    return error_throw(env, r, r == UV_ECANCELED ? "the elector is closed" : NULL);
+  if (napi_create_object(env, &out) != napi_ok)
+    return error_throw_last(env);
+  char code[64];
+  code_of(s.last_error, code, sizeof code);
+  put(env, out, "role", value_number(env, s.role));
+  put(env, out, "lastError", value_text(env, s.last_error != 0 ? code : NULL));
+  put(env, out, "epoch", value_bigint(env, s.epoch));
+  put(env, out, "leaderId", value_text(env, s.record.leader_id));
+  put(env, out, "leaderAddr", value_text(env, s.record.leader_addr));
+  put(env, out, "leaderEpoch", value_bigint(env, s.record.epoch));
+  put(env, out, "lastUpdated", value_number(env, (double)s.record.last_updated_ms));
+  put(env, out, "acquired", value_number(env, (double)s.record.acquired_ms));
+  put(env, out, "transitions", value_number(env, (double)s.record.transitions));
+  put(env, out, "released", value_bool(env, s.record.released != 0));
+  put(env, out, "successor", value_text(env, s.record.successor));
+  return out;
+}
+
+#define COUNTER(name, member)                                                                      \
+  { name, FIELD_UINT32, offsetof(s3lect_stats_t, member) }
+
+static const field_t counters[] = {
+    COUNTER("reads", reads),
+    COUNTER("readsNotModified", reads_not_modified),
+    COUNTER("writes", writes),
+    COUNTER("renewals", renewals),
+    COUNTER("leaderships", leaderships),
+    COUNTER("retries", retries),
+    COUNTER("failures", failures),
+    COUNTER("unknownOutcomes", unknown_outcomes),
+    COUNTER("unknownResolved", unknown_resolved),
+    COUNTER("conflicts", conflicts),
+    COUNTER("lateReplies", late_replies),
+    COUNTER("peerChecks", peer_checks),
+    COUNTER("peerAnswers", peer_answers),
+    COUNTER("peerFailures", peer_failures),
+    COUNTER("peerRefused", peer_refused),
+};
+
+static napi_value elector_stats(napi_env env, napi_callback_info info) {
+  elector_t* e = elector_this(env, info, 0, NULL);
+  s3lect_stats_t s = {.size = sizeof s};
+  napi_value out;
+  if (e == NULL)
+    return NULL;
+  int r = s3lect_elector_stats(&e->handle, &s);
+  if (r != 0)
+    return error_throw(env, r, r == UV_ECANCELED ? "the elector is closed" : NULL);
+  if (napi_create_object(env, &out) != napi_ok)
+    return error_throw_last(env);
+  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    const uint64_t* value = (const void*)((const char*)&s + counters[i].offset);
+    put(env, out, counters[i].name, value_number(env, (double)*value));
+  }
+  return out;
+}
+
+bool elector_define(addon_t* addon, napi_value exports) {
+  const napi_property_descriptor methods[] = {
+      {.utf8name = "start", .method = elector_start},
+      {.utf8name = "stop", .method = elector_stop},
+      {.utf8name = "resign", .method = elector_resign},
+      {.utf8name = "transfer", .method = elector_transfer},
+      {.utf8name = "ackStopped", .method = elector_ack_stopped},
+      {.utf8name = "close", .method = elector_close_method},
+      {.utf8name = "setRef", .method = elector_set_ref},
+      {.utf8name = "isLeader", .method = elector_is_leader},
+      {.utf8name = "validForMs", .method = elector_valid_for},
+      {.utf8name = "epoch", .method = elector_epoch},
+      {.utf8name = "leader", .method = elector_leader},
+      {.utf8name = "status", .method = elector_status},
+      {.utf8name = "stats", .method = elector_stats},
+  };
+  napi_value constructor;
+  return napi_define_class(addon->env, "Elector", NAPI_AUTO_LENGTH, elector_new, addon,
+                           sizeof methods / sizeof *methods, methods, &constructor) == napi_ok &&
+         napi_set_named_property(addon->env, exports, "Elector", constructor) == napi_ok;
+}

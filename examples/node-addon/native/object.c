@@ -1,0 +1,187 @@
+#include "addon.h"
+
+/* ---- Life ---- */
+
+static void end_if_closed(addon_t* addon);
+
+static void free_if_over(object_t* object) {
+  if (object->closed && object->finalized)
+    object->release(object);
+}
+
+static void on_finalized(napi_env env, void* data, void* hint) {
+  object_t* object = data;
+  (void)hint;
+  object->finalized = true;
+  object->held = false;
+  (void)napi_delete_reference(env, object->self);
+  object->self = NULL;
+  object->close(object);
+  free_if_over(object);
+}
+
+bool object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
+                 const char* name) {
+  napi_env env = addon->env;
+  napi_value text;
+  object->addon = addon;
+  object->next = addon->objects;
+  object->link = &addon->objects;
+  if (object->next != NULL)
+    object->next->link = &object->next;
+  addon->objects = object;
+  object->finalized = true; /* until there is a finalizer */
+  if (napi_type_tag_object(env, self, tag) != napi_ok ||
+      napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &text) != napi_ok ||
+      napi_async_init(env, self, text, &object->context) != napi_ok ||
+      napi_wrap(env, self, object, on_finalized, NULL, &object->self) != napi_ok) {
+    error_throw_last(env);
+    return false;
+  }
+  object->finalized = false;
+  return true;
+}
+
+void object_hold(object_t* object) {
+  if (object->held || object->self == NULL)
+    return;
+  object->held = napi_reference_ref(object->addon->env, object->self, NULL) == napi_ok;
+}
+
+void object_closed(object_t* object) {
+  addon_t* addon = object->addon;
+  object->closed = true;
+  if (object->next != NULL)
+    object->next->link = object->link;
+  *object->link = object->next;
+  (void)napi_async_destroy(addon->env, object->context);
+  object->context = NULL;
+  if (object->held)
+    (void)napi_reference_unref(addon->env, object->self, NULL);
+  object->held = false;
+  free_if_over(object);
+  end_if_closed(addon);
+}
+
+/* ---- JavaScript ---- */
+
+void* object_unwrap(napi_env env, napi_value value, const napi_type_tag* tag, const char* name) {
+  void* data = NULL;
+  bool fits = false;
+  napi_valuetype type;
+  if (napi_typeof(env, value, &type) == napi_ok && type == napi_object &&
+      napi_check_object_type_tag(env, value, tag, &fits) == napi_ok && fits &&
+      napi_unwrap(env, value, &data) == napi_ok)
+    return data;
+  (void)napi_throw_type_error(env, "S3LECT_EINVAL", name);
+  return NULL;
+}
+
+void* object_this(napi_env env, napi_callback_info info, const napi_type_tag* tag, const char* name,
+                  size_t argc, napi_value* argv) {
+  napi_value self;
+  if (napi_get_cb_info(env, info, &argc, argv, &self, NULL) != napi_ok)
+    return error_throw_last(env);
+  return object_unwrap(env, self, tag, name);
+}
+
+bool object_enter(object_t* object, napi_handle_scope* scope) {
+  return !object->addon->ending && object->self != NULL &&
+         napi_open_handle_scope(object->addon->env, scope) == napi_ok;
+}
+
+/* What a listener has thrown is nobody's but the process's: 'uncaughtException', or its end. */
+static void tell_exception(napi_env env) {
+  bool pending = false;
+  napi_value exception;
+  if (napi_is_exception_pending(env, &pending) == napi_ok && pending &&
+      napi_get_and_clear_last_exception(env, &exception) == napi_ok)
+    (void)napi_fatal_exception(env, exception);
+}
+
+void object_call(object_t* object, napi_handle_scope scope, const char* method, size_t argc,
+                 const napi_value* argv) {
+  napi_env env = object->addon->env;
+  napi_value self, function;
+  if (napi_get_reference_value(env, object->self, &self) == napi_ok && self != NULL &&
+      napi_get_named_property(env, self, method, &function) == napi_ok)
+    (void)napi_make_callback(env, object->context, self, function, argc, argv, NULL);
+  tell_exception(env);
+  (void)napi_close_handle_scope(env, scope);
+}
+
+/* ---- The end of an environment ---- */
+
+static void on_alive_closed(uv_handle_t* handle) {
+  addon_t* addon = handle->data;
+  (void)napi_remove_async_cleanup_hook(addon->hook);
+}
+
+static void end_if_closed(addon_t* addon) {
+  if (addon->ending && addon->objects == NULL && !uv_is_closing((uv_handle_t*)&addon->alive))
+    uv_close((uv_handle_t*)&addon->alive, on_alive_closed);
+}
+
+static void on_env_end(napi_async_cleanup_hook_handle hook, void* arg) {
+  addon_t* addon = arg;
+  addon->hook = hook;
+  addon->ending = true;
+  uv_ref((uv_handle_t*)&addon->alive);
+  for (object_t *object = addon->objects, *next; object != NULL; object = next) {
+    next = object->next;
+    object->close(object);
+  }
+  end_if_closed(addon);
+}
+
+/* ---- The module ---- */
+
+static void on_alive(uv_async_t* async) {
+  (void)async;
+}
+
+static void on_addon_finalized(napi_env env, void* data, void* hint) {
+  (void)env;
+  (void)hint;
+  memory_free(data);
+}
+
+static napi_value get_blocks(napi_env env, napi_callback_info info) {
+  (void)info;
+  return value_number(env, (double)memory_blocks());
+}
+
+static bool define_module(addon_t* addon, napi_value exports) {
+  const napi_property_descriptor properties[] = {
+      {.utf8name = "version",
+       .value = value_text(addon->env, s3lect_version_string()),
+       .attributes = napi_enumerable},
+      {.utf8name = "blocks", .method = get_blocks, .attributes = napi_enumerable},
+  };
+  return napi_define_properties(addon->env, exports, sizeof properties / sizeof *properties,
+                                properties) == napi_ok &&
+         store_define(addon, exports) && elector_define(addon, exports);
+}
+
+NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports);
+
+NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports) {
+  memory_count();
+  addon_t* addon = memory_zeroed(sizeof *addon);
+  if (addon == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  addon->env = env;
+  if (napi_get_uv_event_loop(env, &addon->loop) != napi_ok ||
+      uv_async_init(addon->loop, &addon->alive, on_alive) != 0) {
+    memory_free(addon);
+    return error_throw_last(env);
+  }
+  addon->alive.data = addon;
+  uv_unref((uv_handle_t*)&addon->alive);
+  /* From here on the environment's end cleans up, also after a failure. */
+  if (napi_set_instance_data(env, addon, on_addon_finalized, NULL) != napi_ok ||
+      napi_add_async_cleanup_hook(env, on_env_end, addon, NULL) != napi_ok ||
+      !define_module(addon, exports))
+    return error_throw_last(env);
+  return exports;
+}

@@ -1,0 +1,274 @@
+/* The class Store of the addon, which lib/store.js wraps: one of s3lect's stores, and the provider
+ * of credentials that goes with it. It calls two methods of its own object: onCredentials(question)
+ * see provider.c onClosed() A store is closed when that is asked for and no elector uses it any
+ * more. */
+#include <stdio.h>
+#include <string.h>
+
+#include "addon.h"
+
+#define HEADERS_MAX 16
+
+struct store_s {
+  object_t object; /* first */
+  s3lect_store_t handle;
+  s3lect_credentials_provider_t* provider; /* or NULL */
+  size_t users;                            /* open electors */
+  bool open, unwanted, closing;
+};
+
+static const napi_type_tag store_tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853};
+
+static store_t* store_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
+  return object_this(env, info, &store_tag, "not a store", argc, argv);
+}
+
+/* ---- Life ---- */
+
+static void end_store(store_t* s) {
+  napi_handle_scope scope;
+  s->open = false;
+  if (object_enter(&s->object, &scope))
+    object_call(&s->object, scope, "onClosed", 0, NULL);
+  object_closed(&s->object);
+}
+
+static void on_provider_closed(s3lect_credentials_provider_t* provider) {
+  store_t* s = provider->data;
+  s->provider = NULL;
+  end_store(s);
+}
+
+static void on_closed(s3lect_store_t* handle) {
+  store_t* s = handle->data;
+  if (s->provider != NULL)
+    s3lect_credentials_close(s->provider, on_provider_closed);
+  else
+    end_store(s);
+}
+
+static void close_if_unused(store_t* s) {
+  if (!s->open || !s->unwanted || s->users > 0 || s->closing)
+    return;
+  s->closing = true;
+  s3lect_store_close(&s->handle, on_closed);
+}
+
+static void store_close(object_t* object) {
+  store_t* s = (store_t*)object;
+  s->unwanted = true;
+  close_if_unused(s);
+}
+
+static void store_release(object_t* object) {
+  memory_free(object);
+}
+
+store_t* store_of(napi_env env, napi_value value) {
+  store_t* s = object_unwrap(env, value, &store_tag, "not a store");
+  return s != NULL && s->unwanted ? error_throw(env, UV_ECANCELED, "the store is closed")
+                                  : (void*)s;
+}
+
+s3lect_store_t* store_use(store_t* s) {
+  s->users++;
+  return &s->handle;
+}
+
+void store_unuse(store_t* s) {
+  s->users--;
+  close_if_unused(s);
+}
+
+/* ---- Kinds ---- */
+
+#define OPTION(kind, name, member)                                                                 \
+  { name, kind, offsetof(s3lect_s3_options_t, member) }
+
+static const field_t s3_fields[] = {
+    OPTION(FIELD_TEXT, "bucket", bucket),
+    OPTION(FIELD_TEXT, "endpoint", endpoint),
+    OPTION(FIELD_TEXT, "region", region),
+    OPTION(FIELD_TEXT, "accessKeyId", access_key_id),
+    OPTION(FIELD_TEXT, "secretAccessKey", secret_access_key),
+    OPTION(FIELD_TEXT, "sessionToken", session_token),
+    OPTION(FIELD_TEXT, "caFile", ca_file),
+    OPTION(FIELD_INT32, "addressing", addressing),
+    OPTION(FIELD_UINT32, "connectTimeoutMs", connect_timeout_ms),
+    OPTION(FIELD_UINT32, "tlsTimeoutMs", tls_timeout_ms),
+    OPTION(FIELD_UINT32, "firstByteTimeoutMs", first_byte_timeout_ms),
+    OPTION(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
+    OPTION(FIELD_UINT32, "maxConnections", max_connections),
+    OPTION(FIELD_TEXT, "profile", profile),
+    OPTION(FIELD_TEXT, "serverSideEncryption", server_side_encryption),
+    OPTION(FIELD_TEXT, "sseKmsKeyId", sse_kms_key_id),
+    OPTION(FIELD_TEXT, "expectedBucketOwner", expected_bucket_owner),
+    OPTION(FIELD_BOOL, "checksum", checksum),
+    OPTION(FIELD_YES_NO, "useDualstack", use_dualstack),
+    OPTION(FIELD_TEXT, "proxy", proxy),
+};
+
+/* `headers` comes as an array of "Name: value". */
+static bool read_headers(napi_env env, napi_value from, const char** headers, size_t* n,
+                         texts_t* texts) {
+  napi_value list, item;
+  uint32_t length = 0;
+  bool is_array = false;
+  if (napi_get_named_property(env, from, "headers", &list) != napi_ok ||
+      napi_is_array(env, list, &is_array) != napi_ok)
+    return (error_throw_last(env), false);
+  if (!is_array)
+    return true;
+  if (napi_get_array_length(env, list, &length) != napi_ok)
+    return (error_throw_last(env), false);
+  if (length > HEADERS_MAX)
+    return (error_throw(env, S3LECT_EOPTION, "headers: there are too many"), false);
+  for (uint32_t i = 0; i < length; i++) {
+    if (napi_get_element(env, list, i, &item) != napi_ok)
+      return (error_throw_last(env), false);
+    headers[i] = texts_add(texts, env, item, "headers");
+    if (headers[i] == NULL)
+      return false;
+  }
+  *n = length;
+  return true;
+}
+
+/* The three return 0, an error code to throw, or 1 if an exception is pending already. */
+
+static int open_s3(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
+  napi_env env = addon->env;
+  napi_value callback;
+  napi_valuetype type = napi_undefined;
+  s3lect_s3_options_t options;
+  const char* headers[HEADERS_MAX];
+  texts_t texts = {0};
+  int r = 1;
+  s3lect_s3_options_init(&options, sizeof options);
+  if (fields_read(env, from, s3_fields, sizeof s3_fields / sizeof *s3_fields, &options, &texts) &&
+      read_headers(env, from, headers, &options.headers_len, &texts)) {
+    options.headers = headers;
+    if (napi_get_named_property(env, from, "credentials", &callback) == napi_ok)
+      (void)napi_typeof(env, callback, &type);
+    if (type == napi_function)
+      s->provider = options.credentials = provider_open(&s->object, addon);
+    r = type == napi_function && s->provider == NULL
+            ? UV_ENOMEM
+            : s3lect_s3_options_check(&options, message, size);
+    if (r == 0)
+      r = s3lect_s3_init(addon->loop, &s->handle, &options);
+  }
+  texts_free(&texts);
+  return r;
+}
+
+static int open_file(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
+  static const field_t fields[] = {{"directory", FIELD_TEXT, 0}};
+  const char* directory = NULL;
+  texts_t texts = {0};
+  int r = 1;
+  if (fields_read(addon->env, from, fields, 1, (void*)&directory, &texts)) {
+    r = s3lect_file_init(addon->loop, &s->handle, directory);
+    if (r != 0)
+      (void)snprintf(message, size, "directory \"%.256s\": %s", directory != NULL ? directory : "",
+                     s3lect_strerror(r));
+  }
+  texts_free(&texts);
+  return r;
+}
+
+static int open_memory(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
+  (void)from;
+  (void)message;
+  (void)size;
+  return s3lect_memory_init(addon->loop, &s->handle);
+}
+
+static const struct {
+  const char* name;
+  int (*open)(store_t* s, addon_t* addon, napi_value from, char* message, size_t size);
+} kinds[] = {{"s3", open_s3}, {"file", open_file}, {"memory", open_memory}};
+
+static int open_kind(store_t* s, addon_t* addon, const napi_value* argv, char* message,
+                     size_t size) {
+  char kind[8] = "";
+  (void)napi_get_value_string_utf8(addon->env, argv[0], kind, sizeof kind, NULL);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kind, kinds[i].name) == 0)
+      return kinds[i].open(s, addon, argv[1], message, size);
+  return UV_EINVAL;
+}
+
+static void on_failed_closed(s3lect_credentials_provider_t* provider) {
+  memory_free(provider->data);
+}
+
+/* new Store("s3" | "file" | "memory", options) */
+static napi_value store_new(napi_env env, napi_callback_info info) {
+  addon_t* addon;
+  napi_value argv[2], self;
+  size_t argc = 2;
+  char message[512] = "";
+  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
+    return error_throw_last(env);
+  store_t* s = memory_zeroed(sizeof *s);
+  if (s == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  s->object.close = store_close;
+  s->object.release = store_release;
+  int r = open_kind(s, addon, argv, message, sizeof message);
+  if (r < 0)
+    error_throw(env, r, message);
+  if (r != 0) {
+    if (s->provider != NULL)
+      s3lect_credentials_close(s->provider, on_failed_closed);
+    else
+      memory_free(s);
+    return NULL;
+  }
+  s->handle.data = s;
+  s->open = true;
+  if (object_wrap(&s->object, addon, self, &store_tag, "s3lect.Store"))
+    return self;
+  store_close(&s->object);
+  return NULL;
+}
+
+/* ---- Methods ---- */
+
+static napi_value store_close_method(napi_env env, napi_callback_info info) {
+  store_t* s = store_this(env, info, 0, NULL);
+  if (s != NULL && s->open) {
+    object_hold(&s->object);
+    store_close(&s->object);
+  }
+  return value_undefined(env);
+}
+
+static napi_value store_answer(napi_env env, napi_callback_info info) {
+  napi_value argv[5];
+  store_t* s = store_this(env, info, 5, argv);
+  if (s == NULL || s->provider == NULL)
+    return value_bool(env, false);
+  return provider_answer(env, s->provider, argv);
+}
+
+static napi_value store_refuse(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  store_t* s = store_this(env, info, 2, argv);
+  if (s == NULL || s->provider == NULL)
+    return value_bool(env, false);
+  return provider_refuse(env, s->provider, argv);
+}
+
+bool store_define(addon_t* addon, napi_value exports) {
+  const napi_property_descriptor methods[] = {
+      {.utf8name = "close", .method = store_close_method},
+      {.utf8name = "answerCredentials", .method = store_answer},
+      {.utf8name = "refuseCredentials", .method = store_refuse},
+  };
+  napi_value constructor;
+  return napi_define_class(addon->env, "Store", NAPI_AUTO_LENGTH, store_new, addon,
+                           sizeof methods / sizeof *methods, methods, &constructor) == napi_ok &&
+         napi_set_named_property(addon->env, exports, "Store", constructor) == napi_ok;
+}
