@@ -15,6 +15,12 @@ build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsm
 # groff: to read the manual pages.
 test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev groff-base
   radosgw ceph-mon ceph-osd ceph-common)
+# Node.js with its headers, for examples/node-addon. A Node from elsewhere is left as it is.
+if ! command -v node >/dev/null; then
+  test+=(nodejs libnode-dev)
+elif [[ $(dpkg-query -W -f '${Version}' nodejs 2>/dev/null || true) == *dfsg* ]]; then
+  test+=(libnode-dev)
+fi
 
 case "${1:-test}" in
   build) wanted=("${build[@]}") ;;

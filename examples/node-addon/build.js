@@ -24,20 +24,12 @@ function fail(message) {
   process.exit(1);
 }
 
-function first(what, candidates, file) {
-  const found = candidates.find((dir) => dir && fs.existsSync(path.join(dir, file)));
-  if (found === undefined)
-    fail(`${what} is not there: no ${file} in ${candidates.filter(Boolean).join(', ')}`);
-  return found;
-}
-
 // ---- Headers ----
 
 /* Headers of another major version of Node would be of another libuv and OpenSSL. */
 function headersAreNodes(dir) {
   const text = fs.readFileSync(path.join(dir, 'node_version.h'), 'utf8');
-  const number = (name) => /** @type {any} */ (new RegExp(`define NODE_${name}_VERSION (\\d+)`).exec(text))?.[1];
-  return number('MAJOR') === process.versions.node.split('.')[0];
+  return /define NODE_MAJOR_VERSION (\d+)/.exec(text)?.[1] === process.versions.node.split('.')[0];
 }
 
 function nodeHeaders() {
@@ -77,13 +69,34 @@ function sourcesIn(dir) {
   return fs.readdirSync(dir).filter((name) => name.endsWith('.c')).map((name) => path.join(dir, name));
 }
 
+function first(what, candidates, file) {
+  const found = candidates.find((dir) => dir && fs.existsSync(path.join(dir, file)));
+  if (found === undefined)
+    fail(`${what} is not there: no ${file} in ${candidates.filter(Boolean).join(', ')}`);
+  return found;
+}
+
+/* Where jsmn and llhttp are in a system. */
+function thirdParty() {
+  const { JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE } = process.env;
+  return {
+    jsmn: first('jsmn (Debian: libjsmn-dev)', [JSMN_DIR, '/usr/include', '/usr/local/include'], 'jsmn.h'),
+    llhttp: first('llhttp (Debian: node-llhttp)',
+      [LLHTTP_SRC, '/usr/share/llhttp', '/usr/share/nodejs/llhttp/src'], 'llhttp.c'),
+    llhttpInclude: first('llhttp (Debian: node-llhttp)',
+      [LLHTTP_INCLUDE, LLHTTP_SRC, '/usr/share/include/llhttp', '/usr/include'], 'llhttp.h'),
+  };
+}
+
 /* In the package they are in vendor/ (see pack.js); in the repository two folders up, and jsmn and
  * llhttp where Debian has them. */
 function sources() {
   const packed = fs.existsSync(vendor);
   const root = packed ? vendor : path.resolve(__dirname, '..', '..');
   const layers = ['', 'util', 'core', 'wire', 'net', 'http', 'creds', 'store', 'peer'];
-  const { jsmn, llhttp, llhttpInclude } = require('./pack').thirdParty(packed ? vendor : null, first);
+  const { jsmn, llhttp, llhttpInclude } = packed
+    ? { jsmn: path.join(vendor, 'jsmn'), llhttp: path.join(vendor, 'llhttp'), llhttpInclude: path.join(vendor, 'llhttp') }
+    : thirdParty();
   return {
     files: [
       ...sourcesIn(path.join(__dirname, 'native')),
@@ -136,7 +149,11 @@ async function build() {
   fs.rmSync(objects, { recursive: true });
 }
 
-if (process.argv[2] === '--headers')
-  console.log(nodeHeaders());
-else
-  build().catch((err) => fail(err.message));
+module.exports = { fail, thirdParty };
+
+if (require.main === module) {
+  if (process.argv[2] === '--headers')
+    console.log(nodeHeaders());
+  else
+    build().catch((err) => fail(err.message));
+}

@@ -7,31 +7,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
+const { fail, thirdParty } = require('./build');
+
 const root = path.resolve(__dirname, '..', '..');
 const vendor = path.join(__dirname, 'vendor');
-
-/* Where jsmn and llhttp are. */
-function thirdParty(packed, first) {
-  if (packed) {
-    const llhttp = path.join(packed, 'llhttp');
-    return { jsmn: path.join(packed, 'jsmn'), llhttp, llhttpInclude: llhttp };
-  }
-  const { JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE } = process.env;
-  return {
-    jsmn: first('jsmn (Debian: libjsmn-dev)', [JSMN_DIR, '/usr/include', '/usr/local/include'], 'jsmn.h'),
-    llhttp: first('llhttp (Debian: node-llhttp)',
-      [LLHTTP_SRC, '/usr/share/llhttp', '/usr/share/nodejs/llhttp/src'], 'llhttp.c'),
-    llhttpInclude: first('llhttp (Debian: node-llhttp)',
-      [LLHTTP_INCLUDE, LLHTTP_SRC, '/usr/share/include/llhttp', '/usr/include'], 'llhttp.h'),
-  };
-}
-
-function first(what, candidates, file) {
-  const found = candidates.find((dir) => dir && fs.existsSync(path.join(dir, file)));
-  if (found === undefined)
-    throw new Error(`${what} is not there: no ${file} in ${candidates.filter(Boolean).join(', ')}`);
-  return found;
-}
 
 function copy(from, to, names) {
   fs.mkdirSync(to, { recursive: true });
@@ -44,7 +23,7 @@ function copyLicence(name, debian) {
   const file = [process.env[`${name.toUpperCase()}_LICENSE`], `/usr/share/doc/${debian}/copyright`]
     .find((candidate) => candidate && fs.existsSync(candidate));
   if (file === undefined)
-    throw new Error(`the licence of ${name} is not there: name its file with ${name.toUpperCase()}_LICENSE`);
+    fail(`the licence of ${name} is not there: name its file with ${name.toUpperCase()}_LICENSE`);
   fs.copyFileSync(file, path.join(vendor, name, 'LICENSE'));
 }
 
@@ -56,7 +35,7 @@ function pack() {
     filter: (file) => !file.startsWith(path.join(root, 'src', 'cli')) &&
       (fs.statSync(file).isDirectory() || /\.[ch]$/.test(file)),
   });
-  const { jsmn, llhttp, llhttpInclude } = thirdParty(null, first);
+  const { jsmn, llhttp, llhttpInclude } = thirdParty();
   copy(jsmn, path.join(vendor, 'jsmn'), ['jsmn.h']);
   copy(llhttp, path.join(vendor, 'llhttp'), ['llhttp.c', 'api.c', 'http.c']);
   copy(llhttpInclude, path.join(vendor, 'llhttp'), ['llhttp.h']);
@@ -64,11 +43,7 @@ function pack() {
   copyLicence('llhttp', 'node-llhttp');
 }
 
-module.exports = { thirdParty };
-
-if (require.main === module) {
-  if (process.argv[2] === 'clean')
-    fs.rmSync(vendor, { recursive: true, force: true });
-  else
-    pack();
-}
+if (process.argv[2] === 'clean')
+  fs.rmSync(vendor, { recursive: true, force: true });
+else
+  pack();

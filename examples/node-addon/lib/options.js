@@ -16,8 +16,11 @@ const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequ
 const ADDRESSING = ['auto', 'path', 'virtual-host'];
 const EXPIRY = ['observed', 'store-clock'];
 
-const snakes = new Map([...S3, ...ELECTOR].map((name) =>
-  [name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase()), name]));
+// The native part's messages speak of leader_timeout_ms, or of leader_timeout.
+const snakes = new Map([...S3, ...ELECTOR].flatMap((name) => {
+  const snake = name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase());
+  return [[snake, name], [snake.replace(/_ms$/, ''), name]];
+}));
 
 /** An Error of the native part, with options spelled as they are here. */
 function spelled(err) {

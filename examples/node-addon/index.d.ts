@@ -1,0 +1,249 @@
+/// <reference types="node" />
+import { EventEmitter } from 'node:events';
+
+/** The version of the native library. */
+export const version: string;
+
+/** Keys of the S3 store. */
+export interface Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+  /** When they end; a number is Unix time in ms. Others are asked for ahead of it. Default: never. */
+  expiration?: Date | string | number;
+}
+
+/** Options of the S3 store. All but the bucket have a default, as in AWS's own tools. */
+export interface S3Options {
+  bucket: string;
+  /** `http[s]://HOST[:PORT]`; default: AWS_ENDPOINT_URL_S3, the profile's, else AWS. */
+  endpoint?: string;
+  /** Default: AWS_REGION, the profile's, else us-east-1. */
+  region?: string;
+  accessKeyId?: string;
+  secretAccessKey?: string;
+  sessionToken?: string;
+  /** Asked when keys are needed, and again ahead of their end. What it throws is an 'error' of the
+   * electors (S3LECT_ECREDENTIALS); what never comes ends with the request that waits for it. */
+  credentials?: () => Credentials | Promise<Credentials>;
+  /** Of ~/.aws/config and ~/.aws/credentials. */
+  profile?: string;
+  /** PEM; default: AWS_CA_BUNDLE, else the system's authorities. */
+  caFile?: string;
+  /** Default 'auto': virtual hosts on AWS, paths with a custom endpoint. */
+  addressing?: 'auto' | 'path' | 'virtual-host';
+  connectTimeoutMs?: number;
+  tlsTimeoutMs?: number;
+  firstByteTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  maxConnections?: number;
+  /** Further headers of every PUT. */
+  headers?: Record<string, string>;
+  serverSideEncryption?: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
+  sseKmsKeyId?: string;
+  expectedBucketOwner?: string;
+  /** x-amz-checksum-sha256 on every PUT, for buckets with Object Lock. */
+  checksum?: boolean;
+  useDualstack?: boolean;
+  /** `http://[USER:PASSWORD@]HOST[:PORT]`, or '' for none; default: HTTPS_PROXY and the like. */
+  proxy?: string;
+}
+
+/** What the electors of one thread share. */
+declare abstract class Store implements AsyncDisposable {
+  /** Closes the electors that use it, then the store. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Objects in a bucket of S3, or of what speaks like it. */
+export class S3Store extends Store {
+  constructor(options: S3Options);
+}
+
+/** Files in a directory, which must exist, for the processes of one machine. */
+export class FileStore extends Store {
+  constructor(directory: string | URL);
+}
+
+/** Objects in memory, for the electors of one thread: for tests. */
+export class MemoryStore extends Store {
+  constructor();
+}
+
+/** Options of an elector; those without a comment are described in s3lect's README. */
+export interface ElectorOptions {
+  /** A store that electors share and that outlives them, or 's3://BUCKET/KEY' or
+   * 'file:///DIRECTORY/NAME': a store of this elector's own, closed with it. */
+  store: S3Store | FileStore | MemoryStore | string;
+  /** With 's3://BUCKET/KEY': the store's other options. */
+  s3?: Omit<S3Options, 'bucket'>;
+  /** The lockfile's key. Required unless `store` names it. */
+  lockfilePath?: string;
+  /** Unique for each candidate. Default: host name, process and thread. */
+  serverId?: string;
+  /** Where others reach this server. */
+  serverAddr?: string;
+  /** How long a record stands without renewal. Default 15000. */
+  leaderTimeoutMs?: number;
+  renewIntervalMs?: number;
+  frequentIntervalMs?: number;
+  infrequentIntervalMs?: number;
+  requestTimeoutMs?: number;
+  driftPpm?: number;
+  gracePeriodMs?: number;
+  releaseTimeoutMs?: number;
+  /** Release only after ackStopped(), or not at all if that has not come within this time. */
+  stopAckMs?: number;
+  noRelease?: boolean;
+  expiry?: 'observed' | 'store-clock';
+  verifyOnStart?: boolean;
+  /** Follow the election, and never stand in it. */
+  observe?: boolean;
+  /** Closes the elector when it is aborted. */
+  signal?: AbortSignal;
+}
+
+export type Reason = 'expired' | 'lost' | 'resigned' | 'stopped' | 'closed';
+
+/** This elector leads. */
+export interface LeadingEvent {
+  type: 'leading';
+  /** The fencing token: pass it along with all you write; the receiver refuses smaller ones. */
+  epoch: bigint;
+  /** Aborted when this leadership ends. */
+  signal: AbortSignal;
+}
+
+/** It does not lead any more. */
+export interface StoppedEvent {
+  type: 'stopped';
+  epoch: bigint;
+  reason: Reason;
+}
+
+/** Another one leads, or nobody that is known. */
+export interface LeaderEvent {
+  type: 'leader';
+  leader: string | null;
+  address: string | null;
+  /** 0n if it keeps none. */
+  epoch: bigint;
+}
+
+export interface RenewedEvent {
+  type: 'renewed';
+  epoch: bigint;
+}
+
+/** Codes of s3lect and of libuv, `S3LECT_` before each: S3LECT_EDENIED, S3LECT_ECONNREFUSED. */
+export interface ElectorError extends Error {
+  code: string;
+  errno: number;
+}
+
+export interface ErrorEvent {
+  type: 'error';
+  error: ElectorError;
+}
+
+export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | ErrorEvent) & {
+  /** So many events before this one were dropped, because nobody asked for them. */
+  missed?: number;
+};
+
+export interface Events extends AsyncIterableIterator<ElectorEvent>, AsyncDisposable {
+  [Symbol.asyncIterator](): this;
+}
+
+export interface Status {
+  role: 'stopped' | 'follower' | 'leader';
+  /** The code of the last error. */
+  lastError?: string;
+  epoch: bigint;
+  validForMs: number;
+  /** Of the last record that was seen or written: */
+  leaderId: string;
+  leaderAddr: string;
+  leaderEpoch: bigint;
+  /** Unix time in ms, by the writer's clock. */
+  lastUpdated: number;
+  acquired: number;
+  transitions: number;
+  released: boolean;
+  successor: string;
+}
+
+/** Counters since the elector was made. */
+export interface Stats {
+  reads: number;
+  readsNotModified: number;
+  writes: number;
+  renewals: number;
+  leaderships: number;
+  retries: number;
+  failures: number;
+  unknownOutcomes: number;
+  unknownResolved: number;
+  conflicts: number;
+  lateReplies: number;
+  peerChecks: number;
+  peerAnswers: number;
+  peerFailures: number;
+  peerRefused: number;
+}
+
+interface ElectorEventMap {
+  leading: [LeadingEvent];
+  stopped: [StoppedEvent];
+  leader: [LeaderEvent];
+  renewed: [RenewedEvent];
+  error: [ElectorError];
+  close: [];
+}
+
+/** One candidate in one election. All calls fail with an Error that has a `code`. */
+export class Elector extends EventEmitter implements AsyncDisposable {
+  constructor(options: ElectorOptions);
+
+  /** Stands in the election, until stop or close. */
+  start(): Promise<void>;
+  /** Stops standing, releasing the record if it leads. */
+  stop(): Promise<void>;
+  /** Gives up leadership, and goes on standing. Fails if it does not lead. */
+  resign(): Promise<void>;
+  /** As resign, and names the one that shall lead next. */
+  transfer(to: string): Promise<void>;
+  /** Stops, releases, and ends it; any number of times. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+  /** With stopAckMs: the work of the leadership has ended. */
+  ackStopped(): void;
+
+  /** Asked of the clock anew each time: true only while nobody else can lead. */
+  readonly isLeader: boolean;
+  /** Milliseconds until leadership ends unless it is renewed; 0 if it does not lead. */
+  readonly validForMs: number;
+  /** Of the leadership that it holds, or held last; 0n before the first. */
+  readonly epoch: bigint;
+  /** The leader's ID as last seen. */
+  readonly leader: string | null;
+  readonly closed: boolean;
+  status(): Status;
+  stats(): Stats;
+
+  /** What happens from now on, beginning with 'leading' if it leads; ends when the elector is closed. */
+  events(options?: { signal?: AbortSignal }): Events;
+
+  /** Whether it keeps the process alive while it stands (default yes). */
+  ref(): this;
+  unref(): this;
+
+  on<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  once<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  off<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  addListener<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  removeListener<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  prependListener<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+  prependOnceListener<K extends keyof ElectorEventMap>(event: K, listener: (...args: ElectorEventMap[K]) => void): this;
+}

@@ -1,0 +1,102 @@
+'use strict';
+
+// What is in the package: symbols, types, files.
+
+const assert = require('node:assert/strict');
+const { execFileSync, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const { describe, it } = require('node:test');
+
+const s3lect = require('..');
+const { ELECTOR, S3 } = require('../lib/options');
+const { PACKAGE } = require('./support');
+
+const addon = process.env.S3LECT_NODE_ADDON ?? path.join(PACKAGE, 'build', 'Release', 's3lect.node');
+const clean = { ...process.env, LD_PRELOAD: '' };
+
+function has(program) {
+  return spawnSync(program, ['--version'], { env: clean }).status === 0;
+}
+
+describe('package', () => {
+  it('has no libuv and no OpenSSL of its own, and hides its llhttp', { skip: !has('nm') && 'no nm here' }, () => {
+    const nm = (...args) => execFileSync('nm', [...args, addon], { env: clean, encoding: 'utf8' })
+      .split('\n').map((line) => line.trim().split(/\s+/)).filter((fields) => fields.length > 1);
+    // FIELDS of nm: [ADDRESS] KIND NAME
+    const all = nm().map((fields) => fields.slice(-2));
+    const theirs = /^(uv|SSL|EVP|CRYPTO|BIO|X509|OPENSSL|napi)_/;
+    const defined = all.filter(([kind]) => kind !== 'U' && kind !== 'w').map(([, name]) => name);
+    assert.deepEqual(defined.filter((name) => theirs.test(name) && name !== 'napi_register_module_v1'), []);
+    const wanted = all.filter(([kind]) => kind === 'U').map(([, name]) => name);
+    for (const name of ['uv_timer_start', 'SSL_do_handshake', 'napi_wrap'])
+      assert.ok(wanted.includes(name), `${name} is not Node's`);
+    assert.ok(defined.includes('llhttp_execute'));
+    assert.deepEqual(wanted.filter((name) => name.startsWith('llhttp_')), []);
+    const exported = nm('-D', '--defined-only').map((fields) => fields.at(-1));
+    assert.deepEqual(exported, ['napi_register_module_v1']);
+  });
+
+  it('links nothing but libc', { skip: !has('readelf') && 'no readelf here' }, () => {
+    const text = execFileSync('readelf', ['-d', addon], { env: clean, encoding: 'utf8' });
+    const libraries = [...text.matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(([, name]) => name);
+    assert.deepEqual(libraries.filter((name) => !/^(libc|libasan|libubsan|ld-linux.*|libpthread)\.so/.test(name)), []);
+  });
+
+  const types = fs.readFileSync(path.join(PACKAGE, 'index.d.ts'), 'utf8');
+
+  /* The text of a declaration, from its head to the brace that closes it. */
+  function declared(head) {
+    const from = types.indexOf(`${head} `);
+    assert.ok(from >= 0, `${head} is not in index.d.ts`);
+    return types.slice(from, types.indexOf('\n}', from));
+  }
+
+  it('declares the types of all that there is', () => {
+    for (const [name, value] of Object.entries(s3lect))
+      assert.match(types, new RegExp(`export (const|class) ${name}\\b`), name);
+    const own = (prototype, text) => {
+      for (const name of Object.getOwnPropertyNames(prototype).filter((n) => n !== 'constructor'))
+        assert.match(text, new RegExp(`\\b${name}\\b`), `${name} has no type`);
+    };
+    own(s3lect.Elector.prototype, declared('export class Elector'));
+    own(Object.getPrototypeOf(s3lect.S3Store.prototype), declared('declare abstract class Store'));
+    for (const [options, head] of [[S3, 'export interface S3Options'],
+      [ELECTOR, 'export interface ElectorOptions']]) {
+      const names = [...declared(head).matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
+      assert.deepEqual(names.sort(), [...options].sort());
+    }
+    const store = new s3lect.MemoryStore();
+    const elector = new s3lect.Elector({ store, lockfilePath: 'x' });
+    for (const [object, head] of [[elector.status(), 'export interface Status'],
+      [elector.stats(), 'export interface Stats']]) {
+      const names = [...declared(head).matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
+      assert.deepEqual(Object.keys(object).sort(), names.sort());
+    }
+    return store.close();
+  });
+
+  const noTypeScript = !has('tsc') ? 'no tsc here'
+    : spawnSync(process.execPath, ['-p', 'require.resolve("@types/node/package.json")'], { cwd: PACKAGE }).status !== 0 &&
+      'no @types/node here';
+  it('has types that TypeScript takes', { skip: noTypeScript }, () => {
+    const { status, stdout } = spawnSync('tsc', ['--noEmit', '--strict', '--target', 'es2022', '--lib',
+      'es2022,esnext.disposable', '--module', 'node16', '--moduleResolution', 'node16', '--types', 'node',
+      path.join(PACKAGE, 'test', 'types.ts')], { cwd: PACKAGE, encoding: 'utf8', env: clean });
+    assert.equal(status, 0, stdout);
+  });
+
+  it('has the version of the library, and all its files', () => {
+    const json = JSON.parse(fs.readFileSync(path.join(PACKAGE, 'package.json'), 'utf8'));
+    assert.equal(json.version, s3lect.version);
+    for (const file of json.files.filter((name) => name !== 'vendor'))
+      assert.ok(fs.existsSync(path.join(PACKAGE, file)), file);
+    assert.equal(json.types, 'index.d.ts');
+  });
+
+  it('can be imported, too', async () => {
+    const module = await import('../index.js');
+    assert.equal(module.Elector, s3lect.Elector);
+    assert.equal(module.S3Store, s3lect.S3Store);
+  });
+});

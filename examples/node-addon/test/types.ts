@@ -1,0 +1,25 @@
+// Compiled by "tsc --strict" where there is one (test/package.test.js), and never run: what a program may
+// write, and what it may not.
+import { Elector, S3Store, MemoryStore, type LeadingEvent, version } from 's3lect';
+async function main() {
+  await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
+  await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
+  e.on('leading', ({ epoch, signal }) => { const n: bigint = epoch; signal.throwIfAborted(); void n; });
+  e.once('stopped', (ev) => { if (ev.reason === 'expired') return; });
+  e.on('error', (err) => err.code.length);
+  e.on('close', () => {});
+  await e.start(); await e.transfer('x'); e.ref().unref();
+  for await (const ev of e.events({ signal: AbortSignal.abort() })) {
+    if (ev.type === 'leading') { const s: AbortSignal = ev.signal; void s; }
+    else if (ev.type === 'error') ev.error.code;
+    else if (ev.type === 'leader') { const l: string | null = ev.leader; void l; }
+  }
+  const s = e.status(); s.role === 'leader'; e.stats().reads + 1; const l: LeadingEvent | null = null; void l; void version;
+  // @ts-expect-error
+  new Elector({ store: 5 });
+  // @ts-expect-error
+  new Elector({ store: new MemoryStore(), leaderTimeout: 5 });
+  // @ts-expect-error
+  e.on('nonsense', () => {});
+}
+main();
