@@ -1,0 +1,22 @@
+/* election: the store and the elector; what they tell becomes the route. */
+#ifndef TCP_PROXY_ELECTION_H
+#define TCP_PROXY_ELECTION_H
+
+#include <s3lect.h>
+
+struct proxy_s;
+
+typedef struct election_s {
+  struct proxy_s* proxy;
+  s3lect_store_t store;
+  s3lect_elector_t elector;
+  char place[1024]; /* the store's bucket or directory */
+} election_t;
+
+/** Opens the store and stands; `addr` is where the other proxies reach this one. On an error, which
+ * is told on stderr, nothing is left open. */
+int election_start(election_t* election, struct proxy_s* proxy, const char* addr);
+/** Gives up leadership, releases the record, closes both. */
+void election_close(election_t* election);
+
+#endif

@@ -1,0 +1,203 @@
+#include "pass.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "header.h"
+#include "proxy.h"
+
+/* After so many full blocks it is another connection's turn. */
+#define TURN_BLOCKS 16
+
+typedef enum { STEP_AGAIN, STEP_WAIT, STEP_OVER } step_t;
+
+static void finish(pass_t* pass, pass_end_t why) {
+  if (pass->over)
+    return;
+  if (why != PASS_FENCED)
+    pass_stop(pass);
+  pass->cb(pass, why);
+}
+
+static bool may_write(const pass_t* pass, const way_t* way) {
+  return way != &pass->up || !pass->leading || proxy_leads(pass->proxy, pass->epoch);
+}
+
+static bool would_block(void) {
+  return errno == EAGAIN || errno == EINTR;
+}
+
+/* Passes on what the block holds. */
+static step_t write_block(pass_t* pass, way_t* way, buffer_t* block) {
+  while (block->at < block->end) {
+    if (!may_write(pass, way)) {
+      finish(pass, PASS_FENCED);
+      return STEP_OVER;
+    }
+    ssize_t n = send(way->to->fd, block->bytes + block->at, block->end - block->at, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0 && errno == EAGAIN)
+      return STEP_WAIT;
+    if (n < 0) {
+      finish(pass, PASS_BROKEN);
+      return STEP_OVER;
+    }
+    block->at += (size_t)n;
+    *way->count += (size_t)n;
+    pass->moved += (size_t)n;
+  }
+  return STEP_AGAIN;
+}
+
+static step_t write_rest(pass_t* pass, way_t* way) {
+  step_t step = write_block(pass, way, way->rest);
+  if (step == STEP_AGAIN) {
+    buffer_give(&pass->proxy->buffers, way->rest);
+    way->rest = NULL;
+  }
+  return step;
+}
+
+static step_t pass_end_on(pass_t* pass, way_t* way) {
+  if (!may_write(pass, way)) {
+    finish(pass, PASS_FENCED);
+    return STEP_OVER;
+  }
+  (void)shutdown(way->to->fd, SHUT_WR); /* fails where the other way has failed, which tells */
+  way->shut = true;
+  if (!pass->up.shut || !pass->down.shut)
+    return STEP_WAIT;
+  finish(pass, PASS_FINISHED);
+  return STEP_OVER;
+}
+
+static step_t read_block(pass_t* pass, way_t* way) {
+  buffers_t* buffers = &pass->proxy->buffers;
+  buffer_t* block = buffer_take(buffers);
+  if (block == NULL) {
+    finish(pass, PASS_NO_MEMORY);
+    return STEP_OVER;
+  }
+  ssize_t n = recv(way->from->fd, block->bytes, buffers->size, 0);
+  step_t step = STEP_WAIT;
+  if (n < 0 && !would_block()) {
+    finish(pass, PASS_BROKEN);
+    step = STEP_OVER;
+  } else if (n == 0) {
+    way->ended = true;
+    step = STEP_AGAIN;
+  } else if (n > 0 && way == &pass->up && pass->inspect &&
+             header_is_peers(block->bytes, (size_t)n)) {
+    finish(pass, PASS_FROM_PEER);
+    step = STEP_OVER;
+  } else if (n > 0) {
+    pass->inspect = pass->inspect && way != &pass->up;
+    block->end = (size_t)n;
+    step = write_block(pass, way, block);
+    if (step == STEP_WAIT) {
+      way->rest = block;
+      return STEP_WAIT;
+    }
+    /* Less than there was room for: there is no more now, and a read to find that out is saved. */
+    if (step == STEP_AGAIN && (size_t)n < buffers->size)
+      step = STEP_WAIT;
+  }
+  buffer_give(buffers, block);
+  return step;
+}
+
+/* Serves one way for as long as it can go on, or until its turn is over. */
+static step_t serve(pass_t* pass, way_t* way) {
+  step_t step = STEP_AGAIN;
+  for (int i = 0; step == STEP_AGAIN && i < TURN_BLOCKS; i++) {
+    if (way->closed || way->shut)
+      step = STEP_WAIT;
+    else if (way->rest != NULL)
+      step = write_rest(pass, way);
+    else if (way->ended)
+      step = pass_end_on(pass, way);
+    else
+      step = read_block(pass, way);
+  }
+  return step;
+}
+
+static void on_ready(end_t* end, int error, int events);
+
+static int wanted(const way_t* out, const way_t* in) {
+  int events = 0;
+  if (!out->closed && !out->ended && out->rest == NULL)
+    events |= UV_READABLE;
+  if (!in->closed && (in->rest != NULL || (in->ended && !in->shut)))
+    events |= UV_WRITABLE;
+  return events;
+}
+
+static void watch(pass_t* pass) {
+  end_watch(pass->up.from, wanted(&pass->up, &pass->down), on_ready);
+  end_watch(pass->up.to, wanted(&pass->down, &pass->up), on_ready);
+}
+
+static void on_ready(end_t* end, int error, int events) {
+  pass_t* pass = (pass_t*)end->pass;
+  way_t* out = end == pass->up.from ? &pass->up : &pass->down;
+  way_t* in = out == &pass->up ? &pass->down : &pass->up;
+  if ((events & UV_WRITABLE) != 0 && serve(pass, in) == STEP_OVER)
+    return;
+  /* What had come before an error is passed on; then the error itself is read. */
+  if (((events & UV_READABLE) != 0 || error) && serve(pass, out) == STEP_OVER)
+    return;
+  if (error)
+    finish(pass, PASS_BROKEN);
+  else
+    watch(pass);
+}
+
+void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream,
+                const uint8_t* head, size_t head_len, pass_cb cb) {
+  pass->proxy = proxy;
+  pass->cb = cb;
+  pass->over = false;
+  pass->moved = 0;
+  pass->up = (way_t){.from = client, .to = upstream, .count = &proxy->counters.bytes_up};
+  pass->down = (way_t){.from = upstream, .to = client, .count = &proxy->counters.bytes_down};
+  client->pass = upstream->pass = pass;
+  if (head_len > 0) {
+    buffer_t* block = buffer_take(&proxy->buffers);
+    if (block == NULL) {
+      finish(pass, PASS_NO_MEMORY);
+      return;
+    }
+    memcpy(block->bytes, head, head_len);
+    block->end = head_len;
+    pass->up.rest = block;
+  }
+  /* What the client has sent meanwhile, at once. */
+  if (serve(pass, &pass->up) != STEP_OVER)
+    watch(pass);
+}
+
+static void drop_rest(pass_t* pass, way_t* way) {
+  way->closed = true;
+  if (way->rest != NULL)
+    buffer_give(&pass->proxy->buffers, way->rest);
+  way->rest = NULL;
+}
+
+void pass_drain(pass_t* pass) {
+  drop_rest(pass, &pass->up);
+  pass->up.shut = true; /* so that the end of the other way is the end of all */
+  watch(pass);
+}
+
+void pass_stop(pass_t* pass) {
+  if (pass->over)
+    return;
+  pass->over = true;
+  drop_rest(pass, &pass->up);
+  drop_rest(pass, &pass->down);
+  end_watch(pass->up.from, 0, on_ready);
+  end_watch(pass->up.to, 0, on_ready);
+}

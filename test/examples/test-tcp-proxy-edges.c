@@ -1,0 +1,383 @@
+/* examples/tcp-proxy: headers, loops, limits, and bad usage. What a client or a proxy says that it
+ * should not, what the backend is told about clients (--proxy-protocol), and that no connection
+ * runs in circles whatever the record says.
+ *
+ * ctest labels: no-valgrind */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/tcp_proxy_rig.h"
+
+#define PROGRAM TCP_PROXY(S3L_BUILD_DIR)
+
+/* Two proxies; a leads. Both begin what they say to their backends with a header. */
+static s3proc_t s3;
+static tcp_proxy_t leader, follower;
+static int backend, idle_backend;
+static uint64_t epoch;
+
+static int begin(void** state) {
+  (void)state;
+  int port, idle_port;
+  const char* more[] = {"--proxy-protocol", "--half-closed", "200ms", NULL};
+  backend = sock_listen(&port, 64);
+  idle_backend = sock_listen(&idle_port, 16);
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  tcp_proxy_start(&s3, &leader, "a", port, more, NULL);
+  epoch = tcp_proxy_leads(&leader);
+  close(sock_accept(backend)); /* the question whether it is there */
+  tcp_proxy_start(&s3, &follower, "b", idle_port, more, NULL);
+  tcp_proxy_follows(&follower, &leader, epoch);
+  return 0;
+}
+
+static int end(void** state) {
+  (void)state;
+  assert_true(sock_none_waits(idle_backend));
+  tcp_proxy_stop(&follower);
+  tcp_proxy_stop(&leader);
+  s3proc_end(&s3);
+  close(backend);
+  close(idle_backend);
+  return 0;
+}
+
+/* ---- What goes before the bytes ---- */
+
+static const uint8_t signature[12] = {13, 10, 13, 10, 0, 13, 10, 'Q', 'U', 'I', 'T', 10};
+
+/* A header as another proxy would send it. `peer`: with the record that says so. */
+static size_t make_header(uint8_t out[64], uint8_t command, uint64_t of_epoch, bool peer) {
+  memcpy(out, signature, sizeof signature);
+  out[12] = command;
+  out[13] = 0;
+  out[14] = 0;
+  out[15] = peer ? 15 : 11;
+  memcpy(out + 16, "\xE3\0\x8", 3);
+  for (int i = 0; i < 8; i++)
+    out[19 + i] = (uint8_t)(of_epoch >> (56 - 8 * i));
+  memcpy(out + 27, "\xE4\0\1\1", 4);
+  return peer ? 31 : 27;
+}
+
+/* Reads the header that a backend gets, of a connection from `client` to `proxy`. */
+static void expect_header(int upstream, int client, const tcp_proxy_t* proxy) {
+  uint8_t h[39], want[39];
+  struct sockaddr_in from;
+  socklen_t len = sizeof from;
+  uint16_t to = htons((uint16_t)proxy->clients);
+  assert_int_equal(getsockname(client, (struct sockaddr*)&from, &len), 0);
+  memcpy(want, signature, sizeof signature);
+  memcpy(want + 12, "\x21\x11\0\x17", 4); /* version 2, PROXY; TCP over IPv4; 12 + 11 bytes */
+  memcpy(want + 16, &from.sin_addr, 4);
+  memcpy(want + 20, &from.sin_addr, 4); /* loopback, too */
+  memcpy(want + 24, &from.sin_port, 2);
+  memcpy(want + 26, &to, 2);
+  memcpy(want + 28, "\xE3\0\x8", 3);
+  for (int i = 0; i < 8; i++)
+    want[31 + i] = (uint8_t)(epoch >> (56 - 8 * i));
+  sock_recv(upstream, h, sizeof h);
+  assert_memory_equal(h, want, sizeof h);
+}
+
+static void backend_is_told_the_client_and_the_epoch(void** state) {
+  (void)state;
+  const tcp_proxy_t* both[] = {&leader, &follower};
+  for (size_t i = 0; i < 2; i++) {
+    int client = sock_connect(both[i]->clients);
+    sock_send(client, "first words", 11);
+    int upstream = sock_accept(backend);
+    char text[11];
+    expect_header(upstream, client, both[i]);
+    sock_recv(upstream, text, 11);
+    assert_memory_equal(text, "first words", 11);
+    sock_expect_text(upstream, client, "answer");
+    sock_expect_text(client, upstream, "more");
+    close(client);
+    close(upstream);
+  }
+}
+
+/* A client's own PROXY header is the backend's affair, unless it is a proxy's of ours. */
+static void clients_header_passes_unless_it_is_a_proxys(void** state) {
+  (void)state;
+  uint8_t header[64], got[64];
+  size_t len = make_header(header, 0x21, epoch, false);
+  int client = sock_connect(leader.clients);
+  sock_send(client, header, len);
+  int upstream = sock_accept(backend);
+  expect_header(upstream, client, &leader);
+  sock_recv(upstream, got, len);
+  assert_memory_equal(got, header, len);
+  close(client);
+  close(upstream);
+
+  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}");
+  len = make_header(header, 0x21, epoch, true);
+  client = sock_connect(leader.clients);
+  upstream = sock_accept(backend);
+  expect_header(upstream, client, &leader);
+  sock_send(client, header, len);
+  assert_int_equal(sock_next(client), SOCK_RESET);
+  assert_int_equal(sock_next(upstream), SOCK_RESET); /* nothing of it arrived */
+  close(client);
+  close(upstream);
+  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}"), refused + 1);
+}
+
+static void expect_answer(int fd, uint8_t status) {
+  uint8_t bytes[16];
+  sock_recv(fd, bytes, sizeof bytes);
+  assert_memory_equal(bytes, "S3LECT\1", 7);
+  assert_int_equal(bytes[7], status);
+}
+
+static void proxies_are_answered(void** state) {
+  (void)state;
+  uint8_t header[64];
+  /* A question, one byte at a time. */
+  size_t len = make_header(header, 0x20, epoch, true);
+  int fd = sock_connect(leader.peers);
+  for (size_t i = 0; i < len; i++)
+    sock_send(fd, header + i, 1);
+  expect_answer(fd, 1);
+  assert_int_equal(sock_next(fd), SOCK_END);
+  close(fd);
+
+  /* A connection, without a client's address. */
+  len = make_header(header, 0x21, epoch, true);
+  fd = sock_connect(leader.peers);
+  sock_send(fd, header, len);
+  expect_answer(fd, 1);
+  int upstream = sock_accept(backend);
+  uint8_t got[27], want[64];
+  make_header(want, 0x21, epoch, false);
+  sock_recv(upstream, got, sizeof got);
+  assert_memory_equal(got, want, sizeof got);
+  sock_expect_text(fd, upstream, "passed on");
+  close(fd);
+  close(upstream);
+
+  /* Who does not lead sends nothing on, least of all to a third one. */
+  for (int i = 0; i < 2; i++) {
+    len = make_header(header, i == 0 ? 0x20 : 0x21, epoch, true);
+    fd = sock_connect(follower.peers);
+    sock_send(fd, header, len);
+    expect_answer(fd, 2);
+    assert_int_equal(sock_next(fd), SOCK_END);
+    close(fd);
+  }
+  assert_true(sock_none_waits(backend));
+}
+
+static void no_proxy_is_refused(void** state) {
+  (void)state;
+  static const struct {
+    const char* bytes;
+    size_t len;
+  } cases[] = {
+      {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27},        /* another protocol */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff", 16},     /* too long */
+      {"\r\n\r\n\0\r\nQUIT\n\x31\0\0\0", 16},           /* another version */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\4abcd", 20},     /* half an address */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\2\1", 20}, /* a record beyond the end */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\2\xE4\0", 18},     /* half a record */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\0", 16},           /* not from a proxy */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\1\2", 20}, /* nor this one */
+      {"\r\n\r\n", 4},                                  /* nothing more comes */
+  };
+  const size_t count = sizeof cases / sizeof cases[0];
+  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"header\"}");
+  for (size_t i = 0; i < count; i++) {
+    int fd = sock_connect(leader.peers);
+    sock_send(fd, cases[i].bytes, cases[i].len);
+    assert_int_equal(sock_next(fd), SOCK_RESET);
+    close(fd);
+  }
+  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"header\"}"), refused + count);
+  assert_true(sock_none_waits(backend));
+}
+
+/* ---- Ends that do not come ---- */
+
+static void half_closed_silence_ends(void** state) {
+  (void)state;
+  int open_client = sock_connect(leader.clients), open_upstream = sock_accept(backend);
+  expect_header(open_upstream, open_client, &leader);
+  int client = sock_connect(leader.clients), upstream = sock_accept(backend);
+  expect_header(upstream, client, &leader);
+  sock_end_sending(client);
+  assert_int_equal(sock_next(upstream), SOCK_END);
+  assert_int_equal(sock_next(client), SOCK_RESET);
+  assert_int_equal(tcp_proxy_metric(&leader, "closed_total{why=\"half_closed\"}"), 1);
+  sock_expect_text(open_client, open_upstream, "silence alone is no end");
+  close(client);
+  close(upstream);
+  close(open_client);
+  close(open_upstream);
+}
+
+/* ---- Circles ---- */
+
+static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
+  char body[512];
+  snprintf(
+      body, sizeof body,
+      "{\"leaderID\":\"other\",\"leaderAddr\":\"127.0.0.1:%d\",\"lastUpdated\":\"2026-01-01T00:"
+      "00:00Z\",\"epoch\":%" PRIu64 ",\"incarnation\":\"0123456789abcdef0123456789abcdef\","
+      "\"write\":1,\"leaderTimeoutMs\":60000,\"renewIntervalMs\":20000}",
+      port, of_epoch);
+  s3proc_put(at, body);
+}
+
+/* The record names an address at which no proxy listens for others: a proxy's own for clients, its
+ * own for proxies, that of another one's clients. Whatever arrives there is held, or refused, and
+ * nothing multiplies. */
+static void records_cannot_make_circles(void** state) {
+  (void)state;
+  s3proc_t s3b;
+  tcp_proxy_t a, b;
+  const char* more[] = {"--hold", "1500ms", "--connect-timeout", "300ms", NULL};
+  int port, listener = sock_listen(&port, 16);
+  s3proc_begin_file(&s3b, S3L_BUILD_DIR);
+  put_leader(&s3b, 1, 1);
+  tcp_proxy_start(&s3b, &a, "a", port, more, NULL);
+  tcp_proxy_start(&s3b, &b, "b", port, more, NULL);
+  const int places[] = {a.clients, a.peers, b.clients};
+  for (size_t i = 0; i < 3; i++) {
+    char text[64];
+    put_leader(&s3b, places[i], i + 2);
+    snprintf(text, sizeof text, "127.0.0.1:%d, epoch %zu: ", places[i], i + 2);
+    proc_line(a.proc, PROC_ERR, text); /* it has been asked, and it is none */
+    proc_line(b.proc, PROC_ERR, text);
+    uint64_t before = tcp_proxy_metric(&a, "refused_total{why=\"no_leader\"}");
+    int clients[2] = {sock_connect(a.clients), sock_connect(b.clients)};
+    sock_send(clients[0], "round and round", 15);
+    sock_send(clients[1], "round and round", 15);
+    for (int c = 0; c < 2; c++) {
+      assert_int_equal(sock_next(clients[c]), SOCK_RESET);
+      close(clients[c]);
+    }
+    assert_true(tcp_proxy_metric(&a, "refused_total{why=\"no_leader\"}") > before);
+    assert_int_equal(tcp_proxy_metric(&a, "passing"), 0);
+    assert_int_equal(tcp_proxy_metric(&b, "passing"), 0);
+    assert_int_equal(tcp_proxy_metric(&a, "route_open"), 0);
+    /* One question at a time each, every 400 ms, held for 1.5 s, plus this client. */
+    assert_true(tcp_proxy_metric(&a, "connections") < 20);
+  }
+  assert_int_equal(tcp_proxy_metric(&a, "bytes_total{to=\"backend\"}"), 0);
+  assert_true(sock_none_waits(listener));
+  s3proc_end(&s3b);
+  close(listener);
+}
+
+/* ---- Usage ---- */
+
+static void bad_usage_is_told(void** state) {
+  (void)state;
+  static const struct {
+    const char *option, *value, *says;
+  } cases[] = {
+      {"--listen", "nowhere", "--listen nowhere: write IP:PORT"},
+      {"--listen", "127.0.0.1:65536", "--listen 127.0.0.1:65536: write IP:PORT"},
+      {"--listen", "::1:80", "--listen ::1:80: write IP:PORT"},
+      {"--backend", "host", "--backend host: write HOST:PORT"},
+      {"--backend", "host:0", "--backend host:0: write HOST:PORT"},
+      {"--hold", "5", "--hold 5: write a duration with its unit"},
+      {"--hold", "9999999999m", "--hold 9999999999m: write a duration"},
+      {"--drain", "-1s", "--drain -1s: write a duration"},
+      {"--buffer", "1k", "--buffer 1k: write a size from 4k to 16m"},
+      {"--max-connections", "0", "--max-connections 0: write a number from 1"},
+      {"--peer-listen", "0.0.0.0:0", "--advertise: is required"},
+      {"--store", "http://x/y", "--store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
+      {"--store", "file:///no/such/place", "--store file:///no/such/place: /no/such: no such file"},
+      {"--leader-timeout", "900ms", "leader_timeout: 900 ms is unsafe"},
+      {"--id", "", "--id: must not be empty"},
+      {"--nonsense", "x", "--nonsense: there is no such option"},
+      {"--metrics-listen", "127.0.0.1:1x", "--metrics-listen 127.0.0.1:1x: write IP:PORT"},
+      {"--hold", NULL, "--hold: its value is missing"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char* argv[] = {PROGRAM,       "--store",       s3.store,       "--id",
+                          "x",           "--listen",      "127.0.0.1:0",  "--backend",
+                          "localhost:1", cases[i].option, cases[i].value, NULL};
+    proc_t* proc = proc_spawn(&s3.procs, argv, NULL);
+    proc_line(proc, PROC_ERR, cases[i].says);
+    int status = proc_wait(proc);
+    assert_true(status == 1 || status == 2);
+    proc_forget(proc);
+  }
+}
+
+static void what_is_missing_is_told(void** state) {
+  (void)state;
+  static const char* const given[] = {"--store",  "file:///tmp/x", "--id",      "x",
+                                      "--listen", "127.0.0.1:0",   "--backend", "h:1"};
+  for (size_t left_out = 0; left_out < 4; left_out++) {
+    const char* argv[8] = {PROGRAM};
+    char says[32];
+    size_t n = 1;
+    for (size_t i = 0; i < 4; i++) {
+      if (i != left_out) {
+        argv[n++] = given[2 * i];
+        argv[n++] = given[2 * i + 1];
+      }
+    }
+    snprintf(says, sizeof says, "%s: is required", given[2 * left_out]);
+    proc_t* proc = proc_spawn(&s3.procs, argv, NULL);
+    proc_line(proc, PROC_ERR, says);
+    assert_int_equal(proc_wait(proc), 2);
+    proc_forget(proc);
+  }
+  const char* help[] = {PROGRAM, "--help", NULL};
+  proc_t* proc = proc_spawn(&s3.procs, help, NULL);
+  proc_line(proc, PROC_OUT, "usage: example-tcp-proxy");
+  assert_int_equal(proc_wait(proc), 0);
+  proc_forget(proc);
+}
+
+static void taken_address_is_told(void** state) {
+  (void)state;
+  char address[32];
+  snprintf(address, sizeof address, "127.0.0.1:%d", leader.clients);
+  static const char* const options[] = {"--listen", "--peer-listen", "--metrics-listen"};
+  for (size_t i = 0; i < 3; i++) {
+    const char* argv[] = {PROGRAM,       "--store",   s3.store,      "--id",
+                          "x",           "--backend", "localhost:1", "--listen",
+                          "127.0.0.1:0", options[i],  address,       NULL};
+    char says[96];
+    snprintf(says, sizeof says, "%s %s: address already in use", options[i], address);
+    proc_t* proc = proc_spawn(&s3.procs, argv, NULL);
+    proc_line(proc, PROC_ERR, says);
+    assert_int_equal(proc_wait(proc), 1);
+    proc_forget(proc);
+  }
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(backend_is_told_the_client_and_the_epoch),
+      cmocka_unit_test(clients_header_passes_unless_it_is_a_proxys),
+      cmocka_unit_test(proxies_are_answered),
+      cmocka_unit_test(no_proxy_is_refused),
+      cmocka_unit_test(half_closed_silence_ends),
+      cmocka_unit_test(records_cannot_make_circles),
+      cmocka_unit_test(bad_usage_is_told),
+      cmocka_unit_test(what_is_missing_is_told),
+      cmocka_unit_test(taken_address_is_told),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,338 @@
+/* examples/tcp-proxy: how connections are passed on, while the leader stays. Two proxies with one
+ * backend each, which this program plays: all that is said to one of them arrives at the leader's,
+ * whichever proxy the client has met.
+ *
+ * ctest labels: no-valgrind */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/tcp_proxy_rig.h"
+
+#define MANY  1000
+#define BLOCK (64 * 1024)
+
+static s3proc_t s3;
+static tcp_proxy_t leader, follower;
+static int backend, idle_backend; /* listening: the leader's and the other one's */
+static uint64_t epoch;
+
+/* A connection that begins at one of the two proxies, and its other end. */
+typedef struct link_s {
+  int client, upstream;
+} link_t;
+
+/* Where the connection was asked for: the epoch's questions to a backend come as connections
+ * without a word, and are not what is waited for. */
+static int accept_speaking(void) {
+  for (;;) {
+    int fd = sock_accept(backend);
+    if (sock_next(fd) == SOCK_DATA)
+      return fd;
+    close(fd);
+  }
+}
+
+static link_t connect_by(const tcp_proxy_t* proxy) {
+  link_t link = {.client = sock_connect(proxy->clients)};
+  char byte;
+  assert_true(link.client >= 0);
+  sock_send(link.client, ">", 1);
+  link.upstream = accept_speaking();
+  sock_recv(link.upstream, &byte, 1);
+  return link;
+}
+
+static void close_link(link_t link) {
+  close(link.client);
+  close(link.upstream);
+}
+
+static const tcp_proxy_t* both[] = {&leader, &follower};
+
+static int begin(void** state) {
+  (void)state;
+  int port, idle_port;
+  const char* few[] = {"--max-connections", "1100", NULL};
+  backend = sock_listen(&port, 1024);
+  idle_backend = sock_listen(&idle_port, 16);
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  tcp_proxy_start(&s3, &leader, "a", port, NULL, NULL);
+  epoch = tcp_proxy_leads(&leader);
+  tcp_proxy_start(&s3, &follower, "b", idle_port, few, NULL);
+  tcp_proxy_follows(&follower, &leader, epoch);
+  return 0;
+}
+
+static int end(void** state) {
+  (void)state;
+  assert_true(sock_none_waits(idle_backend));
+  tcp_proxy_stop(&follower);
+  tcp_proxy_stop(&leader);
+  s3proc_end(&s3);
+  close(backend);
+  close(idle_backend);
+  return 0;
+}
+
+/* ---- Tests ---- */
+
+static void passes_both_ways(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    link_t link = connect_by(both[i]);
+    sock_expect_text(link.client, link.upstream, "SET x 1\r\n");
+    sock_expect_text(link.upstream, link.client, "+OK\r\n");
+    sock_expect_text(link.client, link.upstream, "GET x\r\n");
+    close_link(link);
+  }
+}
+
+/* A backend that speaks first is heard by a client that has said nothing. */
+static void server_speaks_first(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    int client = sock_connect(both[i]->clients);
+    int upstream = sock_accept(backend);
+    sock_expect_text(upstream, client, "220 ready\r\n");
+    close(client);
+    assert_int_equal(sock_next(upstream), SOCK_END);
+    close(upstream);
+  }
+}
+
+static void half_close_is_passed_on(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 4; i++) {
+    link_t link = connect_by(both[i % 2]);
+    int first = i < 2 ? link.client : link.upstream;
+    int second = i < 2 ? link.upstream : link.client;
+    sock_expect_text(first, second, "the last word");
+    sock_end_sending(first);
+    assert_int_equal(sock_next(second), SOCK_END);
+    sock_expect_text(second, first, "an answer");
+    sock_expect_text(second, first, "and more");
+    sock_end_sending(second);
+    assert_int_equal(sock_next(first), SOCK_END);
+    close_link(link);
+  }
+}
+
+static void reset_is_passed_on(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 4; i++) {
+    link_t link = connect_by(both[i % 2]);
+    int first = i < 2 ? link.client : link.upstream;
+    int second = i < 2 ? link.upstream : link.client;
+    sock_reset(first);
+    assert_int_equal(sock_next(second), SOCK_RESET);
+    close(second);
+  }
+}
+
+/* What a backend has said before it breaks off is still heard. */
+static void words_before_a_reset_arrive(void** state) {
+  (void)state;
+  char text[8];
+  link_t link = connect_by(&leader);
+  sock_send(link.client, "unread", 6);
+  while (sock_is_quiet(link.upstream))
+    sched_yield();
+  sock_send(link.upstream, "goodbye", 7);
+  close(link.upstream); /* with bytes unread: a reset behind the words */
+  sock_recv(link.client, text, 7);
+  assert_memory_equal(text, "goodbye", 7);
+  sock_event_t event = sock_next(link.client);
+  assert_true(event == SOCK_RESET || event == SOCK_END);
+  close(link.client);
+}
+
+/* Sends until the way is full, without waiting: true once nothing has been taken for a while. */
+static size_t fill(int fd) {
+  static char block[BLOCK];
+  struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+  size_t sent = 0;
+  while (poll(&poll_fd, 1, 300) == 1) {
+    for (size_t i = 0; i < BLOCK; i++)
+      block[i] = (char)((sent + i) * 31 >> 3);
+    ssize_t n = send(fd, block, BLOCK, MSG_NOSIGNAL | MSG_DONTWAIT);
+    assert_true(n > 0);
+    sent += (size_t)n;
+    assert_true(sent < (size_t)256 << 20); /* somebody keeps it all */
+  }
+  return sent;
+}
+
+static void empty(int fd, size_t len) {
+  static char block[BLOCK];
+  for (size_t got = 0; got < len;) {
+    ssize_t n = recv(fd, block, len - got < BLOCK ? len - got : BLOCK, 0);
+    assert_true(n > 0);
+    for (size_t i = 0; i < (size_t)n; i++)
+      assert_int_equal(block[i], (char)((got + i) * 31 >> 3));
+    got += (size_t)n;
+  }
+}
+
+static void slow_reader_slows_its_sender(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 4; i++) {
+    link_t link = connect_by(both[i % 2]);
+    int from = i < 2 ? link.client : link.upstream;
+    int to = i < 2 ? link.upstream : link.client;
+    size_t sent = fill(from);
+    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered_blocks"), 1);
+    sock_expect_text(to, from, "the other way is free"); /* both are served apart */
+    sock_end_sending(from);
+    empty(to, sent);
+    assert_int_equal(sock_next(to), SOCK_END);
+    sock_expect_text(to, from, "done");
+    close_link(link);
+    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered_blocks"), 0);
+  }
+}
+
+typedef struct sender_s {
+  int fd;
+  size_t len;
+} sender_t;
+
+static void* send_much(void* arg) {
+  const sender_t* sender = arg;
+  static char block[2][BLOCK];
+  static int which;
+  char* mine = block[__atomic_fetch_add(&which, 1, __ATOMIC_RELAXED) % 2];
+  for (size_t sent = 0; sent < sender->len;) {
+    size_t want = sender->len - sent < BLOCK ? sender->len - sent : BLOCK;
+    for (size_t i = 0; i < want; i++)
+      mine[i] = (char)((sent + i) * 31 >> 3);
+    ssize_t n = send(sender->fd, mine, want, MSG_NOSIGNAL);
+    if (n <= 0)
+      break; /* what is missing is missed by the reader */
+    sent += (size_t)n;
+  }
+  (void)shutdown(sender->fd, SHUT_WR);
+  return NULL;
+}
+
+static void much_passes_both_ways_at_once(void** state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    link_t link = connect_by(both[i]);
+    sender_t up = {link.client, 16 << 20}, down = {link.upstream, 16 << 20};
+    pthread_t threads[2];
+    assert_int_equal(pthread_create(&threads[0], NULL, send_much, &up), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, send_much, &down), 0);
+    empty(link.upstream, up.len);
+    assert_int_equal(sock_next(link.upstream), SOCK_END);
+    empty(link.client, down.len);
+    assert_int_equal(sock_next(link.client), SOCK_END);
+    assert_int_equal(pthread_join(threads[0], NULL), 0);
+    assert_int_equal(pthread_join(threads[1], NULL), 0);
+    close_link(link);
+  }
+}
+
+static void a_thousand_at_once(void** state) {
+  (void)state;
+  static link_t links[MANY];
+  for (int i = 0; i < MANY; i++)
+    links[i] = connect_by(&follower);
+  assert_int_equal(tcp_proxy_metric(&follower, "passing"), MANY);
+  assert_int_equal(tcp_proxy_metric(&leader, "passing"), MANY);
+  for (int i = 0; i < MANY; i++) {
+    char text[16];
+    snprintf(text, sizeof text, "number %d", i);
+    sock_expect_text(links[i].client, links[i].upstream, text);
+    sock_expect_text(links[i].upstream, links[i].client, text);
+  }
+  for (int i = 0; i < MANY; i++)
+    close_link(links[i]);
+  for (size_t i = 0; i < 2; i++) {
+    while (tcp_proxy_metric(both[i], "connections") > 0)
+      sched_yield();
+    assert_int_equal(tcp_proxy_metric(both[i], "buffered_blocks"), 0);
+  }
+}
+
+static void too_many_are_refused(void** state) {
+  (void)state;
+  static int clients[1100];
+  for (int i = 0; i < 1100; i++) {
+    clients[i] = sock_connect(follower.clients);
+    close(
+        sock_accept(backend)); /* ends one side: the connection stays until the client ends, too */
+    assert_int_equal(sock_next(clients[i]), SOCK_END);
+  }
+  uint64_t refused = tcp_proxy_metric(&follower, "refused_total{why=\"limit\"}");
+  int one_more = sock_connect(follower.clients);
+  assert_int_equal(sock_next(one_more), SOCK_RESET);
+  close(one_more);
+  assert_int_equal(tcp_proxy_metric(&follower, "refused_total{why=\"limit\"}"), refused + 1);
+  for (int i = 0; i < 1100; i++)
+    close(clients[i]);
+  while (tcp_proxy_metric(&follower, "connections") > 0)
+    sched_yield();
+  close_link(connect_by(&follower));
+}
+
+static void metrics_only(void** state) {
+  (void)state;
+  static const struct {
+    const char *request, *status;
+  } cases[] = {{"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
+               {"nonsense\r\n\r\n", "HTTP/1.1 404 "},
+               {"POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "}};
+  char reply[16];
+  for (size_t i = 0; i < 3; i++) {
+    int fd = sock_connect(leader.metrics);
+    sock_send(fd, cases[i].request, strlen(cases[i].request));
+    sock_recv(fd, reply, strlen(cases[i].status));
+    assert_memory_equal(reply, cases[i].status, strlen(cases[i].status));
+    close(fd);
+  }
+  char much[2048];
+  memset(much, 'x', sizeof much);
+  int fd = sock_connect(leader.metrics);
+  sock_send(fd, much, sizeof much);
+  sock_recv(fd, reply, 13);
+  assert_memory_equal(reply, "HTTP/1.1 431 ", 13);
+  close(fd);
+  assert_int_equal(tcp_proxy_metric(&leader, "leader"), 1);
+  assert_int_equal(tcp_proxy_metric(&leader, "epoch"), epoch);
+  assert_int_equal(tcp_proxy_metric(&leader, "leaderships_total"), 1);
+  assert_int_equal(tcp_proxy_metric(&follower, "leader"), 0);
+  assert_int_equal(tcp_proxy_metric(&follower, "epoch"), epoch);
+  assert_int_equal(tcp_proxy_metric(&follower, "route_open"), 1);
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(passes_both_ways),
+      cmocka_unit_test(server_speaks_first),
+      cmocka_unit_test(half_close_is_passed_on),
+      cmocka_unit_test(reset_is_passed_on),
+      cmocka_unit_test(words_before_a_reset_arrive),
+      cmocka_unit_test(slow_reader_slows_its_sender),
+      cmocka_unit_test(much_passes_both_ways_at_once),
+      cmocka_unit_test(a_thousand_at_once),
+      cmocka_unit_test(too_many_are_refused),
+      cmocka_unit_test(metrics_only),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}

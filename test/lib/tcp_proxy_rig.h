@@ -1,0 +1,60 @@
+/* test/lib/tcp_proxy_rig.h: proxies of examples/tcp-proxy as processes, and plain sockets that play
+ * their clients and backends.
+ *
+ * All sockets here are blocking ones whose waits end, as a failure of the test, after
+ * PROC_PATIENCE_MS. */
+#ifndef TEST_LIB_TCP_PROXY_RIG_H
+#define TEST_LIB_TCP_PROXY_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/s3proc.h"
+
+#define TCP_PROXY(build_dir) build_dir "/examples/tcp-proxy/example-tcp-proxy"
+
+typedef struct tcp_proxy_s {
+  proc_t* proc;
+  const char* id;
+  int clients, peers, metrics; /* ports */
+} tcp_proxy_t;
+
+/** Starts one that goes by the store of `s3`, on ports of its own, and waits until it listens.
+ * `more` ends with NULL, or is NULL; `env` as in proc_spawn. */
+void tcp_proxy_start(s3proc_t* s3, tcp_proxy_t* proxy, const char* id, int backend,
+                     const char* const* more, const char* const* env);
+/** Waits until it leads and reaches its backend; returns its epoch. */
+uint64_t tcp_proxy_leads(tcp_proxy_t* proxy);
+/** Waits until it has reached the leader's proxy, of that epoch. */
+void tcp_proxy_follows(tcp_proxy_t* proxy, const tcp_proxy_t* leader, uint64_t epoch);
+/** A number of its page of metrics: a whole name, labels included. */
+uint64_t tcp_proxy_metric(const tcp_proxy_t* proxy, const char* name);
+/** Waits until that number is as large. */
+void tcp_proxy_await_metric(s3proc_t* s3, const tcp_proxy_t* proxy, const char* name,
+                            uint64_t value);
+/** Ends it with SIGTERM: it must end well. */
+void tcp_proxy_stop(tcp_proxy_t* proxy);
+
+/** A socket that listens on loopback, on a port of its own, with a backlog of `backlog`. */
+int sock_listen(int* port, int backlog);
+int sock_listen_at(int port, int backlog);
+int sock_accept(int listener);
+/** Nobody waits to be accepted, now. */
+bool sock_none_waits(int listener);
+/** Connected to loopback, or -1 if that was refused. */
+int sock_connect(int port);
+void sock_send(int fd, const void* bytes, size_t len);
+/** Exactly so many bytes. */
+void sock_recv(int fd, void* bytes, size_t len);
+/** Sends `text`, and expects it on the other socket, with nothing around it. */
+void sock_expect_text(int from, int to, const char* text);
+typedef enum { SOCK_END, SOCK_RESET, SOCK_DATA } sock_event_t;
+/** Waits for what comes next: the end (FIN), a reset, or bytes, which are left there. */
+sock_event_t sock_next(int fd);
+/** The same without waiting: whether nothing has come. */
+bool sock_is_quiet(int fd);
+void sock_end_sending(int fd);
+void sock_reset(int fd);
+
+#endif
