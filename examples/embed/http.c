@@ -67,13 +67,15 @@ static const char* reason(int status) {
 }
 
 static void send_reply(http_conn_t* conn, const http_reply_t* reply, int with_body) {
-  size_t body_len = strlen(reply->body);
-  int n =
-      snprintf(conn->out, sizeof conn->out,
-               "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
-               "%sCache-Control: no-store\r\nConnection: close\r\n\r\n%s",
-               reply->status, reason(reply->status), body_len,
-               reply->status == 405 ? "Allow: GET, HEAD\r\n" : "", with_body ? reply->body : "");
+  int n = snprintf(conn->out, sizeof conn->out,
+                   "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                   "%sCache-Control: no-store\r\nConnection: close\r\n\r\n",
+                   reply->status, reason(reply->status), reply->type, reply->body_len,
+                   reply->status == 405 ? "Allow: GET, HEAD\r\n" : "");
+  if (with_body) {
+    memcpy(conn->out + n, reply->body, reply->body_len);
+    n += (int)reply->body_len;
+  }
   uv_buf_t buf = uv_buf_init(conn->out, (unsigned)n);
   conn->write.data = conn;
   (void)uv_read_stop((uv_stream_t*)&conn->tcp);
@@ -81,23 +83,23 @@ static void send_reply(http_conn_t* conn, const http_reply_t* reply, int with_bo
     close_conn(conn);
 }
 
+static void refuse(http_conn_t* conn, int status) {
+  http_reply_t reply = {.status = status, .type = "text/plain"};
+  send_reply(conn, &reply, 1);
+}
+
 static void answer(http_conn_t* conn) {
-  http_reply_t reply = {.status = 200};
+  http_reply_t reply = {.status = 200, .type = "text/plain"};
   char* method = conn->in;
   char* target = strchr(method, ' ');
   char* version = target != NULL ? strchr(target + 1, ' ') : NULL;
   if (version == NULL || strncmp(version, " HTTP/1.", 8) != 0 || target[1] != '/') {
-    reply.status = 400;
-    send_reply(conn, &reply, 1);
+    refuse(conn, 400);
     return;
   }
   *target++ = *version = '\0';
-  int head = strcmp(method, "HEAD") == 0;
-  if (head || strcmp(method, "GET") == 0)
-    conn->http->handler(conn->http->arg, "GET", target, &reply);
-  else
-    reply.status = 405;
-  send_reply(conn, &reply, !head);
+  conn->http->handler(conn->http->arg, method, target, &reply);
+  send_reply(conn, &reply, strcmp(method, "HEAD") != 0);
 }
 
 static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
@@ -118,8 +120,7 @@ static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
   if (strstr(conn->in, "\r\n\r\n") != NULL) {
     answer(conn);
   } else if (conn->in_len == HTTP_HEAD_MAX) {
-    http_reply_t reply = {.status = 431};
-    send_reply(conn, &reply, 1);
+    refuse(conn, 431);
   }
 }
 

@@ -7,16 +7,18 @@
 #include <uv.h>
 
 #define HTTP_HEAD_MAX  4096 /* a longer request is answered with 431 */
-#define HTTP_BODY_MAX  512
+#define HTTP_BODY_MAX  8192
 #define HTTP_CONNS_MAX 128  /* more wait in the kernel */
 #define HTTP_PATIENCE  5000 /* ms until a connection is closed, whatever it is doing */
 
 typedef struct http_reply_s {
-  int status; /* 200 when the handler is called */
+  int status;       /* 200 when the handler is called */
+  const char* type; /* text/plain when the handler is called */
+  size_t body_len;
   char body[HTTP_BODY_MAX];
 } http_reply_t;
 
-/** Answers "METHOD TARGET"; runs on the loop, must not block. */
+/** Answers "METHOD TARGET"; runs on the loop, must not block. For HEAD the body is left away. */
 typedef void (*http_handler_t)(void* arg, const char* method, const char* target,
                                http_reply_t* reply);
 

@@ -6,6 +6,7 @@
  *
  *   GET /leader    200 on the leader, 503 elsewhere: what a load balancer asks
  *   GET /          200: it is alive
+ *   GET /health/leadership   what other instances ask while a leader stands, instead of the store
  *
  * While it leads it works: every 100 ms a job on a thread adds 1 to a register that all instances
  * share, with the epoch as fencing token (work.h, register.h). Prints a line for what happens.
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <s3lect.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,26 +35,46 @@ typedef struct server_s {
   http_t http;
   work_t work;
   s3lect_store_t store;
+  s3lect_peer_client_t peers;
   s3lect_elector_t elector;
   int ending, closed;
 } server_t;
 
 /* --- HTTP ----------------------------------------------------------------------------------- */
 
+static void answer_text(http_reply_t* reply, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(reply->body, sizeof reply->body, format, args);
+  va_end(args);
+  reply->body_len = n > 0 && (size_t)n < sizeof reply->body ? (size_t)n : 0;
+}
+
+/* The peer protocol, answered by a server that knows nothing of it. */
+static void answer_peer(const server_t* server, const char* method, http_reply_t* reply) {
+  int status = s3lect_peer_response(&server->elector, method, reply->body, sizeof reply->body,
+                                    &reply->body_len);
+  reply->status = status > 0 ? status : 503;
+  reply->type = "application/json";
+}
+
 static void on_request(void* arg, const char* method, const char* target, http_reply_t* reply) {
   server_t* server = arg;
-  (void)method;
-  if (strcmp(target, "/") == 0) {
-    snprintf(reply->body, sizeof reply->body, "alive\n");
+  s3lect_stats_t stats = {.size = sizeof stats};
+  if (strcmp(target, "/health/leadership") == 0) {
+    answer_peer(server, method, reply);
+  } else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+    reply->status = 405;
+  } else if (strcmp(target, "/") == 0) {
+    (void)s3lect_elector_stats(&server->elector, &stats);
+    answer_text(reply, "alive; the leader has answered %" PRIu64 " times\n", stats.peer_answers);
   } else if (strcmp(target, "/leader") != 0) {
     reply->status = 404;
   } else if (s3lect_is_leader(&server->elector)) {
-    snprintf(reply->body, sizeof reply->body, "leader, epoch %" PRIu64 "\n",
-             s3lect_epoch(&server->elector));
+    answer_text(reply, "leader, epoch %" PRIu64 "\n", s3lect_epoch(&server->elector));
   } else {
     reply->status = 503;
-    snprintf(reply->body, sizeof reply->body, "not leader; %.200s is\n",
-             s3lect_elector_leader(&server->elector));
+    answer_text(reply, "not leader; %.200s is\n", s3lect_elector_leader(&server->elector));
   }
 }
 
@@ -60,6 +82,7 @@ static void on_request(void* arg, const char* method, const char* target, http_r
 
 static void on_elector_closed(s3lect_elector_t* e) {
   server_t* server = e->data;
+  s3lect_peer_client_close(&server->peers, NULL);
   s3lect_store_close(&server->store, NULL);
 }
 
@@ -133,6 +156,16 @@ static int open_store(server_t* server, const char** key) {
   return s3lect_s3_init(&server->loop, &server->store, &s3);
 }
 
+/* Followers ask the leader at its server_addr. In plain HTTP, as this server speaks it: then
+ * nothing that is answered is taken for more than a reason to look at the store. */
+static int open_peers(server_t* server) {
+  char message[512];
+  s3lect_peer_client_options_t options;
+  s3lect_peer_client_options_init(&options, sizeof options);
+  options.plain_http = 1;
+  return s3lect_peer_client_init(&server->loop, &server->peers, &options, message, sizeof message);
+}
+
 static int open_elector(server_t* server, const char* key) {
   char message[512];
   s3lect_elector_options_t options;
@@ -141,6 +174,7 @@ static int open_elector(server_t* server, const char* key) {
   options.server_id = server->id;
   options.server_addr = server->addr;
   options.store = &server->store;
+  options.peer_client = &server->peers;
   options.leader_timeout_ms = server->leader_timeout_ms;
   /* This example wants to be followed by the eye. */
   options.infrequent_interval_ms = 1000;
@@ -175,6 +209,8 @@ static int listen_and_stand(server_t* server) {
   err = work_init(&server->work, &server->loop);
   if (err == 0)
     err = open_store(server, &key);
+  if (err == 0)
+    err = open_peers(server);
   if (err == 0)
     err = open_elector(server, key);
   for (size_t i = 0; err == 0 && i < 2; i++) {

@@ -145,6 +145,32 @@ static void answers_http(void** state) {
   assert_int_equal(proc_wait(a.proc), 0);
 }
 
+static bool has_asked_the_leader(void* arg) {
+  char reply[4096];
+  talk(arg, "GET / HTTP/1.1\r\n\r\n", reply);
+  return number_after(reply, "has answered ") > 0;
+}
+
+static void peers_ask_each_other(void** state) {
+  (void)state;
+  char reply[4096];
+  static const char request[] = "GET /health/leadership HTTP/1.1\r\n\r\n";
+  instance_t a = launch("a");
+  proc_line(a.proc, PROC_OUT, "leading: epoch ");
+  instance_t b = launch("b");
+  talk(&a, request, reply);
+  assert_int_equal(strncmp(reply, "HTTP/1.1 200 ", 13), 0);
+  assert_non_null(strstr(reply, "application/json"));
+  assert_non_null(strstr(reply, "\"leaderID\":\"a\""));
+  assert_int_equal(status_of(&b, request), 404);
+  assert_int_equal(status_of(&a, "POST /health/leadership HTTP/1.1\r\n\r\n"), 405);
+  procs_until(&procs, has_asked_the_leader, &b);
+  proc_signal(b.proc, SIGTERM);
+  proc_signal(a.proc, SIGTERM);
+  assert_int_equal(proc_wait(b.proc), 0);
+  assert_int_equal(proc_wait(a.proc), 0);
+}
+
 /* Waits until a job of the leader has asked whether it leads, and cannot write: returns the lock
  * that keeps it from doing so. Every "writing" makes one line in the register, or none yet. */
 static int catch_between_check_and_write(const instance_t* leader) {
@@ -239,6 +265,7 @@ static void says_what_is_wrong(void** state) {
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_http, setup, teardown),
+      cmocka_unit_test_setup_teardown(peers_ask_each_other, setup, teardown),
       cmocka_unit_test_setup_teardown(paused_leader_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(ends_while_a_job_is_under_way, setup, teardown),
       cmocka_unit_test_setup_teardown(says_what_is_wrong, setup, teardown),
