@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs of others, built outside of the tree and run:
-#   consumers.sh PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed
+#   consumers.sh PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed|tcp-proxy
 # PREFIX is where install-prefix.sh put the library. Exit 77: skipped, with the reason printed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -119,8 +119,13 @@ case $part in
     trap - EXIT
     grep -q '^[0-9]* 1 a$' "$scratch/register" || { echo "nothing was written" >&2; exit 1; }
     ;;
+  tcp-proxy)
+    build ../../examples/tcp-proxy build -DCMAKE_PREFIX_PATH="$prefix"
+    help=$("$scratch/build/example-tcp-proxy" --help)
+    [[ $help == *--backend* ]] || { echo "--help: $help" >&2; exit 1; }
+    ;;
   *)
-    echo "usage: ${0##*/} PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed" >&2
+    echo "usage: ${0##*/} PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed|tcp-proxy" >&2
     exit 2
     ;;
 esac
