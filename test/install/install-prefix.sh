@@ -32,7 +32,9 @@ dynamic=$(readelf -dW "lib/libs3lect.so.$version")
 # Everything is where one expects it, and nothing of the tests is among it.
 odd=$(find . -type f ! -path './include/*' ! -path './lib/*' ! -path './bin/s3lect' ! -path './share/*')
 [ -z "$odd" ] || fail "what is $odd?"
-! grep -r -l -F "$source" include lib/cmake lib/pkgconfig lib/systemd share >&2 || fail "the source's path is in there"
+# The prefix itself may be below the source: what is left when it is taken out must not.
+named=$(grep -r -F "$source" include lib/cmake lib/pkgconfig lib/systemd share | sed "s|$PWD||g" | grep -F "$source") || true
+[ -z "$named" ] || fail "the source's path is in there: $named"
 ! grep -r -l '@[A-Z0-9_]*@' lib/pkgconfig lib/systemd >&2 || fail "a variable was not filled in"
 grep -q "^ExecStart=$prefix/bin/s3lect run " lib/systemd/system/s3lect-run@.service || fail "the unit's command"
 
