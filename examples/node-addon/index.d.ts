@@ -50,11 +50,13 @@ export interface S3Options {
 }
 
 /** What the electors of one thread share. */
-declare abstract class Store implements AsyncDisposable {
-  /** Closes the electors that use it, then the store. */
+declare abstract class Shared implements AsyncDisposable {
+  /** Closes the electors that use it, then itself. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+declare abstract class Store extends Shared {}
 
 /** Objects in a bucket of S3, or of what speaks like it. */
 export class S3Store extends Store {
@@ -69,6 +71,64 @@ export class FileStore extends Store {
 /** Objects in memory, for the electors of one thread: for tests. */
 export class MemoryStore extends Store {
   constructor();
+}
+
+/** Options of a peer client. Of each pair a file, or the text itself, one at most is given. */
+export interface PeerClientOptions {
+  /** Authorities that may have signed a leader's certificate; default: the system's. */
+  caFile?: string;
+  ca?: string;
+  /** This process's own certificate and key, for servers that want one. */
+  certFile?: string;
+  cert?: string;
+  keyFile?: string;
+  key?: string;
+  /** Plain HTTP in place of TLS: then no shortcut is taken from what is answered. */
+  plainHttp?: boolean;
+  connectTimeoutMs?: number;
+  idleTimeoutMs?: number;
+}
+
+/** Asks the leaders of the electors that have it, so that they need not ask the store. */
+export class PeerClient extends Shared {
+  constructor(options?: PeerClientOptions);
+}
+
+/** Options of a peer server. Of each pair a file, or the text itself, one at most is given. */
+export interface PeerServerOptions {
+  /** `ADDRESS:PORT` or `[V6]:PORT`; port 0: any. */
+  listen: string;
+  /** Required, with the key, unless plainHttp. */
+  certFile?: string;
+  cert?: string;
+  keyFile?: string;
+  key?: string;
+  /** Clients must show a certificate that one of these has signed. */
+  clientCaFile?: string;
+  clientCa?: string;
+  plainHttp?: boolean;
+  /** Serve /metrics, as Prometheus wants it. */
+  metrics?: boolean;
+  /** Serve /livez and /readyz. */
+  health?: boolean;
+  maxConnections?: number;
+  maxHeld?: number;
+  maxHeaderBytes?: number;
+  headerTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  maxWaitMs?: number;
+}
+
+/** Answers other servers' peer clients. Does not keep the process alive. */
+export class PeerServer extends Shared {
+  constructor(options: PeerServerOptions);
+  readonly port: number;
+  /** Answers for an elector, until it is closed; default path: the elector's peerHealthPath. */
+  add(elector: Elector, path?: string): this;
+  /** Whether it was there. */
+  remove(elector: Elector): boolean;
+  /** Reads certificates, keys and authorities anew: from the files, or from these options. */
+  reload(options?: Omit<PeerServerOptions, 'listen'>): void;
 }
 
 /** Options of an elector; those without a comment are described in s3lect's README. */
@@ -100,6 +160,12 @@ export interface ElectorOptions {
   verifyOnStart?: boolean;
   /** Follow the election, and never stand in it. */
   observe?: boolean;
+  /** Peer mode: while a leader stands ask it, at its serverAddr, in place of the store. */
+  peerClient?: PeerClient;
+  /** Default '/health/leadership', on every server of the election. */
+  peerHealthPath?: string;
+  peerIntervalMs?: number;
+  peerTimeoutMs?: number;
   /** Closes the elector when it is aborted. */
   signal?: AbortSignal;
 }
@@ -231,6 +297,10 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   readonly closed: boolean;
   status(): Status;
   stats(): Stats;
+
+  /** What a peer server would answer a request with this method, for a server of your own: `body` is
+   * to be sent as application/json if the status is 200; it is empty otherwise. */
+  peerResponse(method: string): { status: number; body: string };
 
   /** What happens from now on, beginning with 'leading' if it leads; ends when the elector is closed. */
   events(options?: { signal?: AbortSignal }): Events;

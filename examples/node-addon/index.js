@@ -1,6 +1,7 @@
 'use strict';
 
 const { Elector } = require('./lib/elector');
+const { PeerClient, PeerServer } = require('./lib/peer');
 const { FileStore, MemoryStore, S3Store } = require('./lib/store');
 const { version } = require('./lib/binding');
 
@@ -8,5 +9,7 @@ exports.Elector = Elector;
 exports.S3Store = S3Store;
 exports.FileStore = FileStore;
 exports.MemoryStore = MemoryStore;
+exports.PeerClient = PeerClient;
+exports.PeerServer = PeerServer;
 /** The version of the native library. */
 exports.version = version;

@@ -7,6 +7,8 @@ const { isMainThread, threadId } = require('node:worker_threads');
 const binding = require('./binding');
 const { Events } = require('./events');
 const { ELECTOR, EXPIRY, checked, choice, construct, refuse, spelled } = require('./options');
+const { PeerClient } = require('./peer');
+const { Shared, nativeOf, setNative } = require('./shared');
 const { Store, storeOfUrl } = require('./store');
 
 const ROLES = ['stopped', 'follower', 'leader'];
@@ -43,6 +45,7 @@ class Elector extends EventEmitter {
   #native;
   #store;
   #ownsStore;
+  #peerClient;
   #signal;
   #onAbort = () => this.close();
   #leadership = null; // { event, controller, over, end }
@@ -54,12 +57,15 @@ class Elector extends EventEmitter {
   constructor(options) {
     super();
     const native = checked('Elector', options, ELECTOR);
-    const { signal, store } = options;
+    const { peerClient, signal, store } = options;
     if (signal !== undefined && !(signal instanceof AbortSignal))
       throw refuse('signal must be an AbortSignal');
     if (!(store instanceof Store) && typeof store !== 'string')
       throw refuse('store is required: "s3://BUCKET/KEY", "file:///DIRECTORY/NAME", or an S3Store, ' +
         'FileStore or MemoryStore');
+    if (peerClient !== undefined && !(peerClient instanceof PeerClient))
+      throw refuse('peerClient must be a PeerClient');
+    this.#peerClient = peerClient;
     native.expiry = choice('expiry', options.expiry, EXPIRY);
     native.serverId ??= defaultId();
     this.#ownsStore = typeof store === 'string';
@@ -80,18 +86,21 @@ class Elector extends EventEmitter {
       signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  #open(native) {
+  #open(options) {
     try {
-      this.#native = construct(binding.Elector, native, Store.use(this.#store, this));
+      this.#native = construct(binding.Elector, options, nativeOf(this.#store),
+        this.#peerClient && nativeOf(this.#peerClient));
     } catch (err) {
-      Store.unuse(this.#store, this);
       if (this.#ownsStore)
         this.#store.close();
       throw err;
     }
+    setNative(this, this.#native);
+    Shared.use(this.#store, this);
+    Shared.use(this.#peerClient, this);
     this.#native.onEvent = (...args) => this.#onEvent(...args);
     this.#native.onClosed = () => this.#onClosed();
-    this.#native.store = this.#store; // which lives as long
+    this.#native.uses = [this.#store, this.#peerClient]; // which live as long
   }
 
   // ---- Calls ----
@@ -192,6 +201,12 @@ class Elector extends EventEmitter {
     return this.#native.stats();
   }
 
+  /** What a peer server would answer, for a server that the program has already. */
+  peerResponse(method) {
+    const [status, body] = this.#native.peerResponse(method);
+    return { status, body };
+  }
+
   events({ signal } = {}) {
     signal?.throwIfAborted();
     const onAbort = () => events.end(signal.reason);
@@ -268,7 +283,8 @@ class Elector extends EventEmitter {
   #onClosed() {
     this.#isClosed = true;
     sit(this);
-    Store.unuse(this.#store, this);
+    Shared.unuse(this.#store, this);
+    Shared.unuse(this.#peerClient, this);
     this.#signal?.removeEventListener('abort', this.#onAbort);
     for (const iterator of [...this.#iterators])
       iterator.end();

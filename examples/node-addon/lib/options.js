@@ -1,7 +1,6 @@
 'use strict';
 
-// Options of the elector and of the S3 store: those of s3lect/elector.h and s3lect/store.h, in
-// JavaScript's spelling. What their values may be is checked by the native part.
+// Options: those of s3lect/elector.h, s3lect/store.h and s3lect/peer.h, in JavaScript's spelling. What their values may be is checked by the native part.
 
 const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 'sessionToken',
   'credentials', 'profile', 'caFile', 'addressing', 'connectTimeoutMs', 'tlsTimeoutMs',
@@ -11,16 +10,27 @@ const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 's
 const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequentIntervalMs',
   'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs', 'requestTimeoutMs', 'driftPpm',
   'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observe',
-  'signal'];
+  'peerClient', 'peerHealthPath', 'peerIntervalMs', 'peerTimeoutMs', 'signal'];
+
+const PEER_CLIENT = ['caFile', 'ca', 'certFile', 'cert', 'keyFile', 'key', 'plainHttp',
+  'connectTimeoutMs', 'idleTimeoutMs'];
+
+const PEER_SERVER = ['listen', 'certFile', 'cert', 'keyFile', 'key', 'clientCaFile', 'clientCa',
+  'plainHttp', 'metrics', 'health', 'maxConnections', 'maxHeld', 'maxHeaderBytes', 'headerTimeoutMs',
+  'idleTimeoutMs', 'maxWaitMs'];
 
 const ADDRESSING = ['auto', 'path', 'virtual-host'];
 const EXPIRY = ['observed', 'store-clock'];
 
 // The native part's messages speak of leader_timeout_ms, or of leader_timeout.
-const snakes = new Map([...S3, ...ELECTOR].flatMap((name) => {
+const snakes = new Map([...S3, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].flatMap((name) => {
   const snake = name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase());
   return [[snake, name], [snake.replace(/_ms$/, ''), name]];
 }));
+// Text in PEM goes by Node's names.
+for (const name of ['ca', 'cert', 'key'])
+  snakes.set(`${name}_pem`, name);
+snakes.set('client_ca_pem', 'clientCa');
 
 /** An Error of the native part, with options spelled as they are here. */
 function spelled(err) {
@@ -66,4 +76,7 @@ function choice(name, value, words) {
   return number;
 }
 
-module.exports = { ADDRESSING, ELECTOR, EXPIRY, S3, checked, choice, construct, refuse, spelled };
+module.exports = {
+  ADDRESSING, ELECTOR, EXPIRY, PEER_CLIENT, PEER_SERVER, S3,
+  checked, choice, construct, refuse, spelled,
+};

@@ -2,51 +2,17 @@
 
 const binding = require('./binding');
 const { ADDRESSING, S3, checked, choice, construct, refuse } = require('./options');
+const { Shared } = require('./shared');
 
 /** What the electors of one thread share: connections, or objects in memory. */
-class Store {
-  #native;
-  #electors = new Set();
-  #closed;
-  #ended;
-
+class Store extends Shared {
   constructor(kind, options) {
     if (new.target === Store)
       throw new TypeError('use S3Store, FileStore or MemoryStore');
-    this.#native = construct(binding.Store, kind, options);
-    this.#native.onClosed = () => this.#ended();
+    const native = construct(binding.Store, kind, options);
+    super(native);
     if (typeof options.credentials === 'function')
-      this.#native.onCredentials = questioner(this.#native, options.credentials);
-  }
-
-  /** Closes the electors that use it, then the store. */
-  close() {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close() {
-    const ended = new Promise((resolve) => {
-      this.#ended = resolve;
-    });
-    const electors = [...this.#electors].map((elector) => elector.close());
-    this.#native.close(); // takes no further electors, and waits for those that there are
-    await Promise.all(electors);
-    await ended;
-  }
-
-  [Symbol.asyncDispose]() {
-    return this.close();
-  }
-
-  /** For Elector: the native store. */
-  static use(store, elector) {
-    store.#electors.add(elector);
-    return store.#native;
-  }
-
-  static unuse(store, elector) {
-    store.#electors.delete(elector);
+      native.onCredentials = questioner(native, options.credentials);
   }
 }
 

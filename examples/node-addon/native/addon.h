@@ -39,11 +39,11 @@ struct addon_s {
 struct object_s {
   addon_t* addon;
   object_t *next, **link;
-  void (*close)(object_t* object); /* legal at any time, any number of times */
-  void (*release)(object_t* object);
+  void (*close)(object_t* object); /* begins it; object_closed ends it */
+  size_t users;
   napi_ref self;
   napi_async_context context;
-  bool held, closed, finalized;
+  bool unwanted, closing, held, closed, finalized;
 };
 
 /* ---- memory.c: what the library and the addon take from the heap, counted ---- */
@@ -59,22 +59,30 @@ void memory_wipe(void* ptr, size_t size);
 
 /* ---- object.c ---- */
 
-/** Puts `object`, which is open, into `self`. On failure an exception is pending, and the object is
- * as if finalized: to be closed. */
-bool object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
-                 const char* name);
+/** The memory of an object; NULL with an exception pending. */
+void* object_new(napi_env env, size_t size, void (*close)(object_t* object));
+/** Puts `object`, which is now open, into `self`, and returns that. On failure it returns NULL, an
+ * exception is pending, and the object closes by itself. */
+napi_value object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
+                       const char* name);
 /** The object in `value`, or NULL with a TypeError pending. */
 void* object_unwrap(napi_env env, napi_value value, const napi_type_tag* tag, const char* name);
 /** The one in `this`, with up to *argc arguments, those that are missing undefined. */
 void* object_this(napi_env env, napi_callback_info info, const napi_type_tag* tag, const char* name,
                   size_t argc, napi_value* argv);
 void object_hold(object_t* object);
+void object_use(object_t* object);
+void object_unuse(object_t* object);
+/** Closes it, as soon as it has no users. Legal any number of times. */
+void object_close(object_t* object);
+/** The method "close", for any class: its property's data is the tag. */
+napi_value object_close_method(napi_env env, napi_callback_info info);
 /** Enters JavaScript from the loop; if false, it cannot be. Then values may be made, and: */
 bool object_enter(object_t* object, napi_handle_scope* scope);
 /** calls the method of that name. Leaves what object_enter has entered. */
 void object_call(object_t* object, napi_handle_scope scope, const char* method, size_t argc,
                  const napi_value* argv);
-/** The object is closed. It may be gone when this returns. */
+/** The object is closed: calls onClosed(). It may be gone when this returns. */
 void object_closed(object_t* object);
 
 /* ---- values.c: between JavaScript's values and C's ---- */
@@ -116,10 +124,12 @@ bool fields_read(napi_env env, napi_value from, const field_t* fields, size_t n,
 void code_of(int err, char* code, size_t size);
 /** An Error with `code` and `errno`; `message` NULL or "": what s3lect_strerror says. */
 napi_value error_make(napi_env env, int err, const char* message);
-/** Throws it. Returns NULL. */
-napi_value error_throw(napi_env env, int err, const char* message);
+/** Throws it. Returns NULL, of whatever type. */
+void* error_throw(napi_env env, int err, const char* message);
 /** Throws what a call of Node's own has failed with, unless that is pending already. NULL. */
-napi_value error_throw_last(napi_env env);
+void* error_throw_last(napi_env env);
+/** Whether a property is there, and neither undefined nor null. */
+bool value_is_given(napi_env env, napi_value value);
 /** NULL becomes undefined, and so does what cannot be made. */
 napi_value value_text(napi_env env, const char* text);
 napi_value value_bool(napi_env env, bool value);
@@ -127,9 +137,7 @@ napi_value value_number(napi_env env, double value);
 napi_value value_bigint(napi_env env, uint64_t value);
 napi_value value_undefined(napi_env env);
 
-/* ---- store.c, provider.c, elector.c ---- */
-
-typedef struct store_s store_t;
+/* ---- store.c, provider.c, peer.c, elector.c ---- */
 
 /** Credentials that a function of JavaScript's gives. It calls one method of `object`:
  *   onCredentials(question)   to be answered once with provider_answer or provider_refuse
@@ -143,14 +151,13 @@ napi_value provider_answer(napi_env env, s3lect_credentials_provider_t* provider
 napi_value provider_refuse(napi_env env, s3lect_credentials_provider_t* provider,
                            const napi_value* argv);
 
-bool store_define(addon_t* addon, napi_value exports);
-bool elector_define(addon_t* addon, napi_value exports);
+/** The handle in `value`, and its object to be used; NULL with an exception pending. */
+s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object);
+s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object);
+s3lect_elector_t* elector_of(napi_env env, napi_value value);
 
-/** The store in `value`, if it takes electors; else NULL, with an exception pending. */
-store_t* store_of(napi_env env, napi_value value);
-/** An elector uses it; what is returned is for its options. */
-s3lect_store_t* store_use(store_t* store);
-/** The elector is closed. */
-void store_unuse(store_t* store);
+bool store_define(addon_t* addon, napi_value exports);
+bool peer_define(addon_t* addon, napi_value exports);
+bool elector_define(addon_t* addon, napi_value exports);
 
 #endif

@@ -5,8 +5,7 @@
 typedef struct elector_s {
   object_t object; /* first */
   s3lect_elector_t handle;
-  store_t* store;
-  bool open, closing;
+  object_t *store, *peer_client; /* that it uses; the latter may be NULL */
 } elector_t;
 
 static const napi_type_tag elector_tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315};
@@ -14,6 +13,13 @@ static const napi_type_tag elector_tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315
 static elector_t* elector_this(napi_env env, napi_callback_info info, size_t argc,
                                napi_value* argv) {
   return object_this(env, info, &elector_tag, "not an elector", argc, argv);
+}
+
+s3lect_elector_t* elector_of(napi_env env, napi_value value) {
+  elector_t* e = object_unwrap(env, value, &elector_tag, "not an elector");
+  if (e != NULL && e->object.closed)
+    return error_throw(env, UV_ECANCELED, "the elector is closed");
+  return e != NULL ? &e->handle : NULL;
 }
 
 /* ---- Events ---- */
@@ -40,25 +46,17 @@ static void on_event(s3lect_elector_t* handle, const s3lect_event_t* event) {
 
 static void on_closed(s3lect_elector_t* handle) {
   elector_t* e = handle->data;
-  napi_handle_scope scope;
-  e->open = false;
-  store_unuse(e->store);
-  if (object_enter(&e->object, &scope))
-    object_call(&e->object, scope, "onClosed", 0, NULL);
+  object_t *store = e->store, *peer_client = e->peer_client;
   object_closed(&e->object);
+  object_unuse(store);
+  if (peer_client != NULL)
+    object_unuse(peer_client);
 }
 
 static void elector_close(object_t* object) {
   elector_t* e = (elector_t*)object;
-  if (!e->open || e->closing)
-    return;
-  e->closing = true;
   s3lect_elector_ref(&e->handle); /* the loop is needed until it is closed */
   (void)s3lect_elector_close(&e->handle, on_closed);
-}
-
-static void elector_release(object_t* object) {
-  memory_free(object);
 }
 
 #define OPTION(kind, name, member)                                                                 \
@@ -81,11 +79,13 @@ static const field_t fields[] = {
     OPTION(FIELD_INT32, "expiry", expiry),
     OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),
     OPTION(FIELD_BOOL, "observe", observe),
+    OPTION(FIELD_TEXT, "peerHealthPath", peer_health_path),
+    OPTION(FIELD_UINT32, "peerIntervalMs", peer_interval_ms),
+    OPTION(FIELD_UINT32, "peerTimeoutMs", peer_timeout_ms),
 };
 
 static int elector_open(elector_t* e, addon_t* addon, s3lect_elector_options_t* options,
                         char* message, size_t message_size) {
-  options->store = store_use(e->store);
   options->on_started_leading = on_event;
   options->on_stopped_leading = on_event;
   options->on_new_leader = on_event;
@@ -94,45 +94,48 @@ static int elector_open(elector_t* e, addon_t* addon, s3lect_elector_options_t* 
   int r = s3lect_elector_options_check(options, message, message_size);
   if (r == 0)
     r = s3lect_elector_init(addon->loop, &e->handle, options);
-  if (r != 0)
-    store_unuse(e->store);
   e->handle.data = e;
-  e->open = r == 0;
   return r;
 }
 
-/* new Elector(options, store) */
+/* new Elector(options, store, peerClient | undefined) */
 static napi_value elector_new(napi_env env, napi_callback_info info) {
   addon_t* addon;
-  napi_value argv[2], self;
-  size_t argc = 2;
+  napi_value argv[3], self;
+  size_t argc = 3;
   char message[512] = "";
   texts_t texts = {0};
   s3lect_elector_options_t options;
   s3lect_elector_options_init(&options, sizeof options);
   if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
     return error_throw_last(env);
-  store_t* store = store_of(env, argv[1]);
-  if (store == NULL)
+  object_t *store = NULL, *peer_client = NULL;
+  options.store = store_of(env, argv[1], &store);
+  if (options.store == NULL)
     return NULL;
-  elector_t* e = memory_zeroed(sizeof *e);
+  if (value_is_given(env, argv[2])) {
+    options.peer_client = peer_client_of(env, argv[2], &peer_client);
+    if (options.peer_client == NULL)
+      return NULL;
+  }
+  elector_t* e = object_new(env, sizeof *e, elector_close);
   if (e == NULL)
-    return error_throw(env, UV_ENOMEM, NULL);
-  e->store = store;
-  e->object.close = elector_close;
-  e->object.release = elector_release;
+    return NULL;
   bool ok = fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, &texts);
   int r = ok ? elector_open(e, addon, &options, message, sizeof message) : 0;
   texts_free(&texts);
   if (r != 0)
     error_throw(env, r, message);
-  if (!ok || r != 0)
+  if (!ok || r != 0) {
     memory_free(e);
-  else if (!object_wrap(&e->object, addon, self, &elector_tag, "s3lect.Elector"))
-    elector_close(&e->object);
-  else
-    return self;
-  return NULL;
+    return NULL;
+  }
+  e->store = store;
+  e->peer_client = peer_client;
+  object_use(store);
+  if (peer_client != NULL)
+    object_use(peer_client);
+  return object_wrap(&e->object, addon, self, &elector_tag, "s3lect.Elector");
 }
 
 /* ---- Methods ---- */
@@ -191,17 +194,8 @@ static napi_value elector_transfer(napi_env env, napi_callback_info info) {
 
 static napi_value elector_ack_stopped(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 0, NULL);
-  if (e != NULL && e->open)
+  if (e != NULL)
     s3lect_elector_ack_stopped(&e->handle);
-  return value_undefined(env);
-}
-
-static napi_value elector_close_method(napi_env env, napi_callback_info info) {
-  elector_t* e = elector_this(env, info, 0, NULL);
-  if (e != NULL && e->open) {
-    object_hold(&e->object);
-    elector_close(&e->object);
-  }
   return value_undefined(env);
 }
 
@@ -211,7 +205,7 @@ static napi_value elector_set_ref(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 1, argv);
   if (e == NULL || napi_get_value_bool(env, argv[0], &ref) != napi_ok)
     return e == NULL ? NULL : error_throw_last(env);
-  if (!e->open || e->closing)
+  if (e->object.closing)
     return value_undefined(env);
   if (ref)
     s3lect_elector_ref(&e->handle);
@@ -273,6 +267,28 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
   return out;
 }
 
+/* peerResponse(method) gives [status, body] */
+static napi_value elector_peer_response(napi_env env, napi_callback_info info) {
+  napi_value argv[1], out, text;
+  texts_t texts = {0};
+  char body[S3LECT_PEER_BODY_MAX];
+  size_t n = 0;
+  elector_t* e = elector_this(env, info, 1, argv);
+  const char* method = e != NULL ? texts_add(&texts, env, argv[0], "the method") : NULL;
+  int r = method != NULL ? s3lect_peer_response(&e->handle, method, body, sizeof body, &n) : 0;
+  texts_free(&texts);
+  if (method == NULL)
+    return NULL;
+  if (r < 0)
+    return error_throw(env, r, NULL);
+  if (napi_create_array_with_length(env, 2, &out) != napi_ok ||
+      napi_create_string_utf8(env, body, n, &text) != napi_ok ||
+      napi_set_element(env, out, 0, value_number(env, r)) != napi_ok ||
+      napi_set_element(env, out, 1, text) != napi_ok)
+    return error_throw_last(env);
+  return out;
+}
+
 #define COUNTER(name, member)                                                                      \
   { name, FIELD_UINT32, offsetof(s3lect_stats_t, member) }
 
@@ -319,7 +335,8 @@ bool elector_define(addon_t* addon, napi_value exports) {
       {.utf8name = "resign", .method = elector_resign},
       {.utf8name = "transfer", .method = elector_transfer},
       {.utf8name = "ackStopped", .method = elector_ack_stopped},
-      {.utf8name = "close", .method = elector_close_method},
+      {.utf8name = "close", .method = object_close_method, .data = (void*)&elector_tag},
+      {.utf8name = "peerResponse", .method = elector_peer_response},
       {.utf8name = "setRef", .method = elector_set_ref},
       {.utf8name = "isLeader", .method = elector_is_leader},
       {.utf8name = "validForMs", .method = elector_valid_for},

@@ -6,7 +6,28 @@ static void end_if_closed(addon_t* addon);
 
 static void free_if_over(object_t* object) {
   if (object->closed && object->finalized)
-    object->release(object);
+    memory_free(object);
+}
+
+static void close_if_unused(object_t* object) {
+  if (!object->unwanted || object->users > 0 || object->closing)
+    return;
+  object->closing = true;
+  object->close(object);
+}
+
+void object_close(object_t* object) {
+  object->unwanted = true;
+  close_if_unused(object);
+}
+
+void object_use(object_t* object) {
+  object->users++;
+}
+
+void object_unuse(object_t* object) {
+  object->users--;
+  close_if_unused(object);
 }
 
 static void on_finalized(napi_env env, void* data, void* hint) {
@@ -16,12 +37,20 @@ static void on_finalized(napi_env env, void* data, void* hint) {
   object->held = false;
   (void)napi_delete_reference(env, object->self);
   object->self = NULL;
-  object->close(object);
+  object_close(object);
   free_if_over(object);
 }
 
-bool object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
-                 const char* name) {
+void* object_new(napi_env env, size_t size, void (*close)(object_t* object)) {
+  object_t* object = memory_zeroed(size);
+  if (object == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  object->close = close;
+  return object;
+}
+
+napi_value object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
+                       const char* name) {
   napi_env env = addon->env;
   napi_value text;
   object->addon = addon;
@@ -30,16 +59,15 @@ bool object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_t
   if (object->next != NULL)
     object->next->link = &object->next;
   addon->objects = object;
-  object->finalized = true; /* until there is a finalizer */
-  if (napi_type_tag_object(env, self, tag) != napi_ok ||
-      napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &text) != napi_ok ||
-      napi_async_init(env, self, text, &object->context) != napi_ok ||
-      napi_wrap(env, self, object, on_finalized, NULL, &object->self) != napi_ok) {
-    error_throw_last(env);
-    return false;
-  }
-  object->finalized = false;
-  return true;
+  if (napi_type_tag_object(env, self, tag) == napi_ok &&
+      napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &text) == napi_ok &&
+      napi_async_init(env, self, text, &object->context) == napi_ok &&
+      napi_wrap(env, self, object, on_finalized, NULL, &object->self) == napi_ok)
+    return self;
+  error_throw_last(env);
+  object->finalized = true; /* there is no finalizer */
+  object_close(object);
+  return NULL;
 }
 
 void object_hold(object_t* object) {
@@ -50,7 +78,10 @@ void object_hold(object_t* object) {
 
 void object_closed(object_t* object) {
   addon_t* addon = object->addon;
+  napi_handle_scope scope;
   object->closed = true;
+  if (object_enter(object, &scope))
+    object_call(object, scope, "onClosed", 0, NULL);
   if (object->next != NULL)
     object->next->link = object->link;
   *object->link = object->next;
@@ -61,6 +92,19 @@ void object_closed(object_t* object) {
   object->held = false;
   free_if_over(object);
   end_if_closed(addon);
+}
+
+napi_value object_close_method(napi_env env, napi_callback_info info) {
+  napi_value self;
+  void* tag;
+  if (napi_get_cb_info(env, info, NULL, NULL, &self, &tag) != napi_ok)
+    return error_throw_last(env);
+  object_t* object = object_unwrap(env, self, tag, "not an object of s3lect's");
+  if (object != NULL && !object->closed) {
+    object_hold(object);
+    object_close(object);
+  }
+  return value_undefined(env);
 }
 
 /* ---- JavaScript ---- */
@@ -129,7 +173,7 @@ static void on_env_end(napi_async_cleanup_hook_handle hook, void* arg) {
   uv_ref((uv_handle_t*)&addon->alive);
   for (object_t *object = addon->objects, *next; object != NULL; object = next) {
     next = object->next;
-    object->close(object);
+    object_close(object);
   }
   end_if_closed(addon);
 }
@@ -160,7 +204,8 @@ static bool define_module(addon_t* addon, napi_value exports) {
   };
   return napi_define_properties(addon->env, exports, sizeof properties / sizeof *properties,
                                 properties) == napi_ok &&
-         store_define(addon, exports) && elector_define(addon, exports);
+         store_define(addon, exports) && peer_define(addon, exports) &&
+         elector_define(addon, exports);
 }
 
 NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports);

@@ -9,13 +9,11 @@
 
 #define HEADERS_MAX 16
 
-struct store_s {
+typedef struct store_s {
   object_t object; /* first */
   s3lect_store_t handle;
   s3lect_credentials_provider_t* provider; /* or NULL */
-  size_t users;                            /* open electors */
-  bool open, unwanted, closing;
-};
+} store_t;
 
 static const napi_type_tag store_tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853};
 
@@ -25,18 +23,10 @@ static store_t* store_this(napi_env env, napi_callback_info info, size_t argc, n
 
 /* ---- Life ---- */
 
-static void end_store(store_t* s) {
-  napi_handle_scope scope;
-  s->open = false;
-  if (object_enter(&s->object, &scope))
-    object_call(&s->object, scope, "onClosed", 0, NULL);
-  object_closed(&s->object);
-}
-
 static void on_provider_closed(s3lect_credentials_provider_t* provider) {
   store_t* s = provider->data;
   s->provider = NULL;
-  end_store(s);
+  object_closed(&s->object);
 }
 
 static void on_closed(s3lect_store_t* handle) {
@@ -44,40 +34,21 @@ static void on_closed(s3lect_store_t* handle) {
   if (s->provider != NULL)
     s3lect_credentials_close(s->provider, on_provider_closed);
   else
-    end_store(s);
-}
-
-static void close_if_unused(store_t* s) {
-  if (!s->open || !s->unwanted || s->users > 0 || s->closing)
-    return;
-  s->closing = true;
-  s3lect_store_close(&s->handle, on_closed);
+    object_closed(&s->object);
 }
 
 static void store_close(object_t* object) {
-  store_t* s = (store_t*)object;
-  s->unwanted = true;
-  close_if_unused(s);
+  s3lect_store_close(&((store_t*)object)->handle, on_closed);
 }
 
-static void store_release(object_t* object) {
-  memory_free(object);
-}
-
-store_t* store_of(napi_env env, napi_value value) {
+s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
   store_t* s = object_unwrap(env, value, &store_tag, "not a store");
-  return s != NULL && s->unwanted ? error_throw(env, UV_ECANCELED, "the store is closed")
-                                  : (void*)s;
-}
-
-s3lect_store_t* store_use(store_t* s) {
-  s->users++;
+  if (s != NULL && s->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the store is closed");
+  if (s == NULL)
+    return NULL;
+  *object = &s->object;
   return &s->handle;
-}
-
-void store_unuse(store_t* s) {
-  s->users--;
-  close_if_unused(s);
 }
 
 /* ---- Kinds ---- */
@@ -211,11 +182,9 @@ static napi_value store_new(napi_env env, napi_callback_info info) {
   char message[512] = "";
   if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
     return error_throw_last(env);
-  store_t* s = memory_zeroed(sizeof *s);
+  store_t* s = object_new(env, sizeof *s, store_close);
   if (s == NULL)
-    return error_throw(env, UV_ENOMEM, NULL);
-  s->object.close = store_close;
-  s->object.release = store_release;
+    return NULL;
   int r = open_kind(s, addon, argv, message, sizeof message);
   if (r < 0)
     error_throw(env, r, message);
@@ -227,23 +196,10 @@ static napi_value store_new(napi_env env, napi_callback_info info) {
     return NULL;
   }
   s->handle.data = s;
-  s->open = true;
-  if (object_wrap(&s->object, addon, self, &store_tag, "s3lect.Store"))
-    return self;
-  store_close(&s->object);
-  return NULL;
+  return object_wrap(&s->object, addon, self, &store_tag, "s3lect.Store");
 }
 
 /* ---- Methods ---- */
-
-static napi_value store_close_method(napi_env env, napi_callback_info info) {
-  store_t* s = store_this(env, info, 0, NULL);
-  if (s != NULL && s->open) {
-    object_hold(&s->object);
-    store_close(&s->object);
-  }
-  return value_undefined(env);
-}
 
 static napi_value store_answer(napi_env env, napi_callback_info info) {
   napi_value argv[5];
@@ -263,7 +219,7 @@ static napi_value store_refuse(napi_env env, napi_callback_info info) {
 
 bool store_define(addon_t* addon, napi_value exports) {
   const napi_property_descriptor methods[] = {
-      {.utf8name = "close", .method = store_close_method},
+      {.utf8name = "close", .method = object_close_method, .data = (void*)&store_tag},
       {.utf8name = "answerCredentials", .method = store_answer},
       {.utf8name = "refuseCredentials", .method = store_refuse},
   };

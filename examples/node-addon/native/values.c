@@ -26,12 +26,12 @@ napi_value error_make(napi_env env, int err, const char* message) {
   return error;
 }
 
-napi_value error_throw(napi_env env, int err, const char* message) {
+void* error_throw(napi_env env, int err, const char* message) {
   (void)napi_throw(env, error_make(env, err, message));
   return NULL;
 }
 
-napi_value error_throw_last(napi_env env) {
+void* error_throw_last(napi_env env) {
   const napi_extended_error_info* last;
   bool pending = false;
   (void)napi_get_last_error_info(env, &last);
@@ -126,18 +126,20 @@ static bool field_read(napi_env env, napi_value value, const field_t* field, voi
   }
 }
 
+bool value_is_given(napi_env env, napi_value value) {
+  napi_valuetype type;
+  return napi_typeof(env, value, &type) == napi_ok && type != napi_undefined && type != napi_null;
+}
+
 bool fields_read(napi_env env, napi_value from, const field_t* fields, size_t n, void* to,
                  texts_t* texts) {
   for (size_t i = 0; i < n; i++) {
     napi_value value;
-    napi_valuetype type;
-    if (napi_get_named_property(env, from, fields[i].name, &value) != napi_ok ||
-        napi_typeof(env, value, &type) != napi_ok) {
+    if (napi_get_named_property(env, from, fields[i].name, &value) != napi_ok) {
       error_throw_last(env);
       return false;
     }
-    if (type != napi_undefined && type != napi_null &&
-        !field_read(env, value, &fields[i], to, texts))
+    if (value_is_given(env, value) && !field_read(env, value, &fields[i], to, texts))
       return false;
   }
   return true;

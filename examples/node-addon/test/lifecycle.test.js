@@ -7,7 +7,7 @@ const { once } = require('node:events');
 const { after, before, describe, it } = require('node:test');
 const { Worker } = require('node:worker_threads');
 
-const { Elector, FileStore, MemoryStore, S3Store } = require('..');
+const { Elector, FileStore, MemoryStore, PeerClient, PeerServer, S3Store } = require('..');
 const { blocks } = require('../lib/binding');
 const { FakeS3, PACKAGE, QUICK, collectUntil, ends, handles, program, scratch } = require('./support');
 
@@ -85,6 +85,10 @@ describe('lifecycle', () => {
     const make = async () => {
       await new S3Store({ bucket: 'bucket', endpoint, credentials: () => ({}) }).close();
       await new MemoryStore().close();
+      await new PeerClient({ plainHttp: true }).close();
+      await new PeerServer({ listen: '127.0.0.1:0', plainHttp: true }).close();
+      assert.throws(() => new PeerServer({ listen: '127.0.0.1:0', key: 'x' }));
+      assert.throws(() => new PeerClient({ caFile: '/no/such/file' }));
       assert.throws(() => new S3Store({ ...fake.options, accessKeyId: undefined, secretAccessKey: 'x' }));
       assert.throws(() => new S3Store({ endpoint: 'x://', bucket: 'bucket', credentials: () => ({}) }));
       assert.throws(() => new Elector({ store: 's3://bucket/x', s3, leaderTimeoutMs: 1 }));
@@ -117,6 +121,9 @@ describe('lifecycle', () => {
     'calls process.exit': ['elector.once("leading", () => process.exit(3));', null, 3],
     'has a listener that throws': ['elector.once("leading", () => { throw new Error("in a worker"); });',
       (w) => assert.rejects(once(w, 'exit'), { message: 'in a worker' }), 1],
+    'has a peer server, and is terminated': [`
+      const server = new s3lect.PeerServer({ listen: '127.0.0.1:0', plainHttp: true }).add(elector);
+      const client = new s3lect.PeerClient({ plainHttp: true });`, (w) => w.terminate(), 1],
     'has unref\'d it': ['elector.unref(); elector.once("leading", () => clearInterval(timer));' +
       'const timer = setInterval(() => {}, 1000);', null, 0],
   };

@@ -9,7 +9,8 @@ const path = require('node:path');
 const { describe, it } = require('node:test');
 
 const s3lect = require('..');
-const { ELECTOR, S3 } = require('../lib/options');
+const { ELECTOR, PEER_CLIENT, PEER_SERVER, S3 } = require('../lib/options');
+const { Shared } = require('../lib/shared');
 const { PACKAGE } = require('./support');
 
 const addon = process.env.S3LECT_NODE_ADDON ?? path.join(PACKAGE, 'build', 'Release', 's3lect.node');
@@ -43,6 +44,16 @@ describe('package', () => {
     assert.deepEqual(libraries.filter((name) => !/^(libc|libasan|libubsan|ld-linux.*|libpthread)\.so/.test(name)), []);
   });
 
+  it('runs with one libuv and one OpenSSL', { skip: process.platform !== 'linux' && 'no /proc here' }, () => {
+    const maps = fs.readFileSync('/proc/self/maps', 'utf8');
+    assert.ok(maps.includes(addon));
+    for (const library of ['uv', 'ssl', 'crypto']) {
+      const files = new Set(maps.match(new RegExp(`/lib${library}[-.]\\S*so\\S*`, 'g')));
+      const isShared = process.config.variables[library === 'uv' ? 'node_shared_libuv' : 'node_shared_openssl'];
+      assert.equal(files.size, isShared ? 1 : 0, [...files].join(' '));
+    }
+  });
+
   const types = fs.readFileSync(path.join(PACKAGE, 'index.d.ts'), 'utf8');
 
   /* The text of a declaration, from its head to the brace that closes it. */
@@ -60,9 +71,12 @@ describe('package', () => {
         assert.match(text, new RegExp(`\\b${name}\\b`), `${name} has no type`);
     };
     own(s3lect.Elector.prototype, declared('export class Elector'));
-    own(Object.getPrototypeOf(s3lect.S3Store.prototype), declared('declare abstract class Store'));
+    own(s3lect.PeerServer.prototype, declared('export class PeerServer'));
+    own(Shared.prototype, declared('declare abstract class Shared'));
     for (const [options, head] of [[S3, 'export interface S3Options'],
-      [ELECTOR, 'export interface ElectorOptions']]) {
+      [ELECTOR, 'export interface ElectorOptions'],
+      [PEER_CLIENT, 'export interface PeerClientOptions'],
+      [PEER_SERVER, 'export interface PeerServerOptions']]) {
       const names = [...declared(head).matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
       assert.deepEqual(names.sort(), [...options].sort());
     }

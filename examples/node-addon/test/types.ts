@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" where there is one (test/package.test.js), and never run: what a program may
 // write, and what it may not.
-import { Elector, S3Store, MemoryStore, type LeadingEvent, version } from 's3lect';
+import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -14,6 +14,9 @@ async function main() {
     else if (ev.type === 'error') ev.error.code;
     else if (ev.type === 'leader') { const l: string | null = ev.leader; void l; }
   }
+  await using server: AsyncDisposable = new PeerServer({ listen: '[::]:0', certFile: 'c', keyFile: 'k' }).add(e, '/x');
+  const f = new Elector({ store: 's3://b/k', s3: { region: 'x' }, peerClient: new PeerClient(), peerTimeoutMs: 5 });
+  const { status, body } = f.peerResponse('GET'); body.length + status; void server;
   const s = e.status(); s.role === 'leader'; e.stats().reads + 1; const l: LeadingEvent | null = null; void l; void version;
   // @ts-expect-error
   new Elector({ store: 5 });

@@ -1,0 +1,238 @@
+/* The classes PeerClient and PeerServer of the addon, which lib/peer.js wraps. Each calls one
+ * method of its own object: onClosed(). */
+#include "addon.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- Client ---- */
+
+typedef struct client_s {
+  object_t object; /* first */
+  s3lect_peer_client_t handle;
+} client_t;
+
+static const napi_type_tag client_tag = {0x5d2a90e7c4134fb6, 0xb83f61d20ac957e4};
+
+#define OPTION(kind, name, member)                                                                 \
+  { name, kind, offsetof(s3lect_peer_client_options_t, member) }
+
+static const field_t client_fields[] = {
+    OPTION(FIELD_TEXT, "caFile", ca_file),
+    OPTION(FIELD_TEXT, "ca", ca_pem),
+    OPTION(FIELD_TEXT, "certFile", cert_file),
+    OPTION(FIELD_TEXT, "cert", cert_pem),
+    OPTION(FIELD_TEXT, "keyFile", key_file),
+    OPTION(FIELD_TEXT, "key", key_pem),
+    OPTION(FIELD_BOOL, "plainHttp", plain_http),
+    OPTION(FIELD_UINT32, "connectTimeoutMs", connect_timeout_ms),
+    OPTION(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
+};
+
+#undef OPTION
+
+static void on_client_closed(s3lect_peer_client_t* handle) {
+  object_closed(handle->data);
+}
+
+static void client_close(object_t* object) {
+  s3lect_peer_client_close(&((client_t*)object)->handle, on_client_closed);
+}
+
+s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object) {
+  client_t* c = object_unwrap(env, value, &client_tag, "not a peer client");
+  if (c != NULL && c->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the peer client is closed");
+  if (c == NULL)
+    return NULL;
+  *object = &c->object;
+  return &c->handle;
+}
+
+/* new PeerClient(options) */
+static napi_value client_new(napi_env env, napi_callback_info info) {
+  addon_t* addon;
+  napi_value argv[1], self;
+  size_t argc = 1;
+  char message[512] = "";
+  texts_t texts = {0};
+  s3lect_peer_client_options_t options;
+  int r = 0;
+  s3lect_peer_client_options_init(&options, sizeof options);
+  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
+    return error_throw_last(env);
+  client_t* c = object_new(env, sizeof *c, client_close);
+  if (c == NULL)
+    return NULL;
+  bool ok = fields_read(env, argv[0], client_fields, COUNT(client_fields), &options, &texts);
+  if (ok)
+    r = s3lect_peer_client_init(addon->loop, &c->handle, &options, message, sizeof message);
+  texts_free(&texts);
+  if (r != 0)
+    error_throw(env, r, message);
+  if (!ok || r != 0) {
+    memory_free(c);
+    return NULL;
+  }
+  c->handle.data = c;
+  return object_wrap(&c->object, addon, self, &client_tag, "s3lect.PeerClient");
+}
+
+/* ---- Server ---- */
+
+typedef struct server_s {
+  object_t object; /* first */
+  s3lect_peer_server_t handle;
+} server_t;
+
+static const napi_type_tag server_tag = {0x26f81ab39de0475c, 0x8e15c07b4fa36d92};
+
+#define OPTION(kind, name, member)                                                                 \
+  { name, kind, offsetof(s3lect_peer_server_options_t, member) }
+
+static const field_t server_fields[] = {
+    OPTION(FIELD_TEXT, "listen", listen),
+    OPTION(FIELD_TEXT, "certFile", cert_file),
+    OPTION(FIELD_TEXT, "cert", cert_pem),
+    OPTION(FIELD_TEXT, "keyFile", key_file),
+    OPTION(FIELD_TEXT, "key", key_pem),
+    OPTION(FIELD_TEXT, "clientCaFile", client_ca_file),
+    OPTION(FIELD_TEXT, "clientCa", client_ca_pem),
+    OPTION(FIELD_BOOL, "plainHttp", plain_http),
+    OPTION(FIELD_BOOL, "metrics", metrics),
+    OPTION(FIELD_BOOL, "health", health),
+    OPTION(FIELD_UINT32, "maxConnections", max_connections),
+    OPTION(FIELD_UINT32, "maxHeld", max_held),
+    OPTION(FIELD_UINT32, "maxHeaderBytes", max_header_bytes),
+    OPTION(FIELD_UINT32, "headerTimeoutMs", header_timeout_ms),
+    OPTION(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
+    OPTION(FIELD_UINT32, "maxWaitMs", max_wait_ms),
+};
+
+static server_t* server_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
+  server_t* s = object_this(env, info, &server_tag, "not a peer server", argc, argv);
+  if (s != NULL && s->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the peer server is closed");
+  return s;
+}
+
+static void on_server_closed(s3lect_peer_server_t* handle) {
+  object_closed(handle->data);
+}
+
+static void server_close(object_t* object) {
+  s3lect_peer_server_close(&((server_t*)object)->handle, on_server_closed);
+}
+
+/* new PeerServer(options) */
+static napi_value server_new(napi_env env, napi_callback_info info) {
+  addon_t* addon;
+  napi_value argv[1], self;
+  size_t argc = 1;
+  char message[512] = "";
+  texts_t texts = {0};
+  s3lect_peer_server_options_t options;
+  int r = 0;
+  s3lect_peer_server_options_init(&options, sizeof options);
+  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
+    return error_throw_last(env);
+  server_t* s = object_new(env, sizeof *s, server_close);
+  if (s == NULL)
+    return NULL;
+  bool ok = fields_read(env, argv[0], server_fields, COUNT(server_fields), &options, &texts);
+  if (ok)
+    r = s3lect_peer_server_init(addon->loop, &s->handle, &options, message, sizeof message);
+  texts_free(&texts);
+  if (r != 0)
+    error_throw(env, r, message);
+  if (!ok || r != 0) {
+    memory_free(s);
+    return NULL;
+  }
+  s->handle.data = s;
+  return object_wrap(&s->object, addon, self, &server_tag, "s3lect.PeerServer");
+}
+
+static napi_value server_port(napi_env env, napi_callback_info info) {
+  server_t* s = server_this(env, info, 0, NULL);
+  return s == NULL ? NULL : value_number(env, s3lect_peer_server_port(&s->handle));
+}
+
+/* add(elector, path | undefined) */
+static napi_value server_add(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  texts_t texts = {0};
+  const char* path = NULL;
+  server_t* s = server_this(env, info, 2, argv);
+  s3lect_elector_t* elector = s != NULL ? elector_of(env, argv[0]) : NULL;
+  if (elector == NULL)
+    return NULL;
+  if (value_is_given(env, argv[1])) {
+    path = texts_add(&texts, env, argv[1], "path");
+    if (path == NULL) {
+      texts_free(&texts);
+      return NULL;
+    }
+  }
+  int r = s3lect_peer_server_add(&s->handle, elector, path);
+  texts_free(&texts);
+  if (r == 0)
+    return value_undefined(env);
+  return error_throw(env, r,
+                     r == UV_EEXIST        ? "another elector is answered for under this path"
+                     : r == UV_EALREADY    ? "the elector is with a peer server already"
+                     : r == S3LECT_EOPTION ? "path must begin with a slash"
+                                           : NULL);
+}
+
+/* remove(elector) gives whether it was there */
+static napi_value server_remove(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  server_t* s = server_this(env, info, 1, argv);
+  s3lect_elector_t* elector = s != NULL ? elector_of(env, argv[0]) : NULL;
+  if (elector == NULL)
+    return NULL;
+  return value_bool(env, s3lect_peer_server_remove(&s->handle, elector) == 0);
+}
+
+/* reload(options | undefined) */
+static napi_value server_reload(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  texts_t texts = {0};
+  char message[512] = "";
+  s3lect_peer_server_options_t options;
+  s3lect_peer_server_options_init(&options, sizeof options);
+  server_t* s = server_this(env, info, 1, argv);
+  if (s == NULL)
+    return NULL;
+  bool given = value_is_given(env, argv[0]);
+  bool ok =
+      !given || fields_read(env, argv[0], server_fields, COUNT(server_fields), &options, &texts);
+  int r =
+      ok ? s3lect_peer_server_reload(&s->handle, given ? &options : NULL, message, sizeof message)
+         : 0;
+  texts_free(&texts);
+  if (!ok)
+    return NULL;
+  return r == 0 ? value_undefined(env) : error_throw(env, r, message);
+}
+
+bool peer_define(addon_t* addon, napi_value exports) {
+  const napi_property_descriptor client[] = {
+      {.utf8name = "close", .method = object_close_method, .data = (void*)&client_tag},
+  };
+  const napi_property_descriptor server[] = {
+      {.utf8name = "close", .method = object_close_method, .data = (void*)&server_tag},
+      {.utf8name = "port", .method = server_port},
+      {.utf8name = "add", .method = server_add},
+      {.utf8name = "remove", .method = server_remove},
+      {.utf8name = "reload", .method = server_reload},
+  };
+  napi_env env = addon->env;
+  napi_value class;
+  return napi_define_class(env, "PeerClient", NAPI_AUTO_LENGTH, client_new, addon, COUNT(client),
+                           client, &class) == napi_ok &&
+         napi_set_named_property(env, exports, "PeerClient", class) == napi_ok &&
+         napi_define_class(env, "PeerServer", NAPI_AUTO_LENGTH, server_new, addon, COUNT(server),
+                           server, &class) == napi_ok &&
+         napi_set_named_property(env, exports, "PeerServer", class) == napi_ok;
+}
