@@ -3,7 +3,8 @@
 #
 #   test/run.sh            everything; the last lines are ctest's summary of the release build
 #   test/run.sh --quick    the sanitized debug build and its tests only
-#   test/run.sh --soak     everything, with the simulator, the models and the fuzzers run for longer
+#   test/run.sh --soak     everything, with the simulator, the models and the fuzzers run for longer,
+#                          and ten minutes of peer mode for real
 #   test/run.sh --help     this text
 #
 # What is run, each from scratch where it has not been built before:
@@ -22,7 +23,7 @@ for option in "$@"; do
   case "$option" in
     --quick) quick=true ;;
     --soak) export S3LECT_SOAK=1 ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $option (see --help)" >&2; exit 2 ;;
   esac
 done

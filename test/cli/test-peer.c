@@ -13,13 +13,10 @@
 #include <cmocka.h>
 
 #include "lib/certs.h"
+#include "lib/peer_proc.h"
 #include "lib/s3proc.h"
 
-#define STARTED "\"event\":\"started_leading\""
-#define STOPPED "\"event\":\"stopped_leading\""
-#define RENEWED "\"event\":\"renewed\""
-#define NEW     "\"event\":\"new_leader\""
-#define NONE    "\"event\":\"no_leader\""
+#define NONE "\"event\":\"no_leader\""
 
 static s3l_certs_t certs;
 
@@ -29,13 +26,8 @@ static void begin(s3proc_t* s3) {
                  "\"epoch\":1000}");
 }
 
-/* A candidate that asks and answers over TLS, with options of its own. */
 static proc_t* elect(s3proc_t* s3, const char* id, const char* option, const char* value) {
-  return s3proc_s3lect(s3, "elect", id,
-                       (const char*[]){"--peer-listen", "127.0.0.1:0", "--peer-cert", certs.good,
-                                       "--peer-key", certs.key, "--peer-ca", certs.ca,
-                                       "--peer-client-auth", "--peer-metrics", "--peer-health",
-                                       option, value, NULL});
+  return s3l_peerproc_elect(s3, &certs, id, option, value);
 }
 
 static proc_t* watch(s3proc_t* s3) {
@@ -45,38 +37,12 @@ static proc_t* watch(s3proc_t* s3) {
                                        "--peer-key", certs.key, "--peer-ca", certs.ca, NULL});
 }
 
-/* What a URL shows, in one line; "" where nothing is answered. */
 static const char* fetch(s3proc_t* s3, const char* url) {
-  static char text[262144];
-  text[0] = '\0';
-  proc_t* curl = proc_spawn(&s3->procs,
-                            (const char*[]){"curl", "-s", "--cacert", certs.ca, "--cert",
-                                            certs.good, "--key", certs.key, url, NULL},
-                            NULL);
-  for (const char* line; (line = proc_try_line(curl, PROC_OUT, "", false)) != NULL;) {
-    size_t n = strlen(text);
-    snprintf(text + n, sizeof text - n, "%s\n", line);
-  }
-  (void)proc_wait(curl);
-  proc_forget(curl);
-  return text;
+  return s3l_peerproc_fetch(s3, &certs, url);
 }
 
-/* How many requests the fake has seen since number *since that are of this method (or all), and on
- * to its newest. */
 static unsigned requests(s3proc_t* s3, unsigned long* since, const char* method) {
-  char url[256], match[64];
-  unsigned n = 0;
-  snprintf(url, sizeof url, "%s/_fakes3/log?since=%lu", s3->url, *since);
-  snprintf(match, sizeof match, "\"method\":\"%s\"", method);
-  const char* text = fetch(s3, url);
-  for (const char* at = text; (at = strstr(at, "\"seq\":")) != NULL; at++) {
-    *since = strtoul(at + strlen("\"seq\":"), NULL, 10);
-    const char* end = strstr(at + 1, "\"seq\":");
-    const char* hit = strstr(at, match);
-    n += hit != NULL && (end == NULL || hit < end);
-  }
-  return n;
+  return s3l_peerproc_requests(s3, &certs, since, method);
 }
 
 static const char* address_of(s3proc_t* s3) {
@@ -87,23 +53,8 @@ static const char* address_of(s3proc_t* s3) {
   return addr;
 }
 
-/* a leads, b and c follow, and ask it: the store sees nothing but renewals any more. */
 static void settle(s3proc_t* s3, proc_t* p[3]) {
-  p[0] = elect(s3, "a", NULL, NULL);
-  proc_line(p[0], PROC_OUT, STARTED);
-  p[1] = elect(s3, "b", NULL, NULL);
-  p[2] = elect(s3, "c", NULL, NULL);
-  proc_line(p[1], PROC_OUT, NEW);
-  proc_line(p[2], PROC_OUT, NEW);
-  unsigned long since = 0;
-  unsigned reads = 1;
-  for (int i = 0; i < 100 && reads > 0; i++) {
-    (void)requests(s3, &since, "GET");
-    for (int k = 0; k < 4; k++)
-      proc_line(p[0], PROC_OUT, RENEWED);
-    reads = requests(s3, &since, "GET");
-  }
-  assert_int_equal(reads, 0);
+  s3l_peerproc_settle(s3, &certs, p);
 }
 
 static void followers_cost_the_store_nothing(void** state) {
@@ -115,7 +66,7 @@ static void followers_cost_the_store_nothing(void** state) {
   settle(&s3, p);
   (void)requests(&s3, &since, "PUT");
   for (int i = 0; i < 12; i++)
-    proc_line(p[0], PROC_OUT, RENEWED);
+    proc_line(p[0], PROC_OUT, S3L_RENEWED);
   again = since;
   unsigned puts = requests(&s3, &again, "PUT");
   assert_int_equal(again - since, puts);       /* nothing else was asked of the store */
@@ -165,7 +116,7 @@ typedef struct race_s {
 static bool has_started(void* arg) {
   race_t* race = arg;
   for (int i = 1; i < 3 && race->line[0] == '\0'; i++) {
-    const char* line = proc_try_line(race->p[i], PROC_OUT, STARTED, true);
+    const char* line = proc_try_line(race->p[i], PROC_OUT, S3L_STARTED, true);
     if (line != NULL)
       snprintf(race->line, sizeof race->line, "%s", line);
   }
@@ -184,7 +135,7 @@ static int64_t last_valid_until(proc_t* proc) {
   int64_t last = 0;
   proc_rewind(proc, PROC_OUT);
   for (const char* line; (line = proc_try_line(proc, PROC_OUT, "{", true)) != NULL;)
-    if (strstr(line, STARTED) != NULL || strstr(line, RENEWED) != NULL)
+    if (strstr(line, S3L_STARTED) != NULL || strstr(line, S3L_RENEWED) != NULL)
       last = proc_json_i64(line, "valid_until_ns");
   assert_true(last > 0);
   return last;
@@ -197,7 +148,7 @@ static void hands_over_at_sigterm(void** state) {
   begin(&s3);
   settle(&s3, p);
   proc_signal(p[0], SIGTERM);
-  int64_t ended = proc_json_i64(proc_line(p[0], PROC_OUT, STOPPED), "valid_until_ns");
+  int64_t ended = proc_json_i64(proc_line(p[0], PROC_OUT, S3L_STOPPED), "valid_until_ns");
   const char* line = next_start(&s3, p);
   assert_true(proc_json_i64(line, "boottime_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > 1001);
@@ -237,15 +188,15 @@ static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
   snprintf(relay_url, sizeof relay_url, "%s", s3proc_text(&s3, "relay"));
   relay_url[strcspn(relay_url, "\n")] = '\0';
   p[0] = elect(&s3, "a", "--endpoint", relay_url);
-  proc_line(p[0], PROC_OUT, STARTED);
+  proc_line(p[0], PROC_OUT, S3L_STARTED);
   p[1] = elect(&s3, "b", NULL, NULL);
   p[2] = elect(&s3, "c", NULL, NULL);
-  proc_line(p[1], PROC_OUT, NEW);
-  proc_line(p[2], PROC_OUT, NEW);
+  proc_line(p[1], PROC_OUT, S3L_NEW);
+  proc_line(p[2], PROC_OUT, S3L_NEW);
   for (int i = 0; i < 4; i++)
-    proc_line(p[0], PROC_OUT, RENEWED);
+    proc_line(p[0], PROC_OUT, S3L_RENEWED);
   proc_signal(relay, SIGSTOP);
-  const char* line = proc_line(p[0], PROC_OUT, STOPPED);
+  const char* line = proc_line(p[0], PROC_OUT, S3L_STOPPED);
   assert_string_equal(proc_json_string(line, "reason"), "expired");
   int64_t ended = proc_json_i64(line, "valid_until_ns");
   line = next_start(&s3, p);
@@ -271,14 +222,14 @@ static void watch_follows(void** state) {
   unsigned long since = 0;
   assert_int_equal(requests(&s3, &since, "PUT"), 1); /* the seed, which anybody might replace */
   proc_t* a = elect(&s3, "a", NULL, NULL);
-  const char* line = proc_line(w, PROC_OUT, NEW);
+  const char* line = proc_line(w, PROC_OUT, S3L_NEW);
   assert_string_equal(proc_json_string(line, "leader"), "a");
   assert_int_equal(proc_json_i64(line, "epoch"), 1001);
   proc_signal(a, SIGTERM);
   assert_int_equal(proc_wait(a), 0);
   proc_line(w, PROC_OUT, NONE);
   proc_t* b = elect(&s3, "b", NULL, NULL);
-  assert_string_equal(proc_json_string(proc_line(w, PROC_OUT, NEW), "leader"), "b");
+  assert_string_equal(proc_json_string(proc_line(w, PROC_OUT, S3L_NEW), "leader"), "b");
   proc_signal(b, SIGKILL);
   proc_wait(b);
   int64_t gone = proc_json_i64(proc_line(w, PROC_OUT, NONE), "boottime_ns");
