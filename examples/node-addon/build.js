@@ -37,13 +37,13 @@ function nodeHeaders() {
   const prefix = path.resolve(path.dirname(fs.realpathSync(process.execPath)), '..');
   const cache = process.env.npm_config_devdir ??
     path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'node-gyp');
-  const candidates = [
+  const candidates = [...new Set([
     ...(given ? [path.join(given, 'include', 'node')] : []),
     path.join(prefix, 'include', 'node'),
     '/usr/include/node',
     '/usr/local/include/node',
     path.join(cache, process.versions.node, 'include', 'node'),
-  ];
+  ])];
   const found = candidates.find((dir) =>
     fs.existsSync(path.join(dir, 'node_api.h')) && headersAreNodes(dir));
   if (found === undefined) {

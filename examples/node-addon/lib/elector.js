@@ -46,6 +46,7 @@ class Elector extends EventEmitter {
   #store;
   #ownsStore;
   #peerClient;
+  #uses = []; // to be called when it is closed
   #signal;
   #onAbort = () => this.close();
   #leadership = null; // { event, controller, over, end }
@@ -96,8 +97,7 @@ class Elector extends EventEmitter {
       throw err;
     }
     setNative(this, this.#native);
-    Shared.use(this.#store, this);
-    Shared.use(this.#peerClient, this);
+    this.#uses = [this.#store, this.#peerClient].filter(Boolean).map((shared) => Shared.use(shared, this));
     this.#native.onEvent = (...args) => this.#onEvent(...args);
     this.#native.onClosed = () => this.#onClosed();
     this.#native.uses = [this.#store, this.#peerClient]; // which live as long
@@ -283,8 +283,8 @@ class Elector extends EventEmitter {
   #onClosed() {
     this.#isClosed = true;
     sit(this);
-    Shared.unuse(this.#store, this);
-    Shared.unuse(this.#peerClient, this);
+    for (const unuse of this.#uses)
+      unuse();
     this.#signal?.removeEventListener('abort', this.#onAbort);
     for (const iterator of [...this.#iterators])
       iterator.end();

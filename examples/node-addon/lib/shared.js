@@ -14,6 +14,10 @@ function setNative(object, native) {
   natives.set(object, native);
 }
 
+// An elector that nobody refers to any more, and that was never started, is closed by the garbage
+// collector: what it uses must not keep it.
+const gone = new FinalizationRegistry(({ electors, ref }) => electors.delete(ref));
+
 /** What electors share, and what closes its electors before itself. */
 class Shared {
   #native;
@@ -37,7 +41,7 @@ class Shared {
     const ended = new Promise((resolve) => {
       this.#ended = resolve;
     });
-    const electors = [...this.#electors].map((elector) => elector.close());
+    const electors = [...this.#electors].map((ref) => ref.deref()?.close());
     this.#native.close(); // takes no further electors, and waits for those that there are
     await Promise.all(electors);
     await ended;
@@ -47,13 +51,16 @@ class Shared {
     return this.close();
   }
 
-  /** For Elector. */
+  /** For Elector; gives a function that ends it. */
   static use(shared, elector) {
-    shared?.#electors.add(elector);
-  }
-
-  static unuse(shared, elector) {
-    shared?.#electors.delete(elector);
+    const ref = new WeakRef(elector);
+    const electors = shared.#electors;
+    electors.add(ref);
+    gone.register(elector, { electors, ref }, ref);
+    return () => {
+      electors.delete(ref);
+      gone.unregister(ref);
+    };
   }
 }
 

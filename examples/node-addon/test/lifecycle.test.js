@@ -104,15 +104,19 @@ describe('lifecycle', () => {
   });
 
   it('is closed by the garbage collector where nobody has started it', async () => {
+    const store = new MemoryStore();
     await collectUntil(() => false);
     const before = { blocks: blocks(), handles: handles() };
     (() => {
-      for (let i = 0; i < 10; i++)
+      for (let i = 0; i < 10; i++) {
         new Elector({ store: 's3://bucket/garbage', s3 });
+        new Elector({ store, lockfilePath: 'garbage' });
+      }
     })();
     assert.ok(blocks() > before.blocks);
     await assertNoMoreThan(before.blocks, 'garbage');
     await assertHandles(before.handles);
+    await store.close();
   });
 
   const endings = {
