@@ -23,10 +23,21 @@ typedef struct pem_text_s {
   size_t n;
 } pem_text_t;
 
+/* One of the three, as it was given. */
+typedef struct given_s {
+  pem_text_t text;
+  char* file; /* to be read again; NULL: it came as text, or there is none */
+} given_t;
+
+typedef struct trust_s {
+  given_t ca, cert, key;
+} trust_t;
+
 typedef struct shell_s {
   s3lect_peer_client_t* handle;
   s3l_peer_client_t* client; /* NULL: closing */
-  pem_text_t ca, cert, key;
+  bool tls;
+  trust_t trust;
   s3lect_peer_client_cb close_cb;
 } shell_t;
 
@@ -37,10 +48,17 @@ static void drop(pem_text_t* t) {
   t->p = NULL;
 }
 
+static void drop_trust(trust_t* t) {
+  given_t* const all[] = {&t->ca, &t->cert, &t->key};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    drop(&all[i]->text);
+    s3l_free(all[i]->file);
+    all[i]->file = NULL;
+  }
+}
+
 static void drop_shell(shell_t* s) {
-  drop(&s->ca);
-  drop(&s->cert);
-  drop(&s->key);
+  drop_trust(&s->trust);
   s3l_free(s);
 }
 
@@ -78,21 +96,25 @@ static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_t
 
 /* Keeps one text, from the file or from the option itself. */
 static int keep(s3l_problem_t* p, const char* name, const char* path, const char* text,
-                pem_text_t* out) {
+                given_t* out) {
   if (path != NULL && text != NULL)
     return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
                            name, name);
-  if (path != NULL)
-    return read_file(p, name, path, out);
+  if (path != NULL) {
+    out->file = s3l_strdup(path);
+    return out->file != NULL ? read_file(p, name, path, &out->text) : UV_ENOMEM;
+  }
   if (text == NULL)
     return 0;
-  out->p = s3l_strdup(text);
-  out->n = strlen(text);
-  return out->p != NULL ? 0 : UV_ENOMEM;
+  out->text.p = s3l_strdup(text);
+  out->text.n = strlen(text);
+  return out->text.p != NULL ? 0 : UV_ENOMEM;
 }
 
-static s3l_pem_t pem(const pem_text_t* t) {
-  return (s3l_pem_t){.text = {t->p, t->n}};
+static s3l_tls_client_options_t options_of(const trust_t* t) {
+  return (s3l_tls_client_options_t){.ca.text = {t->ca.text.p, t->ca.text.n},
+                                    .cert.text = {t->cert.text.p, t->cert.text.n},
+                                    .key.text = {t->key.text.p, t->key.text.n}};
 }
 
 /* Whether contexts can be made of it, which the first ask would find out too late to tell. */
@@ -109,20 +131,26 @@ static int try_trust(s3l_problem_t* p, const s3l_tls_client_options_t* trust) {
   return 0;
 }
 
-static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_options_t* o,
-                     s3l_peer_client_config_t* config) {
-  int err = keep(p, "ca", o->ca_file, o->ca_pem, &s->ca);
+/* Reads what is given; whatever comes of it, *t is to be dropped. */
+static int read_trust(s3l_problem_t* p, const s3lect_peer_client_options_t* o, trust_t* t) {
+  int err = keep(p, "ca", o->ca_file, o->ca_pem, &t->ca);
   if (err == 0)
-    err = keep(p, "cert", o->cert_file, o->cert_pem, &s->cert);
+    err = keep(p, "cert", o->cert_file, o->cert_pem, &t->cert);
   if (err == 0)
-    err = keep(p, "key", o->key_file, o->key_pem, &s->key);
-  if (err != 0)
-    return err;
-  if ((s->cert.p == NULL) != (s->key.p == NULL))
+    err = keep(p, "key", o->key_file, o->key_pem, &t->key);
+  if (err == 0 && (t->cert.text.p == NULL) != (t->key.text.p == NULL))
     return s3l_problem_say(p, S3LECT_EOPTION,
                            "%s: missing; certificate and key are needed together",
-                           s->cert.p == NULL ? "cert_file" : "key_file");
-  bool any = s->ca.p != NULL || s->cert.p != NULL;
+                           t->cert.text.p == NULL ? "cert_file" : "key_file");
+  return err;
+}
+
+static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_options_t* o,
+                     s3l_peer_client_config_t* config) {
+  int err = read_trust(p, o, &s->trust);
+  if (err != 0)
+    return err;
+  bool any = s->trust.ca.text.p != NULL || s->trust.cert.text.p != NULL;
   if (o->plain_http != 0 && any)
     return s3l_problem_say(
         p, S3LECT_EOPTION,
@@ -132,9 +160,10 @@ static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_opti
     return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
                            o->idle_timeout_ms > DURATION_MS_MAX ? "idle_timeout_ms"
                                                                 : "connect_timeout_ms");
+  s->tls = o->plain_http == 0;
   *config = (s3l_peer_client_config_t){
-      .tls = o->plain_http == 0,
-      .trust = {.ca = pem(&s->ca), .cert = pem(&s->cert), .key = pem(&s->key)},
+      .tls = s->tls,
+      .trust = options_of(&s->trust),
       .connect_timeout_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS,
       .idle_timeout_ms = o->idle_timeout_ms != 0 ? o->idle_timeout_ms : IDLE_MS,
   };
@@ -178,6 +207,60 @@ int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
 s3l_peer_client_t* s3l_peer_client_of(const s3lect_peer_client_t* client) {
   const shell_t* s = client->internal;
   return s != NULL ? s->client : NULL;
+}
+
+static bool is_text(const given_t* g) {
+  return g->text.p != NULL && g->file == NULL;
+}
+
+/* What a reload goes by. `known` is all zero. */
+static int find_trust(s3l_problem_t* p, const trust_t* now,
+                      const s3lect_peer_client_options_t* options,
+                      s3lect_peer_client_options_t* known) {
+  if (options == NULL) {
+    known->ca_file = now->ca.file;
+    known->cert_file = now->cert.file;
+    known->key_file = now->key.file;
+    if (is_text(&now->ca) || is_text(&now->cert) || is_text(&now->key))
+      return s3l_problem_say(p, S3LECT_EOPTION,
+                             "options: missing; what was given as text cannot be read again: give "
+                             "the new text");
+    return 0;
+  }
+  int err = s3l_options_copy(p, "s3lect_peer_client_options", options, known, sizeof *known,
+                             offsetof(s3lect_peer_client_options_t, cert_file));
+  if (err == 0 && now->ca.text.p != NULL && known->ca_file == NULL && known->ca_pem == NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "ca_file: missing; without it whoever the system trusts would be a "
+                           "leader from now on: give it, too");
+  return err;
+}
+
+int s3lect_peer_client_reload(s3lect_peer_client_t* client,
+                              const s3lect_peer_client_options_t* options, char* message,
+                              size_t message_size) {
+  shell_t* s = client->internal;
+  s3l_problem_t p = s3l_problem(message, message_size);
+  s3lect_peer_client_options_t known = {.size = sizeof known};
+  trust_t trust = {{{NULL, 0}, NULL}, {{NULL, 0}, NULL}, {{NULL, 0}, NULL}};
+  if (s == NULL || s->client == NULL)
+    return UV_ECANCELED;
+  if (!s->tls)
+    return s3l_problem_say(&p, UV_EINVAL, "plain_http: there are no certificates to read again");
+  int err = find_trust(&p, &s->trust, options, &known);
+  if (err == 0)
+    err = read_trust(&p, &known, &trust);
+  s3l_tls_client_options_t tls = options_of(&trust);
+  if (err == 0)
+    err = try_trust(&p, &tls);
+  if (err != 0) {
+    drop_trust(&trust);
+    return err;
+  }
+  s3l_peer_client_trust(s->client, &tls);
+  drop_trust(&s->trust);
+  s->trust = trust;
+  return 0;
 }
 
 static void on_closed(void* arg) {

@@ -73,6 +73,18 @@ S3LECT_EXTERN int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t*
                                           const s3lect_peer_client_options_t* options,
                                           char* message, size_t message_size);
 
+/** Takes up new authorities, certificate and key: with `options` NULL from the files that are in
+ * use, read again, else from its ca, cert and key members, all of them (others are not looked at).
+ * What is asked from now on goes by them, what is under way ends over its old connection. On
+ * failure the old ones stay in use. A client with authorities of its own does not turn to the
+ * system's: options without ca are refused then.
+ * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (something is missing; or `options` is
+ * NULL and there is something in use that came as text), UV_ENOMEM, UV_EINVAL (a client of plain
+ * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
+S3LECT_EXTERN int s3lect_peer_client_reload(s3lect_peer_client_t* client,
+                                            const s3lect_peer_client_options_t* options,
+                                            char* message, size_t message_size);
+
 /** Closes a client: what is asked of leaders now ends, and electors that were given it ask the
  * store from then on. Once the last of these is closed, too, `cb` (may be NULL) runs, and the
  * handle's memory is the caller's again. A second close does nothing, and its cb does not run. */

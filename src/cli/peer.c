@@ -141,6 +141,8 @@ bool cli_peer_reloads(const cli_options_t* options) {
 void cli_peer_reload(cli_peer_t* peer) {
   char message[CLI_MESSAGE_SIZE];
   int r = s3lect_peer_server_reload(&peer->server, NULL, message, sizeof message);
+  if (r == 0 && peer->asks)
+    r = s3lect_peer_client_reload(&peer->client, NULL, message, sizeof message);
   if (r != 0)
     cli_say("the certificates stay as they were: %s",
             message[0] != '\0' ? message : s3lect_strerror(r));

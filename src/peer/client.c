@@ -16,6 +16,8 @@ typedef struct s3l_peer_leader_s {
   s3l_http_client_t* http;
   unsigned asks; /* under way */
   unsigned waiting;
+  bool stale; /* made with certificates of before: closed once its asks have ended */
+  bool closing;
   uint64_t used_ms; /* by the loop's clock: when the last ask began or ended */
   char addr[S3LECT_ADDR_SIZE];
   char host[S3LECT_ADDR_SIZE]; /* for the Host header */
@@ -58,6 +60,7 @@ static void on_leader_closed(void* arg) {
 }
 
 static void close_leader(leader_t* l) {
+  l->closing = true;
   s3l_list_remove(&l->link);
   s3l_http_client_close(l->http, on_leader_closed, l);
 }
@@ -115,7 +118,7 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
   for (s3l_list_t* at = c->leaders.next; at != &c->leaders; at = at->next) {
     *out = S3L_CONTAINER_OF(at, leader_t, link);
-    if (strcmp((*out)->addr, addr) == 0)
+    if (!(*out)->stale && strcmp((*out)->addr, addr) == 0)
       return 0;
   }
   close_unused(c);
@@ -176,8 +179,21 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   l->asks--;
   l->waiting -= ask->waits;
   l->used_ms = uv_now(l->client->loop);
+  if (l->stale && l->asks == 0 && !l->closing)
+    close_leader(l);
   ask->leader = NULL;
   ask->done(ask, &result);
+}
+
+void s3l_peer_client_trust(s3l_peer_client_t* c, const s3l_tls_client_options_t* trust) {
+  c->config.trust = *trust;
+  for (s3l_list_t *at = c->leaders.next, *next = at->next; at != &c->leaders;
+       at = next, next = at->next) {
+    leader_t* l = S3L_CONTAINER_OF(at, leader_t, link);
+    l->stale = true;
+    if (l->asks == 0)
+      close_leader(l);
+  }
 }
 
 void s3l_peer_client_hold(s3l_peer_client_t* c) {

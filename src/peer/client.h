@@ -67,6 +67,10 @@ int s3l_peer_ask(s3l_peer_client_t* client, s3l_peer_ask_t* ask, const char* add
 /** Ends an ask soon, as failed with UV_ECANCELED. No-op on one that has ended. */
 void s3l_peer_ask_cancel(s3l_peer_ask_t* ask);
 
+/** What is asked from now on goes by these authorities and this certificate, over new connections;
+ * what is under way ends over the old ones. As in config: the owner's until the next such call. */
+void s3l_peer_client_trust(s3l_peer_client_t* client, const s3l_tls_client_options_t* trust);
+
 /** One who may ask more, one less. Not to hold a client that is closing. */
 void s3l_peer_client_hold(s3l_peer_client_t* client);
 void s3l_peer_client_let(s3l_peer_client_t* client);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "driver_peer.h"
 #include "lib/ask_rig.h"
 #include "lib/certs.h"
 #include "lib/wait.h"
@@ -144,6 +145,55 @@ static void test_tls(void** state) {
   }
 }
 
+/* ---- New certificates ---- */
+
+/* What is asked anew goes over a new connection; what is held ends over the old one. */
+static void test_a_question_outlives_its_certificates(void** state) {
+  (void)state;
+  static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
+  static const s3l_step_t reply[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
+                                     S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
+                                     S3L_SCRIPT_END};
+  static const s3l_step_t* const scripts[] = {silent, reply};
+  const s3l_tls_client_options_t none = {.ca.file = NULL};
+  s3l_asked_t held = {0}, a = {0};
+  begin(scripts, 2);
+  s3l_asks_start(&rig, &held, 60000);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 1);
+  assert_int_equal(rig.server.accepted, 2);
+  s3l_peer_client_trust(rig.client, &none);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 2);
+  assert_int_equal(rig.server.accepted, 3);
+  assert_int_equal(held.done, 0);
+  s3l_peer_client_trust(rig.client, &none);
+  s3l_wait_count(&rig.loop, &rig.server.ended, 1, "the end of the idle connection");
+  s3l_peer_ask_cancel(&held.ask);
+  s3l_asks_wait(&rig, &held, 1);
+  s3l_wait_count(&rig.loop, &rig.server.ended, 3, "the end of the old connections");
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 3);
+  assert_int_equal(rig.server.accepted, 4);
+  s3l_asks_end(&rig);
+}
+
+/* A client that holds a question on certificates of before closes as any other. */
+static void test_a_close_with_old_certificates(void** state) {
+  (void)state;
+  static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
+  static const s3l_step_t* const scripts[] = {silent};
+  const s3l_tls_client_options_t none = {.ca.file = NULL};
+  s3l_asked_t held = {0};
+  begin(scripts, 1);
+  s3l_asks_start(&rig, &held, 60000);
+  s3l_peer_client_trust(rig.client, &none);
+  s3l_asks_close(&rig);
+  s3l_asks_wait(&rig, &held, 1);
+  assert_int_equal(held.status, UV_ECANCELED);
+  s3l_asks_end(&rig);
+}
+
 /* ---- Options of the public client ---- */
 
 static void test_bad_options(void** state) {
@@ -187,6 +237,94 @@ static void test_bad_options(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
+static void copy(const char* from, const char* to) {
+  char text[8192];
+  FILE* in = fopen(from, "r");
+  FILE* out = fopen(to, "w");
+  assert_non_null(in);
+  assert_non_null(out);
+  size_t n = fread(text, 1, sizeof text, in);
+  assert_int_equal(fwrite(text, 1, n, out), n);
+  (void)fclose(in);
+  assert_int_equal(fclose(out), 0);
+}
+
+static int reload(s3lect_peer_client_t* client, const s3lect_peer_client_options_t* o,
+                  const char* says) {
+  char message[512];
+  int r = s3lect_peer_client_reload(client, o, message, sizeof message);
+  if (strstr(message, says) == NULL)
+    fail_msg("\"%s\" says nothing of \"%s\"", message, says);
+  return r;
+}
+
+/* The public client, with files that change under it. */
+static void test_reload(void** state) {
+  (void)state;
+  static const s3l_step_t reply[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_HELD),
+                                     S3L_SCRIPT_END};
+  static const s3l_step_t* const scripts[] = {reply};
+  const s3l_tls_server_options_t so = {.cert.file = certs.good,
+                                       .key.file = certs.key,
+                                       .client_auth = S3L_TLS_CLIENT_AUTH_REQUIRED,
+                                       .client_ca.file = certs.ca};
+  char cert[256], ca[256], message[512];
+  s3l_tls_context_t* tls;
+  s3lect_peer_client_t client;
+  s3lect_peer_client_options_t o;
+  s3l_asked_t a = {0};
+  snprintf(cert, sizeof cert, "%s/in-use.pem", certs.dir);
+  snprintf(ca, sizeof ca, "%s/in-use-ca.pem", certs.dir);
+  copy(certs.stranger, cert);
+  copy(certs.ca, ca);
+  assert_int_equal(s3l_tls_context_new_server(&so, &tls, NULL, 0), 0);
+  memset(&rig, 0, sizeof rig);
+  s3l_asks_begin(&rig, scripts, 1, tls);
+  s3l_peer_client_t* plain = rig.client;
+  s3lect_peer_client_options_init(&o, sizeof o);
+  o.ca_file = ca;
+  o.cert_file = cert;
+  o.key_file = certs.key;
+  assert_int_equal(s3lect_peer_client_init(&rig.loop, &client, &o, message, sizeof message), 0);
+  rig.client = s3l_peer_client_of(&client);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 1);
+  assert_int_equal(a.status, S3LECT_ETLS); /* the server does not know who signed it */
+  copy(certs.good, cert);
+  assert_int_equal(reload(&client, NULL, ""), 0);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 2);
+  assert_int_equal(a.kind, S3L_PEER_LEADING);
+  copy(certs.other_ca, ca);
+  assert_int_equal(reload(&client, NULL, ""), 0);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 3);
+  assert_int_equal(a.status, S3LECT_ETLSCA);
+  /* What cannot be used changes nothing. */
+  copy(certs.ca, ca);
+  assert_int_equal(reload(&client, NULL, ""), 0);
+  copy(certs.key, ca);
+  assert_int_equal(reload(&client, NULL, "CA"), S3LECT_ETLS);
+  (void)remove(ca);
+  assert_int_equal(reload(&client, NULL, "in-use-ca.pem"), S3LECT_ETLS);
+  o.ca_file = NULL;
+  assert_int_equal(reload(&client, &o, "ca_file: missing"), S3LECT_EOPTION);
+  o.ca_file = certs.ca;
+  o.key_file = NULL;
+  assert_int_equal(reload(&client, &o, "key_file: missing"), S3LECT_EOPTION);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 4);
+  assert_int_equal(a.kind, S3L_PEER_LEADING);
+  o.key_file = certs.key;
+  assert_int_equal(reload(&client, &o, ""), 0);
+  (void)remove(cert);
+  s3lect_peer_client_close(&client, NULL);
+  assert_int_equal(s3lect_peer_client_reload(&client, NULL, NULL, 0), UV_ECANCELED);
+  rig.client = plain;
+  s3l_asks_end(&rig);
+  s3l_tls_context_free(tls);
+}
+
 static int make_certs(void** state) {
   (void)state;
   return s3l_certs_make(&certs);
@@ -203,6 +341,9 @@ int main(void) {
       cmocka_unit_test(test_addresses),
       cmocka_unit_test(test_an_ipv6_address),
       cmocka_unit_test(test_tls),
+      cmocka_unit_test(test_a_question_outlives_its_certificates),
+      cmocka_unit_test(test_a_close_with_old_certificates),
+      cmocka_unit_test(test_reload),
       cmocka_unit_test(test_bad_options),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
