@@ -100,6 +100,23 @@ describe('package', () => {
     assert.equal(status, 0, stdout);
   });
 
+  const include = path.join(PACKAGE, '..', '..', 'include', 's3lect');
+  it('has all options of the library', { skip: !fs.existsSync(include) && 'not in the repository' }, () => {
+    const read = (file) => fs.readFileSync(file, 'utf8');
+    const native = ['elector', 'store', 'peer'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
+    const ours = /^(size|on_\w+|store|peer_client|credentials|headers|headers_len)$/; // by other ways
+    for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_s3_options_s'],
+      ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s']]) {
+      const text = read(path.join(include, header)).replace(/\/\*[^]*?\*\//g, '');
+      const from = text.indexOf(`struct ${struct} {`);
+      const body = text.slice(from, text.indexOf('}', from));
+      const members = [...body.matchAll(/(\w+);/g)].map(([, name]) => name);
+      assert.ok(members.includes('size'));
+      for (const name of members.filter((member) => !ours.test(member)))
+        assert.match(native, new RegExp(`, ${name}\\)`), `${struct} has the option ${name}, the package has not`);
+    }
+  });
+
   it('has the version of the library, and all its files', () => {
     const json = JSON.parse(fs.readFileSync(path.join(PACKAGE, 'package.json'), 'utf8'));
     assert.equal(json.version, s3lect.version);
