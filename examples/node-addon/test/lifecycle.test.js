@@ -36,6 +36,17 @@ describe('lifecycle', () => {
     return new Worker(WORKER + text, { eval: true, workerData: input(key) });
   }
 
+  /* Until the garbage collector finds nothing more of ours. */
+  async function settle() {
+    let quiet = 0;
+    let last = blocks();
+    await collectUntil(() => {
+      quiet = blocks() === last ? quiet + 1 : 0;
+      last = blocks();
+      return quiet === 6;
+    });
+  }
+
   /* Handles come down to what they were, which may take a turn of the loop. */
   async function assertHandles(expected) {
     await collectUntil(() => handles().length <= expected.length);
@@ -71,7 +82,7 @@ describe('lifecycle', () => {
       }
     };
     await cycles(5);
-    await collectUntil(() => false);
+    await settle();
     const before = { blocks: blocks(), handles: handles(), resources: process.getActiveResourcesInfo() };
     await cycles(250);
     await assertHandles(before.handles);
@@ -95,7 +106,7 @@ describe('lifecycle', () => {
       assert.throws(() => new FileStore('/no/such/directory'));
     };
     await make();
-    await collectUntil(() => false);
+    await settle();
     const before = { blocks: blocks(), handles: handles() };
     for (let i = 0; i < 100; i++)
       await make();
@@ -105,7 +116,7 @@ describe('lifecycle', () => {
 
   it('is closed by the garbage collector where nobody has started it', async () => {
     const store = new MemoryStore();
-    await collectUntil(() => false);
+    await settle();
     const before = { blocks: blocks(), handles: handles() };
     (() => {
       for (let i = 0; i < 10; i++) {
@@ -134,7 +145,7 @@ describe('lifecycle', () => {
   for (const [name, [text, act, expected]] of Object.entries(endings)) {
     it(`releases and leaves nothing when a worker ${name}`, async () => {
       const key = `worker-${name.replace(/\W/g, '-')}`;
-      await collectUntil(() => false);
+      await settle();
       const before = blocks();
       const w = await worker(key, text);
       const exit = new Promise((resolve) => w.on('exit', resolve));
@@ -147,7 +158,7 @@ describe('lifecycle', () => {
   }
 
   it('lives in several workers at once, which are terminated at any time', async () => {
-    await collectUntil(() => false);
+    await settle();
     const before = blocks();
     const workers = await Promise.all([0, 1, 2, 3].map((i) => worker(`many-${i}`, '')));
     const exits = workers.map((w) => new Promise((resolve) => w.on('exit', resolve)));
