@@ -60,6 +60,13 @@ bool addr_is_wildcard(const addr_t* addr) {
   return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6*)&addr->sa)->sin6_addr);
 }
 
+bool addr_is_loopback(const addr_t* addr) {
+  if (addr->sa.ss_family == AF_INET)
+    return ntohl(((const struct sockaddr_in*)&addr->sa)->sin_addr.s_addr) >> 24 == 127;
+  const struct in6_addr* v6 = &((const struct sockaddr_in6*)&addr->sa)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
 void addr_format(const addr_t* addr, char out[ADDR_TEXT_SIZE]) {
   char host[INET6_ADDRSTRLEN] = "?";
   if (addr->sa.ss_family == AF_INET) {

@@ -23,6 +23,7 @@ bool addr_parse(const char* text, addr_t* addr);
 /** "name:80" and the above; not port 0. */
 bool addr_split(const char* text, host_port_t* out);
 bool addr_is_wildcard(const addr_t* addr);
+bool addr_is_loopback(const addr_t* addr);
 /** As addr_parse reads it. */
 void addr_format(const addr_t* addr, char out[ADDR_TEXT_SIZE]);
 

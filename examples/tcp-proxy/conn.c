@@ -294,8 +294,8 @@ void conn_accept(proxy_t* proxy, int fd, bool from_peer) {
     proxy->counters.refused_limit++;
     return;
   }
-  end_tune(fd);
   end_remote(fd, &conn->header.source);
+  end_tune(fd, &conn->header.source);
   end_local(fd, &conn->header.destination);
   conn->proxy = proxy;
   conn->from_peer = from_peer;

@@ -71,7 +71,7 @@ int dial_start(dial_t* dial, uv_loop_t* loop, void* owner, const addr_t* to, uin
   int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     return -errno;
-  end_tune(fd);
+  end_tune(fd, to);
   if (connect(fd, (const struct sockaddr*)&to->sa, to->len) != 0 && errno != EINPROGRESS) {
     int err = -errno;
     close(fd);

@@ -79,8 +79,13 @@ void end_remote(int fd, addr_t* addr) {
   (void)getpeername(fd, (struct sockaddr*)&addr->sa, &addr->len);
 }
 
-void end_tune(int fd) {
+void end_tune(int fd, const addr_t* peer) {
+  static const char plain[] = "reno";
   int on = 1;
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  /* Within a machine there is nothing to congest, and a control that paces what is sent (BBR, where
+   * it is the system's) halves the throughput by its timers alone. */
+  if (addr_is_loopback(peer))
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
 }

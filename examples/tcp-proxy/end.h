@@ -41,7 +41,7 @@ int end_listen(const addr_t* addr);
 /** The address that a socket is bound to, or connected to. */
 void end_local(int fd, addr_t* addr);
 void end_remote(int fd, addr_t* addr);
-/** What every connection is set to. */
-void end_tune(int fd);
+/** What every connection is set to; `peer` is the other side. */
+void end_tune(int fd, const addr_t* peer);
 
 #endif

@@ -128,6 +128,7 @@ int main(int argc, char** argv) {
     return status;
   setvbuf(stdout, NULL, _IOLBF, 0);
   raise_limit();
+  (void)signal(SIGPIPE, SIG_IGN); /* splice has no MSG_NOSIGNAL */
   if (uv_loop_init(&program.loop) != 0)
     return 1;
   proxy->loop = &program.loop;
@@ -140,5 +141,6 @@ int main(int argc, char** argv) {
   uv_walk(&program.loop, close_handle, NULL);
   (void)uv_run(&program.loop, UV_RUN_DEFAULT);
   buffers_end(&proxy->buffers);
+  tubes_end(&proxy->tubes);
   return uv_loop_close(&program.loop) != 0 ? 1 : status;
 }

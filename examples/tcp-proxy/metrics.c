@@ -88,7 +88,8 @@ static void write_page(const proxy_t* proxy, page_t* page) {
   add_gauge(page, "passing", "Connections that are passed on.", proxy->passing_len);
   add_gauge(page, "draining", "Connections to an earlier leader that may still answer.",
             proxy->draining_len);
-  add_gauge(page, "buffered_blocks", "Blocks that wait for a slow reader.", proxy->buffers.used);
+  add_gauge(page, "buffered", "Blocks and pipes that wait for a slow reader.",
+            proxy->buffers.used + proxy->tubes.used);
   add_gauge(page, "leader", "1: this proxy leads.",
             proxy->elector_open && s3lect_is_leader(proxy->elector));
   add_gauge(page, "route_open", "1: there is a leader, and it was reached.", proxy->route.open);

@@ -9,6 +9,9 @@
 
 /* After so many full blocks it is another connection's turn. */
 #define TURN_BLOCKS 16
+/* A full block was read: there is much to say, and the kernel moves it (tube.h). Until it is less
+ * than this at once, when reading is as cheap. */
+#define TUBE_WORTH (16 * 1024)
 
 typedef enum { STEP_AGAIN, STEP_WAIT, STEP_OVER } step_t;
 
@@ -28,6 +31,11 @@ static bool would_block(void) {
   return errno == EAGAIN || errno == EINTR;
 }
 
+static void count(pass_t* pass, const way_t* way, size_t n) {
+  *way->count += n;
+  pass->moved += n;
+}
+
 /* Passes on what the block holds. */
 static step_t write_block(pass_t* pass, way_t* way, buffer_t* block) {
   while (block->at < block->end) {
@@ -45,8 +53,7 @@ static step_t write_block(pass_t* pass, way_t* way, buffer_t* block) {
       return STEP_OVER;
     }
     block->at += (size_t)n;
-    *way->count += (size_t)n;
-    pass->moved += (size_t)n;
+    count(pass, way, (size_t)n);
   }
   return STEP_AGAIN;
 }
@@ -58,6 +65,53 @@ static step_t write_rest(pass_t* pass, way_t* way) {
     way->rest = NULL;
   }
   return step;
+}
+
+static step_t pour_tube(pass_t* pass, way_t* way) {
+  while (way->tube->held > 0) {
+    if (!may_write(pass, way)) {
+      finish(pass, PASS_FENCED);
+      return STEP_OVER;
+    }
+    ssize_t n = tube_pour(way->tube, way->to->fd);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0 && errno == EAGAIN)
+      return STEP_WAIT;
+    if (n <= 0) {
+      finish(pass, PASS_BROKEN);
+      return STEP_OVER;
+    }
+    count(pass, way, (size_t)n);
+  }
+  tube_give(&pass->proxy->tubes, way->tube);
+  way->tube = NULL;
+  return STEP_AGAIN;
+}
+
+static step_t read_block(pass_t* pass, way_t* way);
+
+static step_t fill_tube(pass_t* pass, way_t* way) {
+  tube_t* tube = tube_take(&pass->proxy->tubes);
+  if (tube == NULL) {
+    way->much = false;
+    return read_block(pass, way);
+  }
+  ssize_t n = tube_fill(tube, way->from->fd);
+  if (n > 0) {
+    way->tube = tube;
+    way->much = n >= TUBE_WORTH;
+    return pour_tube(pass, way);
+  }
+  tube_give(&pass->proxy->tubes, tube);
+  if (n == 0) {
+    way->ended = true;
+    return STEP_AGAIN;
+  }
+  if (would_block())
+    return STEP_WAIT;
+  finish(pass, PASS_BROKEN);
+  return STEP_OVER;
 }
 
 static step_t pass_end_on(pass_t* pass, way_t* way) {
@@ -95,6 +149,7 @@ static step_t read_block(pass_t* pass, way_t* way) {
   } else if (n > 0) {
     pass->inspect = pass->inspect && way != &pass->up;
     block->end = (size_t)n;
+    way->much = (size_t)n == buffers->size;
     step = write_block(pass, way, block);
     if (step == STEP_WAIT) {
       way->rest = block;
@@ -116,8 +171,12 @@ static step_t serve(pass_t* pass, way_t* way) {
       step = STEP_WAIT;
     else if (way->rest != NULL)
       step = write_rest(pass, way);
+    else if (way->tube != NULL)
+      step = pour_tube(pass, way);
     else if (way->ended)
       step = pass_end_on(pass, way);
+    else if (way->much)
+      step = fill_tube(pass, way);
     else
       step = read_block(pass, way);
   }
@@ -126,11 +185,15 @@ static step_t serve(pass_t* pass, way_t* way) {
 
 static void on_ready(end_t* end, int error, int events);
 
+static bool holds(const way_t* way) {
+  return way->rest != NULL || way->tube != NULL;
+}
+
 static int wanted(const way_t* out, const way_t* in) {
   int events = 0;
-  if (!out->closed && !out->ended && out->rest == NULL)
+  if (!out->closed && !out->ended && !holds(out))
     events |= UV_READABLE;
-  if (!in->closed && (in->rest != NULL || (in->ended && !in->shut)))
+  if (!in->closed && (holds(in) || (in->ended && !in->shut)))
     events |= UV_WRITABLE;
   return events;
 }
@@ -183,7 +246,10 @@ static void drop_rest(pass_t* pass, way_t* way) {
   way->closed = true;
   if (way->rest != NULL)
     buffer_give(&pass->proxy->buffers, way->rest);
+  if (way->tube != NULL)
+    tube_give(&pass->proxy->tubes, way->tube);
   way->rest = NULL;
+  way->tube = NULL;
 }
 
 void pass_drain(pass_t* pass) {

@@ -3,9 +3,10 @@
  *   up     from the client to the backend (or to the leader's proxy)
  *   down   back
  *
- * Each way holds one block of bytes at most (buffer.h), and reads no more before that is passed on:
- * a slow reader slows its sender down, through this process as through a direct connection. The end
- * of one way (a FIN) is passed on like a byte, behind all bytes, and leaves the other way open. */
+ * Each way holds one block of bytes at most (buffer.h), or one tube (tube.h), and reads no more
+ * before that is passed on: a slow reader slows its sender down, through this process as through a
+ * direct connection. The end of one way (a FIN) is passed on like a byte, behind all bytes, and
+ * leaves the other way open. */
 #ifndef TCP_PROXY_PASS_H
 #define TCP_PROXY_PASS_H
 
@@ -14,6 +15,7 @@
 
 #include "buffer.h"
 #include "end.h"
+#include "tube.h"
 
 struct proxy_s;
 
@@ -32,6 +34,8 @@ typedef void (*pass_cb)(pass_t* pass, pass_end_t why);
 typedef struct way_s {
   end_t *from, *to;
   buffer_t* rest; /* read, and not yet passed on */
+  tube_t* tube;   /* the same, in a pipe */
+  bool much;      /* there is much to say: by tubes */
   uint64_t* count;
   bool ended;  /* `from` has said its last byte */
   bool shut;   /* and `to` has been told */

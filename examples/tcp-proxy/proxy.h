@@ -14,6 +14,7 @@
 #include "buffer.h"
 #include "options.h"
 #include "route.h"
+#include "tube.h"
 
 struct conn_s;
 
@@ -43,6 +44,7 @@ typedef struct proxy_s {
   bool ending;
   route_t route;
   buffers_t buffers;
+  tubes_t tubes;
   struct conn_s* conns;
   uint32_t conns_len, held_len, passing_len, draining_len;
   counters_t counters;

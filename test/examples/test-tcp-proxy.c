@@ -196,14 +196,14 @@ static void slow_reader_slows_its_sender(void** state) {
     int from = i < 2 ? link.client : link.upstream;
     int to = i < 2 ? link.upstream : link.client;
     size_t sent = fill(from);
-    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered_blocks"), 1);
+    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered"), 1);
     sock_expect_text(to, from, "the other way is free"); /* both are served apart */
     sock_end_sending(from);
     empty(to, sent);
     assert_int_equal(sock_next(to), SOCK_END);
     sock_expect_text(to, from, "done");
     close_link(link);
-    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered_blocks"), 0);
+    assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered"), 0);
   }
 }
 
@@ -266,7 +266,7 @@ static void a_thousand_at_once(void** state) {
   for (size_t i = 0; i < 2; i++) {
     while (tcp_proxy_metric(both[i], "connections") > 0)
       sched_yield();
-    assert_int_equal(tcp_proxy_metric(both[i], "buffered_blocks"), 0);
+    assert_int_equal(tcp_proxy_metric(both[i], "buffered"), 0);
   }
 }
 
