@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Measures examples/tcp-proxy beside a direct connection and nginx's stream proxy, in one run:
+#
+#   test/bench/tcp-proxy.sh BUILD_DIR [ROUNDS]     BUILD_DIR as made by the release preset
+#
+# Both small round trips and transfers of 1 MiB, over loopback: directly, through nginx (left out
+# where there is none: Debian's nginx and libnginx-mod-stream), through the leader's proxy, and
+# through another one, which is two proxies. Budgets: docs/performance.md.
+set -euo pipefail
+[ $# -ge 1 ] && [ -d "$1" ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+
+build=$(realpath "$1") rounds=${2:-50}
+load=$build/test/bench/s3lect-proxy-load
+proxy=$build/examples/tcp-proxy/example-tcp-proxy
+dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-bench.XXXXXX")
+pids=()
+clean() {
+  trap '' EXIT INT TERM
+  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+  rm -rf "$dir"
+}
+trap clean EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# Reads what a program prints until a line has the text; the line is in $line.
+await() { # FD TEXT
+  while IFS= read -r -t 60 -u "$1" line; do
+    [[ $line != *"$2"* ]] || return 0
+  done
+  echo "never printed: $2" >&2
+  exit 1
+}
+
+exec {server}< <(exec "$load" serve)
+pids+=($!)
+await "$server" ""
+backend=$line
+
+start_proxy() { # ID: opens $out, sets $port
+  exec {out}< <(exec "$proxy" --store "file://$dir/lock.json" --id "$1" --listen 127.0.0.1:0 \
+    --backend "127.0.0.1:$backend" --leader-timeout 3s)
+  pids+=($!)
+  await "$out" "listening: clients"
+  port=${line#*clients 127.0.0.1:}
+  port=${port%%,*}
+  await "$out" "open: "
+}
+start_proxy a
+first=$port
+start_proxy b
+second=$port
+ways=("direct=$backend")
+
+module=/usr/lib/nginx/modules/ngx_stream_module.so
+if command -v nginx >/dev/null && [ -e "$module" ]; then
+  # nginx takes no port 0: one that was free just now, by a server that is gone again.
+  exec {gone}< <(exec "$load" serve)
+  await "$gone" ""
+  kill $!
+  cat >"$dir/nginx.conf" <<CONF
+load_module $module;
+daemon off;
+worker_processes 1;
+pid $dir/nginx.pid;
+error_log stderr warn;
+events { worker_connections 1024; }
+stream {
+  server { listen 127.0.0.1:$line; tcp_nodelay on; proxy_pass 127.0.0.1:$backend; }
+}
+CONF
+  nginx -p "$dir" -c "$dir/nginx.conf" 2>"$dir/nginx.log" &
+  pids+=($!)
+  until [ -s "$dir/nginx.pid" ]; do
+    kill -0 $! 2>/dev/null || { cat "$dir/nginx.log" >&2; exit 1; }
+    read -r -t 0.05 <> <(:) || true
+  done
+  ways+=("nginx=$line")
+else
+  echo "nginx: left out: no nginx with its stream module here"
+fi
+"$load" measure "$rounds" "${ways[@]}" "tcp-proxy=$first" "two tcp-proxies=$second"
