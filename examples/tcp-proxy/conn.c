@@ -190,7 +190,9 @@ static void on_dialled(dial_t* dial, int err) {
 static void dial(conn_t* conn) {
   proxy_t* proxy = conn->proxy;
   bool to_peer = proxy->route.kind == ROUTE_PEER;
-  if (conn->handles > 2) { /* an earlier dial's are still closing: on_closed comes back here */
+  /* An earlier dial's handles are still closing: on_closed comes back here. Or leadership is over,
+   * and the route is about to hear of it. */
+  if (conn->handles > 2 || (!to_peer && !proxy_leads(proxy, proxy->route.epoch))) {
     hold(conn);
     return;
   }

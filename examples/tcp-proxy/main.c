@@ -13,6 +13,8 @@
 #include "metrics.h"
 #include "proxy.h"
 
+#define CONNECTIONS_DEFAULT 10000
+
 typedef struct program_s {
   proxy_t proxy;
   uv_loop_t loop;
@@ -111,13 +113,29 @@ static int start(program_t* program) {
   return err;
 }
 
-/* Two sockets per connection. */
-static void raise_limit(void) {
+/* Each connection takes two sockets, and the store must always find one: a proxy that ran out of
+ * open files would lose its leadership to whoever opens enough connections. */
+static int fit_connections(options_t* options) {
+  const rlim_t others = 64 + 2 * TUBES_MAX;
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
+    return UV_EIO;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);
+  rlim_t most = limit.rlim_cur == RLIM_INFINITY ? UINT32_MAX
+                : limit.rlim_cur > others + 2   ? (limit.rlim_cur - others) / 2
+                                                : 1;
+  if (options->max_connections > most) {
+    fprintf(
+        stderr,
+        "example-tcp-proxy: --max-connections %u: %llu open files allow no more than %llu: raise "
+        "the limit (ulimit -n), or lower this\n",
+        options->max_connections, (unsigned long long)limit.rlim_cur, (unsigned long long)most);
+    return UV_EMFILE;
+  }
+  if (options->max_connections == 0)
+    options->max_connections = most < CONNECTIONS_DEFAULT ? (uint32_t)most : CONNECTIONS_DEFAULT;
+  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -127,7 +145,8 @@ int main(int argc, char** argv) {
   if (options_read(&proxy->options, argc, argv, &status) != 0)
     return status;
   setvbuf(stdout, NULL, _IOLBF, 0);
-  raise_limit();
+  if (fit_connections(&proxy->options) != 0)
+    return 2;
   (void)signal(SIGPIPE, SIG_IGN); /* splice has no MSG_NOSIGNAL */
   if (uv_loop_init(&program.loop) != 0)
     return 1;

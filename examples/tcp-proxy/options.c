@@ -29,7 +29,8 @@ static const char help[] =
     "  --proxy-protocol         begin each connection to the backend with a PROXY protocol "
     "header,\n"
     "                           version 2: the client's address and the epoch\n"
-    "  --max-connections N      refuse more than N at once (default 10000)\n"
+    "  --max-connections N      refuse more than N at once (default: as many as the limit of open\n"
+    "                           files allows, up to 10000)\n"
     "  --buffer SIZE            bytes under way per direction, 4k to 16m (default 64k)\n"
     "  --connect-timeout DUR    for the backend, and for the leader's proxy (default 1s)\n"
     "  --half-closed DUR        ends a connection that one side has ended, once nothing has moved\n"
@@ -181,7 +182,6 @@ int options_read(options_t* options, int argc, char** argv, int* status) {
       .leader_timeout_ms = 15000,
       .frequent_ms = 1000,
       .infrequent_ms = 5000,
-      .max_connections = 10000,
       .buffer_bytes = 64 * 1024,
   };
   for (int a = 1; a < argc; a++) {

@@ -20,7 +20,7 @@ typedef struct options_s {
   uint32_t connect_timeout_ms;
   uint32_t half_closed_ms; /* a connection that one side has ended, and on which nothing moves */
   uint32_t leader_timeout_ms, renew_ms, request_timeout_ms, frequent_ms, infrequent_ms;
-  uint32_t max_connections;
+  uint32_t max_connections; /* 0: not given */
   uint32_t buffer_bytes;
   bool proxy_protocol;
 } options_t;

@@ -62,7 +62,7 @@ tube_t* tube_take(tubes_t* tubes) {
   if (tube != NULL) {
     tubes->free = tube->next;
     tubes->free_len--;
-  } else if ((tube = make()) == NULL) {
+  } else if (tubes->used == TUBES_MAX || (tube = make()) == NULL) {
     return NULL;
   }
   tubes->used++;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,7 +168,14 @@ int sock_connect(int port) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   assert_true(fd >= 0);
   set_patience(fd);
-  if (connect(fd, (struct sockaddr*)&addr, sizeof addr) == 0)
+  sigset_t child, before;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  assert_int_equal(pthread_sigmask(SIG_BLOCK, &child, &before), 0);
+  int r =
+      connect(fd, (struct sockaddr*)&addr, sizeof addr); /* not to be interrupted, see is_ready */
+  assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+  if (r == 0)
     return fd;
   close(fd);
   return -1;
