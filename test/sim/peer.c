@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/record.h"
 #include "s3lect/errno.h"
 #include "sim/observe.h"
 #include "sim/world.h"
@@ -30,13 +29,6 @@ static void push(sim_world_t* w, unsigned i, s3l_ns_t at, int kind) {
 
 /* ---- What is said ---- */
 
-/* As it would come over the wire. */
-static void put_record(sim_answer_t* a, const s3lect_record_t* record) {
-  char body[SIM_BODY_MAX];
-  size_t len = s3l_record_encode(record, body, sizeof body);
-  (void)s3l_record_parse((s3l_span_t){body, len}, &a->record);
-}
-
 static bool confirmed(const sim_world_t* w, unsigned k, sim_answer_t* a) {
   const sim_node_t* n = &w->nodes[k];
   s3l_confirmed_t c;
@@ -44,7 +36,7 @@ static bool confirmed(const sim_world_t* w, unsigned k, sim_answer_t* a) {
     return false;
   memset(a, 0, sizeof *a);
   a->kind = S3L_PEER_LEADING;
-  put_record(a, &c.record);
+  a->record = c.record; /* the wire gives it back as it is: fuzz-peer_message, peer-message */
   (void)s3l_span_copy(s3l_span_cstr(c.etag), a->etag, sizeof a->etag);
   a->valid_for_ms = (int64_t)c.valid_for_ms;
   a->authenticated = n->plan->peer_tls;
