@@ -3,6 +3,8 @@
 #
 #   examples/demo.sh                   on a fake S3 that it starts itself
 #   examples/demo.sh --tls             the same over TLS
+#   examples/demo.sh --protocol epochs the same with one object per leadership, on a fake S3 that
+#                                      has no If-Match
 #   examples/demo.sh --endpoint URL --store s3://BUCKET/KEY
 #                                      on any S3 store; keys and region come from AWS_* variables
 #   examples/demo.sh --store s3://BUCKET/KEY
@@ -26,7 +28,7 @@ fail() { # MESSAGE...
 
 # --- options -------------------------------------------------------------------------------------
 
-tls=false keep=false endpoint='' store=''
+tls=false keep=false endpoint='' store='' protocol=lockfile
 need() { [ $# -ge 2 ] && [ -n "$2" ] || { echo "${0##*/}: $1 needs a value (see --help)" >&2; exit 2; }; }
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -36,18 +38,25 @@ while [ $# -gt 0 ]; do
     --endpoint=*) endpoint=${1#*=} ;;
     --store) need "$@"; store=$2; shift ;;
     --store=*) store=${1#*=} ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --protocol) need "$@"; protocol=$2; shift ;;
+    --protocol=*) protocol=${1#*=} ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $1 (see --help)" >&2; exit 2 ;;
   esac
   shift
 done
+case "$protocol" in
+  lockfile) what=lockfile object=leader.json waits="a whole leader timeout" ;;
+  epochs) what="epoch file" object=leaders/ waits="two leader timeouts" ;;
+  *) echo "${0##*/}: --protocol $protocol is unknown: lockfile or epochs" >&2; exit 2 ;;
+esac
 # Under test/stores/radosgw.sh run, the store is the one that it has started.
 if [ -z "$store$endpoint" ] && ! $tls && [ -n "${S3LECT_TEST_BUCKET:-}" ]; then
   endpoint=${AWS_ENDPOINT_URL_S3:-}
 fi
 [ -n "$endpoint" ] || [ -z "$store" ] || endpoint=${AWS_ENDPOINT_URL_S3:-${AWS_ENDPOINT_URL:-}}
 if [ -n "$endpoint" ] && [ -z "$store" ] && [ -n "${S3LECT_TEST_BUCKET:-}" ]; then
-  store=s3://$S3LECT_TEST_BUCKET/s3lect-demo-$$.json
+  store=s3://$S3LECT_TEST_BUCKET/s3lect-demo-$$-$object
 fi
 if [ -n "$endpoint" ] && [ -z "$store" ]; then
   echo "${0##*/}: --endpoint needs --store s3://BUCKET/KEY (the bucket must exist)" >&2
@@ -68,6 +77,8 @@ else
   timing=(--renew 1s --frequent 500ms --infrequent "$look" --request-timeout 2s)
   [[ $endpoint == http://* ]] || mode=freeze-leader
 fi
+# A renewal of an epoch file is two requests, which must fit into the leader timeout one by one.
+[ "$protocol" = lockfile ] || timing[-1]=$((leader_timeout / 5))ms
 
 # --- the screen ----------------------------------------------------------------------------------
 
@@ -300,6 +311,7 @@ case "$mode" in
   fake)
     options=()
     ! $tls || options=(--tls-self "$dir")
+    [ "$protocol" = lockfile ] || options+=(--fault '{"no_if_match":true}')
     build/release/test/fakes3/s3lect-fakes3 --port 0 --die-with-parent \
       --ready-file "$dir/fakes3" "${options[@]}" \
       >"$dir/fakes3.log" 2>>"$dir/stderr" {events}>&- &
@@ -307,12 +319,13 @@ case "$mode" in
     disown "$fake_pid"
     await_file "$fake_pid" "$dir/fakes3"
     endpoint=$(head -n 1 "$dir/fakes3")
-    store=s3://demo/leader.json
+    store=s3://demo/$object
     export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest AWS_REGION=us-east-1
     unset AWS_SESSION_TOKEN
     ! $tls || common+=(--ca-file "$dir/ca.pem")
     frozen_pid=$fake_pid
     about="a fake S3 at $endpoint"
+    [ "$protocol" = lockfile ] || about+=", which has no If-Match"
     ;;
   relay)
     address=${endpoint#http://}
@@ -331,14 +344,15 @@ case "$mode" in
     about=${endpoint:-AWS}
     ;;
 esac
-common+=(--store "$store")
+common+=(--store "$store" --protocol "$protocol")
 [ -z "$endpoint" ] || common+=(--endpoint "$endpoint")
 
 # --- the demo ------------------------------------------------------------------------------------
 
 now_ms
 t0=$REPLY
-printf '\n%ss3lect: %d candidates, one lockfile%s\n' "$bold" "${#nodes[@]}" "$plain"
+printf '\n%ss3lect: %d candidates, one %s%s\n' "$bold" "${#nodes[@]}" \
+  "$([ "$protocol" = epochs ] && echo "file per leadership" || echo lockfile)" "$plain"
 seconds "$leader_timeout"
 printf 'store %s (%s); leader timeout %s\n' "$store" "$about" "$REPLY"
 
@@ -351,16 +365,16 @@ esac
 
 step "1. Election"
 say demo "" "starts ${nodes[*]}; so far: $before"
-if [[ $before == *"no lockfile"* ]]; then
-  note "A lockfile that is not there may have been deleted under a leader that still leads: the"
-  note "first claim must stand for one whole leader timeout before its owner leads."
+if [[ $before == *"no $what"* ]]; then
+  note "What is not there may have been deleted under a leader that still leads: the first claim"
+  note "must stand for $waits before its owner leads."
 fi
 now_ms; began_ms=$REPLY
 for node in "${nodes[@]}"; do launch "$node"; done
 await "an election" somebody_leads
 seconds $((started_ms - began_ms))
 remark=''
-[[ $before != *"no lockfile"* ]] || remark="there was no lockfile: a leader timeout and a second"
+[[ $before != *"no $what"* ]] || remark="there was no $what: $waits and a second"
 row "election" "$REPLY" "$remark"
 settle
 
@@ -398,7 +412,7 @@ follows=()
 kill -TERM "$leaving_pid"
 await "a hand-over" another_leads "$leaving"
 seconds $((started_ms - began_ms))
-row "SIGTERM to the leader, hand-over" "$REPLY" "it released the lockfile; followers look every $look"
+row "SIGTERM to the leader, hand-over" "$REPLY" "it released the $what; followers look every $look"
 for ((i = 0; i < patience * 50; i++)); do
   kill -0 "$leaving_pid" 2>/dev/null || break
   sleep 0.02
@@ -469,7 +483,7 @@ for p in "${final[@]}"; do
 done
 after_all=$(build/release/src/s3lect status "${common[@]}" 2>&1) && code=0 || code=$?
 say demo "" "$after_all"
-[ "$code" -eq 3 ] || fail "the lockfile was not released"
+[ "$code" -eq 3 ] || fail "the $what was not released"
 
 count_overlaps
 overlaps=$REPLY
@@ -483,4 +497,4 @@ done
 echo
 [ "$overlaps" -eq 0 ] || fail "two led at once"
 echo "${green}Every step held.${plain}"
-[ "$mode" = fake ] || echo "The lockfile $store stays, released."
+[ "$mode" = fake ] || echo "$store stays, released."

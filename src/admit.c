@@ -38,7 +38,9 @@ static void refuse(s3l_driver_t* d, const s3lect_verify_report_t* report) {
 static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
   s3l_driver_t* d = verify->data;
   d->admit->running = false;
-  if (report->safety == S3LECT_SAFETY_LOCKFILE) {
+  bool enough = report->safety == S3LECT_SAFETY_LOCKFILE ||
+                (report->safety == S3LECT_SAFETY_EPOCH_FILES && s3l_files_of(d) != NULL);
+  if (enough) {
     d->admit->passed = true;
     d->admit->error = 0;
   } else if (d->ask_start && report->error != UV_ECANCELED) {
@@ -58,7 +60,7 @@ bool s3l_admit_is_open(s3l_driver_t* d) {
     return true;
   if (a->running || s3l_clock_boottime_ns() < a->retry_at)
     return false;
-  make_prefix(d->req.key, prefix);
+  make_prefix(s3l_files_election(d), prefix);
   s3lect_verify_options_init(&o, sizeof o);
   o.store = d->req.store;
   o.prefix = prefix;

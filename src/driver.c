@@ -98,8 +98,20 @@ static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* 
       .retry_after_ms = r->retry_after_ms,
       .message = r->message,
   };
+  s3l_listing_t listing;
+  if (d->listing && r->status == 0) {
+    result.status = s3l_files_listed(d, r, &listing);
+    result.listing = result.status == 0 ? &listing : NULL;
+  }
   s3l_seat_done(d, req->body != NULL, r->status, r->outcome);
   s3l_driver_run(d, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &result});
+}
+
+static size_t encode(const s3l_effect_t* e, const s3lect_record_t* record, char* body, size_t cap) {
+  size_t n = e->file > 0 ? s3l_record_encode_file(record, body, cap)
+                         : s3l_record_encode(record, body, cap);
+  S3L_ASSERT(n > 0);
+  return n;
 }
 
 static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
@@ -109,20 +121,25 @@ static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t
   req->etag = conditional ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
   req->flags = 0;
+  d->listing = e->kind == S3L_DO_LIST;
   int err;
-  if (e->kind == S3L_DO_READ) {
+  if (e->file > 0 && !d->listing)
+    s3l_files_name(d, e);
+  if (d->listing) {
+    s3l_files_list(d, e);
+    err = store->ops->list(store, req);
+  } else if (e->kind == S3L_DO_READ) {
     req->condition = conditional ? S3LECT_IF_CHANGED : S3LECT_ALWAYS;
     req->body = NULL;
     req->body_len = 0;
     err = store->ops->get(store, req);
   } else {
-    req->condition = conditional ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
+    req->condition = e->plain ? S3LECT_ALWAYS : conditional ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
     req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
     bool named = record->successor[0] != '\0';
     char* body = named ? d->transfer->body : d->body;
     req->body = body;
-    req->body_len = s3l_record_encode(record, body, named ? d->transfer->body_size : d->body_size);
-    S3L_ASSERT(req->body_len > 0);
+    req->body_len = encode(e, record, body, named ? d->transfer->body_size : d->body_size);
     err = store->ops->put(store, req);
   }
   d->submit_error = err;
@@ -144,7 +161,14 @@ static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
     switch (e->kind) {
     case S3L_DO_READ:
     case S3L_DO_WRITE:
+    case S3L_DO_LIST:
       submit(d, e, &fx->record);
+      break;
+    case S3L_DO_SWEEP:
+      s3l_files_sweep(d, e);
+      break;
+    case S3L_DO_SWEEP_CANCEL:
+      s3l_files_sweep_cancel(d);
       break;
     case S3L_DO_CANCEL:
       if (!d->ended) /* else the request's end is about to be told */
@@ -164,10 +188,6 @@ static void execute(s3l_driver_t* d, const s3l_effects_t* fx) {
     case S3L_DO_ASK_CANCEL:
       s3l_asker_cancel(d);
       break;
-    case S3L_DO_LIST:
-    case S3L_DO_SWEEP:
-    case S3L_DO_SWEEP_CANCEL:
-      S3L_UNREACHABLE(); /* of another protocol */
     }
   }
 }
@@ -214,7 +234,10 @@ static bool step_asked(s3l_driver_t* d) {
     return true;
   }
   s3l_peer_result_t unasked;
-  if (s3l_asker_failed(d, &unasked)) {
+  s3l_result_t unswept;
+  if (s3l_files_sweep_failed(d, &unswept)) {
+    event = (s3l_event_t){.kind = S3L_EV_SWEPT, .result = &unswept};
+  } else if (s3l_asker_failed(d, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
   } else if (d->ask_ack) {
     d->ask_ack = false;
@@ -351,13 +374,15 @@ static s3l_driver_t* create(uv_loop_t* loop, size_t size) {
 int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                       s3l_driver_t** out) {
   size_t admit = o->verify_on_start != 0 ? sizeof(s3l_admit_t) : 0;
-  size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "");
+  size_t files = s3l_files_size(o);
+  size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "") +
+                (files > 0 ? S3L_RECORD_FILE_MORE : 0);
   size_t asker = o->peer_client != NULL ? sizeof(s3l_asker_t) : 0;
   bool usual = strcmp(o->peer_health_path, S3LECT_PEER_HEALTH_PATH) == 0;
   size_t path = usual ? 0 : strlen(o->peer_health_path) + 1;
-  size_t strings =
-      strlen(o->lockfile_path) + 1 + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1 + path;
-  s3l_driver_t* d = create(handle->loop, sizeof *d + admit + asker + body + strings);
+  size_t key = files > 0 ? 0 : strlen(o->lockfile_path) + 1;
+  size_t strings = key + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1 + path;
+  s3l_driver_t* d = create(handle->loop, sizeof *d + admit + asker + files + body + strings);
   if (d == NULL)
     return UV_ENOMEM;
   char* at = (char*)(d + 1);
@@ -370,12 +395,16 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
     d->asker = (s3l_asker_t*)(void*)at;
     at += asker;
   }
+  s3l_files_t* f = files > 0 ? s3l_files_init(d, at, o) : NULL;
+  at += files;
   d->body = at;
   d->body_size = body;
   at += body;
-  d->req.key = keep(&at, o->lockfile_path);
+  if (f == NULL)
+    d->req.key = keep(&at, o->lockfile_path);
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
+  config.epochs = f != NULL ? &f->state : NULL;
   s3l_core_init(&d->core, &config);
   d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
   if (d->asker != NULL)

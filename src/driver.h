@@ -10,7 +10,8 @@
  * Invariants
  *   - published validity is never later than the core's, and 0 from the moment at which the
  *     application has asked to stop or resign;
- *   - at most one store request is under way, and the driver lives until it has ended.
+ *   - at most one store request is under way, one that removes an old epoch file apart, and the
+ *     driver lives until it has ended.
  *
  * There may be thousands of drivers in a process: one allocation, as large as its options need,
  * holds the driver, what it needs for verify_on_start, the body that is written and the options'
@@ -25,6 +26,7 @@
 
 #include "admit.h"
 #include "core/core.h"
+#include "driver_files.h"
 #include "driver_peer.h"
 #include "names.h"
 #include "s3lect/elector.h"
@@ -52,6 +54,7 @@ typedef struct s3l_driver_s {
 
   bool running; /* inside a run */
   bool ended;   /* the request under way has ended, which the core is still to be told */
+  bool listing; /* it is a listing */
   bool ask_start;
   bool ask_resign;
   bool ask_transfer; /* with ask_resign */

@@ -76,7 +76,7 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
   if (n == 0 || n >= S3LECT_ID_SIZE || !s3l_utf8_is_valid(s3l_span_cstr(to_id)) ||
       strcmp(to_id, own->id) == 0)
     return S3LECT_EOPTION;
-  size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id);
+  size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id) + S3L_RECORD_FILE_MORE;
   s3l_transfer_t* transfer = s3l_calloc(1, sizeof *transfer + body_size);
   if (transfer == NULL)
     return UV_ENOMEM;

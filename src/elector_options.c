@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/epochs.h"
 #include "peer/message.h"
 #include "problem.h"
 #include "util/sized.h"
@@ -17,6 +18,7 @@
 
 #define KEY_MAX                   1024       /* bytes: the S3 limit on a key */
 #define DURATION_MS_MAX           2419200000 /* four weeks: as much as a record may give */
+#define PREFIX_MAX                (KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
 
@@ -47,12 +49,14 @@ static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_
       or_default(given->renew_interval_ms,
                  s3l_default_renew_ms(o->frequent_interval_ms, o->leader_timeout_ms));
   o->request_timeout_ms = given->request_timeout_ms;
+  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   if (o->request_timeout_ms == 0) {
-    uint32_t fits =
-        s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
+    uint32_t fits = (epochs ? s3l_default_epochs_timeout_ms : s3l_default_request_timeout_ms)(
+        o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
     o->request_timeout_ms = fits > REQUEST_MS_MIN ? fits : REQUEST_MS_MIN;
   }
-  return s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms, o->leader_timeout_ms,
+  uint32_t requests_ms = epochs ? 2 * o->request_timeout_ms : o->request_timeout_ms;
+  return s3l_timing_missing_ms(o->renew_interval_ms, requests_ms, o->leader_timeout_ms,
                                o->drift_ppm);
 }
 
@@ -99,14 +103,15 @@ static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o) {
   uint64_t missing = settle_timing(o, &given);
   if (missing == 0)
     return 0;
+  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   return s3l_problem_say(p, S3LECT_ETIMING,
                          "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
-                         " ms + retry schedule %d ms + request timeout %" PRIu32
+                         " ms + retry schedule %d ms + %srequest timeout %" PRIu32
                          " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
                          " ms or shorten the others by %" PRIu64 " ms",
                          o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
-                         o->request_timeout_ms, (double)o->drift_ppm / 10000,
-                         least_leader_timeout(o, &given), missing);
+                         epochs ? "twice the " : "", o->request_timeout_ms,
+                         (double)o->drift_ppm / 10000, least_leader_timeout(o, &given), missing);
 }
 
 /* It goes into a request's first line as it is. */
@@ -133,6 +138,18 @@ static int check_peer(s3l_problem_t* p, const s3lect_elector_options_t* o) {
   return r != 0 ? r : check_path(p, o->peer_health_path);
 }
 
+static int check_protocol(s3l_problem_t* p, const s3lect_elector_options_t* o) {
+  if (o->protocol < S3LECT_PROTOCOL_LOCKFILE || o->protocol > S3LECT_PROTOCOL_EPOCHS)
+    return s3l_problem_say(p, S3LECT_EOPTION, "protocol: %" PRId32 " is not an s3lect_protocol_t",
+                           o->protocol);
+  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
+  if (epochs && o->store->ops != NULL && o->store->ops->list == NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "protocol: epoch files need a store that can list its objects, and this "
+                           "one cannot; use S3LECT_PROTOCOL_LOCKFILE or another store");
+  return check_string(p, "lockfile_path", o->lockfile_path, epochs ? PREFIX_MAX : KEY_MAX);
+}
+
 static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   int r = check_string(p, "lockfile_path", o->lockfile_path, KEY_MAX);
   if (r == 0)
@@ -142,6 +159,8 @@ static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   if (r == 0 && o->store == NULL)
     r = s3l_problem_say(p, S3LECT_EOPTION,
                         "store: missing; open one with s3lect_s3_init or another");
+  if (r == 0)
+    r = check_protocol(p, o);
   if (r == 0)
     r = check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
   if (r == 0)
@@ -192,6 +211,7 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
       .no_release = o->no_release != 0,
       .observer = o->observe != 0,
+      .keep_epochs = o->keep_epochs != 0 || o->store->ops->del == NULL, /* none to remove by */
       .peer_mode = o->peer_client != NULL,
       .peer_interval_ms = o->peer_interval_ms,
       .peer_timeout_ms = o->peer_timeout_ms,

@@ -1,6 +1,8 @@
 /* library.c: what concerns the library as a whole: its version, its memory, the names of things. */
+#include <string.h>
 #include <uv.h>
 
+#include "core/epochs.h"
 #include "core/record.h"
 #include "s3lect.h"
 #include "util/mem.h"
@@ -53,4 +55,14 @@ const char* s3lect_reason_name(int reason) {
 
 int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record) {
   return s3l_record_parse((s3l_span_t){body, body_len}, record);
+}
+
+int s3lect_epoch_file_parse(const char* body, size_t body_len, uint64_t epoch,
+                            s3lect_record_t* record) {
+  return s3l_record_parse_file((s3l_span_t){body, body_len}, epoch, record);
+}
+
+uint64_t s3lect_epoch_file_number(const char* prefix, const char* key) {
+  size_t n = strlen(prefix);
+  return strncmp(key, prefix, n) == 0 ? s3l_epochs_number(s3l_span_cstr(key + n)) : 0;
 }

@@ -111,7 +111,7 @@ void s3l_seat_parted(s3l_driver_t* d) {
 s3l_metrics_row_t s3l_seat_row(const s3l_seat_t* seat) {
   const s3l_driver_t* d = seat->driver;
   s3l_metrics_row_t row = {
-      .election = d->req.key,
+      .election = s3l_files_election(d),
       .path = seat->peer.path,
       .id = d->core.config.id,
       .is_leader = s3lect_is_leader(d->handle) != 0,

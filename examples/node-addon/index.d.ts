@@ -158,6 +158,10 @@ export interface ElectorOptions {
   noRelease?: boolean;
   expiry?: 'observed' | 'store-clock';
   verifyOnStart?: boolean;
+  /** One lockfile (default), or one object per leadership, with lockfilePath for their prefix. */
+  protocol?: 'lockfile' | 'epochs';
+  /** With 'epochs': leave old ones. */
+  keepEpochs?: boolean;
   /** Follow the election, and never stand in it. */
   observe?: boolean;
   /** Peer mode: while a leader stands ask it, at its serverAddr, in place of the store. */

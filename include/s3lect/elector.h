@@ -95,12 +95,24 @@ typedef enum {
   S3LECT_EXPIRY_STORE_CLOCK = 1,
 } s3lect_expiry_t;
 
+/** What the store holds of an election. */
+typedef enum {
+  /* One object, replaced by compare-and-swap. Needs If-Match; Go processes can take part. */
+  S3LECT_PROTOCOL_LOCKFILE = 0,
+  /* One object per leadership, lockfile_path + "lock-0000000042.json", with the epoch for its
+   * number (of ten digits; a first one is the store's time in seconds). Needs no more than
+   * If-None-Match: *, and listings that show what was written within a leader timeout.
+   * lockfile_path is the prefix of all, say "locks/db/", of at most 1004 bytes. A renewal is two
+   * requests, so the request timeout counts twice towards the leader timeout. */
+  S3LECT_PROTOCOL_EPOCHS = 1,
+} s3lect_protocol_t;
+
 /** Options. Zero or NULL means the default. Strings are copied by init; the store is not: it must
  * outlive the elector. Names and defaults of the first group are the Go package's. */
 typedef struct s3lect_elector_options_s {
   size_t size; /* sizeof(s3lect_elector_options_t); set by s3lect_elector_options_init */
 
-  const char* lockfile_path;       /* the object's key; required */
+  const char* lockfile_path;       /* the object's key, or the prefix of epoch files; required */
   const char* server_id;           /* unique per process; required; 1..255 bytes of UTF-8 */
   const char* server_addr;         /* host:port at which others reach this server; may be NULL */
   uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default 5000 */
@@ -141,6 +153,10 @@ typedef struct s3lect_elector_options_s {
   uint32_t peer_timeout_ms;  /* how long its answer may take, waiting apart; default 3000 */
 
   int32_t observe; /* 1: follow the election, and never stand in it: writes nothing */
+
+  int32_t protocol;    /* s3lect_protocol_t: the same for all who stand in the election */
+  int32_t keep_epochs; /* S3LECT_PROTOCOL_EPOCHS. 1: old epoch files are left, as a record of who
+                          led when; else a leader removes them, all but the newest two */
 } s3lect_elector_options_t;
 
 /** The Go package's default. */

@@ -40,6 +40,16 @@ typedef struct s3lect_record_s {
  * and not released), S3LECT_ETOOBIG (over 64 KiB). */
 S3LECT_EXTERN int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record);
 
+/** Reads the body of the epoch file of that number, which becomes the record's epoch: that of
+ * S3LECT_PROTOCOL_EPOCHS, or the plain form of other implementations, {"validity_ms":60000,
+ * "expired":false}. `validity_ms` becomes leader_timeout_ms. Errors: as s3lect_record_parse. */
+S3LECT_EXTERN int s3lect_epoch_file_parse(const char* body, size_t body_len, uint64_t epoch,
+                                          s3lect_record_t* record);
+
+/** The epoch of the file with that key in an election whose files begin with `prefix`; 0 if the key
+ * is no epoch file's. Never fails otherwise. */
+S3LECT_EXTERN uint64_t s3lect_epoch_file_number(const char* prefix, const char* key);
+
 #ifdef __cplusplus
 }
 #endif

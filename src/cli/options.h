@@ -38,6 +38,9 @@ typedef struct cli_options_s {
   char bucket[CLI_BUCKET_SIZE];       /* its parts; "" with a file, */
   char directory[CLI_DIRECTORY_SIZE]; /* "" with a bucket */
   const char* key;
+  const char* protocol_name; /* as given; and what it is */
+  int32_t protocol;          /* s3lect_protocol_t */
+  uint32_t keep_epochs;
   const char* endpoint;
   const char* region;
   const char* ca_file;

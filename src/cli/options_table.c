@@ -17,6 +17,12 @@ const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, false, CLI_KIND_STRING, AT(store), 0,
      "the lockfile that decides the election (required): an object, or\n"
      "with file:///DIRECTORY/NAME a file, for processes of one machine"},
+    {"protocol", "NAME", ANY, false, CLI_KIND_STRING, AT(protocol_name), 0,
+     "lockfile: one object (the default). epochs: one object per\n"
+     "leadership, --store KEY + lock-0000000042.json; for stores without\n"
+     "If-Match. The same for all candidates"},
+    {"keep-epochs", NULL, ELECTING, false, CLI_KIND_FLAG, AT(keep_epochs), 1,
+     "leave old epoch files; else a leader removes all but the newest two"},
     {"endpoint", "URL", ANY, true, CLI_KIND_STRING, AT(endpoint), 0,
      "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, the\n"
      "profile's, else AWS)"},

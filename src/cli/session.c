@@ -24,6 +24,8 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->renew_interval_ms = from->renew_ms;
   to->request_timeout_ms = from->request_timeout_ms;
   to->store = &session->store;
+  to->protocol = from->protocol;
+  to->keep_epochs = (int32_t)from->keep_epochs;
   to->verify_on_start = (int32_t)from->verify_on_start;
   to->observe = from->command == CLI_WATCH;
   to->peer_health_path = from->peer_path;

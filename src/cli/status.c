@@ -10,10 +10,16 @@
 
 #define CLOCK_GRAIN_MS 2000 /* Date and Last-Modified each have a grain of one second */
 
+#define KEY_SIZE       1025 /* the S3 limit on a key, and a NUL */
+
 typedef struct status_s {
   const cli_options_t* options;
   s3lect_store_req_t req;
   int exit_code;
+  char stem[KEY_SIZE];  /* epoch files: what their keys begin with */
+  char after[KEY_SIZE]; /* where the listing goes on */
+  char key[KEY_SIZE];   /* the newest */
+  uint64_t epoch;
 } status_t;
 
 /* What the lockfile says, judged by the store's own clock. */
@@ -83,15 +89,16 @@ static void print_leader(const verdict_t* verdict) {
   printf("renewed  %s ago%s\n", span, verdict->by_store ? "" : " (by this machine's clock)");
 }
 
-static void print_no_leader(const verdict_t* verdict) {
+static void print_no_leader(const cli_options_t* options, const verdict_t* verdict) {
   char span[CLI_SPAN_SIZE];
+  const char* what = options->protocol == S3LECT_PROTOCOL_EPOCHS ? "epoch file" : "lockfile";
   cli_span(verdict->age_ms, span);
   if (strcmp(verdict->state, "absent") == 0)
-    printf("no leader: there is no lockfile\n");
+    printf("no leader: there is no %s\n", what);
   else if (strcmp(verdict->state, "released") == 0)
-    printf("no leader: %s released the lockfile %s ago\n", verdict->record.leader_id, span);
+    printf("no leader: %s released the %s %s ago\n", verdict->record.leader_id, what, span);
   else
-    printf("no leader: %s has not renewed the lockfile for %s\n", verdict->record.leader_id, span);
+    printf("no leader: %s has not renewed the %s for %s\n", verdict->record.leader_id, what, span);
 }
 
 static int print(const cli_options_t* options, const verdict_t* verdict) {
@@ -101,7 +108,7 @@ static int print(const cli_options_t* options, const verdict_t* verdict) {
   else if (led)
     print_leader(verdict);
   else
-    print_no_leader(verdict);
+    print_no_leader(options, verdict);
   if (fflush(stdout) != 0) {
     cli_say("cannot write to standard output");
     return CLI_EXIT_FAILED;
@@ -109,32 +116,92 @@ static int print(const cli_options_t* options, const verdict_t* verdict) {
   return led ? 0 : CLI_EXIT_NO_LEADER;
 }
 
-static int answer(const cli_options_t* options, const s3lect_store_result_t* result) {
+static int fail(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
+  bool said = result->status != 0 && result->message != NULL && result->message[0] != '\0';
+  cli_say("cannot read %s: %s%s%s%s", options->store, s3lect_strerror(error), said ? " (" : "",
+          said ? result->message : "", said ? ")" : "");
+  return CLI_EXIT_FAILED;
+}
+
+static int answer(const status_t* status, const s3lect_store_result_t* result) {
+  const cli_options_t* options = status->options;
   verdict_t verdict = {.state = "absent"};
   int r = result->status;
   if (r == S3LECT_ENOTFOUND)
     return print(options, &verdict);
-  if (r == 0)
+  if (r == 0 && status->epoch != 0)
+    r = s3lect_epoch_file_parse(result->body, result->body_len, status->epoch, &verdict.record);
+  else if (r == 0)
     r = s3lect_record_parse(result->body, result->body_len, &verdict.record);
+  if (r != 0)
+    return fail(options, r, result);
   cli_plain(verdict.record.leader_id, strlen(verdict.record.leader_id));
   cli_plain(verdict.record.leader_addr, strlen(verdict.record.leader_addr));
-  if (r != 0) {
-    bool said = result->status != 0 && result->message != NULL && result->message[0] != '\0';
-    cli_say("cannot read %s: %s%s%s%s", options->store, s3lect_strerror(r), said ? " (" : "",
-            said ? result->message : "", said ? ")" : "");
-    return CLI_EXIT_FAILED;
-  }
+  if (verdict.record.leader_id[0] == '\0')
+    snprintf(verdict.record.leader_id, S3LECT_ID_SIZE, "(somebody without a name)");
   judge(options, result, &verdict);
   return print(options, &verdict);
 }
 
 static void on_record(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   status_t* status = req->data;
-  status->exit_code = answer(status->options, result);
+  status->exit_code = answer(status, result);
   s3lect_store_close(req->store, NULL);
 }
 
-static int read_lockfile(uv_loop_t* loop, const cli_options_t* options) {
+static int get(s3lect_store_t* store, status_t* status, const char* key) {
+  status->req.key = key;
+  status->req.cb = on_record;
+  return store->ops->get(store, &status->req);
+}
+
+/* ---- Epoch files ---- */
+
+static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result);
+
+static int list(s3lect_store_t* store, status_t* status) {
+  status->req.key = status->stem;
+  status->req.after = status->after[0] != '\0' ? status->after : NULL;
+  status->req.max_keys = 1000;
+  status->req.cb = on_listed;
+  return store->ops->list(store, &status->req);
+}
+
+/* Notes the newest file of a page, and where the next page begins. */
+static void take_page(status_t* status, const s3lect_store_result_t* result) {
+  for (size_t i = 0; i < result->entries_len; i++) {
+    const char* key = result->entries[i].key;
+    uint64_t epoch = s3lect_epoch_file_number(status->options->key, key);
+    if (epoch > status->epoch && strlen(key) < KEY_SIZE) {
+      status->epoch = epoch;
+      memcpy(status->key, key, strlen(key) + 1);
+    }
+    if (strlen(key) < KEY_SIZE)
+      memcpy(status->after, key, strlen(key) + 1);
+  }
+}
+
+static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
+  status_t* status = req->data;
+  s3lect_store_t* store = req->store;
+  const s3lect_store_result_t none = {.size = sizeof none, .status = S3LECT_ENOTFOUND};
+  int r = result->status;
+  if (r == 0)
+    take_page(status, result);
+  if (r == 0 && result->truncated != 0 && result->entries_len > 0)
+    r = list(store, status);
+  else if (r == 0 && status->epoch != 0)
+    r = get(store, status, status->key);
+  else if (r == 0)
+    r = S3LECT_ENOTFOUND;
+  if (r == 0)
+    return;
+  status->exit_code =
+      r == S3LECT_ENOTFOUND ? answer(status, &none) : fail(status->options, r, result);
+  s3lect_store_close(store, NULL);
+}
+
+static int read_state(uv_loop_t* loop, const cli_options_t* options) {
   status_t status = {.options = options, .exit_code = CLI_EXIT_FAILED};
   s3lect_store_t store;
   memset(&store, 0, sizeof store);
@@ -142,10 +209,10 @@ static int read_lockfile(uv_loop_t* loop, const cli_options_t* options) {
   if (r != 0)
     return CLI_EXIT_FAILED;
   status.req.data = &status;
-  status.req.key = options->key;
   status.req.timeout_ms = options->request_timeout_ms;
-  status.req.cb = on_record;
-  r = store.ops->get(&store, &status.req);
+  snprintf(status.stem, sizeof status.stem, "%slock-", options->key);
+  r = options->protocol == S3LECT_PROTOCOL_EPOCHS ? list(&store, &status)
+                                                  : get(&store, &status, options->key);
   if (r != 0) {
     cli_say("cannot read %s: %s", options->store, s3lect_strerror(r));
     s3lect_store_close(&store, NULL);
@@ -157,7 +224,8 @@ static int read_lockfile(uv_loop_t* loop, const cli_options_t* options) {
 /* An elector's defaults, but not its checks: nobody stands for election here. */
 static int fill_in(cli_options_t* options) {
   char message[CLI_MESSAGE_SIZE] = "";
-  const cli_options_t plain = {.key = options->key, .id = options->id};
+  const cli_options_t plain = {
+      .key = options->key, .id = options->id, .protocol = options->protocol};
   s3lect_elector_options_t defaults;
   int r = cli_usage(cli_timing(&plain, &defaults, message), message);
   if (r != 0)
@@ -180,7 +248,7 @@ int cli_status(const cli_options_t* given) {
     cli_say("cannot start: %s", uv_strerror(r));
     return CLI_EXIT_FAILED;
   }
-  int exit_code = read_lockfile(&loop, options);
+  int exit_code = read_state(&loop, options);
   uv_loop_close(&loop);
   return exit_code;
 }

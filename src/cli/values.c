@@ -184,8 +184,21 @@ static void make_default_id(cli_options_t* options) {
   options->id = options->default_id;
 }
 
+static int parse_protocol(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
+  const char* name = options->protocol_name;
+  if (name != NULL && strcmp(name, "epochs") == 0)
+    options->protocol = S3LECT_PROTOCOL_EPOCHS;
+  else if (name != NULL && strcmp(name, "lockfile") != 0)
+    return fail(message, "--protocol %.200s is unknown: write lockfile or epochs", name);
+  if (options->keep_epochs && options->protocol != S3LECT_PROTOCOL_EPOCHS)
+    return fail(message, "--keep-epochs is for epoch files: add --protocol epochs");
+  return 0;
+}
+
 int cli_options_check(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
   int r = parse_store(options, message);
+  if (r == 0)
+    r = parse_protocol(options, message);
   if (r != 0)
     return r;
   if (options->addr != NULL && !is_host_port(options->addr)) {

@@ -29,11 +29,19 @@ static const char* dialect_name(int32_t dialect) {
                                          : "unknown";
 }
 
+/* The one to use there; the lockfile where both work: its renewals cost half. */
+static const char* protocol_name(int32_t safety) {
+  return safety == S3LECT_SAFETY_LOCKFILE      ? "lockfile"
+         : safety == S3LECT_SAFETY_EPOCH_FILES ? "epochs"
+                                               : "";
+}
+
 static void print_json(const s3lect_verify_report_t* r) {
   static char line[JSON_SIZE];
   cli_json_t json;
   cli_json_open(&json, line, sizeof line);
   cli_json_string(&json, "good_for", s3lect_safety_name(r->safety));
+  cli_json_string(&json, "protocol", protocol_name(r->safety));
   cli_json_string(&json, "reason", r->reason);
   cli_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
   cli_json_array(&json, "checks");
@@ -105,6 +113,8 @@ static void print_table(const s3lect_verify_report_t* r) {
   cli_plain(reason, strlen(reason));
   print_checks(r);
   printf("\ngood for  %s\n", s3lect_safety_name(r->safety));
+  if (protocol_name(r->safety)[0] != '\0')
+    printf("use       --protocol %s\n", protocol_name(r->safety));
   if (reason[0] != '\0')
     printf("reason    %s\n", reason);
   if (r->etag_dialect != S3LECT_ETAG_UNKNOWN)
@@ -122,7 +132,10 @@ static void print_table(const s3lect_verify_report_t* r) {
 
 static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* r) {
   run_t* run = verify->data;
-  run->exit_code = r->safety == S3LECT_SAFETY_LOCKFILE ? 0 : CLI_EXIT_FAILED;
+  bool epochs = run->options->protocol == S3LECT_PROTOCOL_EPOCHS;
+  bool good =
+      r->safety == S3LECT_SAFETY_LOCKFILE || (epochs && r->safety == S3LECT_SAFETY_EPOCH_FILES);
+  run->exit_code = good ? 0 : CLI_EXIT_FAILED;
   if (r->error == UV_ECANCELED)
     cli_say("interrupted");
   else if (run->options->json)

@@ -125,7 +125,8 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
   if (is_first_of_line(v))  /* a leader may learn of it later by as much as listings lag, */
     wait *= v->own ? 2 : 3; /* and its maker goes first */
   /* Last-Modified has a grain of a second: within it an old body may come back unnoticed. */
-  return s3l_ns_add(s3l_ns_add(c->now, wait), ep->same_second ? 2 * S3L_SECOND : 0);
+  return s3l_ns_add(s3l_ns_add(c->now, wait),
+                    ep->same_second ? s3l_lease_wait(S3L_SECOND, c->config.drift_ppm) : 0);
 }
 
 /* Everything but time allows to create the next file at `t`. */

@@ -65,6 +65,7 @@ static void prints_a_table(void** state) {
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "passed"));
   assert_non_null(strstr(proc_line(p, PROC_OUT, "one-swap-wins"), "one of 8, 3 times"));
   assert_string_equal(proc_line(p, PROC_OUT, "good for"), "good for  lockfile");
+  assert_string_equal(proc_line(p, PROC_OUT, "use"), "use       --protocol lockfile");
   proc_line(p, PROC_OUT, "ETags     wanted as they are given");
   proc_line(p, PROC_OUT, "clock     the store's agrees with this machine's, to within ");
   proc_line(p, PROC_OUT, "latency   p50 ");
@@ -85,6 +86,20 @@ static void convicts_a_liar(void** state) {
   leaves_the_lockfile_alone();
 }
 
+static void recommends_epoch_files(void** state) {
+  (void)state;
+  lie("{\"no_if_match\":true}");
+  proc_t* p = s3lect("verify", "--quick");
+  proc_line(p, PROC_OUT, "good for  epoch files only");
+  proc_line(p, PROC_OUT, "use       --protocol epochs");
+  proc_line(p, PROC_OUT, "reason    ");
+  assert_int_equal(proc_wait(p), 1);
+  /* Who asks for that protocol has what he needs. */
+  p = s3lect("verify", "--protocol=epochs");
+  proc_line(p, PROC_OUT, "use       --protocol epochs");
+  assert_int_equal(proc_wait(p), 0);
+}
+
 static void prints_json(void** state) {
   (void)state;
   fakes3_set_clock_offset(server, -3600 * 1000 / 12);
@@ -94,6 +109,7 @@ static void prints_json(void** state) {
   snprintf(line, sizeof line, "%s", proc_line(p, PROC_OUT, ""));
   assert_int_equal(proc_wait(p), 0);
   assert_string_equal(proc_json_string(line, "good_for"), "lockfile");
+  assert_string_equal(proc_json_string(line, "protocol"), "lockfile");
   assert_string_equal(proc_json_string(line, "etag_dialect"), "bare");
   assert_non_null(strstr(line, "\"checks\":[{\"name\":\"create\",\"expected\":\""));
   assert_non_null(strstr(line, "\"verdict\":\"passed\"},{\"name\":\"create-again\""));
@@ -158,6 +174,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
       T(prints_a_table),
       T(convicts_a_liar),
+      T(recommends_epoch_files),
       T(prints_json),
       T(says_what_it_leaves_behind),
       T(cleans_up_when_interrupted),

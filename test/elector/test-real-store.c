@@ -1,7 +1,7 @@
 /* The election on a real store: the one that AWS_ENDPOINT_URL_S3, the AWS_* keys and
  * S3LECT_TEST_BUCKET name.
  *
- * ctest labels: store no-valgrind */
+ * ctest labels: store no-valgrind protocols */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void start(s3l_election_t* el, s3l_candidate_t* c, const char* id) {
   /* A real store may take its time. */
   c->o.leader_timeout_ms = 5000;
   c->o.renew_interval_ms = 500;
-  c->o.request_timeout_ms = 3000;
+  c->o.request_timeout_ms = el->epochs ? 1500 : 3000;
   s3l_candidate_start(c);
 }
 
@@ -68,7 +68,7 @@ static void test_take_over_from_a_dead_leader(void** state) {
   s3l_election_seed(el);
   s3l_candidate_init(el, &a, "a");
   a.o.leader_timeout_ms = 5000;
-  a.o.request_timeout_ms = 3000;
+  a.o.request_timeout_ms = el->epochs ? 1000 : 3000;
   a.o.no_release = 1;
   s3l_candidate_start(&a);
   s3l_election_wait(el, &a.renewed, 1, "leadership");

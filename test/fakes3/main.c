@@ -15,6 +15,8 @@
 #  error "the build names the version"
 #endif
 
+#define FAULTS_MAX 16
+
 typedef struct app_s {
   uv_loop_t loop;
   uv_signal_t term;
@@ -23,6 +25,8 @@ typedef struct app_s {
   fakes3_t* server;
   const char* ready_file;
   size_t keys_n;
+  const char* faults[FAULTS_MAX]; /* from the start */
+  size_t faults_len;
   bool die_with_parent;
 } app_t;
 
@@ -45,6 +49,7 @@ static const char help[] =
     "  --clock-offset MS      the server's clock is that far ahead\n"
     "  --log FILE             append one JSON object per request\n"
     "  --log-entries N        requests kept for the control path (default: 10000)\n"
+    "  --fault JSON           a rule from the start; may be repeated\n"
     "  --die-with-parent      end when the parent process does\n"
     "  --help, --version\n"
     "\n"
@@ -100,6 +105,7 @@ enum {
   OPT_CLOCK_OFFSET,
   OPT_LOG,
   OPT_LOG_ENTRIES,
+  OPT_FAULT,
   OPT_DIE_WITH_PARENT,
   OPT_HELP,
   OPT_VERSION
@@ -122,6 +128,7 @@ static const struct option long_options[] = {
     {"clock-offset", required_argument, NULL, OPT_CLOCK_OFFSET},
     {"log", required_argument, NULL, OPT_LOG},
     {"log-entries", required_argument, NULL, OPT_LOG_ENTRIES},
+    {"fault", required_argument, NULL, OPT_FAULT},
     {"die-with-parent", no_argument, NULL, OPT_DIE_WITH_PARENT},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -178,6 +185,11 @@ static void take_option(app_t* app, int option, char* value) {
     break;
   case OPT_LOG_ENTRIES:
     o->log_entries = (size_t)number("bad number of entries", value, 100 * 1000 * 1000);
+    break;
+  case OPT_FAULT:
+    if (app->faults_len == FAULTS_MAX)
+      refuse("too many faults", value);
+    app->faults[app->faults_len++] = value;
     break;
   case OPT_DIE_WITH_PARENT:
     app->die_with_parent = true;
@@ -253,6 +265,9 @@ int main(int argc, char** argv) {
     fprintf(stderr, "s3lect-fakes3: %s\n", why);
     return 1;
   }
+  for (size_t i = 0; i < app.faults_len; i++)
+    if (fakes3_fault(app.server, app.faults[i], why, sizeof(why)) <= 0)
+      refuse(why, app.faults[i]);
   if (watch_signals(&app) != 0)
     refuse("cannot watch signals", NULL);
   if (app.ready_file == NULL) {

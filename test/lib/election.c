@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -91,7 +92,9 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
   if (fakes3_start(&el->loop, options != NULL ? options : &plain, &el->server, why, sizeof why) !=
       0)
     fail_msg("the fake S3 does not start: %s", why);
+  const char* protocol = getenv("S3L_TEST_PROTOCOL");
   el->key = S3L_ELECTION_KEY;
+  el->epochs = protocol != NULL && strcmp(protocol, "epochs") == 0;
   el->watch.data = el;
   assert_int_equal(uv_check_init(&el->loop, &el->watch), 0);
   assert_int_equal(uv_check_start(&el->watch, on_turn), 0);
@@ -114,26 +117,54 @@ void s3l_election_begin(s3l_election_t* el) {
 
 typedef struct once_s {
   s3lect_store_req_t req;
+  const s3l_election_t* election;
   unsigned done;
   int status;
   s3lect_record_t record;
+  uint64_t epoch; /* of the newest epoch file; 0: there is none */
+  char key[128];
 } once_t;
 
 static void on_once(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   once_t* once = req->data;
   once->status = r->status;
   memset(&once->record, 0, sizeof once->record);
-  if (r->status == 0 && r->body != NULL)
+  if (r->status == 0 && r->body != NULL && once->epoch != 0)
+    (void)s3lect_epoch_file_parse(r->body, r->body_len, once->epoch, &once->record);
+  else if (r->status == 0 && r->body != NULL)
     (void)s3lect_record_parse(r->body, r->body_len, &once->record);
   once->done++;
 }
 
-static void begin_once(const s3l_election_t* el, once_t* once) {
+static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+  once_t* once = req->data;
+  assert_int_equal(r->status, 0);
+  for (size_t i = 0; i < r->entries_len; i++) {
+    uint64_t epoch = s3lect_epoch_file_number(once->election->key, r->entries[i].key);
+    if (epoch <= once->epoch)
+      continue;
+    once->epoch = epoch;
+    snprintf(once->key, sizeof once->key, "%s", r->entries[i].key);
+  }
+  once->done++;
+}
+
+static void begin_once(s3l_election_t* el, once_t* once) {
   memset(once, 0, sizeof *once);
   once->req.data = once;
   once->req.key = el->key;
   once->req.timeout_ms = S3L_WAIT_MS;
   once->req.flags = S3LECT_REQ_NO_NEWS; /* they are for the electors */
+  once->election = el;
+  if (el->epochs) {
+    snprintf(once->key, sizeof once->key, "%s", S3L_ELECTION_FILE);
+    once->req.max_keys = 1000;
+    once->req.cb = on_listed;
+    assert_int_equal(el->store.ops->list(&el->store, &once->req), 0);
+    s3l_wait_count(&el->loop, &once->done, 1, "a list past the electors");
+    once->done = 0;
+    once->req.key = once->key;
+  }
   once->req.cb = on_once;
 }
 
@@ -154,7 +185,11 @@ void s3l_election_put(s3l_election_t* el, const char* body, size_t len) {
 void s3l_election_seed(s3l_election_t* el) {
   char body[1024];
   s3lect_record_t r = s3l_script_store_released();
-  s3l_election_put(el, body, s3l_record_encode(&r, body, sizeof body));
+  if (el->epochs) /* for so long the files must be watched */
+    r.leader_timeout_ms = S3L_ELECTION_T_MS;
+  s3l_election_put(el, body,
+                   el->epochs ? s3l_record_encode_file(&r, body, sizeof body)
+                              : s3l_record_encode(&r, body, sizeof body));
 }
 
 void s3l_election_delete(s3l_election_t* el) {
@@ -202,7 +237,8 @@ void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id) 
   c->o.renew_interval_ms = 300;
   c->o.frequent_interval_ms = 300;
   c->o.infrequent_interval_ms = 600;
-  c->o.request_timeout_ms = 600;
+  c->o.request_timeout_ms = el->epochs ? 450 : 600; /* it counts twice */
+  c->o.protocol = el->epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
   c->o.on_started_leading = on_started;
   c->o.on_stopped_leading = on_stopped;
   c->o.on_renewed = on_renewed;

@@ -13,6 +13,7 @@
 
 #define S3L_ELECTION_BUCKET "bucket"
 #define S3L_ELECTION_KEY    "locks/x"
+#define S3L_ELECTION_FILE   "locks/xlock-0000000007.json" /* the seed, with epoch files */
 #define S3L_CANDIDATES_MAX  4
 /* Short, but safe by the timing rule. */
 #define S3L_ELECTION_T_MS 2400
@@ -39,6 +40,8 @@ struct s3l_election_s {
   uv_check_t watch;
   fakes3_t* server;
   const char* key; /* the lockfile's; S3L_ELECTION_KEY unless changed */
+  bool epochs;     /* with epoch files, of which `key` is the prefix: the environment variable
+                      S3L_TEST_PROTOCOL is "epochs" */
   s3lect_store_t store;
   s3lect_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
@@ -52,7 +55,7 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options);
 /** Opens the store. */
 void s3l_election_begin(s3l_election_t* el);
 
-/** Puts an object in place of the lockfile, unconditionally. */
+/** Puts an object in place of the lockfile, or of the newest epoch file, unconditionally. */
 void s3l_election_put(s3l_election_t* el, const char* body, size_t len);
 /** The same with a released record of epoch 7, so that nobody needs to wait. */
 void s3l_election_seed(s3l_election_t* el);

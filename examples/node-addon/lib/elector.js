@@ -6,7 +6,7 @@ const { isMainThread, threadId } = require('node:worker_threads');
 
 const binding = require('./binding');
 const { Events } = require('./events');
-const { ELECTOR, EXPIRY, checked, choice, construct, refuse, spelled } = require('./options');
+const { ELECTOR, EXPIRY, PROTOCOL, checked, choice, construct, refuse, spelled } = require('./options');
 const { PeerClient } = require('./peer');
 const { Shared, nativeOf, setNative } = require('./shared');
 const { Store, storeOfUrl } = require('./store');
@@ -68,6 +68,7 @@ class Elector extends EventEmitter {
       throw refuse('peerClient must be a PeerClient');
     this.#peerClient = peerClient;
     native.expiry = choice('expiry', options.expiry, EXPIRY);
+    native.protocol = choice('protocol', options.protocol, PROTOCOL);
     native.serverId ??= defaultId();
     this.#ownsStore = typeof store === 'string';
     if (this.#ownsStore) {

@@ -10,7 +10,7 @@ const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 's
 const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequentIntervalMs',
   'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs', 'requestTimeoutMs', 'driftPpm',
   'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observe',
-  'peerClient', 'peerHealthPath', 'peerIntervalMs', 'peerTimeoutMs', 'signal'];
+  'protocol', 'keepEpochs', 'peerClient', 'peerHealthPath', 'peerIntervalMs', 'peerTimeoutMs', 'signal'];
 
 const PEER_CLIENT = ['caFile', 'ca', 'certFile', 'cert', 'keyFile', 'key', 'plainHttp',
   'connectTimeoutMs', 'idleTimeoutMs'];
@@ -21,6 +21,7 @@ const PEER_SERVER = ['listen', 'certFile', 'cert', 'keyFile', 'key', 'clientCaFi
 
 const ADDRESSING = ['auto', 'path', 'virtual-host'];
 const EXPIRY = ['observed', 'store-clock'];
+const PROTOCOL = ['lockfile', 'epochs'];
 
 // The native part's messages speak of leader_timeout_ms, or of leader_timeout.
 const snakes = new Map([...S3, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].flatMap((name) => {
@@ -77,6 +78,6 @@ function choice(name, value, words) {
 }
 
 module.exports = {
-  ADDRESSING, ELECTOR, EXPIRY, PEER_CLIENT, PEER_SERVER, S3,
+  ADDRESSING, ELECTOR, EXPIRY, PEER_CLIENT, PEER_SERVER, PROTOCOL, S3,
   checked, choice, construct, refuse, spelled,
 };

@@ -79,6 +79,8 @@ static const field_t fields[] = {
     OPTION(FIELD_INT32, "expiry", expiry),
     OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),
     OPTION(FIELD_BOOL, "observe", observe),
+    OPTION(FIELD_INT32, "protocol", protocol),
+    OPTION(FIELD_BOOL, "keepEpochs", keep_epochs),
     OPTION(FIELD_TEXT, "peerHealthPath", peer_health_path),
     OPTION(FIELD_UINT32, "peerIntervalMs", peer_interval_ms),
     OPTION(FIELD_UINT32, "peerTimeoutMs", peer_timeout_ms),

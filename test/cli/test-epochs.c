@@ -1,0 +1,82 @@
+/* The command with epoch files: elect, status and watch speak that protocol, too. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/proc.h"
+#include "lib/s3proc.h"
+
+/* Two requests of a renewal must fit into the leader timeout. */
+static const char* const epochs[] = {"--protocol", "epochs", "--request-timeout", "400ms", NULL};
+static const char* const look[] = {"--protocol=epochs", NULL};
+static const char* const json[] = {"--protocol=epochs", "--json", NULL};
+
+static void elects_and_tells(s3proc_t* s3) {
+  char line[2048];
+  assert_int_equal(s3proc_status(s3, look, line), 3);
+  assert_string_equal(line, "no leader: there is no epoch file");
+  proc_t* a = s3proc_s3lect(s3, "elect", "a", epochs);
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, "started_leading"), "epoch");
+  assert_true(epoch > 1700000000); /* the store's time */
+  proc_t* watch = s3proc_s3lect(s3, "watch", NULL, look);
+  assert_string_equal(proc_json_string(proc_line(watch, PROC_OUT, "new_leader"), "leader"), "a");
+  assert_int_equal(s3proc_status(s3, look, line), 0);
+  assert_string_equal(line, "leader   a");
+  assert_int_equal(s3proc_status(s3, json, line), 0);
+  assert_int_equal(proc_json_i64(line, "epoch"), epoch);
+  assert_string_equal(proc_json_string(line, "state"), "led");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(s3proc_status(s3, look, line), 3);
+  assert_memory_equal(line, "no leader: a released the epoch file ", 37);
+  proc_signal(watch, SIGTERM);
+  (void)proc_wait(watch);
+}
+
+static void on_a_store(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  elects_and_tells(&s3);
+  s3proc_end(&s3);
+}
+
+static void in_a_directory(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  elects_and_tells(&s3);
+  s3proc_end(&s3);
+}
+
+static void says(s3proc_t* s3, const char* const* options, const char* text) {
+  proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
+  assert_int_equal(proc_wait(p), 2);
+  assert_non_null(strstr(proc_line(p, PROC_ERR, "s3lect elect: "), text));
+}
+
+static void slips(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  says(&s3, (const char*[]){"--protocol", "epoch", NULL},
+       "--protocol epoch is unknown: write lockfile or epochs");
+  says(&s3, (const char*[]){"--keep-epochs", NULL}, "--keep-epochs is for epoch files");
+  says(&s3, (const char*[]){"--protocol", "epochs", NULL}, "twice the");
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(on_a_store),
+      cmocka_unit_test(in_a_directory),
+      cmocka_unit_test(slips),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
