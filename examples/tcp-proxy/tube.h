@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TUBE_BYTES (256 * 1024) /* at most in one */
-#define TUBES_KEPT 64           /* empty ones that are not closed */
-#define TUBES_MAX  128          /* two files each; beyond that, blocks */
+#define TUBE_BYTES (1024 * 1024) /* at most in one */
+#define TUBES_KEPT 64            /* empty ones that are not closed */
+#define TUBES_MAX  128           /* two files each; beyond that, blocks */
 
 typedef struct tube_s {
   struct tube_s* next;
