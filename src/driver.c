@@ -99,7 +99,7 @@ static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* 
       .message = r->message,
   };
   s3l_listing_t listing;
-  if (d->listing && r->status == 0) {
+  if (r->status == 0 && s3l_files_is_listing(d)) {
     result.status = s3l_files_listed(d, r, &listing);
     result.listing = result.status == 0 ? &listing : NULL;
   }
@@ -121,11 +121,10 @@ static void submit(s3l_driver_t* d, const s3l_effect_t* e, const s3lect_record_t
   req->etag = conditional ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
   req->flags = 0;
-  d->listing = e->kind == S3L_DO_LIST;
   int err;
-  if (e->file > 0 && !d->listing)
+  if (e->kind != S3L_DO_LIST && e->file > 0)
     s3l_files_name(d, e);
-  if (d->listing) {
+  if (e->kind == S3L_DO_LIST) {
     s3l_files_list(d, e);
     err = store->ops->list(store, req);
   } else if (e->kind == S3L_DO_READ) {

@@ -54,7 +54,6 @@ typedef struct s3l_driver_s {
 
   bool running; /* inside a run */
   bool ended;   /* the request under way has ended, which the core is still to be told */
-  bool listing; /* it is a listing */
   bool ask_start;
   bool ask_resign;
   bool ask_transfer; /* with ask_resign */

@@ -37,6 +37,7 @@ s3l_files_t* s3l_files_init(s3l_driver_t* d, void* memory, const s3lect_elector_
   s3l_files_t* f = memory;
   char* at = (char*)(f + 1);
   f->driver = d;
+  f->state.keep = o->keep_epochs != 0 || o->store->ops->del == NULL; /* nothing to remove by */
   f->prefix = put_prefix(&at, o->lockfile_path, 1);
   char* stem = put_prefix(&at, o->lockfile_path, sizeof(S3L_EPOCHS_STEM));
   memcpy(stem + strlen(o->lockfile_path), S3L_EPOCHS_STEM, sizeof(S3L_EPOCHS_STEM));
@@ -48,6 +49,11 @@ s3l_files_t* s3l_files_init(s3l_driver_t* d, void* memory, const s3lect_elector_
   f->sweep.key = f->sweep_key;
   f->sweep.cb = on_swept;
   return f;
+}
+
+bool s3l_files_is_listing(const s3l_driver_t* d) {
+  const s3l_files_t* f = s3l_files_of(d);
+  return f != NULL && d->req.key == f->stem;
 }
 
 s3l_files_t* s3l_files_of(const s3l_driver_t* d) {

@@ -50,6 +50,9 @@ void s3l_files_name(struct s3l_driver_s* driver, const s3l_effect_t* effect);
 /** Fills the driver's request for a LIST. */
 void s3l_files_list(struct s3l_driver_s* driver, const s3l_effect_t* effect);
 
+/** Whether the driver's request is a listing. */
+bool s3l_files_is_listing(const struct s3l_driver_s* driver);
+
 /** Sums up a page that was listed; an error if it cannot be one. */
 int s3l_files_listed(struct s3l_driver_s* driver, const s3lect_store_result_t* result,
                      s3l_listing_t* listing);

@@ -76,7 +76,6 @@ typedef struct s3l_core_config_s {
   bool no_release;
   bool observer;        /* looks, and never stands */
   bool peer_mode;       /* a follower asks the leader instead of the store while it can */
-  bool keep_epochs;     /* with `epochs`: old files are left */
   s3l_epochs_t* epochs; /* the epoch-file protocol, with this for its state; NULL: the lockfile */
 } s3l_core_config_t;
 

@@ -36,10 +36,9 @@ void s3l_epochs_reset(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep == NULL)
     return;
-  bool plain = ep->plain;
+  s3l_epochs_t kept = {.keep = ep->keep, .plain = ep->plain};
   S3L_ASSERT(!ep->sweeping);
-  memset(ep, 0, sizeof *ep);
-  ep->plain = plain;
+  *ep = kept;
 }
 
 /* What may be written. */

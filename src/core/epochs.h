@@ -47,9 +47,10 @@ typedef struct s3l_listing_s {
 /** Adds an object, in the order of keys; 0 is left out. */
 void s3l_listing_add(s3l_listing_t* listing, uint64_t number, int64_t modified_ms);
 
-/** The state of the protocol, apart from that of the election: allocated by whoever owns a core of
- * this protocol, zeroed and kept by the core. */
+/** The state of the protocol, apart from that of the election: allocated, and all zero but for its
+ * first member, by whoever owns a core of this protocol; then kept by the core. */
 typedef struct s3l_epochs_s {
+  bool keep; /* old files are left */
   /* Remembered for as long as the core lives. */
   bool plain; /* the store has no If-Match: renewals are written without a condition */
 

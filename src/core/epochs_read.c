@@ -48,7 +48,7 @@ static read_t which_read(const s3l_core_t* c) {
 
 static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool sweeps = c->leading && !c->config.keep_epochs && !ep->skips;
+  bool sweeps = c->leading && !ep->keep && !ep->skips;
   if (!ep->more) {
     ep->list_sent = c->now;
     ep->found = 0;
@@ -137,7 +137,7 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   s3l_epochs_t* ep = c->config.epochs;
   if (r->status != 0 || r->listing == NULL)
     return fails(ep);
-  bool sweeps = c->leading && !c->config.keep_epochs && !ep->skips;
+  bool sweeps = c->leading && !ep->keep && !ep->skips;
   ep->found = s3l_larger(ep->found, r->listing->highest);
   if (sweeps)
     s3l_epochs_note_old(c, r);

@@ -150,8 +150,8 @@ static void config(play_t* p, const char* line) {
       .peer_interval_ms = (uint32_t)number(line, "peer-interval", 30000),
       .peer_timeout_ms = (uint32_t)number(line, "peer-timeout", 3000),
       .epochs = has(line, "epochs") ? &p->epochs : NULL,
-      .keep_epochs = has(line, "keep"),
   };
+  p->epochs.keep = has(line, "keep");
   s3l_core_init(&p->core, &c);
 }
 

@@ -62,7 +62,7 @@ void sim_files_check(sim_world_t* w) {
   size_t most = 3;
   size_t files = sim_files_count(&w->files);
   bool refused = (w->plan->troubles & SIM_BIT(ERRORS)) != 0; /* for a while it is not tried again */
-  if (files > most && !w->plan->nodes[0].config.keep_epochs && !refused && w->files.lag == 0)
+  if (files > most && !w->plan->keep_epochs && !refused && w->files.lag == 0)
     oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, -1, -1, "%zu files at the end of a quiet spell",
                 files);
 }

@@ -114,7 +114,7 @@ static void plan_store(sim_plan_t* p, s3l_prng_t* g) {
 static void plan_files(sim_plan_t* p) {
   s3l_prng_t g = sim_rnd(p->seed, RND_FILES);
   bool lags = (p->troubles & SIM_BIT(LAG)) != 0 && sim_chance(&g, 300);
-  bool keeps = sim_chance(&g, 100);
+  p->keep_epochs = sim_chance(&g, 100);
   int64_t least = p->nodes[0].config.leader_timeout_ms;
   for (unsigned i = 1; i < p->nodes_len; i++)
     if (p->nodes[i].config.leader_timeout_ms < least)
@@ -127,7 +127,6 @@ static void plan_files(sim_plan_t* p) {
     uint32_t most =
         s3l_default_epochs_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm);
     c->request_timeout_ms = c->request_timeout_ms < most ? c->request_timeout_ms : most;
-    c->keep_epochs = keeps;
   }
 }
 

@@ -143,6 +143,7 @@ typedef struct sim_plan_s {
 
   bool epochs; /* the rest is about epoch files */
   bool no_if_match;
+  bool keep_epochs;
   s3l_ns_t list_lag;
   uint32_t list_page;
 

@@ -135,8 +135,8 @@ static void begin(bool keep) {
                               .request_timeout_ms = 3000,
                               .release_timeout_ms = 1000,
                               .drift_ppm = 10000,
-                              .keep_epochs = keep,
                               .epochs = &w.epochs};
+  w.epochs.keep = keep;
   s3l_core_init(&w.core, &config);
   step(&(s3l_event_t){
       .kind = S3L_EV_START, .incarnation = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .seed = 1});

@@ -101,7 +101,7 @@ void sim_begin(sim_world_t* w, unsigned i) {
   sim_saw_begin(w, i);
   s3l_core_config_t config = n->plan->config;
   config.epochs = w->plan->epochs ? &n->epochs : NULL;
-  memset(&n->epochs, 0, sizeof n->epochs);
+  n->epochs = (s3l_epochs_t){.keep = w->plan->keep_epochs};
   s3l_core_init(&n->core, &config);
   oracle_begins(&w->oracle, (int)i, w->t);
   start_standing(w, i);
