@@ -224,7 +224,7 @@ static int free_port(void) {
  * listens. */
 static void names_are_looked_up(void** state) {
   (void)state;
-  s3proc_t s3b;
+  static s3proc_t s3b; /* not on the stack: a test that fails jumps out of here */
   tcp_proxy_t a, b;
   char by_name[32], advertise[32], peer_listen[32], text[64];
   int port, listener = sock_listen(&port, 16), peers = free_port();
@@ -338,7 +338,7 @@ static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
  * nothing multiplies. */
 static void records_cannot_make_circles(void** state) {
   (void)state;
-  s3proc_t s3b;
+  static s3proc_t s3b; /* not on the stack: a test that fails jumps out of here */
   tcp_proxy_t a, b;
   const char* more[] = {"--hold", "1500ms", "--connect-timeout", "300ms", NULL};
   int port, listener = sock_listen(&port, 16);
