@@ -80,6 +80,14 @@
   XX(ASKS_TWICE, "asks-twice", CONTRACT, "peers", 5, 4, "the leader is asked twice at once")       \
   XX(NO_HEAD_START, "no-head-start", HEAD_START, "peers", 5, 24,                                   \
      "a transfer is taken over at once by whoever comes first")                                    \
+  XX(EPOCHS_UNCONFIRMED, "epochs-unconfirmed", EXCLUSION, "epochs,brink,drift", 5, 24,             \
+     "an epoch file is created, and led, without one more look at the one before")                 \
+  XX(EPOCHS_READ_BEFORE, "epochs-read-before", EXCLUSION, "epochs,brink,drift", 5, 24,             \
+     "a read that was sent before the end of the observation counts, and is the last")             \
+  XX(EPOCHS_ETAG_ONLY, "epochs-etag-only", EXCLUSION, "epochs,brink,replay,no-if-match", 5, 24,    \
+     "an epoch file with the ETag of before is taken to be unchanged")                             \
+  XX(EPOCHS_PROMISE, "epochs-promise", EXCLUSION, "epochs,brink,replay,no-if-match,peers", 5, 24,  \
+     "a promise shortens the wait with epoch files, too")                                          \
   XX(EPOCHS_RESUMED, "epochs-resumed", EPOCH_SHARED, "epochs,pause,outage,partition", 5, 24,       \
      "a leadership is resumed under its epoch")                                                    \
   XX(EPOCHS_UNLISTED, "epochs-unlisted", EXCLUSION, "epochs,corrupt,delete,no-if-match", 5, 24,    \

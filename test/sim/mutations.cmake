@@ -209,6 +209,19 @@ mutation(NO_HEAD_START view.c
 
 # Epoch files.
 
+# The look before the create and the one after it each suffice: these have neither.
+mutation(EPOCHS_UNCONFIRMED epochs.c
+  "return fresh && (ep->sure || invited);"
+  "return fresh && (ep->sure || invited || (SIM_IS(EPOCHS_UNCONFIRMED) && t >= v->legal_at));")
+mutation(EPOCHS_READ_BEFORE epochs_read.c
+  "(ep->sure || sent >= c->view.legal_at)"
+  "(ep->sure || (SIM_IS(EPOCHS_READ_BEFORE) ? c->now : sent) >= c->view.legal_at)")
+mutation(EPOCHS_ETAG_ONLY epochs_read.c
+  "if (same && r->modified_ms == ep->modified_ms)"
+  "if (same && (r->modified_ms == ep->modified_ms || SIM_IS(EPOCHS_ETAG_ONLY)))")
+mutation(EPOCHS_PROMISE peer.c
+  "if (c->config.epochs == NULL)"
+  "if (c->config.epochs == NULL || SIM_IS(EPOCHS_PROMISE))")
 mutation(EPOCHS_RESUMED lead.c
   "!c->unfounded && c->view.record.epoch > c->epoch_led &&"
   "!c->unfounded && (c->view.record.epoch > c->epoch_led || SIM_IS(EPOCHS_RESUMED)) &&")
@@ -226,7 +239,8 @@ mutation(EPOCHS_FORGOTTEN epochs_read.c
   "e->file = sweeps || c->epoch_seen == 0 || SIM_IS(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;")
 mutation(EPOCHS_BASE_UNSEEN epochs.c
   "return ep == NULL || ep->checked == ep->file;"
-  "return ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN);")
+  "return ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN) ||
+         SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE);")
 mutation(EPOCHS_CLAIM_LED view.c
   "if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))"
   "if (SIM_IS(EPOCHS_CLAIM_LED))

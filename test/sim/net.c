@@ -60,7 +60,12 @@ static void lose_request(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
 static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
   const sim_weather_t* weather = &n->weather;
   s3l_ns_t at = w->t + way(w, n);
-  if (!weather->fair) {
+  sim_brink_t brink = sim_brink(w, r, &at);
+  if (brink == SIM_BRINK_LOST) {
+    breaks(w, n, r);
+    return;
+  }
+  if (!weather->fair && brink == SIM_BRINK_OFF) {
     if (weather->refuses) {
       r->never_left = true;
       push(w, r, at, SIM_ON_BROKEN);
@@ -268,12 +273,14 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
     give_back_if_over(w, r);
     return;
   }
+  sim_brink_arrives(w, r);
   at_store(w, r);
   w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);
   if (!r->done && !r->no_reply)
-    push(w, r, w->t + way(w, n), SIM_ON_REPLY);
-  if (w->plan->epochs && sim_files_replays(w, r)) {
-    s3l_ns_t at = w->t + sim_between(&n->net, 0, 20 * S3L_SECOND);
+    push(w, r, w->t + (r->reply_in > 0 ? r->reply_in : way(w, n)), SIM_ON_REPLY);
+  if (w->plan->epochs && (sim_brink_replays(r) || sim_files_replays(w, r))) {
+    s3l_ns_t most = r->stale_len > 0 ? 2 * S3L_SECOND : 20 * S3L_SECOND;
+    s3l_ns_t at = w->t + sim_between(&n->net, 0, most);
     r->replayed = r->in_limbo = true;
     push(w, r, at < w->calm_at ? at : w->calm_at, SIM_ON_ARRIVAL);
   }

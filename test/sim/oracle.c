@@ -269,13 +269,8 @@ static void learn_name(oracle_t* o, const char* name) {
 /* A named successor goes first: for as long as the one who came before it must wait by its own
  * options, on whatever clock. */
 static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
-  /* What lands late in an older file, or in one that was released, takes nothing over. */
-  if (o->epochs && w->node >= 0 &&
-      (w->epoch < o->epoch_landed || (w->epoch == o->successor_epoch && o->successor[0] != '\0')))
-    return;
-  if (w->node >= 0)
-    o->epoch_landed = w->epoch;
-  o->successor_epoch = w->epoch;
+  if (o->epochs)
+    return; /* creating is no swap: whoever looked before the release may be on his way */
   if (o->successor[0] != '\0' && w->node >= 0 && !w->released &&
       strcmp(w->leader_id, o->successor) != 0) {
     const oracle_config_t* c = &o->nodes[w->node].config;

@@ -134,8 +134,6 @@ typedef struct oracle_s {
   uint64_t epoch_released;
   char successor[ORACLE_NAME_SIZE]; /* named by the release that stands; "": none */
   int64_t successor_since;
-  uint64_t successor_epoch; /* of that release */
-  uint64_t epoch_landed;    /* the highest of any write that landed */
 
   char names[ORACLE_NAMES_MAX][ORACLE_NAME_SIZE];
   size_t names_len;

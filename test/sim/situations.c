@@ -25,6 +25,7 @@ static bool is_lockfiles_own(sim_situation_t situation) {
   case SIM_MET_FOREIGN_REPLACED:
   case SIM_MET_FOREIGN_RELEASED:
   case SIM_MET_PEER_FOREIGN:
+  case SIM_MET_PEER_PROMISE_TAKEN:
     return true;
   default:
     return false;

@@ -12,6 +12,7 @@
  *   fault.c    the plan's faults at work
  *   foreign.c  a writer that behaves like the Go package
  *   epochs.c   what is different with epoch files
+ *   brink.c    a network that looks at the clocks
  *
  * Lifetime of a request: issued by a node, arrives at the store (or is lost), is replied to (or
  * not), and is done for its node, at the latest by timeout. Its slot is free once it is done and
@@ -77,6 +78,8 @@ typedef struct sim_request_s {
   bool error_applies; /* ... after carrying it out */
   char etag[SIM_ETAG_SIZE];
   uint64_t file;
+  s3l_ns_t reply_in;  /* how long the reply takes; 0: as the weather has it */
+  uint32_t stale_len; /* what it overwrote, and is to come back */
   s3l_ns_t timeout_boot;
   oracle_write_t write;
   char leader_id[24];
@@ -92,6 +95,7 @@ typedef struct sim_request_s {
   uint64_t listed_last;
   uint32_t body_len;
   char body[SIM_BODY_MAX]; /* what is written; then what was read */
+  char stale[SIM_FILE_BODY_MAX];
 } sim_request_t;
 
 /** What holds for a node's requests: the sum of the faults at work. */
@@ -277,6 +281,16 @@ void sim_peer_led(sim_world_t* w, unsigned node);
 void sim_peer_died(sim_world_t* w, unsigned node);
 /** Cuts the leader off from the store alone, or sees what has come of it. */
 void sim_on_trial(sim_world_t* w, int node);
+/* brink.c */
+
+typedef enum { SIM_BRINK_OFF, SIM_BRINK_TRAVELS, SIM_BRINK_LOST } sim_brink_t;
+
+/** What becomes of a request, and when it arrives. */
+sim_brink_t sim_brink(sim_world_t* w, sim_request_t* request, s3l_ns_t* at);
+/** A write is about to be carried out; and whether what it overwrote is to come back. */
+void sim_brink_arrives(sim_world_t* w, sim_request_t* request);
+bool sim_brink_replays(sim_request_t* request);
+
 /* epochs.c */
 
 /** A write, a read, a list or a delete arrives; the reply is filled in. */
