@@ -45,7 +45,7 @@ build() { # PRESET
 run_tests() { # PRESET CTEST_OPTION...
   announce "test $*"
   ctest --preset "$1" --parallel "$(nproc)" --no-tests=error "${@:2}"
-  # Which elections were simulated: new ones each time.
+  # What was simulated.
   grep -h '^seeds' "build/$1/Testing/Temporary/LastTest.log" || true
 }
 
