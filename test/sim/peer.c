@@ -324,6 +324,11 @@ static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) 
   int64_t known = l->renew_interval_ms + 2000;
   if (known < f->frequent_interval_ms)
     known = f->frequent_interval_ms;
+  /* Who is known to be itself is believed for half of what it promises, be that a lie: so long may
+   * its last write stay unknown. */
+  int64_t believed = l->leader_timeout_ms / 2 + f->peer_timeout_ms;
+  if (w->plan->nodes[leader].peer_tls && known < believed)
+    known = believed;
   int64_t grace = 0; /* of whoever is first */
   for (unsigned k = 0; k < w->plan->nodes_len; k++)
     if (w->plan->nodes[k].config.grace_period_ms > grace)
