@@ -90,16 +90,6 @@ describe('package', () => {
     return store.close();
   });
 
-  const noTypeScript = !has('tsc') ? 'no tsc here'
-    : spawnSync(process.execPath, ['-p', 'require.resolve("@types/node/package.json")'], { cwd: PACKAGE }).status !== 0 &&
-      'no @types/node here';
-  it('has types that TypeScript takes', { skip: noTypeScript }, () => {
-    const { status, stdout } = spawnSync('tsc', ['--noEmit', '--strict', '--target', 'es2022', '--lib',
-      'es2022,esnext.disposable', '--module', 'node16', '--moduleResolution', 'node16', '--types', 'node',
-      path.join(PACKAGE, 'test', 'types.ts')], { cwd: PACKAGE, encoding: 'utf8', env: clean });
-    assert.equal(status, 0, stdout);
-  });
-
   const include = path.join(PACKAGE, '..', '..', 'include', 's3lect');
   it('has all options of the library', { skip: !fs.existsSync(include) && 'not in the repository' }, () => {
     const read = (file) => fs.readFileSync(file, 'utf8');

@@ -1,5 +1,5 @@
-// Compiled by "tsc --strict" where there is one (test/package.test.js), and never run: what a program may
-// write, and what it may not.
+// Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
+// not.
 import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
