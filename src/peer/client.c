@@ -166,7 +166,7 @@ static s3l_peer_result_t judge(const s3l_peer_ask_t* ask, const s3l_http_reply_t
   r.etag = answer->etag[0] != '\0' ? answer->etag : NULL;
   r.valid_for_ms = answer->valid_for_ms;
   r.authenticated = ask->leader->client->config.tls; /* else there would be no reply */
-  r.held = s3l_peer_wait_applied(s3l_http_reply_header(reply, "preference-applied"));
+  r.held = s3l_peer_wait_applied(reply->headers, reply->headers_len);
   return r;
 }
 

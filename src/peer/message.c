@@ -115,26 +115,31 @@ static void split(s3l_span_t preference, s3l_span_t* name, s3l_span_t* value) {
     *value = (s3l_span_t){value->p + 1, value->n - 2};
 }
 
-uint32_t s3l_peer_prefer_wait(s3l_span_t list) {
-  s3l_span_t preference, name, value;
-  while (next_preference(&list, &preference)) {
-    uint64_t seconds;
-    split(preference, &name, &value);
-    if (!s3l_span_ieq(name, S3L_SPAN("wait")))
-      continue; /* of several the first counts (RFC 7240 section 2) */
-    if (!s3l_span_to_u64(value, &seconds))
-      return 0;
-    return seconds < S3L_PEER_WAIT_MAX_S ? (uint32_t)seconds : S3L_PEER_WAIT_MAX_S;
-  }
-  return 0;
-}
-
-bool s3l_peer_wait_applied(s3l_span_t list) {
-  s3l_span_t preference, name, value;
-  while (next_preference(&list, &preference)) {
-    split(preference, &name, &value);
-    if (s3l_span_ieq(name, S3L_SPAN("wait")))
-      return true;
+/* The value of the preference "wait": of several the first counts, and several fields are as one
+ * list (RFC 7240 section 2). */
+static bool find_wait(const s3l_http_header_t* headers, size_t len, s3l_span_t field,
+                      s3l_span_t* value) {
+  for (size_t i = 0; i < len; i++) {
+    s3l_span_t list = headers[i].value;
+    s3l_span_t preference, name;
+    while (s3l_span_ieq(headers[i].name, field) && next_preference(&list, &preference)) {
+      split(preference, &name, value);
+      if (s3l_span_ieq(name, S3L_SPAN("wait")))
+        return true;
+    }
   }
   return false;
+}
+
+uint32_t s3l_peer_prefer_wait(const s3l_http_header_t* headers, size_t len) {
+  s3l_span_t value;
+  uint64_t seconds;
+  if (!find_wait(headers, len, S3L_SPAN("prefer"), &value) || !s3l_span_to_u64(value, &seconds))
+    return 0;
+  return seconds < S3L_PEER_WAIT_MAX_S ? (uint32_t)seconds : S3L_PEER_WAIT_MAX_S;
+}
+
+bool s3l_peer_wait_applied(const s3l_http_header_t* headers, size_t len) {
+  s3l_span_t value;
+  return find_wait(headers, len, S3L_SPAN("preference-applied"), &value);
 }

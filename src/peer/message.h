@@ -15,6 +15,7 @@
 #include "core/core.h"
 #include "s3lect/record.h"
 #include "util/span.h"
+#include "wire/http1.h"
 
 /* A longer answer is no answer of ours or of the Go package. */
 #define S3L_PEER_ANSWER_MAX 8192
@@ -44,11 +45,11 @@ int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* answer);
 size_t s3l_peer_request_encode(const char* host, const char* path, uint32_t wait_ms, char* buf,
                                size_t cap);
 
-/** What a Prefer header (RFC 7240) asks for: seconds to wait, 0 if nothing; too long a wait is
- * cut to S3L_PEER_WAIT_MAX_S. */
-uint32_t s3l_peer_prefer_wait(s3l_span_t value);
+/** What the Prefer fields (RFC 7240) of a request ask for: seconds to wait, 0 if nothing; too long
+ * a wait is cut to S3L_PEER_WAIT_MAX_S. */
+uint32_t s3l_peer_prefer_wait(const s3l_http_header_t* headers, size_t len);
 
-/** Whether a Preference-Applied header (RFC 7240) says that a wait was granted. */
-bool s3l_peer_wait_applied(s3l_span_t value);
+/** Whether the Preference-Applied fields (RFC 7240) of a reply say that a wait was granted. */
+bool s3l_peer_wait_applied(const s3l_http_header_t* headers, size_t len);
 
 #endif

@@ -174,11 +174,11 @@ static bool hold(s3l_peer_seat_t* seat, s3l_http_exchange_t* ex, uint32_t ms, bo
 static void ask_seat(s3l_peer_server_t* p, s3l_peer_seat_t* seat, s3l_http_exchange_t* ex) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
-  s3l_span_t prefer = s3l_http1_request_header(ex->request, "prefer");
-  uint32_t wait_ms = s3l_peer_prefer_wait(prefer) * 1000;
+  const s3l_http1_request_t* asked = ex->request;
+  uint32_t wait_ms = s3l_peer_prefer_wait(asked->headers, asked->headers_len) * 1000;
   if (wait_ms > p->config.max_wait_ms)
     wait_ms = p->config.max_wait_ms;
-  if (ex->request->method != S3L_HTTP_GET)
+  if (asked->method != S3L_HTTP_GET)
     wait_ms = 0;
   switch (seat->answer(seat, body, sizeof body, &len)) {
   case S3L_SEAT_LEADS:

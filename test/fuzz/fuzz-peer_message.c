@@ -21,10 +21,16 @@ static void check_again(const s3l_peer_answer_t* a) {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
   s3l_peer_answer_t a;
-  s3l_span_t prefer = fuzz_line(&in);
-  uint32_t wait = s3l_peer_prefer_wait(prefer);
+  s3l_span_t value = fuzz_line(&in);
+  const s3l_http_header_t fields[] = {{S3L_SPAN("Prefer"), value},
+                                      {S3L_SPAN("Preference-Applied"), value},
+                                      {S3L_SPAN("prefer"), S3L_SPAN("wait=7")}};
+  uint32_t wait = s3l_peer_prefer_wait(fields, 2);
   FUZZ_CHECK(wait <= S3L_PEER_WAIT_MAX_S);
-  FUZZ_CHECK(wait == 0 || s3l_peer_wait_applied(prefer));
+  FUZZ_CHECK(wait == 0 || s3l_peer_wait_applied(fields, 2));
+  /* A field behind it counts if it says nothing of waiting, whatever quotes it leaves open. */
+  bool says = s3l_peer_wait_applied(fields, 2);
+  FUZZ_CHECK(s3l_peer_prefer_wait(fields, 3) == (says ? wait : 7));
   if (s3l_peer_answer_parse(fuzz_rest(&in), &a) != 0) {
     FUZZ_CHECK(a.record.leader_id[0] == '\0' && a.etag[0] == '\0' && a.valid_for_ms == -1);
     return 0;

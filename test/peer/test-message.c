@@ -143,6 +143,22 @@ static void test_a_request_in_bytes(void** state) {
   assert_int_equal(s3l_peer_request_encode("h:1", "/", 0, buf, n - 1), 0);
 }
 
+/* What one or two fields of that name ask for, among others. */
+static uint32_t prefer(const char* name, const char* first, const char* second) {
+  const s3l_http_header_t headers[] = {{S3L_SPAN("Host"), S3L_SPAN("wait=1")},
+                                       {s3l_span_cstr(name), s3l_span_cstr(first)},
+                                       {S3L_SPAN("Accept"), S3L_SPAN("wait=2")},
+                                       {s3l_span_cstr(name), s3l_span_cstr(second)}};
+  return s3l_peer_prefer_wait(headers, second != NULL ? 4 : 3);
+}
+
+static bool applied(const char* first, const char* second) {
+  const s3l_http_header_t headers[] = {{S3L_SPAN("Prefer"), S3L_SPAN("wait")},
+                                       {S3L_SPAN("preference-applied"), s3l_span_cstr(first)},
+                                       {S3L_SPAN("Preference-Applied"), s3l_span_cstr(second)}};
+  return s3l_peer_wait_applied(headers, second != NULL ? 3 : 2);
+}
+
 static void test_prefer(void** state) {
   (void)state;
   static const struct {
@@ -166,11 +182,24 @@ static void test_prefer(void** state) {
       {"foo=\"\\", 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    assert_int_equal(s3l_peer_prefer_wait(s3l_span_cstr(rows[i].value)), rows[i].wait);
-  assert_true(s3l_peer_wait_applied(S3L_SPAN("wait")));
-  assert_true(s3l_peer_wait_applied(S3L_SPAN("handling=lenient, wait=5")));
-  assert_false(s3l_peer_wait_applied(S3L_SPAN("handling=lenient")));
-  assert_false(s3l_peer_wait_applied((s3l_span_t){NULL, 0}));
+    assert_int_equal(prefer("Prefer", rows[i].value, NULL), rows[i].wait);
+  assert_true(applied("wait", NULL));
+  assert_true(applied("handling=lenient, wait=5", NULL));
+  assert_false(applied("handling=lenient", NULL));
+  assert_false(s3l_peer_wait_applied(NULL, 0));
+}
+
+/* As if they were one list. */
+static void test_prefer_in_several_fields(void** state) {
+  (void)state;
+  assert_int_equal(prefer("prefer", "respond-async", "wait=7"), 7);
+  assert_int_equal(prefer("PREFER", "wait=7; x=\"1, wait=8\"", "wait=9"), 7);
+  assert_int_equal(prefer("Prefer", "", "wait=7"), 7);
+  assert_int_equal(prefer("Prefer", "wait=soon", "wait=7"), 0);  /* the first counts */
+  assert_int_equal(prefer("Prefer", "foo=\"open", "wait=7"), 7); /* quotes end with their field */
+  assert_int_equal(prefer("Prefers", "wait=7", "wait=7"), 0);
+  assert_true(applied("handling=lenient", "wait"));
+  assert_false(applied("handling=lenient", "respond-async"));
 }
 
 int main(void) {
@@ -182,6 +211,7 @@ int main(void) {
       cmocka_unit_test(test_refuses_what_is_no_answer),
       cmocka_unit_test(test_a_request_in_bytes),
       cmocka_unit_test(test_prefer),
+      cmocka_unit_test(test_prefer_in_several_fields),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,17 @@ static void test_a_removal_answers(void** state) {
   s3l_house_end(&h);
 }
 
+/* Proxies split lists into several fields. */
+static void test_preferences_in_several_fields(void** state) {
+  (void)state;
+  begin_leading();
+  s3l_caller_t* c = held("GET " HEALTH " HTTP/1.1\r\nHost: x\r\nPrefer: respond-async; x=\"a,\"\r\n"
+                         "Accept: */*\r\nprefer: wait=3600, wait=0\r\n\r\n");
+  assert_int_equal(s3lect_elector_resign(&h.e[0]), 0);
+  expect(c, "404 Not Found");
+  s3l_house_end(&h);
+}
+
 static void test_a_close_of_the_server_answers(void** state) {
   (void)state;
   begin_leading();
@@ -336,6 +347,7 @@ int main(void) {
       cmocka_unit_test(test_a_transfer_answers),
       cmocka_unit_test(test_a_close_of_the_elector_answers),
       cmocka_unit_test(test_a_removal_answers),
+      cmocka_unit_test(test_preferences_in_several_fields),
       cmocka_unit_test(test_a_close_of_the_server_answers),
       cmocka_unit_test(test_no_longer_than_max_wait),
       cmocka_unit_test(test_no_more_than_max_held),
