@@ -31,8 +31,8 @@ static const struct {
      "                  before could be replaced, as far as this candidate knew\n"
      "  time            the wall clock, for people\n"
      "\n"
-     "With --peer-listen, followers ask the leader in place of the store. SIGHUP then reads\n"
-     "the certificates again; connections stay open.\n"},
+     "With --peer-listen, followers ask the leader in place of the store. SIGHUP reads the\n"
+     "peers' certificates again, where there are any; connections stay open.\n"},
     {CLI_RUN, "run", "s3lect run --store STORE [OPTION]... -- COMMAND [ARG]...",
      "run a command only while leader",
      "Waits until it leads, runs COMMAND, and releases the lockfile when COMMAND has\n"
@@ -48,7 +48,8 @@ static const struct {
      "\n"
      "SIGTERM and SIGINT are passed on, then s3lect waits for COMMAND (SIGKILL follows\n"
      "after --kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT,\n"
-     "SIGUSR1, SIGUSR2 and SIGWINCH are passed on.\n"},
+     "SIGUSR1, SIGUSR2 and SIGWINCH are passed on; SIGHUP also reads the peers' certificates\n"
+     "again, where there are any.\n"},
     {CLI_WATCH, "watch", "s3lect watch --store STORE [OPTION]...",
      "follow who leads, without ever standing for election",
      "Prints one JSON object per line on standard output whenever who leads has changed,\n"
@@ -62,7 +63,8 @@ static const struct {
      "  time            the wall clock, for people\n"
      "\n"
      "Writes nothing to the store. With --peer-ca or --peer-plain-http it asks the leader, as\n"
-     "a follower would, and the store only when the leader does not answer.\n"},
+     "a follower would, and the store only when the leader does not answer. SIGHUP reads the\n"
+     "peers' certificates again, where there are any.\n"},
     {CLI_STATUS, "status", "s3lect status --store STORE [OPTION]...",
      "print who leads; exit 3 if nobody does",
      "Reads the lockfile once and prints who leads, where, since when, with which epoch,\n"

@@ -135,18 +135,25 @@ int cli_peer_add(cli_peer_t* peer, s3lect_elector_t* elector) {
 }
 
 bool cli_peer_reloads(const cli_options_t* options) {
-  return options->peer_listen != NULL && options->peer_plain_http == 0;
+  return asks(options) && options->peer_plain_http == 0;
+}
+
+static bool reload_failed(int r, const char* what, const char* message) {
+  if (r != 0)
+    cli_say("%s: %s", what, message[0] != '\0' ? message : s3lect_strerror(r));
+  return r != 0;
 }
 
 void cli_peer_reload(cli_peer_t* peer) {
-  char message[CLI_MESSAGE_SIZE];
-  int r = s3lect_peer_server_reload(&peer->server, NULL, message, sizeof message);
-  if (r == 0 && peer->asks)
-    r = s3lect_peer_client_reload(&peer->client, NULL, message, sizeof message);
-  if (r != 0)
-    cli_say("the certificates stay as they were: %s",
-            message[0] != '\0' ? message : s3lect_strerror(r));
-  else
+  char message[CLI_MESSAGE_SIZE] = "";
+  int r =
+      peer->serves ? s3lect_peer_server_reload(&peer->server, NULL, message, sizeof message) : 0;
+  if (reload_failed(r, "the certificates stay as they were", message))
+    return;
+  r = peer->asks ? s3lect_peer_client_reload(&peer->client, NULL, message, sizeof message) : 0;
+  const char* what = peer->serves ? "answering with the new certificates, but asking as before"
+                                  : "the certificates stay as they were";
+  if (!reload_failed(r, what, message))
     cli_say("the certificates have been read again");
 }
 

@@ -30,8 +30,9 @@ int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* pee
 /** Has the server answer for the elector. */
 int cli_peer_add(cli_peer_t* peer, s3lect_elector_t* elector);
 
-/** Whether there are certificates to read again. */
+/** Whether there are certificates to read again: SIGHUP asks for it then. */
 bool cli_peer_reloads(const cli_options_t* options);
+/** Reads them again, for what is open, and says on stderr what came of it. */
 void cli_peer_reload(cli_peer_t* peer);
 
 /** Closes what is open, over the next turns of the loop. The elector must be closed. */

@@ -75,9 +75,15 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
 
 static void on_signal(uv_signal_t* handle, int signum) {
   cli_session_t* session = handle->data;
-  if (signum == SIGHUP && session->peer.serves && cli_peer_reloads(session->options))
+  bool open = session->peer.serves || session->peer.asks;
+  if (signum == SIGHUP && open && cli_peer_reloads(session->options))
     cli_peer_reload(&session->peer);
-  session->on_signal(session, signum);
+  if (session->on_signal != NULL)
+    session->on_signal(session, signum);
+  else if (signum != SIGHUP && session->finishing)
+    _exit(128 + signum);
+  else if (signum != SIGHUP)
+    cli_session_finish(session, 0);
 }
 
 static void on_writer_error(void* arg, int err) {
@@ -178,6 +184,18 @@ int cli_session_signal(cli_session_t* session, int signum) {
   handle->data = session;
   uv_unref((uv_handle_t*)handle);
   return uv_signal_start(handle, on_signal, signum);
+}
+
+void cli_session_listen(cli_session_t* session) {
+  int r = cli_session_signal(session, SIGTERM);
+  if (r == 0)
+    r = cli_session_signal(session, SIGINT);
+  if (r == 0 && cli_peer_reloads(session->options))
+    r = cli_session_signal(session, SIGHUP);
+  if (r == 0)
+    return;
+  cli_say("cannot start: no signal handlers: %s", uv_strerror(r));
+  cli_session_finish(session, CLI_EXIT_FAILED);
 }
 
 static void on_store_closed(s3lect_store_t* store) {

@@ -1,4 +1,5 @@
-/* cli/session.h (L8): what `elect` and `run` share: a loop, a store, an elector, the signals.
+/* cli/session.h (L8): what `elect`, `run` and `watch` share: a loop, a store, an elector, the
+ * signals.
  *
  * Lifecycle: open (which starts the elector), run (the loop, until finish has closed everything),
  * done. finish stops standing, which releases the lockfile if it is held, and may be called from
@@ -19,8 +20,8 @@ struct cli_session_s {
   const cli_options_t* options;
   void* data; /* the command's */
   void (*on_event)(cli_session_t* session, const s3lect_event_t* event);
-  void (*on_signal)(cli_session_t* session, int signum);
-  void (*on_released)(cli_session_t* session); /* the elector is closed; may be NULL */
+  void (*on_signal)(cli_session_t* session, int signum); /* NULL: leaves, at the second exits */
+  void (*on_released)(cli_session_t* session);           /* the elector is closed; may be NULL */
 
   uv_loop_t loop;
   s3lect_store_t store;
@@ -51,6 +52,10 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
 
 /** Has on_signal called for a signal, unless this process was started with it ignored. */
 int cli_session_signal(cli_session_t* session, int signum);
+
+/** Has SIGTERM and SIGINT heard, and SIGHUP where there are certificates to read again. Where that
+ * cannot be, says so on stderr and finishes. */
+void cli_session_listen(cli_session_t* session);
 
 /** Stops standing, closes everything; the loop then ends. The first call's exit code counts. */
 void cli_session_finish(cli_session_t* session, int exit_code);

@@ -2,7 +2,6 @@
  * when somebody else leads than before, or nobody does any more. */
 #include "watch.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,12 +71,6 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   look(session->data);
 }
 
-static void on_signal(cli_session_t* session, int signum) {
-  if (session->finishing)
-    _exit(128 + signum);
-  cli_session_finish(session, 0);
-}
-
 static void on_released(cli_session_t* session) {
   watch_t* w = session->data;
   uv_close((uv_handle_t*)&w->timer, NULL);
@@ -87,18 +80,19 @@ int cli_watch(const cli_options_t* options) {
   static watch_t w;
   w.session.data = &w;
   w.session.on_event = on_event;
-  w.session.on_signal = on_signal;
   w.session.on_released = on_released;
   w.session.errors_only = true;
   int r = cli_session_open(&w.session, options, STDOUT_FILENO);
   if (r != 0)
     return r;
   w.timer.data = &w;
-  if (uv_timer_init(&w.session.loop, &w.timer) != 0 ||
-      uv_timer_start(&w.timer, on_timer, LOOK_MS, LOOK_MS) != 0 ||
-      cli_session_signal(&w.session, SIGTERM) != 0 || cli_session_signal(&w.session, SIGINT) != 0) {
-    cli_say("cannot start: no timer or signal handlers");
+  r = uv_timer_init(&w.session.loop, &w.timer);
+  if (r == 0)
+    r = uv_timer_start(&w.timer, on_timer, LOOK_MS, LOOK_MS);
+  if (r != 0) {
+    cli_say("cannot start: %s", uv_strerror(r));
     return CLI_EXIT_FAILED;
   }
+  cli_session_listen(&w.session);
   return cli_session_run(&w.session);
 }

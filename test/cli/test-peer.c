@@ -239,6 +239,60 @@ static void watch_follows(void** state) {
   s3proc_end(&s3);
 }
 
+/* Puts a file in the place of another, as who renews certificates does. */
+static void replace(const char* path, const char* by) {
+  char text[16384], next[S3L_CERTS_PATH_MAX + 32];
+  snprintf(next, sizeof next, "%s.next", path);
+  FILE* from = fopen(by, "re");
+  FILE* to = fopen(next, "we");
+  assert_non_null(from);
+  assert_non_null(to);
+  size_t n = fread(text, 1, sizeof text, from);
+  assert_in_range(n, 1, sizeof text - 1);
+  assert_int_equal(fwrite(text, 1, n, to), n);
+  fclose(from);
+  assert_int_equal(fclose(to), 0);
+  assert_int_equal(rename(next, path), 0);
+}
+
+/* It was started with an authority that no leader has a certificate of: so the store is what it
+ * asks, and it says why. With the right one, at SIGHUP, it asks the leader. */
+static void watch_takes_up_new_certificates(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char ca[S3L_CERTS_PATH_MAX + 16];
+  unsigned long since = 0;
+  begin(&s3);
+  snprintf(ca, sizeof ca, "%s/watch-ca.pem", certs.dir);
+  replace(ca, certs.other_ca);
+  proc_t* a = elect(&s3, "a", NULL, NULL);
+  proc_line(a, PROC_OUT, S3L_STARTED);
+  proc_t* w = s3proc_s3lect(&s3, "watch", NULL,
+                            (const char*[]){"--leader-timeout", "2500ms", "--frequent", "300ms",
+                                            "--infrequent", "1s", "--peer-cert", certs.good,
+                                            "--peer-key", certs.key, "--peer-ca", ca, NULL});
+  proc_line(w, PROC_OUT, "\"error\":\"ETLSCA\"");
+  replace(ca, certs.key);
+  proc_signal(w, SIGHUP);
+  proc_line(w, PROC_ERR, "s3lect watch: the certificates stay as they were: ");
+  replace(ca, certs.ca);
+  proc_signal(w, SIGHUP);
+  proc_line(w, PROC_ERR, "s3lect watch: the certificates have been read again");
+  /* From some time on nobody but the leader comes to the store. */
+  unsigned reads = 1;
+  for (int i = 0; i < 100 && reads > 0; i++) {
+    (void)requests(&s3, &since, "GET");
+    for (int k = 0; k < 8; k++)
+      proc_line(a, PROC_OUT, S3L_RENEWED);
+    reads = requests(&s3, &since, "GET");
+  }
+  assert_int_equal(reads, 0);
+  proc_signal(w, SIGTERM);
+  assert_int_equal(proc_wait(w), 0);
+  assert_int_equal(remove(ca), 0);
+  s3proc_end(&s3);
+}
+
 static void refused(s3proc_t* s3, const char* const* options, const char* says) {
   proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -289,6 +343,7 @@ int main(void) {
       cmocka_unit_test(fails_over_after_sigkill),
       cmocka_unit_test(a_leader_cut_off_from_the_store_is_replaced),
       cmocka_unit_test(watch_follows),
+      cmocka_unit_test(watch_takes_up_new_certificates),
       cmocka_unit_test(says_what_is_wrong),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
