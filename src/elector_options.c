@@ -31,8 +31,12 @@ static uint32_t or_default(uint32_t value, uint32_t standard) {
 
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
-  o->frequent_interval_ms = or_default(o->frequent_interval_ms, DEFAULT_FREQUENT_MS);
   o->infrequent_interval_ms = or_default(o->infrequent_interval_ms, DEFAULT_INFREQUENT_MS);
+  /* Who looks often under a stable leader does not want to look less often while there is none. */
+  o->frequent_interval_ms =
+      or_default(o->frequent_interval_ms, o->infrequent_interval_ms < DEFAULT_FREQUENT_MS
+                                              ? o->infrequent_interval_ms
+                                              : DEFAULT_FREQUENT_MS);
   o->leader_timeout_ms = or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
   o->release_timeout_ms = or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
   o->drift_ppm = or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
@@ -43,11 +47,13 @@ static void put_defaults(s3lect_elector_options_t* o) {
 }
 
 /* Puts defaults, which depend on the leader timeout, in place of the zeros of `given`. Returns how
- * many ms are missing for the result to be safe. */
+ * many ms are missing for the result to be safe. A frequent interval that is short by default only
+ * makes no leader write more often. */
 static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_options_t* given) {
   o->renew_interval_ms =
       or_default(given->renew_interval_ms,
-                 s3l_default_renew_ms(o->frequent_interval_ms, o->leader_timeout_ms));
+                 s3l_default_renew_ms(or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS),
+                                      o->leader_timeout_ms));
   o->request_timeout_ms = given->request_timeout_ms;
   bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   if (o->request_timeout_ms == 0) {
@@ -94,13 +100,13 @@ static int check_duration(s3l_problem_t* p, const char* name, uint32_t ms) {
   return 0;
 }
 
-static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o) {
-  s3lect_elector_options_t given = *o;
+static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o,
+                        const s3lect_elector_options_t* given) {
   if (o->drift_ppm > DRIFT_PPM_MAX)
     return s3l_problem_say(p, S3LECT_EOPTION,
                            "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)", o->drift_ppm,
                            DRIFT_PPM_MAX);
-  uint64_t missing = settle_timing(o, &given);
+  uint64_t missing = settle_timing(o, given);
   if (missing == 0)
     return 0;
   bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
@@ -111,7 +117,7 @@ static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o) {
                          " ms or shorten the others by %" PRIu64 " ms",
                          o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
                          epochs ? "twice the " : "", o->request_timeout_ms,
-                         (double)o->drift_ppm / 10000, least_leader_timeout(o, &given), missing);
+                         (double)o->drift_ppm / 10000, least_leader_timeout(o, given), missing);
 }
 
 /* It goes into a request's first line as it is. */
@@ -189,9 +195,10 @@ int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elect
   int r = s3l_options_copy(&p, "s3lect_elector_options", in, out, sizeof *out, OLDEST_SIZE);
   if (r != 0)
     return r;
+  s3lect_elector_options_t given = *out;
   put_defaults(out);
   r = check_values(&p, out);
-  return r != 0 ? r : check_timing(&p, out);
+  return r != 0 ? r : check_timing(&p, out, &given);
 }
 
 s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, const char* id,

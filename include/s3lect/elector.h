@@ -115,12 +115,14 @@ typedef struct s3lect_elector_options_s {
   const char* lockfile_path;       /* the object's key, or the prefix of epoch files; required */
   const char* server_id;           /* unique per process; required; 1..255 bytes of UTF-8 */
   const char* server_addr;         /* host:port at which others reach this server; may be NULL */
-  uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default 5000 */
+  uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default: the
+                                      smaller of 5000 and the infrequent interval */
   uint32_t infrequent_interval_ms; /* polling under a stable leader; default 30000 */
   uint32_t leader_timeout_ms;      /* T: default 15000 */
 
   s3lect_store_t* store;       /* required; on the same loop */
-  uint32_t renew_interval_ms;  /* default: the smaller of the frequent interval and T/3 */
+  uint32_t renew_interval_ms;  /* default: the smaller of T/3 and the frequent interval, which
+                                  counts as 5000 where it is not given */
   uint32_t request_timeout_ms; /* each attempt; default: the smaller of 3000 and what fits into T
                                   beside the renewal interval and the retry schedule */
   uint32_t drift_ppm;          /* bound on the difference of clock rates; default 10000 (1 %) */

@@ -59,10 +59,11 @@ const cli_option_t cli_option_table[] = {
     {"leader-timeout", "DUR", READING, false, CLI_KIND_DURATION, AT(leader_timeout_ms), 0,
      "how long a leader that is silent stays leader (15s)"},
     {"renew", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(renew_ms), 0,
-     "how often a leader renews (the smaller of --frequent and a third\n"
-     "of --leader-timeout)"},
+     "how often a leader renews (the smaller of a third of\n"
+     "--leader-timeout and 5s, or --frequent where that is given)"},
     {"frequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(frequent_ms), 0,
-     "how often a follower looks while leadership is open (5s)"},
+     "how often a follower looks while leadership is open (the smaller of\n"
+     "5s and --infrequent)"},
     {"infrequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(infrequent_ms), 0,
      "how often a follower looks while a leader stands (30s)"},
     {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(request_timeout_ms), 0,

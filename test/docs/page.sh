@@ -11,6 +11,9 @@
 #   <!-- prints TEXT -->         sh: it is run until it prints TEXT, as a reader would look again
 #   <!-- patch FROM TO -->       diff: FROM with its lines with + in place of those with - is TO
 #   <!-- fails -->               sh: it is run, and must fail
+#   <!-- shows -->               text: the lines are among what the sh block before has printed.
+#                                … is anything, and a number of ten digits is any
+#   <!-- shows N -->             the same of terminal N, sooner or later
 #   <!-- parsed -->              sh: its lines that begin with s3lect have options that there are
 #   <!-- not run: REASON -->     nothing
 #
@@ -77,18 +80,35 @@ fake=$!
 read -r AWS_ENDPOINT_URL_S3 <"$dir/ready" || fail "no fake S3: $(cat "$dir/fakes3.err")"
 export AWS_ENDPOINT_URL_S3 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest AWS_REGION=us-east-1
 
-await() { # TERMINAL TEXT
+await() { # TERMINAL TEXT [WANTED]
   local line limit=$((SECONDS + patience))
   while [ "$SECONDS" -lt "$limit" ]; do
     IFS= read -r -t 1 -u "${fd[$1]}" line || {
-      kill -0 -- "-${pid[$1]}" 2>/dev/null || { cat "$dir/terminal$1"; fail "it ended without: $2"; }
+      kill -0 -- "-${pid[$1]}" 2>/dev/null || { cat "$dir/terminal$1"; fail "it ended without: ${3:-$2}"; }
       continue
     }
     printf '%s\n' "$line" >>"$dir/terminal$1"
     [[ $line != *"$2"* ]] || return 0
   done
   cat "$dir/terminal$1"
-  fail "never printed: $2"
+  fail "never printed: ${3:-$2}"
+}
+
+# A line with … and numbers as a pattern for whole lines.
+as_pattern() { # LINE
+  sed -E 's/[][\.*^$+?(){}|]/\\&/g; s/[0-9]{10,}/[0-9]+/g; s/…/.*/g' <<<"$1"
+}
+
+shows() { # BLOCK [TERMINAL]
+  local line pattern limit
+  while IFS= read -r line; do
+    pattern=$(as_pattern "$line") limit=$((SECONDS + patience))
+    until grep -q -x -E -e "$pattern" "$dir/${2:+terminal}${2:-out}"; do
+      [ -n "${2:-}" ] && [ "$SECONDS" -lt "$limit" ] ||
+        { cat "$dir/${2:+terminal}${2:-out}"; fail "does not show: $line"; }
+      await "$2" '' "$line"
+    done
+  done <"$1"
 }
 
 open_terminal() { # TERMINAL BLOCK TEXT
@@ -99,6 +119,7 @@ open_terminal() { # TERMINAL BLOCK TEXT
   # In the background a shell ignores what Ctrl-C and Ctrl-\ send.
   setsid env --default-signal=INT,QUIT bash -e "$2" >"$dir/out$1" 2>&1 {out}>&- &
   pid[$1]=$! fd[$1]=$out
+  : >"$dir/terminal$1"
   await "$1" "$3"
 }
 
@@ -162,6 +183,7 @@ while read -r line language n comment <&9; do
       [[ -n $old && $text == *"$old"* ]] || fail "the lines with - are not in ${rest% *}"
       printf '%s\n' "${text/"$old"/"$new"}" >"${rest#* }"
       ;;
+    text:shows) shows "$block" ${rest:+"$rest"} ;;
     sh:prints) look "$block" "$rest" ;;
     sh:fails) ! bash -e "$block" >"$dir/out" 2>&1 </dev/null || { cat "$dir/out"; fail "it does not fail"; } ;;
     sh:)

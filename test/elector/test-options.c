@@ -179,6 +179,19 @@ static void test_resolved(void** state) {
   assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
   assert_int_equal(resolved.renew_interval_ms, 1000);
   assert_int_equal(resolved.request_timeout_ms, 870); /* 99 % of 3000, less 1000 and 1100 */
+  /* Nobody looks less often while there is no leader than while there is one. */
+  o.leader_timeout_ms = 0;
+  o.infrequent_interval_ms = 2000;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.frequent_interval_ms, 2000);
+  assert_int_equal(resolved.renew_interval_ms, 5000);
+  o.frequent_interval_ms = 3000; /* unless told to */
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.frequent_interval_ms, 3000);
+  assert_int_equal(resolved.renew_interval_ms, 3000);
+  o.frequent_interval_ms = o.infrequent_interval_ms = 0;
+  o.leader_timeout_ms = 3000;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
   /* What it says passes is what passes: resolved options are options. */
   assert_int_equal(s3lect_elector_options_check(&resolved, message, sizeof message), 0);
   /* A caller with an older, shorter struct gets no more than that. */
