@@ -58,6 +58,8 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
   if (e->note == S3L_NOTE_RENEWED)
     s3l_seat_renewed(d, d->core.now);
+  if (e->note == S3L_NOTE_STOPPED && d->core.ack_owed && d->acks_owed < UINT8_MAX)
+    d->acks_owed++;
   if (cb == NULL)
     return;
   bool released = d->core.view.record.released;
@@ -238,9 +240,9 @@ static bool step_asked(s3l_driver_t* d) {
     event = (s3l_event_t){.kind = S3L_EV_SWEPT, .result = &unswept};
   } else if (s3l_asker_failed(d, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
-  } else if (d->ask_ack) {
-    d->ask_ack = false;
-    event.kind = S3L_EV_ACK;
+  } else if (d->ask_ack != 0) {
+    event = (s3l_event_t){.kind = S3L_EV_ACK, .epoch = d->ask_ack};
+    d->ask_ack = 0;
   } else if (d->ask_resign) {
     event.kind = d->ask_transfer ? S3L_EV_TRANSFER : S3L_EV_RESIGN;
     event.successor = d->ask_transfer ? d->transfer->successor : NULL;

@@ -57,10 +57,11 @@ typedef struct s3l_driver_s {
   bool ask_start;
   bool ask_resign;
   bool ask_transfer; /* with ask_resign */
-  bool ask_ack;
+  uint8_t acks_owed; /* ends of leaderships that were told, and not acknowledged; see elector.c */
   bool closing;
   uint8_t ask_stop;   /* s3l_reason_t or 0 */
   s3l_admit_t* admit; /* holds ask_start back; NULL without verify_on_start */
+  uint64_t ask_ack;   /* the epoch that was acknowledged; 0: none */
   s3lect_elector_cb close_cb;
   unsigned char random[24]; /* of the start that was asked for: incarnation and seed */
   int submit_error;         /* the store did not take the request: its end is still to be told */

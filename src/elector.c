@@ -110,9 +110,19 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
 
 void s3lect_elector_ack_stopped(s3lect_elector_t* elector) {
   s3l_driver_t* d = driver_of(elector);
-  if (d == NULL)
+  if (d == NULL || d->acks_owed == 0)
     return;
-  d->ask_ack = true;
+  /* Which one is not said, so it may be the first that is owed: only the last frees the record. */
+  if (--d->acks_owed == 0)
+    s3lect_elector_ack_epoch(elector, d->core.unacknowledged);
+}
+
+void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch) {
+  s3l_driver_t* d = driver_of(elector);
+  if (d == NULL || epoch == 0 || epoch != d->core.unacknowledged)
+    return;
+  d->acks_owed = 0;
+  d->ask_ack = epoch;
   s3l_driver_wake(d);
 }
 

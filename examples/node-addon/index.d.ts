@@ -287,8 +287,9 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   /** Stops, releases, and ends it; any number of times. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-  /** With stopAckMs: the work of the leadership has ended. */
-  ackStopped(): void;
+  /** With stopAckMs: the work of the leadership has ended, and that of all before; without an epoch
+   * that of the first one for which nothing has been said yet. */
+  ackStopped(epoch?: bigint): void;
 
   /** Asked of the clock anew each time: true only while nobody else can lead. */
   readonly isLeader: boolean;

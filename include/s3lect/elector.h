@@ -129,8 +129,9 @@ typedef struct s3lect_elector_options_s {
   uint32_t grace_period_ms;    /* a new leader waits this long before on_started_leading */
   uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
   uint32_t stop_ack_ms;        /* when not 0: after on_stopped_leading, the record is released only
-                                  after s3lect_elector_ack_stopped, and not at all if that has not
-                                  come within this time (others then wait the timeout out) */
+                                  after s3lect_elector_ack_stopped or s3lect_elector_ack_epoch, and
+                                  not at all if that has not come within this time (others then wait the
+                                  timeout out) */
   int32_t no_release;          /* 1: leave the record to expire on stop and close */
   int32_t expiry;              /* s3lect_expiry_t */
 
@@ -217,9 +218,17 @@ S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char*
  * Errors: UV_EALREADY if it does not stand. */
 S3LECT_EXTERN int s3lect_elector_stop(s3lect_elector_t* elector);
 
-/** With stop_ack_ms: tells that the work of the leadership has ended, so that the record may be
- * released. Legal inside on_stopped_leading and later; else without effect. */
+/** With stop_ack_ms: tells that the work of a leadership has ended, so that the record may be
+ * released. Once per on_stopped_leading, from inside it or later; else without effect. Where an
+ * earlier leadership's work was not acknowledged in time, and this elector has led again since, the
+ * record waits for both. */
 S3LECT_EXTERN void s3lect_elector_ack_stopped(s3lect_elector_t* elector);
+
+/** As s3lect_elector_ack_stopped, for work that knows which leadership it belongs to: `epoch` is
+ * that of the on_stopped_leading event. It says that the work of that leadership, and of all before
+ * it, has ended. What comes late, for another leadership than the last that has ended, has no
+ * effect. */
+S3LECT_EXTERN void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch);
 
 /** Stops standing and releases the record if it leads, for at most release_timeout_ms; then `cb`
  * (may be NULL) runs and the handle's memory is the caller's again. Errors: UV_EALREADY. */

@@ -329,8 +329,11 @@ static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
       s3l_ns_add(c->ack_owed ? c->ack_until : c->now, c->config.release_timeout_ms * S3L_MS);
 }
 
-static void acknowledged(s3l_core_t* c) {
+/* One that is late may be about a leadership before the last: that says nothing about the last. */
+static void acknowledged(s3l_core_t* c, uint64_t epoch) {
   bool owed = c->ack_owed;
+  if (epoch < c->unacknowledged)
+    return;
   c->ack_owed = false;
   c->unacknowledged = 0;
   if (owed && c->phase == S3L_PHASE_LEAVING)
@@ -434,7 +437,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     stop(c, fx, ev->reason);
     break;
   case S3L_EV_ACK:
-    acknowledged(c);
+    acknowledged(c, ev->epoch);
     break;
   case S3L_EV_PEER:
     peer_answered(c, fx, ev->peer);

@@ -104,7 +104,7 @@ typedef enum {
   S3L_EV_DONE,     /* the request under way has ended */
   S3L_EV_RESIGN,   /* give up leadership, go on standing */
   S3L_EV_STOP,     /* stop standing */
-  S3L_EV_ACK,      /* the application has stopped acting as leader */
+  S3L_EV_ACK,      /* the application has stopped acting as leader of an epoch */
   S3L_EV_PEER,     /* the ask under way has ended */
   S3L_EV_TRANSFER, /* resign, and name a successor */
   S3L_EV_SWEPT,    /* the SWEEP under way has ended */
@@ -147,6 +147,7 @@ typedef struct s3l_event_s {
   const char* incarnation;       /* START: 32 hex digits, fresh */
   uint64_t seed;                 /* START: for jitter */
   s3l_reason_t reason;           /* STOP: STOPPED or CLOSED */
+  uint64_t epoch;                /* ACK: of that leadership and all before */
   const s3l_result_t* result;    /* DONE, SWEPT */
   const s3l_peer_result_t* peer; /* PEER */
   /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.

@@ -288,7 +288,7 @@ static void input(play_t* p, const char* line) {
   else if (has(rest, "stop"))
     ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3L_REASON_STOPPED};
   else if (has(rest, "ack"))
-    ev.kind = S3L_EV_ACK;
+    ev = (s3l_event_t){.kind = S3L_EV_ACK, .epoch = number(rest, "epoch", UINT64_MAX)};
   else if (has(rest, "end"))
     return;
   else if (has(rest, "blocked"))

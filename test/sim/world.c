@@ -190,7 +190,7 @@ static void on_node_item(sim_world_t* w, const sim_item_t* item) {
   } else if (item->kind == SIM_ON_BEGIN) {
     sim_begin(w, item->index);
   } else {
-    s3l_event_t ev = {.kind = S3L_EV_ACK};
+    s3l_event_t ev = {.kind = S3L_EV_ACK, .epoch = n->core.unacknowledged};
     if (n->core.ack_owed)
       sim_met(w, SIM_MET_ACKNOWLEDGED);
     oracle_acknowledged(&w->oracle, item->index);

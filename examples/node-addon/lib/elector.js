@@ -155,8 +155,8 @@ class Elector extends EventEmitter {
     return this.close();
   }
 
-  ackStopped() {
-    this.#native.ackStopped();
+  ackStopped(epoch) {
+    this.#native.ackStopped(epoch);
   }
 
   ref() {

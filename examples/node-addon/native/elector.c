@@ -195,9 +195,21 @@ static napi_value elector_transfer(napi_env env, napi_callback_info info) {
 }
 
 static napi_value elector_ack_stopped(napi_env env, napi_callback_info info) {
-  elector_t* e = elector_this(env, info, 0, NULL);
-  if (e != NULL)
+  napi_value argv[1];
+  napi_valuetype type;
+  uint64_t epoch;
+  bool lossless;
+  elector_t* e = elector_this(env, info, 1, argv);
+  if (e == NULL)
+    return NULL;
+  if (napi_typeof(env, argv[0], &type) != napi_ok)
+    return error_throw_last(env);
+  if (type == napi_undefined)
     s3lect_elector_ack_stopped(&e->handle);
+  else if (napi_get_value_bigint_uint64(env, argv[0], &epoch, &lossless) == napi_ok && lossless)
+    s3lect_elector_ack_epoch(&e->handle, epoch);
+  else
+    return error_throw(env, UV_EINVAL, "the epoch must be a bigint, as the event has it");
   return value_undefined(env);
 }
 

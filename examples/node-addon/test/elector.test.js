@@ -138,12 +138,23 @@ describe('elector', { concurrency: true }, () => {
     await once(e, 'leading');
     const stopped = once(e, 'stopped');
     const stop = e.stop();
-    await stopped;
+    const [{ epoch }] = await stopped;
+    assert.throws(() => e.ackStopped(Number(epoch)), { code: 'S3LECT_EINVAL' });
+    e.ackStopped(epoch - 1n); // the work of another leadership
     assert.equal(await fake.isReleased('ack'), false);
     e.ackStopped();
     await stop;
     await e.close();
     assert.equal(await fake.isReleased('ack'), true);
+  });
+
+  it('is told by its epoch which leadership has ended', async (t) => {
+    const e = await make(t, 'ack-epoch', { stopAckMs: 60000 });
+    e.on('stopped', ({ epoch }) => e.ackStopped(epoch));
+    await e.start();
+    await once(e, 'leading');
+    await e.close();
+    assert.equal(await fake.isReleased('ack-epoch'), true);
   });
 
   it('closes when its signal is aborted', async (t) => {
