@@ -246,7 +246,7 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
     r.message = why_none(s3);
   req->cb(req, &r);
   /* The store outlives its callbacks, even one that closes it. */
-  s3l_s3_scratch_free(&s3->scratch);
+  s3l_s3_scratch_trim(&s3->scratch);
 }
 
 /* A request that has been waiting for credentials. */
@@ -330,6 +330,7 @@ static void release(s3_t* s3) {
   s3l_signer_close(&s3->signer);
   s3l_wipe(s3->proxy_authorization, sizeof(s3->proxy_authorization));
   s3l_free(s3->headers);
+  s3l_s3_scratch_free(&s3->scratch);
   s3l_free(s3);
 }
 

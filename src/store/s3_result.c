@@ -45,10 +45,21 @@ static bool read_entry(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* tex
   return e->key != NULL;
 }
 
+/* Room for so much; a listing like the one before takes nothing from the heap. */
+static void* make_room(s3l_s3_scratch_t* scratch, size_t size) {
+  if (scratch->listing_size < size) {
+    s3l_s3_scratch_free(scratch);
+    scratch->listing = s3l_malloc(size);
+    scratch->listing_size = scratch->listing != NULL ? size : 0;
+  }
+  return scratch->listing;
+}
+
 /* One block holds the entries and, behind them, their text: decoding never makes text longer. */
 static int read_listing(s3l_span_t body, s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
   s3l_span_t doc, rest, inner;
   char truncated[8];
+  s3lect_store_entry_t* entries = NULL;
   size_t count = 0;
   if (!s3l_xml_next(&body, "ListBucketResult", &doc))
     return S3LECT_EBADREPLY;
@@ -57,18 +68,18 @@ static int read_listing(s3l_span_t body, s3lect_store_result_t* r, s3l_s3_scratc
   if (count > 0) {
     s3l_buf_t text;
     size_t text_size = doc.n + 2 * count;
-    scratch->entries = s3l_calloc(1, count * sizeof(s3lect_store_entry_t) + text_size);
-    if (scratch->entries == NULL)
+    entries = make_room(scratch, count * sizeof(*entries) + text_size);
+    if (entries == NULL)
       return UV_ENOMEM;
-    s3l_buf_init(&text, (char*)(scratch->entries + count), text_size);
+    memset(entries, 0, count * sizeof(*entries));
+    s3l_buf_init(&text, (char*)(entries + count), text_size);
     rest = doc;
     for (size_t i = 0; i < count; i++) {
-      if (!s3l_xml_next(&rest, "Contents", &inner) ||
-          !read_entry(inner, &scratch->entries[i], &text))
+      if (!s3l_xml_next(&rest, "Contents", &inner) || !read_entry(inner, &entries[i], &text))
         return S3LECT_EBADREPLY;
     }
   }
-  r->entries = scratch->entries;
+  r->entries = entries;
   r->entries_len = count;
   r->truncated = s3l_xml_text(doc, "IsTruncated", truncated, sizeof(truncated)) &&
                  s3l_span_eq(s3l_span_cstr(truncated), S3L_SPAN("true"));
@@ -184,7 +195,6 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
                                     const s3l_http_reply_t* reply, s3l_span_t region,
                                     s3l_s3_scratch_t* scratch) {
   s3lect_store_result_t r = s3l_store_result(reply->status, S3LECT_NOT_APPLIED);
-  scratch->entries = NULL;
   scratch->mend = S3L_S3_MEND_NOTHING;
   scratch->region[0] = '\0';
   r.http_status = reply->http_status;
@@ -214,7 +224,13 @@ void s3l_s3_amend(s3lect_store_result_t* r, s3l_s3_scratch_t* scratch, const cha
   r->message = scratch->message;
 }
 
+void s3l_s3_scratch_trim(s3l_s3_scratch_t* scratch) {
+  if (scratch->listing_size > S3L_S3_LISTING_KEEP)
+    s3l_s3_scratch_free(scratch);
+}
+
 void s3l_s3_scratch_free(s3l_s3_scratch_t* scratch) {
-  s3l_free(scratch->entries);
-  scratch->entries = NULL;
+  s3l_free(scratch->listing);
+  scratch->listing = NULL;
+  scratch->listing_size = 0;
 }

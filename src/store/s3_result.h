@@ -13,12 +13,17 @@
 typedef struct s3l_s3_scratch_s {
   char etag[S3L_ETAG_MAX + 1];
   char message[S3L_S3_MESSAGE_MAX];
-  s3lect_store_entry_t* entries; /* to be freed, with the text that they point to, if not NULL */
-  s3l_s3_mend_t mend;            /* what may be put right before the request is sent again */
-  char region[64]; /* the one that the reply names, if it is not the one asked, or "" */
+  s3l_s3_mend_t mend; /* what may be put right before the request is sent again */
+  char region[64];    /* the one that the reply names, if it is not the one asked, or "" */
+  void* listing;      /* entries and the text that they point to; NULL: none yet */
+  size_t listing_size;
 } s3l_s3_scratch_t;
 
-/** `region` is the one that was asked: a reply that names another is about that. */
+/* A larger block of entries is not kept for the next listing. */
+#define S3L_S3_LISTING_KEEP 8192
+
+/** `region` is the one that was asked: a reply that names another is about that. `scratch` is all
+ * zero before its first use. */
 s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t op,
                                     const s3l_http_reply_t* reply, s3l_span_t region,
                                     s3l_s3_scratch_t* scratch);
@@ -27,7 +32,10 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
 void s3l_s3_amend(s3lect_store_result_t* result, s3l_s3_scratch_t* scratch, const char* name,
                   const char* reason);
 
-/** Frees what a result pointed to. */
+/** The result is of no use any more. What it pointed to is kept for the next one, where that is not
+ * much. */
+void s3l_s3_scratch_trim(s3l_s3_scratch_t* scratch);
+/** Frees all, for good. */
 void s3l_s3_scratch_free(s3l_s3_scratch_t* scratch);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "lib/certs.h"
 #include "lib/election.h"
+#include "lib/wait.h"
 
 static int setup(void** state) {
   static s3l_election_t el;
@@ -226,6 +227,7 @@ static void test_unknown_host(void** state) {
   s3l_election_t* el = *state;
   s3l_candidate_t c;
   el->s3.endpoint = "http://nobody.invalid:9000";
+  s3l_wait_pace(S3L_PACE_REAL); /* names are looked up in a thread */
   s3l_election_begin(el);
   s3l_candidate_init(el, &c, "a");
   s3l_candidate_start(&c);

@@ -1,7 +1,8 @@
 /* Epoch files through the public API: on a store in memory, on one in a directory, and on a fake S3
- * that lacks If-Match. What the core decides stands in test/core/golden/epochs-*.trace.
+ * that lacks If-Match. What the core decides stands in test/core/golden/epochs-*.trace. What
+ * holds for both protocols is tested for both, elsewhere.
  *
- * ctest labels: no-valgrind */
+ * ctest labels: no-valgrind one-protocol */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

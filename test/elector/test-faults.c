@@ -1,7 +1,5 @@
 /* The election over real sockets, against a store that misbehaves on command: lost and late writes,
- * refused ones, outages, a second process with the same ID, a loop that stands still.
- *
- * ctest labels: protocols */
+ * refused ones, outages, a second process with the same ID, a loop that stands still. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

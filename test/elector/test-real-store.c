@@ -1,7 +1,7 @@
 /* The election on a real store: the one that AWS_ENDPOINT_URL_S3, the AWS_* keys and
  * S3LECT_TEST_BUCKET name.
  *
- * ctest labels: store no-valgrind protocols */
+ * ctest labels: store no-valgrind */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +22,7 @@ static int setup(void** state) {
   static unsigned n;
   snprintf(key, sizeof key, "s3lect-test/%lld-%u/lock", (long long)s3lect_now_ns(), n++);
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
+  s3l_wait_pace(S3L_PACE_REAL);
   el.key = key;
   el.s3.bucket = getenv("S3LECT_TEST_BUCKET");
   el.s3.endpoint = NULL;

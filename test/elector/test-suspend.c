@@ -1,7 +1,7 @@
 /* A suspension of the machine: CLOCK_BOOTTIME goes on, CLOCK_MONOTONIC, by which loops count, does
- * not. The first is this program's own, and so is what the kernel would tell of a resume: the
- * functions of the C library that the driver calls for them are defined here. Plays the store
- * itself (lib/script_store.h). */
+ * not (lib/clocks.h). What the kernel would tell of a resume is this program's own, too: the
+ * functions of the C library that the driver calls for it are defined here. Plays the store itself
+ * (lib/script_store.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -22,6 +22,7 @@
 #  include <sys/timerfd.h>
 #  include <unistd.h>
 
+#  include "lib/clocks.h"
 #  include "lib/script_store.h"
 #  include "lib/wait.h"
 #  include "s3lect.h"
@@ -30,24 +31,12 @@
 #  define T_MS     600000
 #  define SLEPT_NS (INT64_C(700000) * 1000000)
 
-static int64_t slept_ns;
 static struct {
   enum { KERNEL, OURS, NONE, NOT_POLLABLE, BROKEN } kind;
   unsigned created;
   int fd;
   int clock, flags, result; /* what was asked of the kernel, and its answer */
 } timer;
-
-int clock_gettime(clockid_t id, struct timespec* t) {
-  if (syscall(SYS_clock_gettime, id, t) != 0)
-    return -1;
-  if (id == CLOCK_BOOTTIME) {
-    int64_t ns = t->tv_sec * INT64_C(1000000000) + t->tv_nsec + slept_ns;
-    t->tv_sec = (time_t)(ns / 1000000000);
-    t->tv_nsec = (long)(ns % 1000000000);
-  }
-  return 0;
-}
 
 int timerfd_create(clockid_t id, int flags) {
   timer.created++;
@@ -112,7 +101,6 @@ static int setup(void** state) {
   memset(&rig, 0, sizeof rig);
   memset(&timer, 0, sizeof timer);
   timer.fd = -1;
-  slept_ns = 0;
   assert_int_equal(uv_loop_init(&rig.loop), 0);
   *state = &rig;
   return 0;
@@ -145,7 +133,7 @@ static void lead(candidate_t* c) {
 
 static void suspend(void) {
   const uint64_t once = 1;
-  slept_ns += SLEPT_NS;
+  s3l_clocks_suspend(SLEPT_NS);
   if (timer.kind == OURS)
     assert_int_equal(write(timer.fd, &once, sizeof once), sizeof once);
 }

@@ -4,12 +4,12 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "core/record.h"
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 
@@ -92,9 +92,9 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
   if (fakes3_start(&el->loop, options != NULL ? options : &plain, &el->server, why, sizeof why) !=
       0)
     fail_msg("the fake S3 does not start: %s", why);
-  const char* protocol = getenv("S3L_TEST_PROTOCOL");
   el->key = S3L_ELECTION_KEY;
-  el->epochs = protocol != NULL && strcmp(protocol, "epochs") == 0;
+  el->epochs = s3l_test_epochs();
+  s3l_wait_pace(S3L_PACE_SOCKETS);
   el->watch.data = el;
   assert_int_equal(uv_check_init(&el->loop, &el->watch), 0);
   assert_int_equal(uv_check_start(&el->watch, on_turn), 0);

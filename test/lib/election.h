@@ -40,8 +40,7 @@ struct s3l_election_s {
   uv_check_t watch;
   fakes3_t* server;
   const char* key; /* the lockfile's; S3L_ELECTION_KEY unless changed */
-  bool epochs;     /* with epoch files, of which `key` is the prefix: the environment variable
-                      S3L_TEST_PROTOCOL is "epochs" */
+  bool epochs;     /* with epoch files, of which `key` is the prefix */
   s3lect_store_t store;
   s3lect_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
@@ -50,7 +49,8 @@ struct s3l_election_s {
   unsigned stopped;
 };
 
-/** Prepares the loop and starts the fake S3 (options may be NULL). */
+/** Prepares the loop and starts the fake S3 (options may be NULL). Idle time is skipped from now on
+ * (S3L_PACE_SOCKETS). */
 void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options);
 /** Opens the store. */
 void s3l_election_begin(s3l_election_t* el);

@@ -1,11 +1,35 @@
 #include "lib/wait.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "lib/clocks.h"
+
+#define STEP_MS  50 /* with S3L_PACE_SOCKETS time goes on by so much ... */
+#define GRACE_MS 5  /* ... when for so long, in truth, nothing has happened */
+
+static s3l_pace_t pace;
+
+void s3l_wait_pace(s3l_pace_t p) {
+  pace = s3l_clocks_move() ? p : S3L_PACE_REAL;
+}
+
+/* Nothing is to be done now: waits, or puts the clocks forward, towards the next timer. */
+static void pass_time(uv_loop_t* loop) {
+  uv_update_time(loop);
+  int ms = uv_backend_timeout(loop);
+  struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
+  int grace = pace == S3L_PACE_TIMERS ? 0 : GRACE_MS;
+  if (ms == 0 || poll(&fd, 1, ms >= 0 && ms < grace ? ms : grace) != 0 || ms <= grace)
+    return;
+  int step = pace == S3L_PACE_TIMERS || ms < STEP_MS ? ms : STEP_MS;
+  s3l_clocks_skip((int64_t)(step - grace) * 1000000);
+}
 
 typedef struct wait_s {
   uv_timer_t watchdog;
@@ -46,8 +70,11 @@ void s3l_wait(uv_loop_t* loop, bool (*done)(void* arg), void* arg, const char* w
   assert_int_equal(uv_timer_start(&w.watchdog, on_watchdog, S3L_WAIT_MS, 0), 0);
   assert_int_equal(uv_prepare_start(&w.before, on_before), 0);
   assert_int_equal(uv_check_start(&w.after, on_after), 0);
-  while (!done(arg) && !w.late)
-    uv_run(loop, UV_RUN_DEFAULT);
+  while (!done(arg) && !w.late) {
+    uv_run(loop, pace == S3L_PACE_REAL ? UV_RUN_DEFAULT : UV_RUN_NOWAIT);
+    if (pace != S3L_PACE_REAL && !done(arg))
+      pass_time(loop);
+  }
   uv_close((uv_handle_t*)&w.watchdog, NULL);
   uv_close((uv_handle_t*)&w.before, NULL);
   uv_close((uv_handle_t*)&w.after, NULL);
@@ -72,6 +99,8 @@ void s3l_wait_count(uv_loop_t* loop, const unsigned* counter, unsigned n, const 
 }
 
 void s3l_wait_loop_end(uv_loop_t* loop) {
+  while (pace != S3L_PACE_REAL && uv_run(loop, UV_RUN_NOWAIT) != 0)
+    pass_time(loop);
   assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(uv_loop_close(loop), 0);
 }

@@ -1,8 +1,8 @@
 /* A leader of the Go package, as it looks from here: its lockfile has three fields and a local
  * offset, its endpoint stamps "now" whatever its store says, and never heard of waiting. Written by
- * hand from the format.
+ * hand from the format. It knows the lockfile only.
  *
- * ctest labels: no-valgrind */
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -71,8 +71,10 @@ static void test_followers_ask_the_leader(void** state) {
   unsigned renewed = p[0].c.renewed;
   s3l_election_wait(&el, &p[0].c.renewed, renewed + 12, "renewals");
   fakes3_counters(el.server, &after);
-  assert_int_equal(after.requests, before.requests + 12); /* one put per renewal, nothing else */
+  /* One put per renewal, with epoch files a listing behind it, and nothing else. */
   assert_int_equal(after.put, before.put + 12);
+  assert_int_equal(after.list, before.list + (el.epochs ? 12 : 0));
+  assert_int_equal(after.requests, before.requests + (el.epochs ? 24 : 12));
   for (size_t i = 1; i < 3; i++) {
     s3lect_stats_t s = s3l_candidate_stats(&p[i].c);
     assert_int_equal(s.peer_failures + s.peer_refused, 0);

@@ -1,0 +1,19 @@
+/* The clocks of a test program, which it may put forward: the functions of the C library that tell
+ * the time are defined here, for the library under test as for libuv. Linux only; elsewhere the
+ * clocks are left as they are. */
+#ifndef S3L_TEST_CLOCKS_H
+#define S3L_TEST_CLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Whether the clocks can be put forward. */
+bool s3l_clocks_move(void);
+
+/** All clocks: as if so much time had passed. */
+void s3l_clocks_skip(int64_t ns);
+
+/** CLOCK_BOOTTIME alone: as if the machine had been suspended for so long. */
+void s3l_clocks_suspend(int64_t ns);
+
+#endif

@@ -1,0 +1,12 @@
+/* For which of the protocols a test runs: each test of an election does for both, one after the
+ * other; see test/CMakeLists.txt. */
+#ifndef S3L_TEST_PROTOCOL_H
+#define S3L_TEST_PROTOCOL_H
+
+#include <stdbool.h>
+
+/** With epoch files, else with a lockfile: the environment variable S3L_TEST_PROTOCOL is "epochs".
+ */
+bool s3l_test_epochs(void);
+
+#endif
