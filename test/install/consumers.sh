@@ -51,6 +51,9 @@ case $part in
     build package all -DCMAKE_PREFIX_PATH="$prefix" -DABSENT=nothing
     run "$scratch"/all/consumer-*
     "$(cat "$scratch/all/command")" --version
+    ! cmake -S "$here/package" -B "$scratch/none" -G Ninja -DCMAKE_C_COMPILER="$cc" -DABSENT=nothing \
+      -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS="shared;shard" >"$scratch/log" 2>&1 &&
+      grep -q 'no component "shard"' "$scratch/log" || { cat "$scratch/log"; exit 1; }
     mkdir "$scratch/half"
     for kind in shared static; do
       rm -rf "$scratch/half"
@@ -83,6 +86,10 @@ case $part in
     pkg-config --print-errors --atleast-version=0.1 s3lect
     read -r -a flags < <(pkg-config --cflags --libs s3lect)
     "$cc" -std=c11 -D_XOPEN_SOURCE=700 "$here/consumer.c" -o "$scratch/shared" "${flags[@]}"
+    # The static library though the shared one is there, too: as docs/embedding.md tells.
+    read -r -a chosen < <(pkg-config --static --cflags --libs s3lect | sed 's/-ls3lect/-l:libs3lect.a/')
+    "$cc" -std=c11 -D_XOPEN_SOURCE=700 "$here/consumer.c" -o "$scratch/chosen" "${chosen[@]}"
+    ! needs "$scratch/chosen" libs3lect.so.0 || { echo "not the static library" >&2; exit 1; }
     # OpenSSL is the library's own affair.
     [[ " ${flags[*]} " != *" -lssl "* ]] || { echo "pkg-config: -lssl for all" >&2; exit 1; }
     needs "$scratch/shared" libs3lect.so.0 || { echo "not the shared library" >&2; exit 1; }
@@ -90,7 +97,7 @@ case $part in
     read -r -a flags < <(pkg-config --static --cflags --libs s3lect)
     "$cc" -std=c11 -D_XOPEN_SOURCE=700 "$here/consumer.c" -o "$scratch/static" "${flags[@]}"
     LD_LIBRARY_PATH=$prefix/lib
-    run "$scratch/shared" "$scratch/static"
+    run "$scratch/shared" "$scratch/static" "$scratch/chosen"
     ;;
   subdirectory)
     build subdirectory build -DS3LECT_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
@@ -99,6 +106,8 @@ case $part in
   fetchcontent)
     build fetchcontent build -DFETCHCONTENT_SOURCE_DIR_S3LECT="$source" -DCMAKE_BUILD_TYPE=Debug
     run "$scratch/build/consumer-static"
+    tests=$(ctest --test-dir "$scratch/build" -N)
+    [[ $tests == *'Total Tests: 1' ]] || { echo "tests that are not the consumer's: $tests"; exit 1; }
     quiet cmake --install "$scratch/build" --prefix "$scratch/prefix"
     [ "$(cd "$scratch/prefix" && find . -type f)" = ./bin/consumer-static ] ||
       { echo "more than the consumer was installed:"; find "$scratch/prefix" -type f; exit 1; }
