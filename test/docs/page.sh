@@ -6,6 +6,7 @@
 #
 #   <!-- file NAME -->           it is written into NAME
 #   <!-- part NAME -->           it is a part of NAME, a file that was written before
+#   <!-- body DECLARATIONS -->   c: it compiles as what a function does with these
 #   <!-- terminal N TEXT -->     sh: it is run in a terminal of its own, and goes on when it has
 #                                printed TEXT
 #   <!-- prints TEXT -->         sh: it is run until it prints TEXT, as a reader would look again
@@ -14,7 +15,8 @@
 #   <!-- shows -->               text: the lines are among what the sh block before has printed.
 #                                … is anything, and a number of ten digits is any
 #   <!-- shows N -->             the same of terminal N, sooner or later
-#   <!-- parsed -->              sh: its lines that begin with s3lect have options that there are
+#   <!-- parsed -->              sh: its lines that begin with s3lect have options that there are;
+#                                ini: so has a unit's ExecStart
 #   <!-- not run: REASON -->     nothing
 #
 # sh without a comment is run, and must not fail; c without one is an error: programs are files, and
@@ -139,13 +141,21 @@ send() { # TERMINAL SIGNAL
 parsed() { # BLOCK
   local line count=0
   while IFS= read -r line; do
-    [[ $line == s3lect\ * ]] || continue
+    [[ $line =~ ^(ExecStart=/[^ ]*/)?(s3lect\ .*) ]] || continue
+    line=${BASH_REMATCH[2]}
     line=${line%%#*}
     line=${line%% -- *}
     eval "$line --help" >/dev/null || fail "not understood: $line"
     count=$((count + 1))
   done < <(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$1")
   [ "$count" -gt 0 ] || fail "no line begins with s3lect"
+}
+
+# Only the types: what is not set before is the page's own affair.
+body() { # BLOCK DECLARATIONS
+  { printf '#include <s3lect.h>\nint body(void);\nint body(void) {\n%s\n' "$2"; cat "$1"; printf 'return 0;\n}\n'; } |
+    cc -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -Wno-uninitialized -Wno-maybe-uninitialized \
+      -Wno-unused-but-set-variable -fsyntax-only -x c -I "$prefix/include" - || fail "it does not compile"
 }
 
 look() { # BLOCK TEXT
@@ -177,7 +187,8 @@ while read -r line language n comment <&9; do
       [[ $(cat "$rest") == *"$text"* ]] || fail "not a part of $rest"
       ;;
     sh:terminal) open_terminal "${rest%% *}" "$block" "${rest#* }" ;;
-    sh:parsed) parsed "$block" ;;
+    sh:parsed | ini:parsed) parsed "$block" ;;
+    c:body) body "$block" "$rest" ;;
     diff:patch)
       old=$(sed -n 's/^-//p' "$block") new=$(sed -n 's/^+//p' "$block") text=$(cat "${rest% *}")
       [[ -n $old && $text == *"$old"* ]] || fail "the lines with - are not in ${rest% *}"
