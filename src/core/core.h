@@ -282,14 +282,15 @@ typedef enum {
 } s3l_peer_word_t;
 
 typedef struct s3l_peer_s {
-  s3l_ns_t sent_at;  /* of the ask under way, or the last one */
-  s3l_ns_t ask_at;   /* no ask before */
-  s3l_ns_t until;    /* how long the word may last, if no newer one comes */
-  s3l_ns_t store_at; /* when the store last told what it holds */
-  uint64_t write;    /* the number of the leader's write that the word is about */
-  uint32_t wait_ms;  /* of the ask under way */
-  uint8_t word;      /* s3l_peer_word_t */
-  uint8_t looks;     /* store reads that follow the next one soon: a release may be on its way */
+  s3l_ns_t sent_at;   /* of the ask under way, or the last one */
+  s3l_ns_t ask_at;    /* no ask before */
+  s3l_ns_t until;     /* how long the word may last, if no newer one comes */
+  s3l_ns_t store_at;  /* when the store last told what it holds */
+  uint64_t write;     /* the number of the leader's write that the word is about */
+  uint32_t wait_ms;   /* of the ask under way */
+  uint8_t word;       /* s3l_peer_word_t */
+  uint8_t looks;      /* store reads that follow the next one soon: a release may be on its way */
+  uint8_t unanswered; /* asks in vain of a leader that never said a word */
   bool asking;
   bool cancelled;
   bool misdirected; /* the ask under way went to a leader that is no longer the one in view */

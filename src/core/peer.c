@@ -23,7 +23,8 @@
  * A promise about one write can only shrink: its end is the earliest that was ever told. Whoever
  * provably moves it is not believed. Doubt (no answer, a late one, a refusal, a lie) sends the
  * follower to the store at once and from then on at the frequent interval, until an answer is
- * acceptable again; the leader is asked again at that interval too. A leader that does not lead any
+ * acceptable again; the leader is asked again at that interval too, or ever less often where it
+ * never said a word: it may have an address, but no peer server. A leader that does not lead any
  * more may not have written its release yet: that read is repeated by the retry schedule. */
 #include <string.h>
 
@@ -36,6 +37,8 @@
 #define STORE_READ_AT_LEAST 4
 /* Asks follow each other no sooner, or than the frequent interval where that is less. */
 #define ASK_GAP S3L_SECOND
+/* So many asks in vain, the next ones follow in twice the time each. */
+#define ASKS_IN_VAIN 3
 /* How late a renewal may be before a hint is no longer worth anything. */
 #define HINT_MARGIN (2 * ASK_GAP)
 /* How much later the end of a validity may seem for rounding alone, besides the drift. */
@@ -103,6 +106,7 @@ void s3l_peer_view_changed(s3l_core_t* c, bool goes_on) {
   p->good = false;
   p->steady = false;
   p->told = false;
+  p->unanswered = 0;
   p->word = S3L_PEER_TOLD_NOTHING;
   p->write = 0;
   p->ask_at = c->now;
@@ -175,13 +179,19 @@ static void ask_again(s3l_core_t* c, const s3l_peer_result_t* r) {
 }
 
 static void ask_later(s3l_core_t* c) {
-  c->peer.ask_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+  const s3l_core_config_t* o = &c->config;
+  uint32_t ms = o->frequent_interval_ms;
+  for (unsigned n = ASKS_IN_VAIN; n < c->peer.unanswered && ms < o->peer_interval_ms; n++)
+    ms = ms < o->peer_interval_ms / 2 ? 2 * ms : o->peer_interval_ms;
+  c->peer.ask_at = s3l_ns_add(c->now, s3l_core_jitter(c, ms));
 }
 
 static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* message) {
   s3l_peer_t* p = &c->peer;
   bool was_good = p->good;
   c->stats.peer_failures++;
+  if (p->word == S3L_PEER_TOLD_NOTHING && p->unanswered < UINT8_MAX)
+    p->unanswered++;
   if (status != 0 && !p->told)
     s3l_core_error(c, fx, status, message);
   p->told = p->told || status != 0;
@@ -234,6 +244,7 @@ static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_n
   p->write = write;
   p->good = true;
   p->told = false;
+  p->unanswered = 0;
   return true;
 }
 
