@@ -3,11 +3,16 @@
  *
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
- *   s3lect/credentials.h  where the S3 store's keys come from
- *   s3lect/peer.h     peer mode: followers ask the leader, not the store
+ *   s3lect/credentials.h   where the S3 store's keys come from
+ *   s3lect/peer.h      peer mode: followers ask the leader, not the store
  *   s3lect/record.h    what the lockfile holds
  *   s3lect/verify.h    whether a store can hold an election
- *   s3lect/errno.h     error codes */
+ *   s3lect/errno.h     error codes
+ *
+ * In all of them: names end in their unit (_ms, _ns; sizes are in bytes); 0 or NULL in an option is
+ * its default; strings are UTF-8 with a NUL and are copied, unless it is said otherwise; functions
+ * are called from the thread of the loop that was given, but for those marked "Any thread". No
+ * pointer that is passed may be NULL where that is not said. */
 #ifndef S3LECT_H
 #define S3LECT_H
 

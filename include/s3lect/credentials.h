@@ -48,6 +48,7 @@ struct s3lect_credentials_s {
  * may be used again, or its memory freed, from inside the callback. */
 typedef void (*s3lect_credentials_cb)(s3lect_credentials_req_t* req, int status,
                                       const s3lect_credentials_t* credentials, const char* message);
+/** The provider is closed: its memory is the caller's again. */
 typedef void (*s3lect_credentials_close_cb)(s3lect_credentials_provider_t* provider);
 
 /** One question. The caller zeroes it and sets cb. */

@@ -1,6 +1,9 @@
 /* s3lect/elector.h: one candidate in one election.
  *
  * Vocabulary
+ *   record     what the lockfile holds (s3lect/record.h): who leads, in which epoch
+ *   leader timeout  how long a record stands without renewal before others may take it; "T" here
+ *   renewal    the leader's next write of the record, which prolongs its validity
  *   validity   the instant, on this machine's CLOCK_BOOTTIME, at which this elector stops being
  *              leader unless a renewal is confirmed before
  *   epoch      the fencing token: grows with every leadership, never repeats. Pass it along with
@@ -36,12 +39,17 @@ typedef struct s3lect_elector_s s3lect_elector_t;
 typedef struct s3lect_peer_client_s s3lect_peer_client_t; /* see s3lect/peer.h */
 typedef struct s3lect_event_s s3lect_event_t;
 
+/** What is told, and by which callback. */
 typedef enum {
-  S3LECT_EVENT_STARTED_LEADING = 1,
-  S3LECT_EVENT_STOPPED_LEADING = 2,
-  S3LECT_EVENT_NEW_LEADER = 3,
-  S3LECT_EVENT_RENEWED = 4,
-  S3LECT_EVENT_ERROR = 5,
+  S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, as `epoch` */
+  S3LECT_EVENT_STOPPED_LEADING = 2, /* on_stopped_leading: leadership is over, for `reason` */
+  S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: a record of another leadership than before was
+                                       seen or written, one's own claim included, before it is led.
+                                       That a leader has left or is silent is not told: see
+                                       s3lect_elector_status */
+  S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
+  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known; the elector
+                                       goes on, unless it is S3LECT_EUNSAFE */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */
@@ -54,9 +62,9 @@ typedef enum {
   S3LECT_REASON_CLOSED = 5,   /* s3lect_elector_close */
 } s3lect_reason_t;
 
-/** What a callback is told; valid during the callback. */
+/** What a callback is told; it and its strings are valid during the callback. */
 struct s3lect_event_s {
-  size_t size;
+  size_t size;    /* sizeof(s3lect_event_t) of the library */
   int32_t kind;   /* s3lect_event_kind_t */
   int32_t reason; /* stopped leading: s3lect_reason_t */
   int32_t error;  /* error: a negative code. Not all are failures: S3LECT_EREGION, S3LECT_ESKEW and
@@ -65,8 +73,8 @@ struct s3lect_event_s {
   uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown */
   int64_t valid_until_ns;  /* CLOCK_BOOTTIME. Started, renewed: validity now in force. Stopped: the
                               instant at which leadership ended. Others: 0 if not leading */
-  const char* leader_id;   /* the leader as far as is known; "" if none is */
-  const char* leader_addr; /* its address; "" if none is known */
+  const char* leader_id;   /* the leader as far as is known; "" if none is, never of a new leader */
+  const char* leader_addr; /* its server_addr; "" if it has given none, or none is known */
   const char* message;     /* error: one line for people; else "" */
   int64_t legal_ns; /* CLOCK_BOOTTIME. Started, new leader: from when on what stood before could be
                        replaced, as far as this elector knew: its release was seen, or its time was
@@ -75,15 +83,19 @@ struct s3lect_event_s {
                        other kinds: 0 */
 };
 
+/** Tells of what has happened. Any call is legal inside. */
 typedef void (*s3lect_event_cb)(s3lect_elector_t* elector, const s3lect_event_t* event);
+/** The elector is closed: its memory is the caller's again. The last callback that it makes. */
 typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
 /** One line per thing that the election core is told and decides; `line` is valid during the call.
  * For looking at what an elector does; the text may change between versions. */
 typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
 
-/** "started_leading", "stopped_leading", "new_leader", "renewed", "error". Static. Any thread. */
+/** The name of an s3lect_event_kind_t: "started_leading", "stopped_leading", "new_leader",
+ * "renewed", "error"; of anything else "unknown". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_event_name(int kind);
-/** "expired", "lost", "resigned", "stopped", "closed", "none". Static. Any thread. */
+/** The name of an s3lect_reason_t: "expired", "lost", "resigned", "stopped", "closed"; of anything
+ * else "none". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_reason_name(int reason);
 
 /** How an absent leader is recognised. */
@@ -126,7 +138,8 @@ typedef struct s3lect_elector_options_s {
   uint32_t request_timeout_ms; /* each attempt; default: the smaller of 3000 and what fits into T
                                   beside the renewal interval and the retry schedule */
   uint32_t drift_ppm;          /* bound on the difference of clock rates; default 10000 (1 %) */
-  uint32_t grace_period_ms;    /* a new leader waits this long before on_started_leading */
+  uint32_t grace_period_ms;    /* a new leader waits this long before on_started_leading, and
+                                  before s3lect_is_leader says yes; default 0 */
   uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
   uint32_t stop_ack_ms;        /* when not 0: after on_stopped_leading, the record is released only
                                   after s3lect_elector_ack_stopped or s3lect_elector_ack_epoch, and
@@ -135,6 +148,7 @@ typedef struct s3lect_elector_options_s {
   int32_t no_release;          /* 1: leave the record to expire on stop and close */
   int32_t expiry;              /* s3lect_expiry_t */
 
+  /* Each may be NULL. */
   s3lect_event_cb on_started_leading;
   s3lect_event_cb on_stopped_leading;
   s3lect_event_cb on_new_leader;
@@ -198,14 +212,15 @@ S3LECT_EXTERN int s3lect_elector_options_resolve(const s3lect_elector_options_t*
 S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
                                       const s3lect_elector_options_t* options);
 
-/** Stands in the election, under a fresh incarnation, until stop or close. Keeps the loop alive.
+/** Stands in the election, under a fresh incarnation (random bits that tell it from any other with
+ * its ID), until stop or close. Keeps the loop alive. Callbacks run from now on.
  * Errors: UV_EALREADY, UV_EBUSY (an earlier stop is still releasing the record), UV_ECANCELED
  * (closing), UV_EIO (the system gave no random bytes). */
 S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
 
-/** Gives up leadership but goes on standing: is_leader is false from here on, on_stopped_leading
- * runs, the record is released, and for one leader timeout others go first.
- * Errors: UV_EINVAL if it is not leading. */
+/** Gives up leadership but goes on standing: s3lect_is_leader is 0 from here on, on_stopped_leading
+ * runs (S3LECT_REASON_RESIGNED), the record is released, and for one leader timeout others go
+ * first. Errors: UV_EINVAL if it is not leading. */
 S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
 
 /** As resign, and names the process that shall lead next: it alone may take over during a head
@@ -214,7 +229,8 @@ S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
  * S3LECT_EOPTION (`to_id` is empty, too long, not UTF-8 or this elector's own), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id);
 
-/** Stops standing, releasing the record if it leads. on_stopped_leading still runs.
+/** Stops standing, releasing the record if it leads. on_stopped_leading still runs, then nothing
+ * until the next start. Keeps the loop alive until the record has been released, or could not be.
  * Errors: UV_EALREADY if it does not stand. */
 S3LECT_EXTERN int s3lect_elector_stop(s3lect_elector_t* elector);
 
@@ -230,8 +246,10 @@ S3LECT_EXTERN void s3lect_elector_ack_stopped(s3lect_elector_t* elector);
  * effect. */
 S3LECT_EXTERN void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch);
 
-/** Stops standing and releases the record if it leads, for at most release_timeout_ms; then `cb`
- * (may be NULL) runs and the handle's memory is the caller's again. Errors: UV_EALREADY. */
+/** Stops standing and releases the record if it leads, for at most release_timeout_ms (and
+ * stop_ack_ms, if that is set, before); on_stopped_leading still runs; then `cb` (may be NULL), and
+ * the handle's memory is the caller's again. Errors: UV_EALREADY (closing already: `cb` will not
+ * run). */
 S3LECT_EXTERN int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb);
 
 /** 1 only if this elector leads and its validity has not passed at this instant: a comparison
@@ -258,7 +276,7 @@ typedef enum {
 typedef struct s3lect_status_s {
   size_t size;             /* set by the caller: sizeof(s3lect_status_t) */
   int32_t role;            /* s3lect_role_t */
-  int32_t last_error;      /* 0 or the last error reported */
+  int32_t last_error;      /* 0, or the error that on_error was told last */
   uint64_t epoch;          /* as s3lect_epoch */
   int64_t valid_until_ns;  /* CLOCK_BOOTTIME; 0 if not leading */
   s3lect_record_t record;  /* the last record seen or written; leader_id "" if there is none */
@@ -269,33 +287,41 @@ typedef struct s3lect_status_s {
 
 /** Counters since init. */
 typedef struct s3lect_stats_s {
-  size_t size; /* set by the caller: sizeof(s3lect_stats_t) */
-  uint64_t reads;
-  uint64_t reads_not_modified;
-  uint64_t writes;
-  uint64_t renewals;         /* confirmed */
-  uint64_t leaderships;      /* started */
-  uint64_t retries;          /* attempts beyond an operation's first */
-  uint64_t failures;         /* operations given up */
-  uint64_t unknown_outcomes; /* writes whose reply was lost */
-  uint64_t unknown_resolved; /* of those, found to have been carried out */
-  uint64_t conflicts;        /* writes answered 412, 404 or 409 */
-  uint64_t late_replies;     /* renewals confirmed after their validity */
-  uint64_t peer_checks;      /* questions to the leader (s3lect/peer.h) */
-  uint64_t peer_answers;     /* of those, answered by it acceptably */
-  uint64_t peer_failures;    /* ... not answered, late, or not by a leader */
-  uint64_t peer_refused;     /* ... answered by what cannot be true */
+  size_t size;                 /* set by the caller: sizeof(s3lect_stats_t) */
+  uint64_t reads;              /* requests to the store for the lockfile, or to list epoch files */
+  uint64_t reads_not_modified; /* of those, answered: as before */
+  uint64_t writes;             /* requests that write, of any kind */
+  uint64_t renewals;           /* confirmed */
+  uint64_t leaderships;        /* started */
+  uint64_t retries;            /* attempts beyond an operation's first */
+  uint64_t failures;           /* operations given up */
+  uint64_t unknown_outcomes;   /* writes whose reply was lost */
+  uint64_t unknown_resolved;   /* of those, found to have been carried out */
+  uint64_t conflicts;          /* writes answered 412, 404 or 409 */
+  uint64_t late_replies;       /* renewals confirmed after their validity */
+  uint64_t peer_checks;        /* questions to the leader (s3lect/peer.h) */
+  uint64_t peer_answers;       /* of those, answered by it acceptably */
+  uint64_t peer_failures;      /* ... not answered, late, or not by a leader */
+  uint64_t peer_refused;       /* ... answered by what cannot be true */
 } s3lect_stats_t;
 
-/** Errors: UV_EINVAL (a size this library does not know), UV_ECANCELED (closed). */
+/** Fills `status`, whose `size` the caller has set, with what the elector knows at this instant.
+ * Nothing is asked of anybody. From the loop's thread.
+ * Errors: UV_EINVAL (a size this library does not know), UV_ECANCELED (closed). */
 S3LECT_EXTERN int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status);
+
+/** Fills `stats`, whose `size` the caller has set, with the counters as they are now. From the
+ * loop's thread. Errors: as s3lect_elector_status. */
 S3LECT_EXTERN int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats);
 
-/** The leader's ID as last seen, "" if none is known; valid until the loop runs again. */
+/** The leader's ID as last seen, "" if none is known or the elector is closed; valid until the loop
+ * runs again. It may have died since: s3lect_elector_status tells until when to believe it. */
 S3LECT_EXTERN const char* s3lect_elector_leader(const s3lect_elector_t* elector);
 
-/** Whether the elector keeps its loop alive while it stands (default yes), as uv_ref/uv_unref. */
+/** Has the elector keep its loop alive while it stands (the default), as uv_ref. No effect when it
+ * is closed. */
 S3LECT_EXTERN void s3lect_elector_ref(s3lect_elector_t* elector);
+/** Has it not, as uv_unref: then uv_run may return while it stands, and nothing renews. */
 S3LECT_EXTERN void s3lect_elector_unref(s3lect_elector_t* elector);
 
 #ifdef __cplusplus

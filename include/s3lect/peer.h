@@ -30,6 +30,7 @@ extern "C" {
 
 typedef struct s3lect_peer_server_s s3lect_peer_server_t;
 
+/** The handle is closed: its memory is the caller's again. From the loop, never inside close. */
 typedef void (*s3lect_peer_server_cb)(s3lect_peer_server_t* server);
 typedef void (*s3lect_peer_client_cb)(s3lect_peer_client_t* client);
 
@@ -144,7 +145,8 @@ S3LECT_EXTERN int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t*
                                           const s3lect_peer_server_options_t* options,
                                           char* message, size_t message_size);
 
-/** The port that is listened on. Errors: UV_ECANCELED (closing, or closed). */
+/** The port that is listened on, in the machine's byte order: the one of `listen`, or which one the
+ * system gave for 0. Errors: UV_ECANCELED (closing, or closed). */
 S3LECT_EXTERN int s3lect_peer_server_port(const s3lect_peer_server_t* server);
 
 /** Answers for an elector of the same loop, under `path` (NULL: the elector's peer_health_path).
@@ -155,7 +157,8 @@ S3LECT_EXTERN int s3lect_peer_server_port(const s3lect_peer_server_t* server);
 S3LECT_EXTERN int s3lect_peer_server_add(s3lect_peer_server_t* server, s3lect_elector_t* elector,
                                          const char* path);
 
-/** Errors: UV_ENOENT if the elector is not with this server. */
+/** Answers for an elector no more: whatever is held for it is answered 404, and so is who asks from
+ * now on. Errors: UV_ENOENT if the elector is not with this server. */
 S3LECT_EXTERN int s3lect_peer_server_remove(s3lect_peer_server_t* server,
                                             s3lect_elector_t* elector);
 

@@ -36,6 +36,7 @@ typedef struct s3lect_store_ops_s s3lect_store_ops_t;
  * cancelled it. `result` and all it points to is valid during the call only. The request may be
  * used again, or its memory freed, from inside the callback. */
 typedef void (*s3lect_store_cb)(s3lect_store_req_t* req, const s3lect_store_result_t* result);
+/** The store is closed: its memory is the caller's again. */
 typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
 
 typedef enum {
@@ -150,7 +151,8 @@ struct s3lect_store_s {
 };
 
 /** Closes a store: requests that are under way end with UV_ECANCELED, then `cb` (may be NULL) runs
- * from the loop. No elector may be using it any more. */
+ * from the loop. No elector may be using it any more: close it in the last one's close callback. To
+ * be called once. */
 S3LECT_EXTERN void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb);
 
 /** Options of the S3 store. Zero or NULL means the default. Strings are copied. */
