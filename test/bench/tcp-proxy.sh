@@ -53,12 +53,16 @@ start_proxy b
 second=$port
 ways=("direct=$backend")
 
-module=/usr/lib/nginx/modules/ngx_stream_module.so
-if command -v nginx >/dev/null && [ -e "$module" ]; then
-  # nginx takes no port 0: one that was free just now, by a server that is gone again.
+# nginx takes no port 0, so it gets one that was free just now, by a server that is gone again; another
+# program may have taken it since, then it fails to bind and gets the next one.
+start_nginx() { # sets $port, or fails with what nginx said in $dir/nginx.log
+  local gone
   exec {gone}< <(exec "$load" serve)
+  local holder=$!
   await "$gone" ""
-  kill $!
+  port=$line
+  kill "$holder"
+  exec {gone}<&-
   cat >"$dir/nginx.conf" <<CONF
 load_module $module;
 daemon off;
@@ -67,16 +71,24 @@ pid $dir/nginx.pid;
 error_log stderr warn;
 events { worker_connections 1024; }
 stream {
-  server { listen 127.0.0.1:$line; tcp_nodelay on; proxy_pass 127.0.0.1:$backend; }
+  server { listen 127.0.0.1:$port; tcp_nodelay on; proxy_pass 127.0.0.1:$backend; }
 }
 CONF
   nginx -p "$dir" -c "$dir/nginx.conf" 2>"$dir/nginx.log" &
   pids+=($!)
+  local nginx=$!
   until [ -s "$dir/nginx.pid" ]; do
-    kill -0 $! 2>/dev/null || { cat "$dir/nginx.log" >&2; exit 1; }
+    kill -0 "$nginx" 2>/dev/null || { unset 'pids[-1]'; return 1; }
     read -r -t 0.05 <> <(:) || true
   done
-  ways+=("nginx=$line")
+}
+
+module=/usr/lib/nginx/modules/ngx_stream_module.so
+if command -v nginx >/dev/null && [ -e "$module" ]; then
+  until start_nginx; do
+    grep -q 'Address already in use' "$dir/nginx.log" || { cat "$dir/nginx.log" >&2; exit 1; }
+  done
+  ways+=("nginx=$port")
 else
   echo "nginx: left out: no nginx with its stream module here"
 fi
