@@ -160,11 +160,13 @@ static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_opti
     return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
                            o->idle_timeout_ms > DURATION_MS_MAX ? "idle_timeout_ms"
                                                                 : "connect_timeout_ms");
+  uint32_t connect_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS;
   s->tls = o->plain_http == 0;
   *config = (s3l_peer_client_config_t){
       .tls = s->tls,
       .trust = options_of(&s->trust),
-      .connect_timeout_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS,
+      .connect_timeout_ms = connect_ms,
+      .tls_timeout_ms = connect_ms < UINT32_MAX / 2 ? 2 * connect_ms : UINT32_MAX,
       .idle_timeout_ms = o->idle_timeout_ms != 0 ? o->idle_timeout_ms : IDLE_MS,
   };
   return config->tls ? try_trust(p, &config->trust) : 0;

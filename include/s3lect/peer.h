@@ -48,7 +48,7 @@ typedef struct s3lect_peer_client_options_s {
   const char* key_pem;
   int32_t plain_http; /* 1: plain HTTP in place of TLS. Anybody on the way may answer in the
                          leader's name then, so no shortcut is taken from what is answered */
-  uint32_t connect_timeout_ms; /* default 1000 */
+  uint32_t connect_timeout_ms; /* default 1000; the TLS handshake may take twice as long */
   uint32_t idle_timeout_ms;    /* an unused connection is closed after this; default 60000 */
 } s3lect_peer_client_options_t;
 

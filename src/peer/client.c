@@ -97,6 +97,7 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
       .tls = c->config.tls,
       .tls_options = &c->config.trust,
       .connect_timeout_ms = c->config.connect_timeout_ms,
+      .tls_timeout_ms = c->config.tls_timeout_ms,
       .idle_timeout_ms = c->config.idle_timeout_ms,
       .max_connections = S3L_PEER_CONNECTIONS_MAX,
       .background = true, /* an ask may wait for long; it is the elector that stands */
@@ -127,10 +128,19 @@ static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 
 /* ---- Asks ---- */
 
+/* For how long the server may hold the ask, if it goes out now: the second time less. */
+static uint32_t wait_left(const s3l_peer_ask_t* ask) {
+  uint64_t gone = uv_now(ask->leader->client->loop) - ask->asked_ms + 1;
+  if (!ask->waits || !ask->http.replayed)
+    return ask->waits ? ask->wait_ms : 0;
+  return gone < ask->wait_ms ? ask->wait_ms - (uint32_t)gone : 0;
+}
+
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   s3l_peer_ask_t* ask = S3L_CONTAINER_OF(http, s3l_peer_ask_t, http);
-  size_t n = s3l_peer_request_encode(ask->leader->host, ask->path, ask->waits ? ask->wait_ms : 0,
-                                     buf, cap);
+  uint32_t wait_ms = wait_left(ask);
+  ask->waited = ask->waits && wait_ms < 1000;
+  size_t n = s3l_peer_request_encode(ask->leader->host, ask->path, wait_ms, buf, cap);
   return n > 0 ? (ssize_t)n : UV_ENOBUFS;
 }
 
@@ -166,7 +176,7 @@ static s3l_peer_result_t judge(const s3l_peer_ask_t* ask, const s3l_http_reply_t
   r.etag = answer->etag[0] != '\0' ? answer->etag : NULL;
   r.valid_for_ms = answer->valid_for_ms;
   r.authenticated = ask->leader->client->config.tls; /* else there would be no reply */
-  r.held = s3l_peer_wait_applied(reply->headers, reply->headers_len);
+  r.held = ask->waited || s3l_peer_wait_applied(reply->headers, reply->headers_len);
   return r;
 }
 
@@ -216,6 +226,8 @@ int s3l_peer_ask(s3l_peer_client_t* c, s3l_peer_ask_t* ask, const char* addr, ui
     return err;
   ask->waits = wait_ms >= 1000 && l->waiting < S3L_PEER_WAITING_MAX;
   ask->wait_ms = wait_ms;
+  ask->waited = false;
+  ask->asked_ms = uv_now(c->loop);
   memset(&ask->http, 0, sizeof ask->http);
   ask->http.compose = on_compose;
   ask->http.done = on_done;

@@ -14,6 +14,11 @@
  * Who may ask holds the client, which is not freed before everybody has let it go: what is asked of
  * one that is closing is refused.
  *
+ * An ask that is lost with a kept connection, before a byte of its answer, is sent once more, over
+ * a fresh one: a leader that lives is not doubted for a connection that was closed meanwhile. The
+ * second time it may be held only for what is left of the first, so both together end when one
+ * would have; where nobody answers any more, within the time-outs of connecting and of TLS.
+ *
  * A leader whose asks have all ended is kept, with its idle connections, until it has not been
  * asked for the idle time-out and another one is to be opened. */
 #ifndef S3L_PEER_CLIENT_H
@@ -43,13 +48,16 @@ struct s3l_peer_ask_s {
   s3l_http_req_t http;
   struct s3l_peer_leader_s* leader;
   uint32_t wait_ms;
+  uint64_t asked_ms; /* by the loop's clock */
   bool waits;
+  bool waited; /* sent again, when the time to wait was over */
 };
 
 typedef struct s3l_peer_client_config_s {
   bool tls;
   s3l_tls_client_options_t trust; /* its strings are copied by the TLS contexts */
   uint32_t connect_timeout_ms;
+  uint32_t tls_timeout_ms; /* of the handshake, on top of that */
   uint32_t idle_timeout_ms;
 } s3l_peer_client_config_t;
 

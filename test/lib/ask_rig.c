@@ -34,6 +34,8 @@ void s3l_asks_begin(s3l_asks_t* r, const s3l_step_t* const* scripts, size_t n,
   assert_int_equal(uv_loop_init(&r->loop), 0);
   if (r->config.connect_timeout_ms == 0)
     r->config.connect_timeout_ms = S3L_WAIT_MS;
+  if (r->config.tls_timeout_ms == 0)
+    r->config.tls_timeout_ms = S3L_WAIT_MS;
   if (r->config.idle_timeout_ms == 0)
     r->config.idle_timeout_ms = S3L_WAIT_MS;
   assert_int_equal(s3l_peer_client_create(&r->loop, &r->config, &r->client), 0);

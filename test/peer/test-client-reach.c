@@ -117,6 +117,23 @@ static s3l_asked_t ask_over_tls(const char* cert, const char* client_cert, const
   return a;
 }
 
+/* It takes the connection, and says nothing: an ask that may be held for a minute ends long before.
+ */
+static void test_a_handshake_that_hangs(void** state) {
+  (void)state;
+  s3l_asked_t a = {0};
+  memset(&rig, 0, sizeof rig);
+  rig.config.tls = true;
+  rig.config.trust.ca.file = certs.ca;
+  rig.config.tls_timeout_ms = 50;
+  s3l_asks_begin(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("never"))), 1, NULL);
+  s3l_asks_start(&rig, &a, 60000);
+  s3l_asks_wait(&rig, &a, 1);
+  assert_int_equal(a.status, UV_ETIMEDOUT);
+  assert_non_null(strstr(a.message, "TLS handshake"));
+  s3l_asks_end(&rig);
+}
+
 static void test_tls(void** state) {
   (void)state;
   s3l_asked_t a = ask_over_tls(certs.good, certs.good, "127.0.0.1");
@@ -341,6 +358,7 @@ int main(void) {
       cmocka_unit_test(test_addresses),
       cmocka_unit_test(test_an_ipv6_address),
       cmocka_unit_test(test_tls),
+      cmocka_unit_test(test_a_handshake_that_hangs),
       cmocka_unit_test(test_a_question_outlives_its_certificates),
       cmocka_unit_test(test_a_close_with_old_certificates),
       cmocka_unit_test(test_reload),

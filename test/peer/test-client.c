@@ -14,6 +14,7 @@
 #include "lib/wait.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
+#include "s3lect/version.h"
 
 /* Written by hand from the format: three members, a local offset, a line end behind them. */
 #define GO_BODY                                                                                    \
@@ -159,6 +160,68 @@ static void test_a_reset_while_held(void** state) {
   s3l_asks_wait(&rig, &a, 1);
   assert_int_equal(a.kind, S3L_PEER_FAILED);
   assert_true(a.status == UV_ECONNRESET || a.status == UV_EPIPE);
+  assert_int_equal(rig.server.accepted, 1);
+  s3l_asks_end(&rig);
+}
+
+/* The kept connection turns out to be dead: once more, for what is left of the time to wait. */
+static void test_held_again_for_the_rest(void** state) {
+  (void)state;
+  static const struct {
+    uint32_t wait_ms;
+    const char* first;
+    const char* again;
+  } rows[] = {{60000, "\r\nPrefer: wait=60\r\n\r\n", "\r\nPrefer: wait=5"},
+              {1000, "\r\nPrefer: wait=1\r\n\r\n",
+               "\r\nUser-Agent: s3lect/" S3LECT_VERSION_STRING "\r\n\r\n"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    s3l_asked_t a = {0};
+    begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
+                                 S3L_EXPECT(rows[i].first), S3L_CLOSE),
+                      S3L_SCRIPT(S3L_EXPECT(rows[i].again), S3L_SEND(S3L_ASK_PLAIN))),
+          2);
+    s3l_asks_start(&rig, &a, 0);
+    s3l_asks_wait(&rig, &a, 1);
+    s3l_asks_start(&rig, &a, rows[i].wait_ms);
+    s3l_asks_wait(&rig, &a, 2);
+    assert_int_equal(a.kind, S3L_PEER_LEADING);
+    /* Who had no time left to be held has been held, all the same. */
+    assert_int_equal(a.held, rows[i].wait_ms == 1000);
+    assert_int_equal(rig.server.accepted, 2);
+    s3l_asks_end(&rig);
+  }
+}
+
+static void stop_listening(s3l_script_server_t* s) {
+  s3l_script_server_close(s);
+}
+
+/* Once more, and not again: whatever way the leader is dead in. */
+static void test_a_leader_that_dies_with_the_connection(void** state) {
+  (void)state;
+  s3l_asked_t a = {0};
+  begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
+                               S3L_EXPECT("\r\n\r\n"), S3L_RESET),
+                    S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_RESET)),
+        2);
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 1);
+  s3l_asks_start(&rig, &a, 60000);
+  s3l_asks_wait(&rig, &a, 2);
+  assert_int_equal(a.kind, S3L_PEER_FAILED);
+  assert_int_equal(rig.server.accepted, 2);
+  s3l_asks_end(&rig);
+  /* Gone with its port: told at once. */
+  memset(&a, 0, sizeof a);
+  begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
+                               S3L_EXPECT("\r\n\r\n"), S3L_CALL)),
+        1);
+  rig.server.on_call = stop_listening;
+  s3l_asks_start(&rig, &a, 0);
+  s3l_asks_wait(&rig, &a, 1);
+  s3l_asks_start(&rig, &a, 60000);
+  s3l_asks_wait(&rig, &a, 2);
+  assert_int_equal(a.status, UV_ECONNREFUSED);
   assert_int_equal(rig.server.accepted, 1);
   s3l_asks_end(&rig);
 }
@@ -321,6 +384,8 @@ int main(void) {
       cmocka_unit_test(test_answers_that_are_none),
       cmocka_unit_test(test_slow_leaders),
       cmocka_unit_test(test_a_reset_while_held),
+      cmocka_unit_test(test_held_again_for_the_rest),
+      cmocka_unit_test(test_a_leader_that_dies_with_the_connection),
       cmocka_unit_test(test_nobody_listens),
       cmocka_unit_test(test_one_connection_for_many_questions),
       cmocka_unit_test(test_how_many_may_wait),
