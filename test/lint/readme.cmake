@@ -1,4 +1,5 @@
-# The program in the README is examples/minimal.c, letter by letter.
+# The program in the README is examples/minimal.c, letter by letter; and docs/options.md names every
+# option that there is.
 #   cmake -DSOURCE=DIR -P readme.cmake
 file(READ ${SOURCE}/README.md readme)
 file(READ ${SOURCE}/examples/minimal.c program)
@@ -6,3 +7,25 @@ string(FIND "${readme}" "```c\n${program}```\n" at)
 if(at EQUAL -1)
   message(FATAL_ERROR "README.md does not show examples/minimal.c as it is: copy it between ```c and ```")
 endif()
+
+# Members of the structs of options, by their declarations; comments are taken out before.
+file(READ ${SOURCE}/docs/options.md page)
+foreach(part "elector.h;s3lect_elector_options_s" "store.h;s3lect_s3_options_s")
+  list(GET part 0 header)
+  list(GET part 1 struct)
+  file(READ ${SOURCE}/include/s3lect/${header} text)
+  string(REPLACE ";" "@" text "${text}")
+  string(REGEX MATCH "struct ${struct} {[^}]*}" text "${text}")
+  string(REGEX REPLACE "/\\*([^*]|\\*[^/])*\\*/" "" text "${text}")
+  string(REGEX MATCHALL "[a-z_0-9]+@" names "${text}")
+  list(LENGTH names count)
+  if(count LESS 15)
+    message(FATAL_ERROR "${header}: only ${count} options found in ${struct}")
+  endif()
+  foreach(name ${names})
+    string(REPLACE "@" "" name ${name})
+    if(NOT name STREQUAL "size" AND NOT page MATCHES "`${name}`")
+      message(FATAL_ERROR "docs/options.md does not name the option ${name} of ${header}")
+    endif()
+  endforeach()
+endforeach()
