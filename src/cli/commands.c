@@ -71,7 +71,18 @@ static const struct {
      "and how long ago it was renewed by the store's own clock. Exits 0 if there is a\n"
      "leader and 3 if there is none: no lockfile, one that was released, or one that has\n"
      "not been renewed for its leader timeout and 2 s (--leader-timeout counts where the\n"
-     "lockfile names none).\n"},
+     "lockfile names none).\n"
+     "\n"
+     "With --json prints one JSON object on one line; members may be added to it:\n"
+     "  state               led, absent, released or expired\n"
+     "  leader              who leads; \"\" unless led\n"
+     "and, unless absent:\n"
+     "  last_leader         whom the lockfile names\n"
+     "  address             where that one is reached; \"\" if it does not say\n"
+     "  epoch, transitions  the fencing token; how many leaderships there were before\n"
+     "  since               the beginning of the leadership, if it is known\n"
+     "  age_ms              since the last renewal, by the store's clock if it tells\n"
+     "  leader_timeout_ms   of the leader; 0 if it does not say\n"},
     {CLI_VERIFY, "verify", "s3lect verify --store STORE [OPTION]...",
      "try whether a store can hold an election; exit 1 if not",
      "Tries the conditional writes that an election stands on, with temporary objects\n"
@@ -81,8 +92,19 @@ static const struct {
      "or \"unsafe\", with the reason. Needs the permission to read, write and delete such\n"
      "objects. Never touches the lockfile itself.\n"
      "\n"
-     "Exits 0 if the store is good for the lockfile, else 1. A check that fails convicts a\n"
-     "store; checks that pass only fail to convict it.\n"},
+     "Exits 0 if the store is good for the lockfile, with --protocol epochs also if it is good\n"
+     "for epoch files only, else 1. A check that fails convicts a store; checks that pass only\n"
+     "fail to convict it.\n"
+     "\n"
+     "With --json prints one JSON object on one line; members may be added to it:\n"
+     "  good_for, protocol  as above; what --protocol should be, \"\" if neither will do\n"
+     "  reason, error       why not more, for people; the name of the error that was in the way\n"
+     "  checks              each with name, expected, seen and verdict\n"
+     "  etag_dialect        how If-Match wants ETags: quoted, bare or unknown\n"
+     "  etags_weak          1 if something on the way weakens ETags\n"
+     "  clock_offset_ms, clock_error_ms  the store's clock against this machine's, if known\n"
+     "  latency_p50_us, latency_p90_us, latency_p99_us, latency_max_us  of the requests\n"
+     "  requests, leftovers  how many were made; objects that could not be removed\n"},
 };
 
 #define COMMANDS_LEN (sizeof commands / sizeof commands[0])
@@ -149,7 +171,7 @@ static void help_general(void) {
          "role.\n"
          "\n"
          "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status); run passes on its\n"
-         "command's.\n");
+         "command's; 128+N if a second signal N cut the release short.\n");
 }
 
 void cli_help(cli_command_t command) {

@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   const char* word = argv[1];
   if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
     return print_help(0);
-  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+  if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0)
     return print_version();
   if (strcmp(word, "help") == 0)
     return help_command(argc > 2 ? argv[2] : NULL);

@@ -16,13 +16,23 @@ static int usage(const char* message) {
   return CLI_EXIT_USAGE;
 }
 
+#define FILES 3
+
+typedef struct pem_file_s {
+  const char* option;
+  const char* path; /* NULL: not given */
+} pem_file_t;
+
+static void pem_files(const cli_options_t* o, pem_file_t files[FILES]) {
+  files[0] = (pem_file_t){"--peer-cert", o->peer_cert};
+  files[1] = (pem_file_t){"--peer-key", o->peer_key};
+  files[2] = (pem_file_t){"--peer-ca", o->peer_ca};
+}
+
 static int check_files(const cli_options_t* o) {
-  const struct {
-    const char* option;
-    const char* path;
-  } files[] = {
-      {"--peer-cert", o->peer_cert}, {"--peer-key", o->peer_key}, {"--peer-ca", o->peer_ca}};
-  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+  pem_file_t files[FILES];
+  pem_files(o, files);
+  for (size_t i = 0; i < FILES; i++) {
     if (files[i].path == NULL || access(files[i].path, R_OK) == 0)
       continue;
     cli_say("%s %.200s cannot be read (%s): give a PEM file", files[i].option, files[i].path,
@@ -84,8 +94,29 @@ static int find_addr(const cli_options_t* o, cli_peer_t* peer) {
   return 0;
 }
 
-static int failed(int r, const char* message) {
-  cli_say("peer mode: %s", message[0] != '\0' ? message : s3lect_strerror(r));
+/* The library's words for options are not those of the command line: "listen", and "cert, key,
+ * client_ca: " before what is wrong with one of these files. */
+static int failed(const cli_options_t* o, int r, const char* message) {
+  static const char address[] = "listen address";
+  static const char listen[] = "listen";
+  char given[CLI_MESSAGE_SIZE] = "";
+  pem_file_t files[FILES];
+  pem_files(o, files);
+  for (size_t i = 0; i < FILES; i++) {
+    size_t n = strlen(given);
+    if (files[i].path != NULL && n < sizeof given)
+      snprintf(given + n, sizeof given - n, "%s%s %.120s", n > 0 ? ", " : "", files[i].option,
+               files[i].path);
+  }
+  const char* why = strstr(message, ": ");
+  if (strncmp(message, address, sizeof address - 1) == 0)
+    cli_say("--peer-listen%s", message + sizeof address - 1);
+  else if (strncmp(message, listen, sizeof listen - 1) == 0)
+    cli_say("--peer-listen%s", message + sizeof listen - 1);
+  else if (r == S3LECT_ETLS && why != NULL)
+    cli_say("%s%s", given, why);
+  else
+    cli_say("peer mode: %s", message[0] != '\0' ? message : s3lect_strerror(r));
   return r == S3LECT_EOPTION || r == S3LECT_ETLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
@@ -102,7 +133,7 @@ static int open_server(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer
   options.health = (int32_t)o->peer_health;
   int r = s3lect_peer_server_init(loop, &peer->server, &options, message, sizeof message);
   peer->serves = r == 0;
-  return r != 0 ? failed(r, message) : find_addr(o, peer);
+  return r != 0 ? failed(o, r, message) : find_addr(o, peer);
 }
 
 static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
@@ -115,7 +146,7 @@ static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer
   options.plain_http = (int32_t)o->peer_plain_http;
   int r = s3lect_peer_client_init(loop, &peer->client, &options, message, sizeof message);
   peer->asks = r == 0;
-  return r != 0 ? failed(r, message) : 0;
+  return r != 0 ? failed(o, r, message) : 0;
 }
 
 int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* peer) {

@@ -212,6 +212,8 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     run->said_error = 0;
     if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
       cli_say("%s leads", event->leader_id);
+    else if (event->leader_id[0] != '\0' && !s3lect_is_leader(&session->elector))
+      cli_say("nobody was known to lead: waiting for --leader-timeout, lest somebody does still");
     break;
   case S3LECT_EVENT_ERROR:
     if (event->error != run->said_error)

@@ -161,6 +161,9 @@ static int parse_store(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
 
 /* HOST:PORT, with an IPv6 address in brackets. */
 static bool is_host_port(const char* addr) {
+  for (const char* p = addr; *p != '\0'; p++)
+    if ((unsigned char)*p <= ' ' || *p == 0x7f)
+      return false;
   const char* colon = strrchr(addr, ':');
   if (colon == NULL || colon == addr || strlen(addr) >= S3LECT_ADDR_SIZE)
     return false;

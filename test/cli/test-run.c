@@ -130,6 +130,18 @@ static void a_signal_that_ends_the_command_shows(void** state) {
   s3proc_end(&s3);
 }
 
+/* Without a lockfile nobody knows whether there was one. */
+static void says_why_it_waits(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  proc_t* a = run(&s3, "a", "exit 5");
+  proc_line(a, PROC_ERR, "s3lect run: nobody was known to lead: waiting for --leader-timeout, ");
+  proc_line(a, PROC_ERR, "s3lect run: leading with epoch ");
+  assert_int_equal(proc_wait(a), 5);
+  s3proc_end(&s3);
+}
+
 static void says_what_cannot_be_run(void** state) {
   (void)state;
   s3proc_t s3;
@@ -359,6 +371,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(passes_on_environment_and_status),
       cmocka_unit_test(a_signal_that_ends_the_command_shows),
+      cmocka_unit_test(says_why_it_waits),
       cmocka_unit_test(says_what_cannot_be_run),
       cmocka_unit_test(sigterm_is_passed_on_and_waited_for),
       cmocka_unit_test(a_deaf_command_is_killed),

@@ -73,6 +73,8 @@ static void bad_input(void** state) {
        "s3lect elect: --leader-timeout: 2000 ms is unsafe: ..."},
       {{"run", STORE, "--leader-timeout", "15s", "--kill-after", "10s", "--", "true"},
        "s3lect run: --kill-after 10000ms does not fit: with --leader-timeout 15000ms, ..."},
+      {{"elect", STORE, "--addr", "a host:80"},
+       "s3lect elect: --addr a host:80 is no address: ..."},
       {{"elect", STORE, "--endpoint", "ftp://host"}, "s3lect elect: --endpoint..."},
       {{"elect", STORE, "--endpoint", "http://"}, "s3lect elect: --endpoint..."},
       {{"elect", STORE, "--ca-file", "/nonexistent/ca.pem", "--endpoint", "https://localhost"},
@@ -133,6 +135,7 @@ static void help_and_version(void** state) {
   prints((const char*[]){"status", "-h", NULL}, "Usage: s3lect status ...", "--json");
   prints((const char*[]){"verify", "-h", NULL}, "Usage: s3lect verify ...", "--quick");
   prints((const char*[]){"--version", NULL}, "s3lect 0.1.0", NULL);
+  prints((const char*[]){"version", NULL}, "s3lect 0.1.0", NULL);
 }
 
 static void a_full_disk_is_an_error(void** state) {
