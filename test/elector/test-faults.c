@@ -34,6 +34,7 @@ static void test_lost_reply_to_the_take_over(void** state) {
   s3l_election_seed(el);
   s3l_election_fault(el, "{\"match\":{\"method\":\"PUT\"},\"count\":1,\"drop_after\":true}");
   s3l_candidate_init(el, &c, "a");
+  c.o.leader_timeout_ms = 8000; /* when it is found, enough of the lease is left */
   s3l_candidate_start(&c);
   s3l_election_wait(el, &c.started, 1, "leadership");
   s3lect_stats_t stats = s3l_candidate_stats(&c);

@@ -192,7 +192,7 @@ static void test_reload(void** state) {
 
 /* Many handshakes at the same time, and all of them end well. */
 static void test_many_handshakes(void** state) {
-  enum { CALLERS = 150 };
+  enum { CALLERS = 80 };
   static s3l_caller_t* c[CALLERS];
   (void)state;
   s3l_tls_context_t* tls = client_context(certs.good);

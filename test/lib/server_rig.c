@@ -97,10 +97,10 @@ void s3l_server_rig_init(s3l_server_rig_t* rig) {
   rig->options = (s3l_http_server_options_t){.listen = "127.0.0.1:0",
                                              .on_request = on_request,
                                              .data = rig,
-                                             .tls_time_ms = 60000,
-                                             .header_time_ms = 60000,
-                                             .idle_time_ms = 60000,
-                                             .write_time_ms = 60000};
+                                             .tls_time_ms = 300000,
+                                             .header_time_ms = 300000,
+                                             .idle_time_ms = 300000,
+                                             .write_time_ms = 300000};
 }
 
 void s3l_server_rig_start(s3l_server_rig_t* rig) {
