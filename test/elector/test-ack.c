@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect/elector.h"
@@ -41,6 +42,7 @@ static int setup(void** state) {
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "locks/x";
+  o.protocol = s3l_test_protocol();
   o.server_id = "a";
   o.store = &store.store;
   o.renew_interval_ms = 50;

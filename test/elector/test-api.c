@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -92,6 +93,7 @@ static int setup(void** state) {
   s3l_script_store_init(&rig.loop, &rig.store);
   s3lect_elector_options_init(&rig.o, sizeof rig.o);
   rig.o.lockfile_path = "locks/x";
+  rig.o.protocol = s3l_test_protocol();
   rig.o.server_id = "a";
   rig.o.server_addr = "127.0.0.1:1";
   rig.o.store = &rig.store.store;
@@ -112,6 +114,17 @@ static void begin(rig_t* rig) {
   rig->in_call = false;
 }
 
+/* With epoch files the listing behind a take-over renews it, as one behind a renewal does. */
+static void check_log(const rig_t* rig, const char* expected) {
+  char log[sizeof rig->log];
+  size_t n = 0;
+  for (const char* p = rig->log; *p != '\0'; p++)
+    if (*p != 'R' || !s3l_test_epochs())
+      log[n++] = *p;
+  log[n] = '\0';
+  assert_string_equal(log, expected);
+}
+
 /* Takes over from a released record; afterwards it leads epoch 8 with ETag e2. */
 static void lead(rig_t* rig) {
   s3lect_record_t r = s3l_script_store_released();
@@ -119,7 +132,7 @@ static void lead(rig_t* rig) {
   s3l_script_store_expect(&rig->store, false);
   s3l_script_store_show(&rig->store, &r, "\"e1\"");
   s3l_script_store_expect(&rig->store, true);
-  assert_string_equal(rig->store.req->etag, "\"e1\"");
+  s3l_script_store_check_over(&rig->store, "\"e1\"");
   assert_int_equal(rig->store.put.epoch, 8);
   assert_string_equal(rig->store.put.leader_id, "a");
   assert_string_equal(rig->store.put.leader_addr, "127.0.0.1:1");
@@ -151,7 +164,7 @@ static void test_close_before_start(void** state) {
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
   close_elector(rig);
   end(rig);
-  assert_string_equal(rig->log, "");
+  check_log(rig, "");
   /* What is asked of a closed handle is answered, as long as its memory is left alone. */
   assert_int_equal(s3lect_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_valid_for_ms(&rig->e), 0);
@@ -184,7 +197,7 @@ static void test_leads_then_close_releases(void** state) {
   rig_t* rig = *state;
   s3lect_status_t status = {.size = sizeof status};
   lead(rig);
-  assert_string_equal(rig->log, "LS");
+  check_log(rig, "LS");
   assert_int_equal(s3lect_epoch(&rig->e), 8);
   uint64_t valid = s3lect_valid_for_ms(&rig->e);
   assert_true(valid > 0 && valid <= 14850);
@@ -196,9 +209,9 @@ static void test_leads_then_close_releases(void** state) {
   assert_int_equal(s3lect_valid_for_ms(&rig->e), 0);
   /* The application is told first, then the record is released, by CAS on the newest ETag. */
   s3l_script_store_expect(&rig->store, true);
-  assert_string_equal(rig->log, "LSX");
+  check_log(rig, "LSX");
   assert_int_equal(rig->last.reason, S3LECT_REASON_CLOSED);
-  assert_string_equal(rig->store.req->etag, "\"e2\"");
+  s3l_script_store_check_over(&rig->store, "\"e2\"");
   assert_int_equal(rig->store.put.released, 1);
   assert_int_equal(rig->store.put.epoch, 8);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");
@@ -222,7 +235,7 @@ static void test_no_release(void** state) {
   lead(rig);
   close_elector(rig);
   end(rig);
-  assert_string_equal(rig->log, "LSX");
+  check_log(rig, "LSX");
   assert_int_equal(rig->store.requests, 2);
 }
 
@@ -233,7 +246,7 @@ static void test_follower_close_cancels(void** state) {
   close_elector(rig);
   end(rig);
   assert_int_equal(rig->store.cancels, 1);
-  assert_string_equal(rig->log, "");
+  check_log(rig, "");
 }
 
 static void close_in_callback(rig_t* rig) {
@@ -254,7 +267,7 @@ static void test_close_inside_started_leading(void** state) {
   assert_int_equal(rig->store.put.released, 1);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");
   end(rig);
-  assert_string_equal(rig->log, "LSX");
+  check_log(rig, "LSX");
 }
 
 /* The answer to a take-over and the wish to close come in the same turn of the loop: the request
@@ -267,7 +280,7 @@ static void test_close_as_the_answer_comes(void** state) {
   close_elector(rig);
   s3l_script_store_answer(&rig->store, S3LECT_ENOTFOUND, S3LECT_SETTLED, NULL);
   end(rig);
-  assert_string_equal(rig->log, "");
+  check_log(rig, "");
 }
 
 static void test_stop_and_start_again(void** state) {
@@ -290,7 +303,7 @@ static void test_stop_and_start_again(void** state) {
   assert_int_equal(rig->store.put.epoch, 9);
   assert_string_not_equal(rig->store.put.incarnation, first);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e4\"");
-  assert_string_equal(rig->log, "LSXLS");
+  check_log(rig, "LSXLS");
   close_elector(rig);
   s3l_script_store_expect(&rig->store, true);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e5\"");
@@ -315,7 +328,7 @@ static void test_resign_waits_for_the_application(void** state) {
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");
   close_elector(rig);
   end(rig);
-  assert_string_equal(rig->log, "LSX");
+  check_log(rig, "LSX");
 }
 
 static void test_grace_period(void** state) {
@@ -327,7 +340,7 @@ static void test_grace_period(void** state) {
   s3l_script_store_show(&rig->store, &r, "\"e1\"");
   s3l_script_store_expect(&rig->store, true);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e2\"");
-  assert_string_equal(rig->log, "L"); /* it holds the lease, but does not lead yet */
+  check_log(rig, "L"); /* it holds the lease, but does not lead yet */
   assert_int_equal(s3lect_is_leader(&rig->e), 0);
   s3l_wait_count(&rig->loop, &rig->started, 1, "the end of the grace period");
   assert_int_equal(s3lect_is_leader(&rig->e), 1);
@@ -360,7 +373,7 @@ static void test_failures_are_reported_once_per_operation(void** state) {
   assert_int_equal(rig->last_error, UV_ECONNREFUSED);
   close_elector(rig);
   end(rig);
-  assert_string_equal(rig->log, "E");
+  check_log(rig, "E");
 }
 
 static void test_unref_lets_the_loop_end(void** state) {
@@ -381,7 +394,7 @@ static void test_stats_and_sizes(void** state) {
   s3lect_status_t status = {.size = 3};
   lead(rig);
   assert_int_equal(s3lect_elector_stats(&rig->e, &stats), 0);
-  assert_int_equal(stats.reads, 1);
+  assert_true(s3l_test_epochs() ? stats.reads > 1 : stats.reads == 1);
   assert_int_equal(stats.writes, 1);
   assert_int_equal(stats.leaderships, 1);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), UV_EINVAL);

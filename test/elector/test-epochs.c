@@ -1,17 +1,14 @@
-/* Epoch files through the public API: on a store in memory, on one in a directory, and on a fake S3
- * that lacks If-Match. What the core decides stands in test/core/golden/epochs-*.trace. What
+/* Epoch files through the public API: files of another implementation, a fake S3 that lacks
+ * If-Match, the options. What the core decides stands in test/core/golden/epochs-*.trace. What
  * holds for both protocols is tested for both, elsewhere.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -193,45 +190,6 @@ static void end(uv_loop_t* loop, s3lect_store_t* store) {
   s3l_wait_loop_end(loop);
 }
 
-static void test_in_memory(void** state) {
-  (void)state;
-  uv_loop_t loop;
-  s3lect_store_t store;
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
-  elect(&loop, &store);
-  end(&loop, &store);
-}
-
-/* Removes a directory and the directories below it. */
-static void clean(const char* path) {
-  char name[600];
-  DIR* dir = opendir(path);
-  assert_non_null(dir);
-  for (struct dirent* e = readdir(dir); e != NULL; e = readdir(dir)) {
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-      continue;
-    snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-    if (unlink(name) != 0)
-      clean(name);
-  }
-  closedir(dir);
-  assert_int_equal(rmdir(path), 0);
-}
-
-static void test_in_a_directory(void** state) {
-  (void)state;
-  uv_loop_t loop;
-  s3lect_store_t store;
-  char dir[] = "/tmp/s3lect-epochs-XXXXXX";
-  assert_non_null(mkdtemp(dir));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_file_init(&loop, &store, dir), 0);
-  elect(&loop, &store);
-  end(&loop, &store);
-  clean(dir);
-}
-
 static void test_without_if_match(void** state) {
   (void)state;
   s3l_election_t el;
@@ -248,6 +206,7 @@ static void test_from_nothing(void** state) {
   uv_loop_t loop;
   s3lect_store_t store;
   voter_t a;
+  s3l_wait_pace(S3L_PACE_TIMERS);
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3lect_memory_init(&loop, &store), 0);
   s3lect_elector_options_t o = options(&store, "a");
@@ -316,9 +275,10 @@ static void test_numbers_of_keys(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_in_memory),        cmocka_unit_test(test_in_a_directory),
-      cmocka_unit_test(test_without_if_match), cmocka_unit_test(test_from_nothing),
-      cmocka_unit_test(test_options),          cmocka_unit_test(test_numbers_of_keys),
+      cmocka_unit_test(test_without_if_match),
+      cmocka_unit_test(test_from_nothing),
+      cmocka_unit_test(test_options),
+      cmocka_unit_test(test_numbers_of_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

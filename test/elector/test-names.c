@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/heap.h"
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -66,6 +67,7 @@ static int setup(void** state) {
   s3l_script_store_init(&rig.loop, &rig.store);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "locks/x";
+  o.protocol = s3l_test_protocol();
   o.server_id = "a";
   o.server_addr = "127.0.0.1:1";
   o.store = &rig.store.store;

@@ -11,6 +11,7 @@
 
 #include "core/record.h"
 #include "lib/heap.h"
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -51,9 +52,11 @@ static bool led_or_failed(void* arg) {
 static void seed(life_t* life) {
   s3lect_record_t r = s3l_script_store_released();
   life->seed.data = life;
-  life->seed.key = "k";
+  bool epochs = s3l_test_epochs();
+  life->seed.key = epochs ? "klock-0000000007.json" : "k";
   life->seed.body = life->body;
-  life->seed.body_len = s3l_record_encode(&r, life->body, sizeof life->body);
+  life->seed.body_len = epochs ? s3l_record_encode_file(&r, life->body, sizeof life->body)
+                               : s3l_record_encode(&r, life->body, sizeof life->body);
   life->seed.timeout_ms = S3L_WAIT_MS;
   life->seed.cb = on_put;
   assert_int_equal(life->store.ops->put(&life->store, &life->seed), 0);
@@ -72,6 +75,7 @@ static bool live(size_t n, bool on) {
   seed(&life);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "k";
+  o.protocol = s3l_test_protocol();
   o.server_id = "a";
   o.store = &life.store;
   o.on_started_leading = on_started;
@@ -145,6 +149,7 @@ static void test_s3_store_says_so(void** state) {
 }
 
 int main(void) {
+  s3l_wait_pace(S3L_PACE_TIMERS); /* nothing here has a socket */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_allocation_fails),
       cmocka_unit_test(test_memory_store_says_so),

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -74,6 +75,7 @@ static void test_questions_from_another_thread(void** state) {
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "k";
+  o.protocol = s3l_test_protocol();
   o.server_id = "a";
   o.store = &store.store;
   s.e.data = &done;

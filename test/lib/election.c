@@ -157,7 +157,7 @@ static void begin_once(s3l_election_t* el, once_t* once) {
   once->req.flags = S3LECT_REQ_NO_NEWS; /* they are for the electors */
   once->election = el;
   if (el->epochs) {
-    snprintf(once->key, sizeof once->key, "%s", S3L_ELECTION_FILE);
+    snprintf(once->key, sizeof once->key, "%slock-0000000007.json", el->key);
     once->req.max_keys = 1000;
     once->req.cb = on_listed;
     assert_int_equal(el->store.ops->list(&el->store, &once->req), 0);
@@ -238,7 +238,7 @@ void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id) 
   c->o.frequent_interval_ms = 300;
   c->o.infrequent_interval_ms = 600;
   c->o.request_timeout_ms = el->epochs ? 450 : 600; /* it counts twice */
-  c->o.protocol = el->epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
+  c->o.protocol = s3l_test_protocol();
   c->o.on_started_leading = on_started;
   c->o.on_stopped_leading = on_stopped;
   c->o.on_renewed = on_renewed;

@@ -13,7 +13,6 @@
 
 #define S3L_ELECTION_BUCKET "bucket"
 #define S3L_ELECTION_KEY    "locks/x"
-#define S3L_ELECTION_FILE   "locks/xlock-0000000007.json" /* the seed, with epoch files */
 #define S3L_CANDIDATES_MAX  4
 /* Short, but safe by the timing rule. */
 #define S3L_ELECTION_T_MS 2400

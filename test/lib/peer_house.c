@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/record.h"
+#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 
@@ -46,6 +47,7 @@ static void on_server_closed(s3lect_peer_server_t* server) {
 void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
   static const char* const ids[] = {"a", "b"};
   memset(h, 0, sizeof *h);
+  s3l_wait_pace(S3L_PACE_SOCKETS);
   assert_int_equal(uv_loop_init(&h->loop), 0);
   assert_int_equal(s3l_deadlines_init(&h->deadlines, &h->loop), 0);
   assert_int_equal(s3lect_memory_init(&h->loop, &h->store), 0);
@@ -61,6 +63,7 @@ void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
     h->e[i].data = h;
     s3lect_elector_options_init(&h->o[i], sizeof h->o[i]);
     h->o[i].lockfile_path = ids[i];
+    h->o[i].protocol = s3l_test_protocol();
     h->o[i].server_id = ids[i];
     h->o[i].store = &h->store;
     h->o[i].on_started_leading = on_started;
@@ -73,14 +76,18 @@ static void on_seeded(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   ++*(unsigned*)req->data;
 }
 
-/* Puts a released record in place of the lockfile, so that nobody needs to wait. */
-static void seed(s3l_house_t* h, const char* key) {
-  char body[1024];
+/* Puts a released record in place of the lockfile, or of the newest epoch file, so that nobody
+ * needs to wait for long. */
+static void seed(s3l_house_t* h, const char* election) {
+  char key[256], body[1024];
+  bool epochs = s3l_test_epochs();
+  snprintf(key, sizeof key, "%s%s", election, epochs ? "lock-0000000007.json" : "");
   unsigned done = 0;
   s3lect_record_t released = s3l_script_store_released();
   s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_seeded};
   req.timeout_ms = S3L_WAIT_MS;
-  req.body_len = s3l_record_encode(&released, body, sizeof body);
+  req.body_len = epochs ? s3l_record_encode_file(&released, body, sizeof body)
+                        : s3l_record_encode(&released, body, sizeof body);
   assert_int_equal(h->store.ops->put(&h->store, &req), 0);
   s3l_wait_count(&h->loop, &done, 1, "a seed");
 }
@@ -105,7 +112,9 @@ void s3l_house_stand(s3l_house_t* h, int i) {
 void s3l_house_lead(s3l_house_t* h, int i) {
   seed(h, h->o[i].lockfile_path);
   s3l_house_stand(h, i);
+  s3l_wait_pace(S3L_PACE_TIMERS); /* the store is in memory, and nobody asks yet */
   s3l_wait_count(&h->loop, &h->started[i], 1, "a leader");
+  s3l_wait_pace(S3L_PACE_SOCKETS);
 }
 
 void s3l_house_close_elector(s3l_house_t* h, int i) {

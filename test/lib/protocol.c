@@ -3,7 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "s3lect.h"
+
 bool s3l_test_epochs(void) {
   const char* protocol = getenv("S3L_TEST_PROTOCOL");
   return protocol != NULL && strcmp(protocol, "epochs") == 0;
+}
+
+int32_t s3l_test_protocol(void) {
+  return s3l_test_epochs() ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
 }

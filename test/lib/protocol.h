@@ -4,9 +4,12 @@
 #define S3L_TEST_PROTOCOL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** With epoch files, else with a lockfile: the environment variable S3L_TEST_PROTOCOL is "epochs".
  */
 bool s3l_test_epochs(void);
+/** The same for the option `protocol` of an elector. */
+int32_t s3l_test_protocol(void);
 
 #endif

@@ -1,5 +1,11 @@
 /* A store of a test's own, written against the public interface as a user would: it holds each
- * request until the test answers it, and gives every answer from the loop. */
+ * request until the test answers it, and gives every answer from the loop.
+ *
+ * With epoch files (lib/protocol.h) the same tests go: a read is then a listing, a file, or one
+ * after the other, and there are reads before a take-over and behind every write of which the
+ * lockfile knows nothing. The test is asked once for each read of its own; the store goes on with
+ * what it has shown, and with what was written since, until it is the test's turn. As many reads
+ * take their time, there is nothing but timers: it passes at once (S3L_PACE_TIMERS). */
 #ifndef S3L_TEST_SCRIPT_STORE_H
 #define S3L_TEST_SCRIPT_STORE_H
 
@@ -13,7 +19,7 @@ typedef struct s3l_script_store_s {
   uv_idle_t pump;          /* gives the answer in the loop's next turn */
   s3lect_store_req_t* req; /* under way; NULL: none */
   bool is_put;
-  unsigned requests; /* so far */
+  unsigned requests; /* so far, but for those that the store went on with by itself */
   unsigned cancels;
   int refuse;         /* when not 0: get and put return this, once, and take nothing */
   bool answer_cancel; /* end cancelled requests at once (default), or only when the test does */
@@ -23,6 +29,18 @@ typedef struct s3l_script_store_s {
   char etag[64];
   char body[2048];
   s3lect_record_t put; /* what the last put wanted to write */
+
+  /* Epoch files: the newest, as it was shown or written last, and the one below. */
+  bool epochs;
+  bool is_list;
+  struct s3l_script_file_s {
+    uint64_t number; /* 0: none */
+    s3lect_record_t record;
+    char etag[64];
+    int64_t modified_ms;
+  } files[2];
+  s3lect_store_entry_t entries[2];
+  char keys[2][64];
 } s3l_script_store_t;
 
 void s3l_script_store_init(uv_loop_t* loop, s3l_script_store_t* s);
@@ -35,6 +53,10 @@ void s3l_script_store_answer(s3l_script_store_t* s, int status, int outcome, con
 
 /** Answers a read with a record of another server, or one's own (`record` copied). */
 void s3l_script_store_show(s3l_script_store_t* s, const s3lect_record_t* record, const char* etag);
+
+/** The put under way replaces the record that has this ETag, or with epoch files, being a
+ * take-over, creates the file behind it. */
+void s3l_script_store_check_over(const s3l_script_store_t* s, const char* etag);
 
 /** A released record of epoch 7, by server "b". */
 s3lect_record_t s3l_script_store_released(void);

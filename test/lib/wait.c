@@ -67,7 +67,8 @@ void s3l_wait(uv_loop_t* loop, bool (*done)(void* arg), void* arg, const char* w
   assert_int_equal(uv_timer_init(loop, &w.watchdog), 0);
   assert_int_equal(uv_prepare_init(loop, &w.before), 0);
   assert_int_equal(uv_check_init(loop, &w.after), 0);
-  assert_int_equal(uv_timer_start(&w.watchdog, on_watchdog, S3L_WAIT_MS, 0), 0);
+  uint64_t patience = pace == S3L_PACE_TIMERS ? 60 * S3L_WAIT_MS : S3L_WAIT_MS;
+  assert_int_equal(uv_timer_start(&w.watchdog, on_watchdog, patience, 0), 0);
   assert_int_equal(uv_prepare_start(&w.before, on_before), 0);
   assert_int_equal(uv_check_start(&w.after, on_after), 0);
   while (!done(arg) && !w.late) {

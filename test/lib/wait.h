@@ -17,7 +17,7 @@ typedef enum {
   /* Time goes ten times as fast while nothing happens: for sockets within this process, whose
    * bytes may take the kernel a moment. */
   S3L_PACE_SOCKETS,
-  /* Goes at once to when the next timer is due: there are but timers. */
+  /* Goes at once to when the next timer is due, for an hour at the most: there are but timers. */
   S3L_PACE_TIMERS,
 } s3l_pace_t;
 

@@ -1,7 +1,7 @@
 /* A Go process reads what we write: our answer, our lockfile and our release, decoded by Go's own
- * encoding/json. Skipped where there is no Go.
+ * encoding/json. Skipped where there is no Go, which knows the lockfile only.
  *
- * ctest labels: no-valgrind */
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -275,6 +275,7 @@ static void test_health_is_not_leadership(void** state) {
   (void)s3l_house_ask(&h, NULL, GET("/livez"), "200 OK");
   (void)s3l_house_ask(&h, NULL, GET("/readyz"), "503 Service Unavailable"); /* nobody stands */
   s3l_script_store_init(&h.loop, &script);
+  s3l_wait_pace(S3L_PACE_SOCKETS);
   h.o[0].store = &script.store;
   s3l_house_stand(&h, 0);
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
