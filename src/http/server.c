@@ -278,7 +278,9 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
   rc = uv_idle_init(loop, &s->soon);
   S3L_ASSERT(rc == 0);
   s->handles = 3;
-  s3l_deadlines_ref(&s->deadlines, true); /* while listening pauses, nothing else may be active */
+  s3l_listen_ref(&s->listener, !options->background);
+  /* While listening pauses, nothing else may be active. */
+  s3l_deadlines_ref(&s->deadlines, !options->background);
   if (options->tls != NULL)
     s->tls = s3l_tls_context_ref(options->tls);
   *out = s;
@@ -315,5 +317,6 @@ void s3l_http_server_close(s3l_http_server_t* s, uint32_t grace_ms, void (*cb)(v
   s->grace_ms = grace_ms;
   s->close_cb = cb;
   s->close_arg = arg;
+  s3l_deadlines_ref(&s->deadlines, true); /* every connection that is left has one */
   wake(s);
 }

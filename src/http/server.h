@@ -82,6 +82,8 @@ typedef struct s3l_http_server_options_s {
   void (*on_request)(s3l_http_server_t* server, s3l_http_exchange_t* ex);
   void* data;
 
+  bool background; /* it does not keep the loop alive, nor do its connections, until it is closed */
+
   /* Limits; 0: the default. */
   uint32_t max_connections;
   uint32_t max_held; /* exchanges; default: three quarters of max_connections */

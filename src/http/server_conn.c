@@ -433,6 +433,7 @@ void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp) {
     return;
   }
   server->stats.accepted++;
+  s3l_stream_ref(&conn->stream, !server->options.background);
   if (server->tls != NULL)
     set_deadline(conn, server->options.tls_time_ms);
   else

@@ -206,6 +206,13 @@ int s3l_listen_start(s3l_listener_t* l, uv_loop_t* loop, s3l_deadlines_t* deadli
   return 0;
 }
 
+void s3l_listen_ref(s3l_listener_t* l, bool keep_alive) {
+  if (keep_alive)
+    uv_ref((uv_handle_t*)&l->poll);
+  else
+    uv_unref((uv_handle_t*)&l->poll);
+}
+
 static void on_poll_closed(uv_handle_t* handle) {
   s3l_listener_t* l = S3L_CONTAINER_OF(handle, s3l_listener_t, poll);
   l->on_closed(l);

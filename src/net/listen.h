@@ -59,6 +59,9 @@ bool s3l_listen_parse(s3l_span_t text, s3l_address_t* out, const char** reason);
 int s3l_listen_start(s3l_listener_t* l, uv_loop_t* loop, s3l_deadlines_t* deadlines,
                      const s3l_address_t* address);
 
+/** Whether it keeps the loop alive (default yes). */
+void s3l_listen_ref(s3l_listener_t* l, bool keep_alive);
+
 void s3l_listen_close(s3l_listener_t* l);
 
 #endif

@@ -258,6 +258,7 @@ int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* conf
   s3l_http_server_options_t http = config->http;
   http.on_request = on_request;
   http.data = p;
+  http.background = true; /* it is the elector that stands */
   int err = s3l_http_server_create(loop, &http, &p->http);
   if (err == 0)
     err = s3l_deadlines_init(&p->deadlines, loop);

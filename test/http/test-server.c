@@ -380,6 +380,35 @@ static void test_bad_options(void** state) {
   }
 }
 
+/* In the background nothing of a server keeps the loop: not listening, not a connection that is
+ * idle, nor one that is held; its end does. */
+static void test_background(void** state) {
+  (void)state;
+  s3l_server_rig_init(&rig);
+  rig.options.background = true;
+  s3l_server_rig_start(&rig);
+  assert_false(uv_loop_alive(&rig.loop));
+  s3l_caller_t* idle = s3l_caller_new(&rig, NULL);
+  s3l_caller_t* held = s3l_caller_new(&rig, NULL);
+  s3l_caller_open(idle);
+  s3l_caller_talk(idle, GET("/"), "\r\n\r\nhello", false);
+  s3l_caller_open(held);
+  s3l_caller_send(held, GET("/hold"));
+  s3l_server_rig_wait_held(&rig, 1);
+  assert_true(uv_loop_alive(&rig.loop)); /* for the callers */
+  s3l_stream_ref(&idle->stream, false);
+  s3l_stream_ref(&held->stream, false);
+  s3l_deadlines_ref(&rig.deadlines, false);
+  assert_int_equal(uv_run(&rig.loop, UV_RUN_DEFAULT), 0); /* returns, with both still there */
+  assert_int_equal(s3l_server_rig_stats(&rig).connections, 2);
+  s3l_server_rig_close(&rig, 0);
+  assert_int_equal(uv_run(&rig.loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(rig.closed, 1);
+  s3l_caller_free(idle);
+  s3l_caller_free(held);
+  s3l_server_rig_end(&rig);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_answers),
@@ -398,6 +427,7 @@ int main(void) {
       cmocka_unit_test(test_close_after_grace),
       cmocka_unit_test(test_close_in_request),
       cmocka_unit_test(test_bad_options),
+      cmocka_unit_test(test_background),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

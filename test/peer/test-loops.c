@@ -1,5 +1,5 @@
-/* A follower on a loop of its own, apart from its leader's: what it asks keeps its loop alive only
- * as long as the elector does.
+/* Who keeps a loop alive. A follower on a loop of its own, apart from its leader's: what it asks
+ * does so only as long as the elector does. A server: only while it closes.
  *
  * ctest labels: no-valgrind */
 #include <setjmp.h>
@@ -100,6 +100,30 @@ static void test_neither_over_tls(void** state) {
   run(true);
 }
 
+static void on_server_closed(s3lect_peer_server_t* s) {
+  ++*(unsigned*)s->data;
+}
+
+static void test_a_server_keeps_no_loop(void** state) {
+  (void)state;
+  unsigned closed = 0;
+  char message[256];
+  s3lect_peer_server_t server = {.data = &closed};
+  s3lect_peer_server_options_t o;
+  s3lect_peer_server_options_init(&o, sizeof o);
+  o.listen = "127.0.0.1:0";
+  o.plain_http = 1;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_peer_server_init(&loop, &server, &o, message, sizeof message), 0);
+  assert_false(uv_loop_alive(&loop));
+  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  assert_true(s3lect_peer_server_port(&server) > 0);
+  s3lect_peer_server_close(&server, on_server_closed);
+  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(closed, 1);
+  s3l_wait_loop_end(&loop);
+}
+
 static int make_certs(void** state) {
   (void)state;
   return s3l_certs_make(&certs);
@@ -115,6 +139,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_held_question_keeps_no_loop),
       cmocka_unit_test(test_neither_over_tls),
+      cmocka_unit_test(test_a_server_keeps_no_loop),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }
