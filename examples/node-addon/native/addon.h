@@ -1,17 +1,19 @@
 /* The addon's own words.
  *
- *   environment  what Node calls the main thread, and each worker: one loop, one JavaScript heap,
- * one addon_t object       a native handle of s3lect (a store, an elector) in a JavaScript object
- * of its own open         from the constructor until the close callback held         by a strong
- * reference, so that the garbage collector lets it be. An elector is from its start until it is
- * closed, as a server is while it listens; anything is while it closes. An object that nobody
- * refers to, and that is not held, is closed by its finalizer
+ *   environment  what Node calls the main thread, and each worker: one loop, one JavaScript
+ *                heap, one addon_t
+ *   object       a native handle of s3lect (a store, an elector) in a JavaScript object of its own
+ *   open         from the constructor until the close callback
+ *   held         by a strong reference, so that the garbage collector lets it be. A peer server
+ *                is from its constructor, as any server while it listens, and an elector from its
+ *                start, until it is closed; anything is while it closes. An object that nobody
+ *                refers to, and that is not held, is closed by its finalizer
  *
  * The memory of an object is freed when it is closed *and* finalized. JavaScript is called from the
- * loop only (object_call), and what its listeners throw becomes an uncaught exception, as in any
- * event of Node's own. While an environment ends (a worker is terminated, the process comes to its
- * end) no JavaScript runs any more: what is open is closed, which writes the releases, and the
- * environment waits for that. */
+ * loop only (object_call), in the async context of the constructor's caller; what its listeners
+ * throw becomes an uncaught exception, as in any event of Node's own. While an environment ends (a
+ * worker is terminated, the process comes to its end) no JavaScript runs any more: what is open is
+ * closed, which writes the releases, and the environment waits for that. */
 #ifndef ADDON_H
 #define ADDON_H
 
@@ -26,6 +28,8 @@
 
 typedef struct addon_s addon_t;
 typedef struct object_s object_t;
+typedef struct class_s class_t;
+typedef struct texts_s texts_t;
 
 struct addon_s {
   napi_env env;
@@ -37,14 +41,29 @@ struct addon_s {
 };
 
 struct object_s {
+  const class_t* class;
   addon_t* addon;
   object_t *next, **link;
-  void (*close)(object_t* object); /* begins it; object_closed ends it */
   size_t users;
   napi_ref self;
   napi_async_context context;
   bool unwanted, closing, held, closed, finalized;
 };
+
+struct class_s {
+  const char* name;
+  const char* mismatch; /* "not a store" */
+  napi_type_tag tag;
+  size_t size; /* of its objects, each of which begins with its object_t */
+  bool held;   /* from the constructor on */
+  /* Opens the object's handle by the constructor's arguments, of which CONSTRUCTOR_ARGC are there.
+   * `texts` lasts as long as the call. Gives 0; or an error code, with its text in `message`; or 1
+   * with an exception pending. Unless 0 nothing is open, and the object is freed. */
+  int (*open)(object_t* object, const napi_value* argv, texts_t* texts, char* message, size_t size);
+  void (*close)(object_t* object); /* begins it; object_closed ends it */
+};
+
+#define CONSTRUCTOR_ARGC 3
 
 /* ---- memory.c: what the library and the addon take from the heap, counted ---- */
 
@@ -59,24 +78,19 @@ void memory_wipe(void* ptr, size_t size);
 
 /* ---- object.c ---- */
 
-/** The memory of an object; NULL with an exception pending. */
-void* object_new(napi_env env, size_t size, void (*close)(object_t* object));
-/** Puts `object`, which is now open, into `self`, and returns that. On failure it returns NULL, an
- * exception is pending, and the object closes by itself. */
-napi_value object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
-                       const char* name);
+/** Adds a class to the exports, with these methods and close(). */
+bool class_define(napi_env env, napi_value exports, const class_t* class,
+                  const napi_property_descriptor* methods, size_t n);
 /** The object in `value`, or NULL with a TypeError pending. */
-void* object_unwrap(napi_env env, napi_value value, const napi_type_tag* tag, const char* name);
+void* object_unwrap(napi_env env, napi_value value, const class_t* class);
 /** The one in `this`, with up to *argc arguments, those that are missing undefined. */
-void* object_this(napi_env env, napi_callback_info info, const napi_type_tag* tag, const char* name,
-                  size_t argc, napi_value* argv);
+void* object_this(napi_env env, napi_callback_info info, const class_t* class, size_t argc,
+                  napi_value* argv);
 void object_hold(object_t* object);
 void object_use(object_t* object);
 void object_unuse(object_t* object);
 /** Closes it, as soon as it has no users. Legal any number of times. */
 void object_close(object_t* object);
-/** The method "close", for any class: its property's data is the tag. */
-napi_value object_close_method(napi_env env, napi_callback_info info);
 /** Enters JavaScript from the loop; if false, it cannot be. Then values may be made, and: */
 bool object_enter(object_t* object, napi_handle_scope* scope);
 /** calls the method of that name. Leaves what object_enter has entered. */
@@ -105,11 +119,11 @@ typedef struct field_s {
 #define TEXTS_MAX 40
 
 /** Copies of strings, which may be secrets: wiped when they are freed. */
-typedef struct texts_s {
+struct texts_s {
   char* text[TEXTS_MAX];
   size_t size[TEXTS_MAX];
   size_t n;
-} texts_t;
+};
 
 void texts_free(texts_t* texts);
 /** A copy of a string of at most 64 KiB without NULs; NULL with an exception pending. `name` is for
@@ -156,8 +170,8 @@ s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object);
 s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object);
 s3lect_elector_t* elector_of(napi_env env, napi_value value);
 
-bool store_define(addon_t* addon, napi_value exports);
-bool peer_define(addon_t* addon, napi_value exports);
-bool elector_define(addon_t* addon, napi_value exports);
+bool store_define(napi_env env, napi_value exports);
+bool peer_define(napi_env env, napi_value exports);
+bool elector_define(napi_env env, napi_value exports);
 
 #endif

@@ -1,5 +1,7 @@
-/* The class Elector of the addon, which lib/elector.js wraps. It calls two methods of its own
- * object: onEvent(kind, epoch, leaderId, leaderAddr, reason, error) onClosed() */
+/* The class Elector of the addon, which lib/elector.js wraps. It calls two methods of its object:
+ *
+ *   onEvent(kind, epoch, leaderId, leaderAddr, reason, error)
+ *   onClosed() */
 #include "addon.h"
 
 typedef struct elector_s {
@@ -8,15 +10,15 @@ typedef struct elector_s {
   object_t *store, *peer_client; /* that it uses; the latter may be NULL */
 } elector_t;
 
-static const napi_type_tag elector_tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315};
+static const class_t elector_class;
 
 static elector_t* elector_this(napi_env env, napi_callback_info info, size_t argc,
                                napi_value* argv) {
-  return object_this(env, info, &elector_tag, "not an elector", argc, argv);
+  return object_this(env, info, &elector_class, argc, argv);
 }
 
 s3lect_elector_t* elector_of(napi_env env, napi_value value) {
-  elector_t* e = object_unwrap(env, value, &elector_tag, "not an elector");
+  elector_t* e = object_unwrap(env, value, &elector_class);
   if (e != NULL && e->object.closed)
     return error_throw(env, UV_ECANCELED, "the elector is closed");
   return e != NULL ? &e->handle : NULL;
@@ -86,59 +88,46 @@ static const field_t fields[] = {
     OPTION(FIELD_UINT32, "peerTimeoutMs", peer_timeout_ms),
 };
 
-static int elector_open(elector_t* e, addon_t* addon, s3lect_elector_options_t* options,
-                        char* message, size_t message_size) {
-  options->on_started_leading = on_event;
-  options->on_stopped_leading = on_event;
-  options->on_new_leader = on_event;
-  options->on_renewed = on_event;
-  options->on_error = on_event;
-  int r = s3lect_elector_options_check(options, message, message_size);
-  if (r == 0)
-    r = s3lect_elector_init(addon->loop, &e->handle, options);
-  e->handle.data = e;
-  return r;
-}
-
 /* new Elector(options, store, peerClient | undefined) */
-static napi_value elector_new(napi_env env, napi_callback_info info) {
-  addon_t* addon;
-  napi_value argv[3], self;
-  size_t argc = 3;
-  char message[512] = "";
-  texts_t texts = {0};
+static int elector_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
+                        size_t size) {
+  elector_t* e = (elector_t*)object;
+  napi_env env = object->addon->env;
   s3lect_elector_options_t options;
   s3lect_elector_options_init(&options, sizeof options);
-  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
-    return error_throw_last(env);
-  object_t *store = NULL, *peer_client = NULL;
-  options.store = store_of(env, argv[1], &store);
+  options.store = store_of(env, argv[1], &e->store);
   if (options.store == NULL)
-    return NULL;
+    return 1;
   if (value_is_given(env, argv[2])) {
-    options.peer_client = peer_client_of(env, argv[2], &peer_client);
+    options.peer_client = peer_client_of(env, argv[2], &e->peer_client);
     if (options.peer_client == NULL)
-      return NULL;
+      return 1;
   }
-  elector_t* e = object_new(env, sizeof *e, elector_close);
-  if (e == NULL)
-    return NULL;
-  bool ok = fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, &texts);
-  int r = ok ? elector_open(e, addon, &options, message, sizeof message) : 0;
-  texts_free(&texts);
+  if (!fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, texts))
+    return 1;
+  options.on_started_leading = on_event;
+  options.on_stopped_leading = on_event;
+  options.on_new_leader = on_event;
+  options.on_renewed = on_event;
+  options.on_error = on_event;
+  int r = s3lect_elector_options_check(&options, message, size);
+  if (r == 0)
+    r = s3lect_elector_init(object->addon->loop, &e->handle, &options);
   if (r != 0)
-    error_throw(env, r, message);
-  if (!ok || r != 0) {
-    memory_free(e);
-    return NULL;
-  }
-  e->store = store;
-  e->peer_client = peer_client;
-  object_use(store);
-  if (peer_client != NULL)
-    object_use(peer_client);
-  return object_wrap(&e->object, addon, self, &elector_tag, "s3lect.Elector");
+    return r;
+  e->handle.data = e;
+  object_use(e->store);
+  if (e->peer_client != NULL)
+    object_use(e->peer_client);
+  return 0;
 }
+
+static const class_t elector_class = {.name = "Elector",
+                                      .mismatch = "not an elector",
+                                      .tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315},
+                                      .size = sizeof(elector_t),
+                                      .open = elector_open,
+                                      .close = elector_close};
 
 /* ---- Methods ---- */
 
@@ -342,14 +331,13 @@ static napi_value elector_stats(napi_env env, napi_callback_info info) {
   return out;
 }
 
-bool elector_define(addon_t* addon, napi_value exports) {
+bool elector_define(napi_env env, napi_value exports) {
   const napi_property_descriptor methods[] = {
       {.utf8name = "start", .method = elector_start},
       {.utf8name = "stop", .method = elector_stop},
       {.utf8name = "resign", .method = elector_resign},
       {.utf8name = "transfer", .method = elector_transfer},
       {.utf8name = "ackStopped", .method = elector_ack_stopped},
-      {.utf8name = "close", .method = object_close_method, .data = (void*)&elector_tag},
       {.utf8name = "peerResponse", .method = elector_peer_response},
       {.utf8name = "setRef", .method = elector_set_ref},
       {.utf8name = "isLeader", .method = elector_is_leader},
@@ -359,8 +347,5 @@ bool elector_define(addon_t* addon, napi_value exports) {
       {.utf8name = "status", .method = elector_status},
       {.utf8name = "stats", .method = elector_stats},
   };
-  napi_value constructor;
-  return napi_define_class(addon->env, "Elector", NAPI_AUTO_LENGTH, elector_new, addon,
-                           sizeof methods / sizeof *methods, methods, &constructor) == napi_ok &&
-         napi_set_named_property(addon->env, exports, "Elector", constructor) == napi_ok;
+  return class_define(env, exports, &elector_class, methods, sizeof methods / sizeof *methods);
 }

@@ -1,5 +1,7 @@
 #include "addon.h"
 
+#define METHODS_MAX 16
+
 /* ---- Life ---- */
 
 static void end_if_closed(addon_t* addon);
@@ -13,7 +15,7 @@ static void close_if_unused(object_t* object) {
   if (!object->unwanted || object->users > 0 || object->closing)
     return;
   object->closing = true;
-  object->close(object);
+  object->class->close(object);
 }
 
 void object_close(object_t* object) {
@@ -41,39 +43,62 @@ static void on_finalized(napi_env env, void* data, void* hint) {
   free_if_over(object);
 }
 
-void* object_new(napi_env env, size_t size, void (*close)(object_t* object)) {
-  object_t* object = memory_zeroed(size);
-  if (object == NULL)
-    return error_throw(env, UV_ENOMEM, NULL);
-  object->close = close;
-  return object;
+void object_hold(object_t* object) {
+  if (object->held || object->self == NULL)
+    return;
+  object->held = napi_reference_ref(object->addon->env, object->self, NULL) == napi_ok;
 }
 
-napi_value object_wrap(object_t* object, addon_t* addon, napi_value self, const napi_type_tag* tag,
-                       const char* name) {
+/* Puts `object`, which is open, into `self`, and returns that. On failure it returns NULL, an
+ * exception is pending, and the object closes by itself. */
+static napi_value wrap(object_t* object, napi_value self) {
+  addon_t* addon = object->addon;
   napi_env env = addon->env;
   napi_value text;
-  object->addon = addon;
   object->next = addon->objects;
   object->link = &addon->objects;
   if (object->next != NULL)
     object->next->link = &object->next;
   addon->objects = object;
-  if (napi_type_tag_object(env, self, tag) == napi_ok &&
-      napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &text) == napi_ok &&
+  if (napi_type_tag_object(env, self, &object->class->tag) == napi_ok &&
+      napi_create_string_utf8(env, object->class->name, NAPI_AUTO_LENGTH, &text) == napi_ok &&
       napi_async_init(env, self, text, &object->context) == napi_ok &&
-      napi_wrap(env, self, object, on_finalized, NULL, &object->self) == napi_ok)
+      napi_wrap(env, self, object, on_finalized, NULL, &object->self) == napi_ok) {
+    if (object->class->held)
+      object_hold(object);
     return self;
+  }
   error_throw_last(env);
   object->finalized = true; /* there is no finalizer */
   object_close(object);
   return NULL;
 }
 
-void object_hold(object_t* object) {
-  if (object->held || object->self == NULL)
-    return;
-  object->held = napi_reference_ref(object->addon->env, object->self, NULL) == napi_ok;
+/* The constructor of any class. */
+static napi_value construct(napi_env env, napi_callback_info info) {
+  addon_t* addon;
+  void* class;
+  napi_value argv[CONSTRUCTOR_ARGC], self;
+  size_t argc = CONSTRUCTOR_ARGC;
+  char message[512] = "";
+  texts_t texts = {0};
+  if (napi_get_cb_info(env, info, &argc, argv, &self, &class) != napi_ok ||
+      napi_get_instance_data(env, (void**)&addon) != napi_ok)
+    return error_throw_last(env);
+  object_t* object = memory_zeroed(((const class_t*)class)->size);
+  if (object == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  object->class = class;
+  object->addon = addon;
+  int r = object->class->open(object, argv, &texts, message, sizeof message);
+  texts_free(&texts);
+  if (r < 0)
+    error_throw(env, r, message);
+  if (r != 0) {
+    memory_free(object);
+    return NULL;
+  }
+  return wrap(object, self);
 }
 
 void object_closed(object_t* object) {
@@ -94,12 +119,13 @@ void object_closed(object_t* object) {
   end_if_closed(addon);
 }
 
-napi_value object_close_method(napi_env env, napi_callback_info info) {
+/* The method close() of any class. */
+static napi_value close_method(napi_env env, napi_callback_info info) {
   napi_value self;
-  void* tag;
-  if (napi_get_cb_info(env, info, NULL, NULL, &self, &tag) != napi_ok)
+  void* class;
+  if (napi_get_cb_info(env, info, NULL, NULL, &self, &class) != napi_ok)
     return error_throw_last(env);
-  object_t* object = object_unwrap(env, self, tag, "not an object of s3lect's");
+  object_t* object = object_unwrap(env, self, class);
   if (object != NULL && !object->closed) {
     object_hold(object);
     object_close(object);
@@ -107,26 +133,40 @@ napi_value object_close_method(napi_env env, napi_callback_info info) {
   return value_undefined(env);
 }
 
+bool class_define(napi_env env, napi_value exports, const class_t* class,
+                  const napi_property_descriptor* methods, size_t n) {
+  napi_property_descriptor all[METHODS_MAX] = {
+      {.utf8name = "close", .method = close_method, .data = (void*)(uintptr_t) class}};
+  napi_value constructor;
+  if (n >= METHODS_MAX)
+    return false;
+  for (size_t i = 0; i < n; i++)
+    all[i + 1] = methods[i];
+  return napi_define_class(env, class->name, NAPI_AUTO_LENGTH, construct, (void*)(uintptr_t) class,
+                           n + 1, all, &constructor) == napi_ok &&
+         napi_set_named_property(env, exports, class->name, constructor) == napi_ok;
+}
+
 /* ---- JavaScript ---- */
 
-void* object_unwrap(napi_env env, napi_value value, const napi_type_tag* tag, const char* name) {
+void* object_unwrap(napi_env env, napi_value value, const class_t* class) {
   void* data = NULL;
   bool fits = false;
   napi_valuetype type;
   if (napi_typeof(env, value, &type) == napi_ok && type == napi_object &&
-      napi_check_object_type_tag(env, value, tag, &fits) == napi_ok && fits &&
+      napi_check_object_type_tag(env, value, &class->tag, &fits) == napi_ok && fits &&
       napi_unwrap(env, value, &data) == napi_ok)
     return data;
-  (void)napi_throw_type_error(env, "S3LECT_EINVAL", name);
+  (void)napi_throw_type_error(env, "S3LECT_EINVAL", class->mismatch);
   return NULL;
 }
 
-void* object_this(napi_env env, napi_callback_info info, const napi_type_tag* tag, const char* name,
-                  size_t argc, napi_value* argv) {
+void* object_this(napi_env env, napi_callback_info info, const class_t* class, size_t argc,
+                  napi_value* argv) {
   napi_value self;
   if (napi_get_cb_info(env, info, &argc, argv, &self, NULL) != napi_ok)
     return error_throw_last(env);
-  return object_unwrap(env, self, tag, name);
+  return object_unwrap(env, self, class);
 }
 
 bool object_enter(object_t* object, napi_handle_scope* scope) {
@@ -204,8 +244,8 @@ static bool define_module(addon_t* addon, napi_value exports) {
   };
   return napi_define_properties(addon->env, exports, sizeof properties / sizeof *properties,
                                 properties) == napi_ok &&
-         store_define(addon, exports) && peer_define(addon, exports) &&
-         elector_define(addon, exports);
+         store_define(addon->env, exports) && peer_define(addon->env, exports) &&
+         elector_define(addon->env, exports);
 }
 
 NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports);

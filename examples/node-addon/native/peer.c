@@ -11,8 +11,6 @@ typedef struct client_s {
   s3lect_peer_client_t handle;
 } client_t;
 
-static const napi_type_tag client_tag = {0x5d2a90e7c4134fb6, 0xb83f61d20ac957e4};
-
 #define OPTION(kind, name, member)                                                                 \
   { name, kind, offsetof(s3lect_peer_client_options_t, member) }
 
@@ -38,8 +36,29 @@ static void client_close(object_t* object) {
   s3lect_peer_client_close(&((client_t*)object)->handle, on_client_closed);
 }
 
+/* new PeerClient(options) */
+static int client_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
+                       size_t size) {
+  client_t* c = (client_t*)object;
+  s3lect_peer_client_options_t options;
+  s3lect_peer_client_options_init(&options, sizeof options);
+  if (!fields_read(object->addon->env, argv[0], client_fields, COUNT(client_fields), &options,
+                   texts))
+    return 1;
+  int r = s3lect_peer_client_init(object->addon->loop, &c->handle, &options, message, size);
+  c->handle.data = c;
+  return r;
+}
+
+static const class_t client_class = {.name = "PeerClient",
+                                     .mismatch = "not a peer client",
+                                     .tag = {0x5d2a90e7c4134fb6, 0xb83f61d20ac957e4},
+                                     .size = sizeof(client_t),
+                                     .open = client_open,
+                                     .close = client_close};
+
 s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object) {
-  client_t* c = object_unwrap(env, value, &client_tag, "not a peer client");
+  client_t* c = object_unwrap(env, value, &client_class);
   if (c != NULL && c->object.unwanted)
     return error_throw(env, UV_ECANCELED, "the peer client is closed");
   if (c == NULL)
@@ -48,43 +67,12 @@ s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** 
   return &c->handle;
 }
 
-/* new PeerClient(options) */
-static napi_value client_new(napi_env env, napi_callback_info info) {
-  addon_t* addon;
-  napi_value argv[1], self;
-  size_t argc = 1;
-  char message[512] = "";
-  texts_t texts = {0};
-  s3lect_peer_client_options_t options;
-  int r = 0;
-  s3lect_peer_client_options_init(&options, sizeof options);
-  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
-    return error_throw_last(env);
-  client_t* c = object_new(env, sizeof *c, client_close);
-  if (c == NULL)
-    return NULL;
-  bool ok = fields_read(env, argv[0], client_fields, COUNT(client_fields), &options, &texts);
-  if (ok)
-    r = s3lect_peer_client_init(addon->loop, &c->handle, &options, message, sizeof message);
-  texts_free(&texts);
-  if (r != 0)
-    error_throw(env, r, message);
-  if (!ok || r != 0) {
-    memory_free(c);
-    return NULL;
-  }
-  c->handle.data = c;
-  return object_wrap(&c->object, addon, self, &client_tag, "s3lect.PeerClient");
-}
-
 /* ---- Server ---- */
 
 typedef struct server_s {
   object_t object; /* first */
   s3lect_peer_server_t handle;
 } server_t;
-
-static const napi_type_tag server_tag = {0x26f81ab39de0475c, 0x8e15c07b4fa36d92};
 
 #define OPTION(kind, name, member)                                                                 \
   { name, kind, offsetof(s3lect_peer_server_options_t, member) }
@@ -108,13 +96,6 @@ static const field_t server_fields[] = {
     OPTION(FIELD_UINT32, "maxWaitMs", max_wait_ms),
 };
 
-static server_t* server_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
-  server_t* s = object_this(env, info, &server_tag, "not a peer server", argc, argv);
-  if (s != NULL && s->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the peer server is closed");
-  return s;
-}
-
 static void on_server_closed(s3lect_peer_server_t* handle) {
   object_closed(handle->data);
 }
@@ -124,32 +105,32 @@ static void server_close(object_t* object) {
 }
 
 /* new PeerServer(options) */
-static napi_value server_new(napi_env env, napi_callback_info info) {
-  addon_t* addon;
-  napi_value argv[1], self;
-  size_t argc = 1;
-  char message[512] = "";
-  texts_t texts = {0};
+static int server_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
+                       size_t size) {
+  server_t* s = (server_t*)object;
   s3lect_peer_server_options_t options;
-  int r = 0;
   s3lect_peer_server_options_init(&options, sizeof options);
-  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
-    return error_throw_last(env);
-  server_t* s = object_new(env, sizeof *s, server_close);
-  if (s == NULL)
-    return NULL;
-  bool ok = fields_read(env, argv[0], server_fields, COUNT(server_fields), &options, &texts);
-  if (ok)
-    r = s3lect_peer_server_init(addon->loop, &s->handle, &options, message, sizeof message);
-  texts_free(&texts);
-  if (r != 0)
-    error_throw(env, r, message);
-  if (!ok || r != 0) {
-    memory_free(s);
-    return NULL;
-  }
+  if (!fields_read(object->addon->env, argv[0], server_fields, COUNT(server_fields), &options,
+                   texts))
+    return 1;
+  int r = s3lect_peer_server_init(object->addon->loop, &s->handle, &options, message, size);
   s->handle.data = s;
-  return object_wrap(&s->object, addon, self, &server_tag, "s3lect.PeerServer");
+  return r;
+}
+
+static const class_t server_class = {.name = "PeerServer",
+                                     .mismatch = "not a peer server",
+                                     .tag = {0x26f81ab39de0475c, 0x8e15c07b4fa36d92},
+                                     .size = sizeof(server_t),
+                                     .held = true, /* while it listens, as any server */
+                                     .open = server_open,
+                                     .close = server_close};
+
+static server_t* server_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
+  server_t* s = object_this(env, info, &server_class, argc, argv);
+  if (s != NULL && s->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the peer server is closed");
+  return s;
 }
 
 static napi_value server_port(napi_env env, napi_callback_info info) {
@@ -216,23 +197,13 @@ static napi_value server_reload(napi_env env, napi_callback_info info) {
   return r == 0 ? value_undefined(env) : error_throw(env, r, message);
 }
 
-bool peer_define(addon_t* addon, napi_value exports) {
-  const napi_property_descriptor client[] = {
-      {.utf8name = "close", .method = object_close_method, .data = (void*)&client_tag},
-  };
+bool peer_define(napi_env env, napi_value exports) {
   const napi_property_descriptor server[] = {
-      {.utf8name = "close", .method = object_close_method, .data = (void*)&server_tag},
       {.utf8name = "port", .method = server_port},
       {.utf8name = "add", .method = server_add},
       {.utf8name = "remove", .method = server_remove},
       {.utf8name = "reload", .method = server_reload},
   };
-  napi_env env = addon->env;
-  napi_value class;
-  return napi_define_class(env, "PeerClient", NAPI_AUTO_LENGTH, client_new, addon, COUNT(client),
-                           client, &class) == napi_ok &&
-         napi_set_named_property(env, exports, "PeerClient", class) == napi_ok &&
-         napi_define_class(env, "PeerServer", NAPI_AUTO_LENGTH, server_new, addon, COUNT(server),
-                           server, &class) == napi_ok &&
-         napi_set_named_property(env, exports, "PeerServer", class) == napi_ok;
+  return class_define(env, exports, &client_class, NULL, 0) &&
+         class_define(env, exports, &server_class, server, COUNT(server));
 }

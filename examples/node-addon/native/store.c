@@ -1,7 +1,10 @@
 /* The class Store of the addon, which lib/store.js wraps: one of s3lect's stores, and the provider
- * of credentials that goes with it. It calls two methods of its own object: onCredentials(question)
- * see provider.c onClosed() A store is closed when that is asked for and no elector uses it any
- * more. */
+ * of credentials that goes with it. It calls two methods of its object:
+ *
+ *   onCredentials(question)   see provider.c
+ *   onClosed()
+ *
+ * A store is closed when that is asked for and no elector uses it any more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +17,6 @@ typedef struct store_s {
   s3lect_store_t handle;
   s3lect_credentials_provider_t* provider; /* or NULL */
 } store_t;
-
-static const napi_type_tag store_tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853};
-
-static store_t* store_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
-  return object_this(env, info, &store_tag, "not a store", argc, argv);
-}
 
 /* ---- Life ---- */
 
@@ -39,16 +36,6 @@ static void on_closed(s3lect_store_t* handle) {
 
 static void store_close(object_t* object) {
   s3lect_store_close(&((store_t*)object)->handle, on_closed);
-}
-
-s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
-  store_t* s = object_unwrap(env, value, &store_tag, "not a store");
-  if (s != NULL && s->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the store is closed");
-  if (s == NULL)
-    return NULL;
-  *object = &s->object;
-  return &s->handle;
 }
 
 /* ---- Kinds ---- */
@@ -105,101 +92,96 @@ static bool read_headers(napi_env env, napi_value from, const char** headers, si
   return true;
 }
 
-/* The three return 0, an error code to throw, or 1 if an exception is pending already. */
+/* The three do what class_t asks of open. */
 
-static int open_s3(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
-  napi_env env = addon->env;
+static int open_s3(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
+  addon_t* addon = s->object.addon;
   napi_value callback;
   napi_valuetype type = napi_undefined;
   s3lect_s3_options_t options;
   const char* headers[HEADERS_MAX];
-  texts_t texts = {0};
-  int r = 1;
   s3lect_s3_options_init(&options, sizeof options);
-  if (fields_read(env, from, s3_fields, sizeof s3_fields / sizeof *s3_fields, &options, &texts) &&
-      read_headers(env, from, headers, &options.headers_len, &texts)) {
-    options.headers = headers;
-    if (napi_get_named_property(env, from, "credentials", &callback) == napi_ok)
-      (void)napi_typeof(env, callback, &type);
-    if (type == napi_function)
-      s->provider = options.credentials = provider_open(&s->object, addon);
-    r = type == napi_function && s->provider == NULL
-            ? UV_ENOMEM
-            : s3lect_s3_options_check(&options, message, size);
-    if (r == 0)
-      r = s3lect_s3_init(addon->loop, &s->handle, &options);
+  if (!fields_read(addon->env, from, s3_fields, sizeof s3_fields / sizeof *s3_fields, &options,
+                   texts) ||
+      !read_headers(addon->env, from, headers, &options.headers_len, texts))
+    return 1;
+  options.headers = headers;
+  if (napi_get_named_property(addon->env, from, "credentials", &callback) == napi_ok)
+    (void)napi_typeof(addon->env, callback, &type);
+  if (type == napi_function) {
+    s->provider = options.credentials = provider_open(&s->object, addon);
+    if (s->provider == NULL)
+      return UV_ENOMEM;
   }
-  texts_free(&texts);
+  int r = s3lect_s3_options_check(&options, message, size);
+  if (r == 0)
+    r = s3lect_s3_init(addon->loop, &s->handle, &options);
+  if (r != 0 && s->provider != NULL)
+    s3lect_credentials_close(s->provider, NULL);
   return r;
 }
 
-static int open_file(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
+static int open_file(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
   static const field_t fields[] = {{"directory", FIELD_TEXT, 0}};
   const char* directory = NULL;
-  texts_t texts = {0};
-  int r = 1;
-  if (fields_read(addon->env, from, fields, 1, (void*)&directory, &texts)) {
-    r = s3lect_file_init(addon->loop, &s->handle, directory);
-    if (r != 0)
-      (void)snprintf(message, size, "directory \"%.256s\": %s", directory != NULL ? directory : "",
-                     s3lect_strerror(r));
-  }
-  texts_free(&texts);
+  if (!fields_read(s->object.addon->env, from, fields, 1, (void*)&directory, texts))
+    return 1;
+  int r = s3lect_file_init(s->object.addon->loop, &s->handle, directory);
+  if (r != 0)
+    (void)snprintf(message, size, "directory \"%.256s\": %s", directory != NULL ? directory : "",
+                   s3lect_strerror(r));
   return r;
 }
 
-static int open_memory(store_t* s, addon_t* addon, napi_value from, char* message, size_t size) {
+static int open_memory(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
   (void)from;
+  (void)texts;
   (void)message;
   (void)size;
-  return s3lect_memory_init(addon->loop, &s->handle);
+  return s3lect_memory_init(s->object.addon->loop, &s->handle);
 }
 
 static const struct {
   const char* name;
-  int (*open)(store_t* s, addon_t* addon, napi_value from, char* message, size_t size);
+  int (*open)(store_t* s, napi_value from, texts_t* texts, char* message, size_t size);
 } kinds[] = {{"s3", open_s3}, {"file", open_file}, {"memory", open_memory}};
 
-static int open_kind(store_t* s, addon_t* addon, const napi_value* argv, char* message,
-                     size_t size) {
+/* new Store("s3" | "file" | "memory", options) */
+static int store_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
+                      size_t size) {
+  store_t* s = (store_t*)object;
   char kind[8] = "";
-  (void)napi_get_value_string_utf8(addon->env, argv[0], kind, sizeof kind, NULL);
+  int r = UV_EINVAL;
+  (void)napi_get_value_string_utf8(object->addon->env, argv[0], kind, sizeof kind, NULL);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(kind, kinds[i].name) == 0)
-      return kinds[i].open(s, addon, argv[1], message, size);
-  return UV_EINVAL;
+      r = kinds[i].open(s, argv[1], texts, message, size);
+  s->handle.data = s;
+  return r;
 }
 
-static void on_failed_closed(s3lect_credentials_provider_t* provider) {
-  memory_free(provider->data);
-}
+static const class_t store_class = {.name = "Store",
+                                    .mismatch = "not a store",
+                                    .tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853},
+                                    .size = sizeof(store_t),
+                                    .open = store_open,
+                                    .close = store_close};
 
-/* new Store("s3" | "file" | "memory", options) */
-static napi_value store_new(napi_env env, napi_callback_info info) {
-  addon_t* addon;
-  napi_value argv[2], self;
-  size_t argc = 2;
-  char message[512] = "";
-  if (napi_get_cb_info(env, info, &argc, argv, &self, (void**)&addon) != napi_ok)
-    return error_throw_last(env);
-  store_t* s = object_new(env, sizeof *s, store_close);
+s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
+  store_t* s = object_unwrap(env, value, &store_class);
+  if (s != NULL && s->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the store is closed");
   if (s == NULL)
     return NULL;
-  int r = open_kind(s, addon, argv, message, sizeof message);
-  if (r < 0)
-    error_throw(env, r, message);
-  if (r != 0) {
-    if (s->provider != NULL)
-      s3lect_credentials_close(s->provider, on_failed_closed);
-    else
-      memory_free(s);
-    return NULL;
-  }
-  s->handle.data = s;
-  return object_wrap(&s->object, addon, self, &store_tag, "s3lect.Store");
+  *object = &s->object;
+  return &s->handle;
 }
 
 /* ---- Methods ---- */
+
+static store_t* store_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
+  return object_this(env, info, &store_class, argc, argv);
+}
 
 static napi_value store_answer(napi_env env, napi_callback_info info) {
   napi_value argv[5];
@@ -217,14 +199,10 @@ static napi_value store_refuse(napi_env env, napi_callback_info info) {
   return provider_refuse(env, s->provider, argv);
 }
 
-bool store_define(addon_t* addon, napi_value exports) {
+bool store_define(napi_env env, napi_value exports) {
   const napi_property_descriptor methods[] = {
-      {.utf8name = "close", .method = object_close_method, .data = (void*)&store_tag},
       {.utf8name = "answerCredentials", .method = store_answer},
       {.utf8name = "refuseCredentials", .method = store_refuse},
   };
-  napi_value constructor;
-  return napi_define_class(addon->env, "Store", NAPI_AUTO_LENGTH, store_new, addon,
-                           sizeof methods / sizeof *methods, methods, &constructor) == napi_ok &&
-         napi_set_named_property(addon->env, exports, "Store", constructor) == napi_ok;
+  return class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods);
 }

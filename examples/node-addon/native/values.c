@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,16 +53,28 @@ void texts_free(texts_t* texts) {
 }
 
 static const char* refuse(napi_env env, const char* name, const char* what) {
-  char message[160];
+  char message[192];
   (void)snprintf(message, sizeof message, "%s %s", name, what);
   (void)napi_throw_type_error(env, "S3LECT_EOPTION", message);
   return NULL;
 }
 
+/* Says what kind of value it is, and never the value, which may be a secret. */
+static const char* refuse_kind(napi_env env, napi_value value, const char* name, const char* want) {
+  static const char* const kinds[] = {"undefined", "null",     "a boolean", "a number",
+                                      "a string",  "a symbol", "an object", "a function",
+                                      "an object", "a bigint"};
+  char what[96];
+  napi_valuetype type = napi_undefined;
+  (void)napi_typeof(env, value, &type);
+  (void)snprintf(what, sizeof what, "must be %s, not %s", want, kinds[type]);
+  return refuse(env, name, what);
+}
+
 const char* texts_add(texts_t* texts, napi_env env, napi_value value, const char* name) {
   size_t n;
   if (napi_get_value_string_utf8(env, value, NULL, 0, &n) != napi_ok)
-    return refuse(env, name, "must be a string");
+    return refuse_kind(env, value, name, "a string");
   if (n >= TEXT_SIZE_MAX || texts->n == TEXTS_MAX)
     return refuse(env, name, "is too long");
   char* text = memory_zeroed(n + 1);
@@ -79,13 +92,19 @@ const char* texts_add(texts_t* texts, napi_env env, napi_value value, const char
 static bool read_number(napi_env env, napi_value value, const field_t* field, void* at) {
   double number;
   bool is_signed = field->kind == FIELD_INT32;
+  uint32_t max = is_signed ? INT32_MAX : UINT32_MAX;
   if (napi_get_value_double(env, value, &number) != napi_ok) {
-    refuse(env, field->name, "must be a number");
+    refuse_kind(env, value, field->name, "a number");
     return false;
   }
-  if (!(number >= 0 && number <= (is_signed ? INT32_MAX : UINT32_MAX)) ||
-      number != (double)(uint32_t)number) {
-    refuse(env, field->name, "must be a whole number of 0 or more, below 2^31");
+  if (!(number >= 0 && number <= max) || number != (double)(uint32_t)number) {
+    char what[96], given[32] = "";
+    napi_value text; /* as JavaScript spells it: NaN, Infinity */
+    if (napi_coerce_to_string(env, value, &text) == napi_ok)
+      (void)napi_get_value_string_utf8(env, text, given, sizeof given, NULL);
+    (void)snprintf(what, sizeof what, "must be a whole number from 0 to %" PRIu32 ", not %s", max,
+                   given);
+    refuse(env, field->name, what);
     return false;
   }
   if (is_signed)
@@ -98,7 +117,7 @@ static bool read_number(napi_env env, napi_value value, const field_t* field, vo
 static bool read_bool(napi_env env, napi_value value, const field_t* field, void* at) {
   bool yes;
   if (napi_get_value_bool(env, value, &yes) != napi_ok) {
-    refuse(env, field->name, "must be true or false");
+    refuse_kind(env, value, field->name, "true or false");
     return false;
   }
   *(int32_t*)at = yes ? 1 : field->kind == FIELD_YES_NO ? -1 : 0;
