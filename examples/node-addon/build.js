@@ -8,10 +8,10 @@
 //   node build.js             build it
 //   node build.js --headers   print the folder of Node's headers, or say why there is none (exit 1)
 //
-// Environment: CC, CFLAGS; npm_config_nodedir, a folder with include/node (also --nodedir of npm);
+// Environment: CC (with options, if need be), CFLAGS; npm_config_nodedir, a folder with include/node (also --nodedir of npm);
 // JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE where these two are in unusual places and not in the package.
 
-const { spawn } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
@@ -113,21 +113,34 @@ function sources() {
 function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-    child.on('error', (err) => reject(new Error(`${command}: ${err.message}; set CC to a C compiler`)));
+    child.on('error', (err) => reject(new Error(err.code === 'ENOENT'
+      ? `there is no C compiler "${command}": install one (Debian: apt-get install gcc libc6-dev), or name it with CC`
+      : `${command}: ${err.message}`)));
     child.on('exit', (code, signal) =>
-      code === 0 ? resolve() : reject(new Error(`${command} failed (${signal ?? code})`)));
+      code === 0 ? resolve() : reject(new Error(`${command} has failed (${signal ?? code}), see above`)));
   });
+}
+
+/* Not every program called Node has what Node has: others bring another TLS, or none. */
+function checkLoads(file) {
+  const { status, stderr } = spawnSync(process.execPath, ['-e', 'require(process.argv[1])', file], { encoding: 'utf8' });
+  if (status !== 0)
+    throw new Error(`it was built, and this Node cannot load it: ${/Error: .*/.exec(stderr)?.[0] ?? stderr}`);
+}
+
+function words(text) {
+  return text.split(/\s+/).filter(Boolean);
 }
 
 async function build() {
   const headers = nodeHeaders();
   const { files, include, system } = sources();
-  const cc = process.env.CC || 'cc';
-  const flags = ['-std=gnu11', '-O2', '-fPIC', '-fvisibility=hidden', '-ffunction-sections',
+  const [cc, ...ccFlags] = words(process.env.CC || 'cc');
+  const flags = [...ccFlags, '-std=gnu11', '-O2', '-fPIC', '-fvisibility=hidden', '-ffunction-sections',
     '-fdata-sections', '-fstack-protector-strong', '-D_GNU_SOURCE', '-DS3LECT_BUILDING',
     '-DLLHTTP_STRICT_MODE=1', ...include.map((dir) => `-I${dir}`),
     ...[headers, ...system].flatMap((dir) => ['-isystem', dir]),
-    ...(process.env.CFLAGS?.split(/\s+/).filter(Boolean) ?? [])];
+    ...words(process.env.CFLAGS ?? '')];
   const objects = path.join(out, 'objects');
   fs.rmSync(objects, { recursive: true, force: true });
   fs.mkdirSync(objects, { recursive: true });
@@ -145,8 +158,9 @@ async function build() {
     ? ['-bundle', '-undefined', 'dynamic_lookup', '-Wl,-exported_symbol,_napi_register_module_v1']
     : ['-shared', '-Wl,--gc-sections', '-Wl,-z,relro', '-Wl,-z,now', '-Wl,-z,noexecstack',
       `-Wl,--version-script=${path.join(__dirname, 'native', 'exports.map')}`];
-  await run(cc, [...link, ...jobs.map(([, object]) => object), '-o', target]);
+  await run(cc, [...ccFlags, ...link, ...jobs.map(([, object]) => object), '-o', target]);
   fs.rmSync(objects, { recursive: true });
+  checkLoads(target);
 }
 
 module.exports = { fail, thirdParty };

@@ -9,9 +9,11 @@ const built = path.join(__dirname, '..', 'build', 'Release', 's3lect.node');
 try {
   module.exports = require(process.env.S3LECT_NODE_ADDON || built);
 } catch (err) {
-  if (err.code !== 'MODULE_NOT_FOUND')
-    throw err;
-  err.message = `s3lect: its native part is not there (${err.message.split('\n')[0]}): run ` +
-    '"npm rebuild s3lect", without --ignore-scripts';
+  // It may also have been built for another Node, libc or machine (ERR_DLOPEN_FAILED).
+  const what = { MODULE_NOT_FOUND: 'is not there', ERR_DLOPEN_FAILED: 'does not fit this Node' }[err.code];
+  if (what !== undefined) {
+    err.message = `s3lect: its native part ${what} (${err.message.split('\n')[0]}): run ` +
+      '"npm rebuild s3lect", without --ignore-scripts';
+  }
   throw err;
 }

@@ -52,4 +52,19 @@ done <"$scratch/out"
 wait "$pid"
 trap - EXIT
 $fired || { echo "no job has been run" >&2; exit 1; }
+
+# What goes wrong says what to do.
+says() { # TEXT COMMAND...
+  if "${@:2}" >"$scratch/log" 2>&1 || ! grep -qF -- "$1" "$scratch/log"; then
+    echo "should have failed, with \"$1\": ${*:2}" >&2
+    cat "$scratch/log" >&2
+    exit 1
+  fi
+}
+addon=node_modules/s3lect/build/Release/s3lect.node
+says 'no C compiler "no-such-cc": install one' env CC=no-such-cc "$node" node_modules/s3lect/build.js
+echo "of another machine" >"$addon"
+says 's3lect: its native part does not fit this Node' "$node" -e 'require("s3lect")'
+rm "$addon"
+says 's3lect: its native part is not there' "$node" -e 'require("s3lect")'
 rm -rf "$scratch"
