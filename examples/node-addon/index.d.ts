@@ -119,7 +119,7 @@ export interface PeerServerOptions {
   maxWaitMs?: number;
 }
 
-/** Answers other servers' peer clients. Does not keep the process alive. */
+/** Answers other servers' peer clients, until it is closed. Does not keep the process alive. */
 export class PeerServer extends Shared {
   constructor(options: PeerServerOptions);
   readonly port: number;
@@ -131,7 +131,7 @@ export class PeerServer extends Shared {
   reload(options?: Omit<PeerServerOptions, 'listen'>): void;
 }
 
-/** Options of an elector; those without a comment are described in s3lect's README. */
+/** Options of an elector; those without a comment are described in s3lect's docs/options.md. */
 export interface ElectorOptions {
   /** A store that electors share and that outlives them, or 's3://BUCKET/KEY' or
    * 'file:///DIRECTORY/NAME': a store of this elector's own, closed with it. */
@@ -170,7 +170,7 @@ export interface ElectorOptions {
   peerHealthPath?: string;
   peerIntervalMs?: number;
   peerTimeoutMs?: number;
-  /** Closes the elector when it is aborted. */
+  /** Closes the elector when it is aborted; electors may share it. */
   signal?: AbortSignal;
 }
 
@@ -276,7 +276,7 @@ interface ElectorEventMap {
 export class Elector extends EventEmitter implements AsyncDisposable {
   constructor(options: ElectorOptions);
 
-  /** Stands in the election, until stop or close. */
+  /** Stands in the election, until stop or close. After a stop it waits for the release to end. */
   start(): Promise<void>;
   /** Stops standing, releasing the record if it leads. */
   stop(): Promise<void>;
@@ -307,7 +307,8 @@ export class Elector extends EventEmitter implements AsyncDisposable {
    * to be sent as application/json if the status is 200; it is empty otherwise. */
   peerResponse(method: string): { status: number; body: string };
 
-  /** What happens from now on, beginning with 'leading' if it leads; ends when the elector is closed. */
+  /** What happens from now on, beginning with 'leading' if it leads; ends when the elector is closed.
+   * Up to 1024 events wait to be asked for. */
   events(options?: { signal?: AbortSignal }): Events;
 
   /** Whether it keeps the process alive while it stands (default yes). */

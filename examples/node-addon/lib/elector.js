@@ -2,16 +2,21 @@
 
 const { EventEmitter } = require('node:events');
 const os = require('node:os');
+const { setTimeout: sleep } = require('node:timers/promises');
 const { isMainThread, threadId } = require('node:worker_threads');
 
 const binding = require('./binding');
 const { Events } = require('./events');
-const { ELECTOR, EXPIRY, PROTOCOL, checked, choice, construct, refuse, spelled } = require('./options');
+const { ELECTOR, EXPIRY, PROTOCOL, checked, choice, construct, kindOf, refuse, spelled } = require('./options');
 const { PeerClient } = require('./peer');
 const { Shared, nativeOf, setNative } = require('./shared');
+const { checkSignal, throwIfAborted, whenAborted } = require('./signals');
 const { Store, storeOfUrl } = require('./store');
 
 const ROLES = ['stopped', 'follower', 'leader'];
+
+// How often start() looks whether the release of an earlier stop has ended, which nothing tells.
+const RELEASE_LOOK_MS = 10;
 
 // Errors after which the elector does not go on.
 const FATAL = new Set(['S3LECT_EUNSAFE']);
@@ -48,7 +53,8 @@ class Elector extends EventEmitter {
   #peerClient;
   #uses = []; // to be called when it is closed
   #signal;
-  #onAbort = () => this.close();
+  #callOff = () => {}; // the signal, which closes it
+  #starting = null; // a start() that waits for an earlier stop
   #leadership = null; // { event, controller, over, end }
   #iterators = new Set();
   #closed; // the promise of close()
@@ -59,13 +65,12 @@ class Elector extends EventEmitter {
     super();
     const native = checked('Elector', options, ELECTOR);
     const { peerClient, signal, store } = options;
-    if (signal !== undefined && !(signal instanceof AbortSignal))
-      throw refuse('signal must be an AbortSignal');
+    checkSignal(signal);
     if (!(store instanceof Store) && typeof store !== 'string')
       throw refuse('store is required: "s3://BUCKET/KEY", "file:///DIRECTORY/NAME", or an S3Store, ' +
-        'FileStore or MemoryStore');
+        `FileStore or MemoryStore; it is ${kindOf(store)}`);
     if (peerClient !== undefined && !(peerClient instanceof PeerClient))
-      throw refuse('peerClient must be a PeerClient');
+      throw refuse(`peerClient must be a PeerClient, not ${kindOf(peerClient)}`);
     this.#peerClient = peerClient;
     native.expiry = choice('expiry', options.expiry, EXPIRY);
     native.protocol = choice('protocol', options.protocol, PROTOCOL);
@@ -84,8 +89,8 @@ class Elector extends EventEmitter {
     this.#signal = signal;
     if (signal?.aborted)
       this.close();
-    else
-      signal?.addEventListener('abort', this.#onAbort, { once: true });
+    else if (signal !== undefined)
+      this.#callOff = whenAborted(signal, () => this.close());
   }
 
   #open(options) {
@@ -107,12 +112,37 @@ class Elector extends EventEmitter {
   // ---- Calls ----
 
   async start() {
-    this.#signal?.throwIfAborted();
-    this.#call('start');
+    const turn = {};
+    while (!this.#begin()) {
+      this.#starting = turn;
+      await sleep(RELEASE_LOOK_MS);
+      if (this.#starting !== turn) {
+        throw Object.assign(new Error('the elector was stopped before it had started anew'),
+          { code: 'S3LECT_ECANCELED', errno: -os.constants.errno.ECANCELED });
+      }
+      this.#starting = null;
+    }
     stand(this);
   }
 
+  /* False: the record is still being released after an earlier stop. */
+  #begin() {
+    throwIfAborted(this.#signal);
+    try {
+      this.#call('start');
+      return true;
+    } catch (err) {
+      if (err.code !== 'S3LECT_EBUSY' || this.#starting !== null)
+        throw err;
+      return false;
+    }
+  }
+
   async stop() {
+    if (this.#starting !== null) {
+      this.#starting = null;
+      return;
+    }
     this.#call('stop');
     sit(this);
     await this.#leadership?.over;
@@ -209,14 +239,16 @@ class Elector extends EventEmitter {
   }
 
   events({ signal } = {}) {
-    signal?.throwIfAborted();
-    const onAbort = () => events.end(signal.reason);
+    checkSignal(signal);
+    throwIfAborted(signal);
+    let callOff = () => {};
     const events = new Events(() => {
       this.#iterators.delete(events);
-      signal?.removeEventListener('abort', onAbort);
+      callOff();
     });
     this.#iterators.add(events);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal !== undefined)
+      callOff = whenAborted(signal, () => events.end(signal.reason));
     if (this.#isClosed)
       events.end();
     else if (this.#leadership !== null)
@@ -268,6 +300,8 @@ class Elector extends EventEmitter {
   #onError(error) {
     for (const iterator of this.#iterators)
       iterator.push({ type: 'error', error });
+    if (FATAL.has(error.code))
+      sit(this);
     // It goes on after nearly all errors, so that a process which does not listen need not end.
     if (this.listenerCount('error') > 0 || FATAL.has(error.code))
       this.emit('error', error);
@@ -286,7 +320,7 @@ class Elector extends EventEmitter {
     sit(this);
     for (const unuse of this.#uses)
       unuse();
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#callOff();
     for (const iterator of [...this.#iterators])
       iterator.end();
     // A store closes its electors itself; one that the garbage collector closes has no promise.

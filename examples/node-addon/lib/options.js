@@ -1,6 +1,7 @@
 'use strict';
 
-// Options: those of s3lect/elector.h, s3lect/store.h and s3lect/peer.h, in JavaScript's spelling. What their values may be is checked by the native part.
+// Options: those of s3lect/elector.h, s3lect/store.h and s3lect/peer.h, in JavaScript's spelling. What
+// their values may be is checked by the native part.
 
 const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 'sessionToken',
   'credentials', 'profile', 'caFile', 'addressing', 'connectTimeoutMs', 'tlsTimeoutMs',
@@ -35,7 +36,7 @@ snakes.set('client_ca_pem', 'clientCa');
 
 /** An Error of the native part, with options spelled as they are here. */
 function spelled(err) {
-  if (err instanceof Error)
+  if (typeof err?.message === 'string')
     err.message = err.message.replace(/\b[a-z0-9]+(_[a-z0-9]+)+\b/g, (word) => snakes.get(word) ?? word);
   return err;
 }
@@ -53,13 +54,24 @@ function refuse(message) {
   return Object.assign(new TypeError(message), { code: 'S3LECT_EOPTION' });
 }
 
+/** "null", "a string": never the value, which may be a secret. */
+function kindOf(value) {
+  if (value === null || value === undefined)
+    return String(value);
+  if (Array.isArray(value))
+    return 'an array';
+  return typeof value === 'object' ? 'another object' : `a ${typeof value}`;
+}
+
 /** A copy of `options`; refuses names that there are not, which would else go unnoticed. */
 function checked(what, options, known) {
   if (options === null || typeof options !== 'object')
-    throw refuse(`${what} must be an object`);
+    throw refuse(`the options of ${what} must be an object, not ${kindOf(options)}`);
   for (const name of Object.keys(options)) {
     if (!known.includes(name)) {
-      const near = known.find((other) => other.toLowerCase().startsWith(name.toLowerCase()));
+      const part = name.toLowerCase();
+      const near = known.find((other) => other.toLowerCase().startsWith(part)) ??
+        known.find((other) => other.toLowerCase().includes(part));
       throw refuse(`unknown option "${name}" of ${what}: ` +
         (near ? `is it "${near}"?` : `there are ${known.join(', ')}`));
     }
@@ -79,5 +91,5 @@ function choice(name, value, words) {
 
 module.exports = {
   ADDRESSING, ELECTOR, EXPIRY, PEER_CLIENT, PEER_SERVER, PROTOCOL, S3,
-  checked, choice, construct, refuse, spelled,
+  checked, choice, construct, kindOf, refuse, spelled,
 };

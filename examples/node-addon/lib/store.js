@@ -1,7 +1,9 @@
 'use strict';
 
+const { fileURLToPath } = require('node:url');
+
 const binding = require('./binding');
-const { ADDRESSING, S3, checked, choice, construct, refuse } = require('./options');
+const { ADDRESSING, S3, checked, choice, construct, kindOf, refuse } = require('./options');
 const { Shared } = require('./shared');
 
 /** What the electors of one thread share: connections, or objects in memory. */
@@ -23,10 +25,23 @@ function required(value, name) {
 }
 
 function milliseconds(expiration) {
-  const ms = expiration === undefined || expiration === null ? 0 : Number(new Date(expiration));
-  if (!Number.isFinite(ms))
-    throw new TypeError('its expiration is no date');
+  if (expiration === undefined || expiration === null)
+    return 0;
+  const ms = Number(new Date(expiration));
+  if (!(ms > 0))
+    throw new TypeError('its expiration is no date after 1970');
   return ms;
+}
+
+/* What was thrown may be anything, an error of another realm, or what cannot even be shown. */
+function reason(thrown) {
+  let text;
+  try {
+    text = String(thrown?.message ?? thrown);
+  } catch {
+    text = 'it has thrown what is no error';
+  }
+  return `the credentials function: ${text}`.replaceAll('\0', ' ').slice(0, 400);
 }
 
 /* The function may answer, promise, throw, or never answer, which the request's time-out ends. What it
@@ -44,10 +59,19 @@ function questioner(native, credentials) {
         token === undefined ? token : required(token, 'sessionToken'),
         milliseconds(given.expiration));
     } catch (err) {
-      const why = err instanceof Error ? err.message : String(err);
-      native.refuseCredentials(question, `the credentials function: ${why}`.replaceAll('\0', ' ').slice(0, 400));
+      native.refuseCredentials(question, reason(err));
     }
   };
+}
+
+function headerLines(headers) {
+  if (headers === null || typeof headers !== 'object' || Array.isArray(headers))
+    throw refuse(`headers must be an object of names and values, not ${kindOf(headers)}`);
+  return Object.entries(headers).map(([name, value]) => {
+    if (typeof value !== 'string')
+      throw refuse(`headers: the value of "${name}" must be a string, not ${kindOf(value)}`);
+    return `${name}: ${value}`;
+  });
 }
 
 /** Objects in a bucket of S3, or of what speaks like it. */
@@ -56,9 +80,9 @@ class S3Store extends Store {
     const native = checked('S3Store', options, S3);
     native.addressing = choice('addressing', options.addressing, ADDRESSING);
     if (options.credentials !== undefined && typeof options.credentials !== 'function')
-      throw refuse('credentials must be a function');
+      throw refuse(`credentials must be a function, not ${kindOf(options.credentials)}`);
     if (options.headers !== undefined)
-      native.headers = Object.entries(options.headers).map(([name, value]) => `${name}: ${value}`);
+      native.headers = headerLines(options.headers);
     super('s3', native);
   }
 }
@@ -66,7 +90,10 @@ class S3Store extends Store {
 /** Files in a directory, for the processes of one machine. */
 class FileStore extends Store {
   constructor(directory) {
-    super('file', { directory: directory instanceof URL ? directory.pathname : directory });
+    const isUrl = directory instanceof URL;
+    if (!isUrl && (typeof directory !== 'string' || directory === ''))
+      throw refuse(`directory must be a path or a file: URL, not ${directory === '' ? '""' : kindOf(directory)}`);
+    super('file', { directory: isUrl ? fileURLToPath(directory) : directory });
   }
 }
 
@@ -80,8 +107,11 @@ class MemoryStore extends Store {
 /** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name. */
 function storeOfUrl(text, s3) {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(text) ?? [];
-  if (bucket)
+  if (bucket) {
+    if (checked('s3', s3, S3).bucket !== undefined)
+      throw refuse(`s3.bucket: "${text}" names the bucket already`);
     return { store: new S3Store({ ...s3, bucket }), key };
+  }
   const [, directory, name] = /^file:\/\/(\/.*?)\/*([^/]+)$/.exec(text) ?? [];
   if (name)
     return { store: new FileStore(directory), key: name };

@@ -3,8 +3,11 @@
 // An elector's life: events, calls, and how it ends. On the fake S3, over real sockets.
 
 const assert = require('node:assert/strict');
-const { once } = require('node:events');
+const { getEventListeners, once } = require('node:events');
+const fs = require('node:fs');
+const path = require('node:path');
 const { after, before, describe, it } = require('node:test');
+const { pathToFileURL } = require('node:url');
 
 const { Elector, FileStore, MemoryStore, S3Store } = require('..');
 const { FakeS3, QUICK, ends, event, program, scratch } = require('./support');
@@ -80,18 +83,65 @@ describe('elector', { concurrency: true }, () => {
     await e.stop();
     assert.equal((await stopped)[0].reason, 'stopped');
     await assert.rejects(e.stop(), { code: 'S3LECT_EALREADY' });
-    // The release may still be under way, which start says.
-    for (;;) {
-      try {
-        await e.start();
-        break;
-      } catch (err) {
-        assert.equal(err.code, 'S3LECT_EBUSY');
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    }
+    await e.start(); // the release may still be under way
     const [{ epoch }] = await once(e, 'leading');
     assert.equal(epoch, 9n);
+  });
+
+  it('waits for an earlier stop to end before it stands again', async (t) => {
+    const e = await make(t, 'wait', { stopAckMs: 60000 });
+    await e.start();
+    await once(e, 'leading');
+    await e.stop();
+    const stopped = assert.rejects(e.start(), { code: 'S3LECT_ECANCELED', message: /stopped before it had started/ });
+    await assert.rejects(e.start(), { code: 'S3LECT_EBUSY' }); // one waits, others do not
+    await e.stop();
+    await stopped;
+    const starts = e.start();
+    assert.equal(await fake.isReleased('wait'), false);
+    e.ackStopped();
+    await starts;
+    assert.equal((await once(e, 'leading'))[0].epoch, 9n);
+    await e.stop();
+    const closed = assert.rejects(e.start(), { code: 'S3LECT_ECANCELED', message: 'the elector is closed' });
+    e.ackStopped();
+    await e.close();
+    await closed;
+  });
+
+  it('elects by epoch files, too, and lets others look on', async (t) => {
+    const options = { protocol: 'epochs', keepEpochs: true };
+    const a = another(t, 'files/', { serverId: 'a', ...options });
+    const observer = another(t, 'files/', { serverId: 'o', observe: true, ...options });
+    await a.start();
+    const [{ epoch }] = await once(a, 'leading');
+    assert.ok(epoch > 0n && epoch < 1n << 34n); // the time in seconds
+    const file = (n) => `files/lock-${String(n).padStart(10, '0')}.json`;
+    assert.equal((await fake.record(file(epoch))).leaderID, 'a');
+    const known = event(observer, 'leader');
+    await observer.start();
+    assert.deepEqual(await known, { type: 'leader', leader: 'a', address: null, epoch });
+    await a.close();
+    const b = another(t, 'files/', { serverId: 'b', ...options });
+    await b.start();
+    assert.equal((await once(b, 'leading'))[0].epoch, epoch + 1n);
+    assert.equal((await fake.record(file(epoch))).expired, true); // kept
+    assert.equal(observer.stats().writes, 0);
+  });
+
+  it('gives up on a store that does not keep its conditions', async (t) => {
+    const e = await make(t, 'unsafe', { verifyOnStart: true });
+    await fake.fault({ match: { method: 'PUT', key: 'unsafe' }, ignore_conditions: true });
+    const failed = event(e, 'error');
+    await e.start();
+    assert.equal((await failed).code, 'S3LECT_EUNSAFE');
+    assert.equal(e.status().role, 'stopped');
+    await assert.rejects(e.stop(), { code: 'S3LECT_EALREADY' });
+    await e.close();
+
+    const closing = await make(t, 'closing', { verifyOnStart: true }); // while it looks
+    await closing.start();
+    await closing.close();
   });
 
   it('hands over to the one that is named', async (t) => {
@@ -166,6 +216,19 @@ describe('elector', { concurrency: true }, () => {
     await once(e, 'close');
     assert.equal(await fake.isReleased('abort'), true);
     await assert.rejects(e.start(), { message: 'enough' });
+
+    // One listener serves all electors of a signal, and goes with the last of them.
+    const shared = new AbortController();
+    const electors = ['x', 'y', 'z'].map((key) => another(t, key, { signal: shared.signal }));
+    assert.equal(getEventListeners(shared.signal, 'abort').length, 1);
+    await Promise.all(electors.slice(1).map((elector) => elector.close()));
+    assert.equal(getEventListeners(shared.signal, 'abort').length, 1);
+    await electors[0].close();
+    assert.equal(getEventListeners(shared.signal, 'abort').length, 0);
+    const more = [another(t, 'x', { signal: shared.signal }), another(t, 'y', { signal: shared.signal })];
+    const closed = Promise.all(more.map((elector) => event(elector, 'close')));
+    shared.abort();
+    await closed;
 
     const late = another(t, 'abort', { signal: AbortSignal.abort() });
     await assert.rejects(late.start(), { name: 'AbortError' });
@@ -249,7 +312,9 @@ describe('elector', { concurrency: true }, () => {
   });
 
   it('elects in memory and in a directory', async (t) => {
-    const file = new FileStore(scratch(t));
+    const directory = path.join(scratch(t), 'a place');
+    fs.mkdirSync(directory);
+    const file = new FileStore(pathToFileURL(directory));
     await Promise.all([new MemoryStore(), file].map(async (store) => {
       const e = new Elector({ store, lockfilePath: 'lock.json', ...QUICK });
       await e.start();
@@ -270,24 +335,36 @@ describe('elector', { concurrency: true }, () => {
     const refused = (options, message) =>
       assert.throws(() => new Elector(options), { code: 'S3LECT_EOPTION', message });
     refused({ ...good, leaderTimeout: 5 }, /unknown option "leaderTimeout" .* "leaderTimeoutMs"/);
-    refused({ ...good, leaderTimeoutMs: '5' }, /^leaderTimeoutMs must be a number/);
-    refused({ ...good, leaderTimeoutMs: -1 }, /^leaderTimeoutMs must be a whole number/);
-    refused({ ...good, leaderTimeoutMs: NaN }, /^leaderTimeoutMs must be a whole number/);
-    refused({ ...good, noRelease: 1 }, /^noRelease must be true or false/);
+    refused({ ...good, timeout: 5 }, /unknown option "timeout" .* "leaderTimeoutMs"/);
+    refused({ ...good, leaderTimeoutMs: '5' }, /^leaderTimeoutMs must be a number, not a string$/);
+    refused({ ...good, leaderTimeoutMs: -1 }, /^leaderTimeoutMs must be a whole number from 0 to 4294967295, not -1$/);
+    refused({ ...good, leaderTimeoutMs: NaN }, /^leaderTimeoutMs must be a whole number .* not NaN$/);
+    refused({ ...good, leaderTimeoutMs: 2 ** 32 }, /^leaderTimeoutMs must be a whole number .* not 4294967296$/);
+    refused({ ...good, noRelease: 1 }, /^noRelease must be true or false, not a number$/);
     refused({ ...good, expiry: 'never' }, /^expiry must be one of "observed", "store-clock"/);
     refused({ ...good, serverId: 'x'.repeat(256) }, /serverId/);
     refused({ ...good, serverId: 'a\0b' }, /^serverId must not contain U\+0000/);
+    refused({ ...good, serverId: Symbol('x') }, /^serverId must be a string, not a symbol$/);
     refused({ ...good, signal: {} }, /^signal must be an AbortSignal/);
+    refused({ ...good, signal: null }, /^signal must be an AbortSignal, not null$/);
+    refused({ ...good, peerClient: 5 }, /^peerClient must be a PeerClient, not a number$/);
     refused({ ...good, s3: {} }, /^s3 goes with/);
     refused({ store }, /lockfilePath/);
     refused({ lockfilePath: 'x' }, /^store is required/);
     refused({ store: 'http://x/y' }, /^store must be "s3:/);
-    refused({ store: 's3://bucket/key', s3: { endpont: '' } }, /unknown option "endpont" of S3Store/);
+    refused({ store: 's3://bucket/key', s3: { endpont: '' } }, /unknown option "endpont" of s3/);
     refused({ store: 's3://bucket/key', s3: { endpoint: 'ftp://x' } }, /endpoint/);
+    refused({ store: 's3://bucket/key', s3: 5 }, /^the options of s3 must be an object, not a number$/);
+    refused({ store: 's3://bucket/key', s3: { bucket: 'other' } }, /^s3.bucket: /);
+    refused({ store: 's3://bucket/key', s3: { headers: ['x'] } }, /^headers must be an object .* not an array$/);
+    refused({ store: 's3://bucket/key', s3: { headers: { x: null } } }, /^headers: the value of "x" must be a string, not null$/);
+    refused({ store: 's3://bucket/key', s3: { secretAccessKey: 5 } }, /^secretAccessKey must be a string, not a number$/);
     refused({ store: 's3://bucket/key', s3: { credentials: {} } }, /^credentials must be a function/);
     refused({ store: 's3://bucket/key', s3: { headers: { Host: 'x' } } }, /headers/);
     refused({ store: 's3://bucket/key', s3: { expectedBucketOwner: '1' } }, /expectedBucketOwner/);
-    refused(undefined, /must be an object/);
+    refused(undefined, /must be an object, not undefined$/);
+    for (const directory of [undefined, '', 5, null])
+      assert.throws(() => new FileStore(directory), { code: 'S3LECT_EOPTION', message: /^directory must be a path/ });
     assert.throws(() => new Elector({ ...good, leaderTimeoutMs: 1000 }),
       { code: 'S3LECT_ETIMING', message: /leaderTimeoutMs/ });
     assert.throws(() => new Elector({ store: 'file:///no/such/place' }),

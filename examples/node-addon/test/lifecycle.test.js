@@ -4,12 +4,13 @@
 
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
+const path = require('node:path');
 const { after, before, describe, it } = require('node:test');
 const { Worker } = require('node:worker_threads');
 
 const { Elector, FileStore, MemoryStore, PeerClient, PeerServer, S3Store } = require('..');
 const { blocks } = require('../lib/binding');
-const { FakeS3, PACKAGE, QUICK, collectUntil, ends, handles, program, scratch } = require('./support');
+const { FakeS3, PACKAGE, QUICK, collectUntil, ends, gc, handles, program, scratch } = require('./support');
 
 const WORKER = `
   const { parentPort, workerData: input } = require('node:worker_threads');
@@ -128,6 +129,65 @@ describe('lifecycle', () => {
     await assertNoMoreThan(before.blocks, 'garbage');
     await assertHandles(before.handles);
     await store.close();
+  });
+
+  it('lives on where somebody has started it, although nobody refers to it', async () => {
+    await fake.released('forgotten');
+    const seen = [];
+    await (() => {
+      const e = new Elector({ store: 's3://bucket/forgotten', s3, ...QUICK });
+      e.on('leading', () => seen.push('leading'));
+      e.on('renewed', function () {
+        seen.push('renewed');
+        if (seen.length > 2)
+          this.close();
+      });
+      e.on('close', () => seen.push('close'));
+      return e.start();
+    })();
+    while (seen.at(-1) !== 'close') {
+      gc();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual(seen.slice(0, 3), ['leading', 'renewed', 'renewed']);
+    assert.equal(await fake.isReleased('forgotten'), true);
+  });
+
+  const asan = /libasan/.test(process.env.LD_PRELOAD ?? '');
+  it('leaves nothing that LeakSanitizer finds', { skip: !asan && 'not built with it' }, async (t) => {
+    const tls = await FakeS3.start('--tls-self', 'DIR');
+    t.after(() => tls.stop());
+    const keys = ['lsan-0', 'lsan-1', 'lsan-2', 'lsan-3'];
+    await Promise.all(keys.map((key) => tls.released(key)));
+    const { code, stdout, stderr } = await ends(program(`
+      const { once } = require('node:events');
+      const server = new s3lect.PeerServer({ listen: '127.0.0.1:0', plainHttp: true });
+      const peerClient = new s3lect.PeerClient({ plainHttp: true });
+      for (const [i, key] of input.keys.entries()) {
+        const { accessKeyId, secretAccessKey, ...rest } = input.s3;
+        const store = new s3lect.S3Store({ ...rest, credentials: () => ({ accessKeyId, secretAccessKey }) });
+        const elector = new s3lect.Elector({ store, lockfilePath: key, peerClient, ...input.quick });
+        server.add(elector);
+        await elector.start();
+        await once(elector, 'leading');
+        await once(elector, 'renewed');
+        await store.close();
+        try { new s3lect.Elector({ store, lockfilePath: key }); } catch {}
+        try { new s3lect.S3Store({ ...rest, endpoint: 'x://', credentials: () => ({}) }); } catch {}
+      }
+      await server.close();
+      await peerClient.close();
+      console.log('done');`,
+    { keys, s3: { ...tls.options, caFile: path.join(tls.dir, 'ca.pem') }, quick: QUICK },
+    // Node itself leaks here and there; of what is ours or has come through us the stack tells.
+    { env: { ASAN_OPTIONS: 'detect_leaks=1:fast_unwind_on_malloc=0' } }));
+    assert.equal(stdout, 'done\n');
+    if (/LeakSanitizer has encountered a fatal error/.test(stderr))
+      return t.skip('LeakSanitizer may not look into processes here');
+    const leaks = stderr.split('\n\n').filter((text) => /^(Direct|Indirect) leak/.test(text));
+    const root = path.resolve(PACKAGE, '..', '..'); // which the names of source files begin with
+    assert.deepEqual(leaks.filter((text) => /s3lect|s3l_/.test(text) || text.includes(root)), []);
+    assert.ok(code === 0 || leaks.length > 0, stderr);
   });
 
   const endings = {

@@ -9,7 +9,7 @@ const path = require('node:path');
 const { after, before, describe, it } = require('node:test');
 
 const { Elector, PeerClient, PeerServer, S3Store } = require('..');
-const { FakeS3, QUICK, event, request, scratch } = require('./support');
+const { FakeS3, QUICK, ends, event, program, request, scratch } = require('./support');
 
 describe('peer mode', { concurrency: true }, () => {
   let fake;
@@ -77,6 +77,23 @@ describe('peer mode', { concurrency: true }, () => {
     const leads = event(b, 'leading');
     await a.close();
     assert.equal((await leads).epoch, 9n);
+  });
+
+  it('has a server that nobody has to refer to, and that holds no process open', async () => {
+    const child = program(`
+      const http = require('node:http');
+      const gc = require('node:vm').runInNewContext('gc');
+      const port = (() => new s3lect.PeerServer({ listen: '127.0.0.1:0', plainHttp: true }).port)();
+      for (let round = 0; round < 10; round++) {
+        gc();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      // By an agent that keeps the connection.
+      const agent = new http.Agent({ keepAlive: true });
+      http.get({ host: '127.0.0.1', port, agent, path: '/health/leadership' }, (res) => {
+        res.resume().on('end', () => console.log(res.statusCode));
+      });`, {}, { flags: ['--expose-gc'] });
+    assert.deepEqual(await ends(child), { code: 0, signal: null, stdout: '404\n', stderr: '' });
   });
 
   it('can be answered by a server of one\'s own', async (t) => {

@@ -56,10 +56,13 @@ describe('credentials function', { concurrency: true }, () => {
     throws: [() => { throw new Error('no vault'); }, /the credentials function: no vault/],
     rejects: [() => Promise.reject(new Error('vault\0is sealed')), /the credentials function: vault is sealed/],
     'throws no error': [() => { throw 'a text'; }, /the credentials function: a text/],
+    'throws what cannot be shown': [() => { throw Object.create(null); }, /the credentials function: it has thrown what/],
     'gives nothing': [() => undefined, /it gave no object/],
     'gives half a pair': [() => ({ accessKeyId: 'x' }), /it gave no secretAccessKey/],
     'gives what is none': [() => ({ accessKeyId: 'a b', secretAccessKey: 'c' }), /a key holds a blank/],
     'gives a strange date': [() => ({ ...KEYS, expiration: 'soon' }), /its expiration is no date/],
+    'gives no time at all': [() => ({ ...KEYS, expiration: 0 }), /its expiration is no date/],
+    'gives what is over': [() => ({ ...KEYS, expiration: Date.now() / 1000 }), /have expired already/], // not ms
   };
   for (const [name, [credentials, message]] of Object.entries(failures)) {
     it(`that ${name} is an error of the elector, and asked again`, async (t) => {

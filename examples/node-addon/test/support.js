@@ -143,12 +143,12 @@ function event(emitter, type) {
 
 /* Runs a program's text with the package in `s3lect` (unless it loads that itself), and `input` in
  * `input`. */
-function program(text, input = {}, { load = true } = {}) {
-  const child = spawn(process.execPath, ['-e', `
+function program(text, input = {}, { env = {}, flags = [], load = true } = {}) {
+  const child = spawn(process.execPath, [...flags, '-e', `
     ${load ? `const s3lect = require(${JSON.stringify(PACKAGE)});` : ''}
     const input = ${JSON.stringify(input)};
     (async () => { ${text} })();`],
-  { stdio: ['ignore', 'pipe', 'pipe'] });
+  { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   child.text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'])
     child[name].setEncoding('utf8').on('data', (chunk) => { child.text[name] += chunk; });
@@ -179,4 +179,6 @@ function handles() {
   return all.map(({ type }) => type).sort();
 }
 
-module.exports = { FakeS3, KEYS, PACKAGE, QUICK, collectUntil, ends, event, handles, program, request, scratch };
+module.exports = {
+  FakeS3, KEYS, PACKAGE, QUICK, collectUntil, ends, event, gc, handles, program, request, scratch,
+};
