@@ -60,4 +60,15 @@ bad 'ended without: up' '<!-- terminal 1 up -->' sh 'echo down'
 bad 'never printed: up' '<!-- terminal 1 up -->' sh $'echo down\nexec tail -f /dev/null'
 printf '```sh\ntrue\n' >"$dir/page.md"
 ! "$here/page.sh" "$dir/page.md" "${tools[@]}" >"$dir/out" 2>&1 || { echo "not noticed: an open block"; exit 1; }
+link() { # TARGET: of a page with the headings "A page" and "Its part"
+  printf '# A page\n\n[x](%s)\n\n## Its `part`\n' "$1" >"$dir/page.md"
+  "$here/links.sh" "$dir" 1 >"$dir/out"
+}
+rm -rf "${dir:?}"/*
+for target in page.md '#its-part' page.md#a-page; do
+  link "$target" || { echo "refused: $target"; cat "$dir/out"; exit 1; }
+done
+for target in pages.md '#its-parts' page.md#page; do
+  ! link "$target" || { echo "not noticed: $target"; exit 1; }
+done
 echo "$count pages, right and wrong"
