@@ -16,8 +16,7 @@
 #define DEFAULT_DRIFT_PPM         10000
 #define DEFAULT_PEER_TIMEOUT_MS   3000
 
-#define KEY_MAX                   1024       /* bytes: the S3 limit on a key */
-#define DURATION_MS_MAX           2419200000 /* four weeks: as much as a record may give */
+#define KEY_MAX                   1024 /* bytes: the S3 limit on a key */
 #define PREFIX_MAX                (KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
@@ -72,7 +71,7 @@ static uint32_t least_leader_timeout(const s3lect_elector_options_t* o,
   s3lect_elector_options_t longer = *o;
   for (uint64_t missing = settle_timing(&longer, given); missing > 0;
        missing = settle_timing(&longer, given)) {
-    if (longer.leader_timeout_ms > DURATION_MS_MAX)
+    if (longer.leader_timeout_ms > S3L_DURATION_MS_MAX)
       break; /* nothing helps */
     uint64_t next = longer.leader_timeout_ms + missing;
     longer.leader_timeout_ms = next < UINT32_MAX ? (uint32_t)next : UINT32_MAX;
@@ -90,13 +89,6 @@ static int check_string(s3l_problem_t* p, const char* name, const char* value, s
                            n, max);
   if (!s3l_utf8_is_valid(s3l_span_cstr(value)))
     return s3l_problem_say(p, S3LECT_EOPTION, "%s: \"%s\" is not valid UTF-8", name, value);
-  return 0;
-}
-
-static int check_duration(s3l_problem_t* p, const char* name, uint32_t ms) {
-  if (ms > DURATION_MS_MAX)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s: %" PRIu32 " ms is over the limit of four weeks",
-                           name, ms);
   return 0;
 }
 
@@ -138,9 +130,9 @@ static int check_path(s3l_problem_t* p, const char* path) {
 }
 
 static int check_peer(s3l_problem_t* p, const s3lect_elector_options_t* o) {
-  int r = check_duration(p, "peer_interval_ms", o->peer_interval_ms);
+  int r = s3l_check_duration(p, "peer_interval_ms", o->peer_interval_ms);
   if (r == 0)
-    r = check_duration(p, "peer_timeout_ms", o->peer_timeout_ms);
+    r = s3l_check_duration(p, "peer_timeout_ms", o->peer_timeout_ms);
   return r != 0 ? r : check_path(p, o->peer_health_path);
 }
 
@@ -168,21 +160,21 @@ static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   if (r == 0)
     r = check_protocol(p, o);
   if (r == 0)
-    r = check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
+    r = s3l_check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
   if (r == 0)
-    r = check_duration(p, "infrequent_interval_ms", o->infrequent_interval_ms);
+    r = s3l_check_duration(p, "infrequent_interval_ms", o->infrequent_interval_ms);
   if (r == 0)
-    r = check_duration(p, "leader_timeout_ms", o->leader_timeout_ms);
+    r = s3l_check_duration(p, "leader_timeout_ms", o->leader_timeout_ms);
   if (r == 0)
-    r = check_duration(p, "renew_interval_ms", o->renew_interval_ms);
+    r = s3l_check_duration(p, "renew_interval_ms", o->renew_interval_ms);
   if (r == 0)
-    r = check_duration(p, "request_timeout_ms", o->request_timeout_ms);
+    r = s3l_check_duration(p, "request_timeout_ms", o->request_timeout_ms);
   if (r == 0)
-    r = check_duration(p, "grace_period_ms", o->grace_period_ms);
+    r = s3l_check_duration(p, "grace_period_ms", o->grace_period_ms);
   if (r == 0)
-    r = check_duration(p, "stop_ack_ms", o->stop_ack_ms);
+    r = s3l_check_duration(p, "stop_ack_ms", o->stop_ack_ms);
   if (r == 0)
-    r = check_duration(p, "release_timeout_ms", o->release_timeout_ms);
+    r = s3l_check_duration(p, "release_timeout_ms", o->release_timeout_ms);
   if (r == 0 && (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK))
     r = s3l_problem_say(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t",
                         o->expiry);

@@ -13,10 +13,9 @@
 #include "s3lect/peer.h"
 #include "util/mem.h"
 
-#define CONNECT_MS      1000
-#define IDLE_MS         60000
-#define DURATION_MS_MAX 2419200000 /* four weeks, as in the elector's options */
-#define PEM_MAX         (1 << 20)  /* bytes; the system's authorities have a quarter of it */
+#define CONNECT_MS 1000
+#define IDLE_MS    60000
+#define PEM_MAX    (1 << 20) /* bytes; the system's authorities have a quarter of it */
 
 typedef struct pem_text_s {
   char* p; /* NULL: none */
@@ -97,9 +96,9 @@ static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_t
 /* Keeps one text, from the file or from the option itself. */
 static int keep(s3l_problem_t* p, const char* name, const char* path, const char* text,
                 given_t* out) {
-  if (path != NULL && text != NULL)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
-                           name, name);
+  int err = s3l_check_pem_pair(p, name, path, text);
+  if (err != 0)
+    return err;
   if (path != NULL) {
     out->file = s3l_strdup(path);
     return out->file != NULL ? read_file(p, name, path, &out->text) : UV_ENOMEM;
@@ -156,10 +155,11 @@ static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_opti
         p, S3LECT_EOPTION,
         "plain_http: set beside certificates, which it has no use for; give one or the "
         "other");
-  if (o->connect_timeout_ms > DURATION_MS_MAX || o->idle_timeout_ms > DURATION_MS_MAX)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
-                           o->idle_timeout_ms > DURATION_MS_MAX ? "idle_timeout_ms"
-                                                                : "connect_timeout_ms");
+  err = s3l_check_duration(p, "connect_timeout_ms", o->connect_timeout_ms);
+  if (err == 0)
+    err = s3l_check_duration(p, "idle_timeout_ms", o->idle_timeout_ms);
+  if (err != 0)
+    return err;
   uint32_t connect_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS;
   s->tls = o->plain_http == 0;
   *config = (s3l_peer_client_config_t){

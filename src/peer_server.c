@@ -10,9 +10,8 @@
 #include "util/assert.h"
 #include "util/mem.h"
 
-#define PAGE_SIZE       16384 /* of metrics, to begin with */
-#define PAGE_MAX        (64u << 20)
-#define DURATION_MS_MAX 2419200000 /* four weeks, as in the elector's options */
+#define PAGE_SIZE 16384 /* of metrics, to begin with */
+#define PAGE_MAX  (64u << 20)
 
 /* The files in use, to be read again: strings of one block, or NULL. */
 typedef struct files_s {
@@ -34,19 +33,12 @@ typedef struct shell_s {
 
 /* ---- Certificates ---- */
 
-static int check_pair(s3l_problem_t* p, const char* name, const char* file, const char* text) {
-  if (file != NULL && text != NULL)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
-                           name, name);
-  return 0;
-}
-
 static int check_certificates(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
-  int err = check_pair(p, "cert", o->cert_file, o->cert_pem);
+  int err = s3l_check_pem_pair(p, "cert", o->cert_file, o->cert_pem);
   if (err == 0)
-    err = check_pair(p, "key", o->key_file, o->key_pem);
+    err = s3l_check_pem_pair(p, "key", o->key_file, o->key_pem);
   if (err == 0)
-    err = check_pair(p, "client_ca", o->client_ca_file, o->client_ca_pem);
+    err = s3l_check_pem_pair(p, "client_ca", o->client_ca_file, o->client_ca_pem);
   if (err != 0)
     return err;
   bool cert = o->cert_file != NULL || o->cert_pem != NULL;
@@ -227,19 +219,14 @@ static uint32_t or_default(uint32_t value, uint32_t standard) {
 }
 
 static int check(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
-  const struct {
-    const char* name;
-    uint32_t ms;
-  } durations[] = {{"header_timeout_ms", o->header_timeout_ms},
-                   {"idle_timeout_ms", o->idle_timeout_ms},
-                   {"max_wait_ms", o->max_wait_ms}};
   if (o->listen == NULL || o->listen[0] == '\0')
     return s3l_problem_say(p, S3LECT_EOPTION, "listen: missing; give HOST:PORT");
-  for (size_t i = 0; i < sizeof durations / sizeof durations[0]; i++)
-    if (durations[i].ms > DURATION_MS_MAX)
-      return s3l_problem_say(p, S3LECT_EOPTION, "%s: over the limit of four weeks",
-                             durations[i].name);
-  return check_certificates(p, o);
+  int err = s3l_check_duration(p, "header_timeout_ms", o->header_timeout_ms);
+  if (err == 0)
+    err = s3l_check_duration(p, "idle_timeout_ms", o->idle_timeout_ms);
+  if (err == 0)
+    err = s3l_check_duration(p, "max_wait_ms", o->max_wait_ms);
+  return err != 0 ? err : check_certificates(p, o);
 }
 
 /* `context` NULL: plain. */

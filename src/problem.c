@@ -1,10 +1,12 @@
 #include "problem.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
+#include "s3lect/errno.h"
 #include "util/sized.h"
 
 s3l_problem_t s3l_problem(char* message, size_t size) {
@@ -38,4 +40,18 @@ int s3l_options_copy(s3l_problem_t* p, const char* type, const void* in, void* o
     return s3l_problem_say(p, UV_EINVAL, "size: %zu is not a size of %s_t; call %s_init first",
                            size, type, type);
   }
+}
+
+int s3l_check_duration(s3l_problem_t* p, const char* name, uint32_t ms) {
+  if (ms > S3L_DURATION_MS_MAX)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s: %" PRIu32 " ms is over the limit of four weeks",
+                           name, ms);
+  return 0;
+}
+
+int s3l_check_pem_pair(s3l_problem_t* p, const char* name, const char* file, const char* text) {
+  if (file != NULL && text != NULL)
+    return s3l_problem_say(p, S3LECT_EOPTION, "%s_pem: given beside %s_file; give one of them",
+                           name, name);
+  return 0;
 }

@@ -6,6 +6,10 @@
 #define S3L_PROBLEM_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* The longest duration that an option may have: four weeks, as much as a record may give. */
+#define S3L_DURATION_MS_MAX 2419200000
 
 typedef struct s3l_problem_s {
   char* message; /* may be NULL */
@@ -23,5 +27,11 @@ int s3l_problem_say(s3l_problem_t* p, int code, const char* format, ...)
  * own then. `type` is its name without "_t". Errors: UV_EINVAL, UV_ENOTSUP. */
 int s3l_options_copy(s3l_problem_t* p, const char* type, const void* in, void* out, size_t out_size,
                      size_t oldest);
+
+/** Refuses a duration that is too long. */
+int s3l_check_duration(s3l_problem_t* p, const char* name, uint32_t ms);
+
+/** Refuses to be given something twice, as NAME_file (a path) and as NAME_pem (the text). */
+int s3l_check_pem_pair(s3l_problem_t* p, const char* name, const char* file, const char* text);
 
 #endif

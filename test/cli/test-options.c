@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/commands.h"
+#include "cli/options_table.h"
 #include "cli/run.h"
 #include "cli/values.h"
 
@@ -109,6 +110,37 @@ static void defaults(void** state) {
   assert_int_equal(o.leader_timeout_ms, 0);
   assert_int_equal(o.addressing, S3LECT_ADDRESSING_AUTO);
   assert_null(o.endpoint);
+}
+
+/* What --help calls defaults are the library's. */
+static void defaults_are_the_librarys(void** state) {
+  (void)state;
+  s3lect_elector_options_t given, all = {.size = sizeof all};
+  s3lect_store_t store;
+  memset(&store, 0, sizeof store);
+  s3lect_elector_options_init(&given, sizeof given);
+  given.lockfile_path = "x";
+  given.server_id = "a";
+  given.store = &store;
+  assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL, 0), 0);
+  const struct {
+    const char* option;
+    uint32_t ms;
+  } rows[] = {
+      {"leader-timeout", all.leader_timeout_ms},   {"renew", all.renew_interval_ms},
+      {"frequent", all.frequent_interval_ms},      {"infrequent", all.infrequent_interval_ms},
+      {"request-timeout", all.request_timeout_ms}, {"peer-timeout", all.peer_timeout_ms}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[32];
+    assert_int_equal(rows[i].ms % 1000, 0);
+    snprintf(text, sizeof text, "%us", rows[i].ms / 1000);
+    const cli_option_t* option = cli_option_find(rows[i].option, strlen(rows[i].option));
+    const char* brackets = strrchr(option->help, '(');
+    if (brackets == NULL || strstr(brackets, text) == NULL)
+      fail_msg("--%s is %s by default: \"%s\"", rows[i].option, text, option->help);
+  }
+  const cli_option_t* path = cli_option_find("peer-path", strlen("peer-path"));
+  assert_non_null(strstr(path->help, all.peer_health_path));
 }
 
 static void the_last_of_two_counts(void** state) {
@@ -367,6 +399,7 @@ int main(void) {
       cmocka_unit_test(options_that_are_given_again),
       cmocka_unit_test(defaults),
       cmocka_unit_test(the_last_of_two_counts),
+      cmocka_unit_test(defaults_are_the_librarys),
       cmocka_unit_test(commands_of_run),
       cmocka_unit_test(help_comes_before_all_checks),
       cmocka_unit_test(durations),

@@ -237,8 +237,12 @@ static void test_bad_options(void** state) {
       {{.cert_file = certs.good, .key_file = certs.good}, S3LECT_ETLS, "key"},
       {{.cert_file = certs.ca, .key_file = certs.key}, S3LECT_ETLS, "key"},
       {{.plain_http = 1, .ca_file = certs.ca}, S3LECT_EOPTION, "plain_http: set beside"},
-      {{.plain_http = 1, .idle_timeout_ms = 2419200001}, S3LECT_EOPTION, "idle_timeout_ms: over"},
-      {{.connect_timeout_ms = 2419200001}, S3LECT_EOPTION, "connect_timeout_ms: over"},
+      {{.plain_http = 1, .idle_timeout_ms = 2419200001},
+       S3LECT_EOPTION,
+       "idle_timeout_ms: 2419200001 ms is over"},
+      {{.connect_timeout_ms = 2419200001},
+       S3LECT_EOPTION,
+       "connect_timeout_ms: 2419200001 ms is over"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     s3lect_peer_client_options_t o = bad[i].o;

@@ -289,9 +289,13 @@ static void test_bad_options(void** state) {
        "key"}, /* not the key of this certificate */
       {{PLAIN, .max_header_bytes = 255}, S3LECT_EOPTION, "max_header_bytes 255"},
       {{PLAIN, .max_header_bytes = 2 << 20}, S3LECT_EOPTION, "max_header_bytes"},
-      {{PLAIN, .header_timeout_ms = 2419200001}, S3LECT_EOPTION, "header_timeout_ms: over"},
-      {{PLAIN, .idle_timeout_ms = 2419200001}, S3LECT_EOPTION, "idle_timeout_ms: over"},
-      {{PLAIN, .max_wait_ms = 2419200001}, S3LECT_EOPTION, "max_wait_ms: over"},
+      {{PLAIN, .header_timeout_ms = 2419200001},
+       S3LECT_EOPTION,
+       "header_timeout_ms: 2419200001 ms is over"},
+      {{PLAIN, .idle_timeout_ms = 2419200001},
+       S3LECT_EOPTION,
+       "idle_timeout_ms: 2419200001 ms is over"},
+      {{PLAIN, .max_wait_ms = 2419200001}, S3LECT_EOPTION, "max_wait_ms: 2419200001 ms is over"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     s3lect_peer_server_options_t o = bad[i].o;
