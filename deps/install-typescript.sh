@@ -8,7 +8,7 @@ set -euo pipefail
 lock=$(cd "$(dirname "$0")" && pwd)/typescript
 
 sum=$(sha256sum <"$lock/package-lock.json")
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/s3lect
+cache=${XDG_CACHE_HOME:-${HOME:-${TMPDIR:-/tmp}}/.cache}/s3lect
 folder=$cache/typescript-${sum:0:16}
 if [ ! -d "$folder" ]; then
   command -v npm >/dev/null || { echo "deps: no TypeScript: there is no npm here to fetch it with" >&2; exit 77; }
@@ -21,12 +21,13 @@ if [ ! -d "$folder" ]; then
   if ! (cd "$fresh" && npm ci --ignore-scripts --no-audit --no-fund --no-update-notifier --prefer-offline \
     --fetch-retries=1 --fetch-retry-mintimeout=1000 </dev/null >log 2>&1); then
     cat "$fresh/log" >&2
-    if grep -qE '\b(EAI_AGAIN|ENOTFOUND|ENOTCACHED|ECONN[A-Z]+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b' \
-      "$fresh/log"; then
-      echo "deps: no TypeScript: npm does not reach its registry" >&2
-      exit 77
+    # Not what was asked for (EINTEGRITY), or a lock file that does not fit its package.json (EUSAGE).
+    if grep -qwE 'EINTEGRITY|EUSAGE' "$fresh/log"; then
+      echo "deps: npm gave something else than deps/typescript/package-lock.json names" >&2
+      exit 1
     fi
-    exit 1
+    echo "deps: no TypeScript: npm could not fetch it, for the reason above" >&2
+    exit 77
   fi
   mv -T "$fresh" "$folder" 2>/dev/null || [ -d "$folder" ] # another one was quicker
 fi
