@@ -92,6 +92,8 @@ export interface PeerClientOptions {
 /** Asks the leaders of the electors that have it, so that they need not ask the store. */
 export class PeerClient extends Shared {
   constructor(options?: PeerClientOptions);
+  /** Reads authorities, certificate and key anew: from the files, or from these options. */
+  reload(options?: PeerClientOptions): void;
 }
 
 /** Options of a peer server. Of each pair a file, or the text itself, one at most is given. */

@@ -67,6 +67,30 @@ s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** 
   return &c->handle;
 }
 
+/* reload(options | undefined) */
+static napi_value client_reload(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  texts_t texts = {0};
+  char message[512] = "";
+  s3lect_peer_client_options_t options;
+  s3lect_peer_client_options_init(&options, sizeof options);
+  client_t* c = object_this(env, info, &client_class, 1, argv);
+  if (c == NULL)
+    return NULL;
+  if (c->object.unwanted)
+    return error_throw(env, UV_ECANCELED, "the peer client is closed");
+  bool given = value_is_given(env, argv[0]);
+  bool ok =
+      !given || fields_read(env, argv[0], client_fields, COUNT(client_fields), &options, &texts);
+  int r =
+      ok ? s3lect_peer_client_reload(&c->handle, given ? &options : NULL, message, sizeof message)
+         : 0;
+  texts_free(&texts);
+  if (!ok)
+    return NULL;
+  return r == 0 ? value_undefined(env) : error_throw(env, r, message);
+}
+
 /* ---- Server ---- */
 
 typedef struct server_s {
@@ -198,12 +222,13 @@ static napi_value server_reload(napi_env env, napi_callback_info info) {
 }
 
 bool peer_define(napi_env env, napi_value exports) {
+  const napi_property_descriptor client[] = {{.utf8name = "reload", .method = client_reload}};
   const napi_property_descriptor server[] = {
       {.utf8name = "port", .method = server_port},
       {.utf8name = "add", .method = server_add},
       {.utf8name = "remove", .method = server_remove},
       {.utf8name = "reload", .method = server_reload},
   };
-  return class_define(env, exports, &client_class, NULL, 0) &&
+  return class_define(env, exports, &client_class, client, COUNT(client)) &&
          class_define(env, exports, &server_class, server, COUNT(server));
 }

@@ -71,6 +71,7 @@ describe('package', () => {
         assert.match(text, new RegExp(`\\b${name}\\b`), `${name} has no type`);
     };
     own(s3lect.Elector.prototype, declared('export class Elector'));
+    own(s3lect.PeerClient.prototype, declared('export class PeerClient'));
     own(s3lect.PeerServer.prototype, declared('export class PeerServer'));
     own(Shared.prototype, declared('declare abstract class Shared'));
     for (const [options, head] of [[S3, 'export interface S3Options'],

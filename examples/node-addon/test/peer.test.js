@@ -70,9 +70,12 @@ describe('peer mode', { concurrency: true }, () => {
     execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1',
       '-nodes', '-subj', '/CN=a', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile,
       '-out', certFile], { stdio: 'ignore', env: { ...process.env, LD_PRELOAD: '' } });
-    const { a, b, server } = await pair(t, 'tls', { certFile, keyFile }, { caFile: certFile });
+    const { a, b, peerClient, server } = await pair(t, 'tls', { certFile, keyFile }, { caFile: certFile });
     await isAsked(b);
     server.reload();
+    peerClient.reload();
+    assert.throws(() => peerClient.reload({ ca: 'no certificate' }), { code: 'S3LECT_ETLS', message: /^ca/ });
+    assert.throws(() => peerClient.reload({ listen: 'x' }), { code: 'S3LECT_EOPTION', message: /unknown option "listen"/ });
     assert.throws(() => server.reload({ certFile: path.join(dir, 'none'), keyFile }), { code: 'S3LECT_ETLS', message: /no such file/ });
     const leads = event(b, 'leading');
     await a.close();
@@ -123,8 +126,10 @@ describe('peer mode', { concurrency: true }, () => {
     const store = new S3Store(fake.options);
     const peerClient = new PeerClient({ plainHttp: true });
     const e = new Elector({ store, lockfilePath: 'x', peerClient });
+    assert.throws(() => peerClient.reload(), { code: 'S3LECT_EINVAL' }); // plain HTTP has nothing to read
     await peerClient.close();
     assert.equal(e.closed, true);
+    assert.throws(() => peerClient.reload(), { code: 'S3LECT_ECANCELED', message: 'the peer client is closed' });
     assert.throws(() => new Elector({ store, lockfilePath: 'x', peerClient }), { code: 'S3LECT_ECANCELED' });
     assert.throws(() => new Elector({ store, lockfilePath: 'x', peerClient: {} }), { code: 'S3LECT_EOPTION' });
     await store.close();
