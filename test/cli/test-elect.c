@@ -21,12 +21,9 @@
 #define NEW     "\"event\":\"new_leader\""
 #define ERROR   "\"event\":\"error\""
 
-/* Begins with a lockfile that was released: with none, or none with an epoch, the first leader
- * would have to wait. */
 static void begin(s3proc_t* s3) {
   s3proc_begin(s3, S3L_BUILD_DIR, NULL);
-  s3proc_put(s3, "{\"leaderID\":\"x\",\"leaderAddr\":\"\",\"lastUpdated\":\"0001-01-01T00:00:00Z\","
-                 "\"epoch\":1000}");
+  s3proc_seed(s3);
 }
 
 static proc_t* elect(s3proc_t* s3, const char* id) {
@@ -197,8 +194,8 @@ static void leaves_when_its_reader_has_gone(void** state) {
   snprintf(script, sizeof script,
            "{ AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest %s/src/s3lect elect --id a "
            "--store s3://test/lock.json --endpoint %s --leader-timeout 2500ms --renew 400ms "
-           "--frequent 300ms --request-timeout 700ms; echo status $? >&2; } | head -n 1",
-           S3L_BUILD_DIR, s3.url);
+           "--frequent 300ms %s; echo status $? >&2; } | head -n 1",
+           S3L_BUILD_DIR, s3.url, s3proc_protocol_options());
   proc_t* shell = proc_spawn(&s3.procs, (const char*[]){"/bin/sh", "-c", script, NULL}, NULL);
   proc_line(shell, PROC_ERR, "s3lect elect: events cannot be written (broken pipe): leaving");
   proc_line(shell, PROC_ERR, "status 1");

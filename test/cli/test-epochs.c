@@ -1,4 +1,7 @@
-/* The command with epoch files: elect, status and watch speak that protocol, too. */
+/* The options of the command that are about epoch files, and how elect, status and watch speak of
+ * them.
+ *
+ * ctest labels: one-protocol */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

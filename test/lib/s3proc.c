@@ -13,6 +13,8 @@
 #include <cmocka.h>
 #include <s3lect.h>
 
+#include "lib/protocol.h"
+
 #define ARGS_MAX 48
 
 const char* s3proc_path(const s3proc_t* s3, const char* name) {
@@ -140,15 +142,26 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   snprintf(program, sizeof program, "%s/src/s3lect", s3->build_dir);
   const char* common[] = {program, command, "--store", s3->store, NULL};
   const char* endpoint[] = {"--endpoint", s3->url, NULL};
-  const char* timing[] = {
-      "--leader-timeout", "2500ms", "--renew",           "400ms", "--frequent", "300ms",
-      "--infrequent",     "1s",     "--request-timeout", "700ms", NULL};
+  const char* timing[] = {"--leader-timeout",
+                          "2500ms",
+                          "--renew",
+                          "400ms",
+                          "--frequent",
+                          "300ms",
+                          "--infrequent",
+                          "1s",
+                          "--request-timeout",
+                          s3l_test_epochs() ? "400ms" : "700ms",
+                          NULL};
+  const char* protocol[] = {"--protocol", "epochs", NULL};
   const char* name[] = {"--id", id, NULL};
   size_t n = add(argv, 0, common);
   if (s3->url[0] != '\0')
     n = add(argv, n, endpoint);
   if (strcmp(command, "elect") == 0 || strcmp(command, "run") == 0)
     n = add(argv, n, timing);
+  if (s3l_test_epochs())
+    n = add(argv, n, protocol);
   if (id != NULL)
     n = add(argv, n, name);
   add(argv, n, more);
@@ -211,7 +224,7 @@ static void open_store(s3proc_t* s3, s3lect_store_t* store) {
 void s3proc_put(s3proc_t* s3, const char* body) {
   s3lect_store_t store;
   open_store(s3, &store);
-  put_t put = {.req = {.key = "lock.json",
+  put_t put = {.req = {.key = s3l_test_epochs() ? "lock.jsonlock-0000001000.json" : "lock.json",
                        .body = body,
                        .body_len = strlen(body),
                        .timeout_ms = 10000,
@@ -224,4 +237,19 @@ void s3proc_put(s3proc_t* s3, const char* body) {
   store.data = &closed;
   s3lect_store_close(&store, on_closed);
   procs_until(&s3->procs, is_true, &closed);
+}
+
+void s3proc_seed(s3proc_t* s3) {
+  s3proc_put(s3, s3l_test_epochs() ? "{\"validity_ms\":2500,\"expired\":true,\"leaderID\":\"x\"}"
+                                   : "{\"leaderID\":\"x\",\"leaderAddr\":\"\","
+                                     "\"lastUpdated\":\"0001-01-01T00:00:00Z\",\"epoch\":1000}");
+}
+
+const char* s3proc_what(void) {
+  return s3l_test_epochs() ? "epoch file" : "lockfile";
+}
+
+const char* s3proc_protocol_options(void) {
+  return s3l_test_epochs() ? "--protocol epochs --request-timeout 400ms"
+                           : "--protocol lockfile --request-timeout 700ms";
 }

@@ -1,8 +1,9 @@
 /* test/lib/s3proc.h: a fake S3 and s3lect commands as processes, for tests from end to end.
  *
  * One s3proc_t is a fake S3 in a process of its own (so that SIGSTOP and SIGKILL make outages of
- * it), a scratch folder, and the options that every s3lect command of the test gets. In place of
- * the fake it may stand on a file of the scratch folder. */
+ * it), a scratch folder, and the options that every s3lect command of the test gets, by the
+ * protocol of this run (lib/protocol.h). In place of the fake it may stand on a file of the scratch
+ * folder. */
 #ifndef TEST_LIB_S3PROC_H
 #define TEST_LIB_S3PROC_H
 
@@ -37,8 +38,15 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
  * `line` (which may be NULL). */
 int s3proc_status(s3proc_t* s3, const char* const* more, char line[2048]);
 
-/** Puts an object at the lockfile's place, whatever is there. */
+/** Puts an object at the lockfile's place, or at that of epoch file 1000, whatever is there. */
 void s3proc_put(s3proc_t* s3, const char* body);
+/** The same with a released record of epoch 1000: with none, or none with an epoch, the first
+ * leader would have to wait for longer. */
+void s3proc_seed(s3proc_t* s3);
+/** "lockfile", or "epoch file". */
+const char* s3proc_what(void);
+/** What a shell command must say of the protocol, and of the request timeout that goes with it. */
+const char* s3proc_protocol_options(void);
 
 /** Path of a file in the scratch folder. Valid until the next call. */
 const char* s3proc_path(const s3proc_t* s3, const char* name);
