@@ -12,6 +12,9 @@
 #include "util/mem.h"
 #include "util/utf8.h"
 
+/* What the struct had at first. */
+#define STATUS_OLDEST offsetof(s3lect_status_t, known)
+
 static s3l_driver_t* driver_of(const s3lect_elector_t* elector) {
   return elector->internal;
 }
@@ -167,24 +170,26 @@ const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
   const s3l_driver_t* d = driver_of(elector);
-  if (status->size != sizeof *status)
+  size_t size = status->size;
+  s3lect_status_t all = {.size = size};
+  if (size != sizeof all && size != STATUS_OLDEST)
     return UV_EINVAL;
   if (d == NULL)
     return UV_ECANCELED;
   const s3l_core_t* c = &d->core;
-  memset(status, 0, sizeof *status);
-  status->size = sizeof *status;
   if (s3lect_is_leader(elector)) {
-    status->role = S3LECT_ROLE_LEADER;
-    status->valid_until_ns = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+    all.role = S3LECT_ROLE_LEADER;
+    all.valid_until_ns = atomic_load_explicit(&d->valid_until, memory_order_acquire);
   } else {
-    status->role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
+    all.role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
   }
-  status->last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
-  status->epoch = s3lect_epoch(elector);
-  s3l_driver_record(d, &status->record);
+  all.last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
+  all.epoch = s3lect_epoch(elector);
+  s3l_driver_record(d, &all.record);
   bool another = c->view.kind == S3L_VIEW_RECORD && !c->view.own && !c->view.record.released;
-  status->leader_until_ns = another ? c->view.legal_at : 0;
+  all.leader_until_ns = another ? c->view.legal_at : 0;
+  all.known = c->view.kind != S3L_VIEW_UNKNOWN;
+  memcpy(status, &all, size); /* an older caller's struct is shorter */
   return 0;
 }
 

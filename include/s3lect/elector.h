@@ -283,6 +283,8 @@ typedef struct s3lect_status_s {
   int64_t leader_until_ns; /* CLOCK_BOOTTIME; of a record that is another's: when it may be replaced
                               unless it changes. Whoever it names may be gone by then. 0: no leader
                               is known, or it is this elector */
+  int32_t known;           /* 1: the store has told what it holds, since start; else the record says
+                              nothing, not even that there is none */
 } s3lect_status_t;
 
 /** Counters since init. */

@@ -167,8 +167,11 @@ static int list(s3lect_store_t* store, status_t* status) {
   return store->ops->list(store, &status->req);
 }
 
-/* Notes the newest file of a page, and where the next page begins. */
-static void take_page(status_t* status, const s3lect_store_result_t* result) {
+/* Notes the newest file of a page, and where the next page begins. False if that is no further than
+ * this one did: then there would be no end to it. */
+static bool take_page(status_t* status, const s3lect_store_result_t* result) {
+  char before[KEY_SIZE];
+  memcpy(before, status->after, sizeof before);
   for (size_t i = 0; i < result->entries_len; i++) {
     const char* key = result->entries[i].key;
     uint64_t epoch = s3lect_epoch_file_number(status->options->key, key);
@@ -179,6 +182,7 @@ static void take_page(status_t* status, const s3lect_store_result_t* result) {
     if (strlen(key) < KEY_SIZE)
       memcpy(status->after, key, strlen(key) + 1);
   }
+  return strcmp(status->after, before) > 0;
 }
 
 static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
@@ -186,10 +190,9 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* resu
   s3lect_store_t* store = req->store;
   const s3lect_store_result_t none = {.size = sizeof none, .status = S3LECT_ENOTFOUND};
   int r = result->status;
-  if (r == 0)
-    take_page(status, result);
-  if (r == 0 && result->truncated != 0 && result->entries_len > 0)
-    r = list(store, status);
+  bool further = r == 0 && take_page(status, result);
+  if (r == 0 && result->truncated != 0)
+    r = further ? list(store, status) : S3LECT_EBADREPLY;
   else if (r == 0 && status->epoch != 0)
     r = get(store, status, status->key);
   else if (r == 0)

@@ -43,10 +43,12 @@ static void look(watch_t* w) {
     return;
   const s3lect_record_t* r = &status.record;
   bool leads = status.leader_until_ns > s3lect_now_ns();
+  if (status.known)
+    w->session.answered = true; /* also where there is nothing to be told of */
   bool same = w->told && leads == w->led &&
               (!leads || (r->epoch == w->epoch && strcmp(r->leader_id, w->leader) == 0 &&
                           strcmp(r->leader_addr, w->addr) == 0));
-  if (same || !w->session.answered)
+  if (same || !status.known)
     return;
   w->told = true;
   w->led = leads;
@@ -58,12 +60,7 @@ static void look(watch_t* w) {
 }
 
 static void on_timer(uv_timer_t* timer) {
-  watch_t* w = timer->data;
-  s3lect_stats_t stats = {.size = sizeof stats};
-  if (!w->session.closed && s3lect_elector_stats(&w->session.elector, &stats) == 0 &&
-      stats.reads > stats.failures + stats.retries)
-    w->session.answered = true; /* also where there is nothing to be told of */
-  look(w);
+  look(timer->data);
 }
 
 static void on_event(cli_session_t* session, const s3lect_event_t* event) {

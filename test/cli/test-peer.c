@@ -243,6 +243,28 @@ static void watch_follows(void** state) {
   s3proc_end(&s3);
 }
 
+/* That nobody leads is something to have seen. */
+static void watch_says_nothing_before_the_store_has(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char url[256];
+  begin(&s3);
+  proc_t* a = elect(&s3, "a", NULL, NULL);
+  proc_line(a, PROC_OUT, S3L_STARTED);
+  snprintf(url, sizeof url, "%s/_fakes3/faults", s3.url);
+  proc_t* curl =
+      proc_spawn(&s3.procs,
+                 (const char*[]){"curl", "-s", "-d",
+                                 "{\"latency_ms\":500,\"match\":{\"method\":\"GET\"}}", url, NULL},
+                 NULL);
+  assert_int_equal(proc_wait(curl), 0);
+  proc_t* w = watch(&s3);
+  const char* line = proc_line(w, PROC_OUT, "\"event\":");
+  assert_string_equal(proc_json_string(line, "event"), "new_leader");
+  assert_string_equal(proc_json_string(line, "leader"), "a");
+  s3proc_end(&s3);
+}
+
 /* Puts a file in the place of another, as who renews certificates does. */
 static void replace(const char* path, const char* by) {
   char text[16384], next[S3L_CERTS_PATH_MAX + 32];
@@ -350,6 +372,7 @@ int main(void) {
       cmocka_unit_test(fails_over_after_sigkill),
       cmocka_unit_test(a_leader_cut_off_from_the_store_is_replaced),
       cmocka_unit_test(watch_follows),
+      cmocka_unit_test(watch_says_nothing_before_the_store_has),
       cmocka_unit_test(watch_takes_up_new_certificates),
       cmocka_unit_test(says_what_is_wrong),
   };

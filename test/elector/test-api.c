@@ -158,7 +158,10 @@ static void end(rig_t* rig) {
 
 static void test_close_before_start(void** state) {
   rig_t* rig = *state;
+  s3lect_status_t status = {.size = sizeof status};
   assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o), 0);
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
+  assert_int_equal(status.known, 0);
   assert_int_equal(s3lect_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
@@ -175,7 +178,6 @@ static void test_close_before_start(void** state) {
   assert_int_equal(s3lect_elector_close(&rig->e, NULL), UV_EALREADY);
   s3lect_elector_ack_stopped(&rig->e);
   s3lect_stats_t stats = {.size = sizeof stats};
-  s3lect_status_t status = {.size = sizeof status};
   assert_int_equal(s3lect_elector_stats(&rig->e, &stats), UV_ECANCELED);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), UV_ECANCELED);
   assert_string_equal(s3lect_elector_leader(&rig->e), "");
@@ -398,6 +400,15 @@ static void test_stats_and_sizes(void** state) {
   assert_int_equal(stats.writes, 1);
   assert_int_equal(stats.leaderships, 1);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), UV_EINVAL);
+  status.size = offsetof(s3lect_status_t, known); /* as it was at first */
+  status.known = 7;
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
+  assert_int_equal(status.role, S3LECT_ROLE_LEADER);
+  assert_int_equal(status.size, offsetof(s3lect_status_t, known));
+  assert_int_equal(status.known, 7); /* left alone */
+  status.size = sizeof status;
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
+  assert_int_equal(status.known, 1);
   stats.size = 1;
   assert_int_equal(s3lect_elector_stats(&rig->e, &stats), UV_EINVAL);
   close_elector(rig);
