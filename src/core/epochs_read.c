@@ -193,7 +193,9 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
   bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
   if (!there && r->status != S3LECT_ENOTFOUND)
     return fails(ep);
-  if (there && s3l_view_fingerprint(r->etag) == ep->base_etag &&
+  /* Others may have led, by a file that is gone, since the last look. */
+  bool watched = c->now - ep->looked_at <= gap_max(c);
+  if (there && watched && s3l_view_fingerprint(r->etag) == ep->base_etag &&
       (r->modified_ms == ep->base_modified_ms || ep->base_modified_ms == 0)) {
     ep->checked = ep->file;
   } else {

@@ -36,6 +36,9 @@ static uint64_t peer_address(const s3l_core_t* c, const s3lect_record_t* r) {
 }
 
 s3l_view_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_record_t* r) {
+  /* Of an epoch file without an incarnation, damaged, copied or of others' making, nobody knows
+   * whether it was led: that it has ended tells nothing of whoever led before. */
+  bool vouched = c->config.epochs == NULL || r->incarnation[0] != '\0';
   bool succeeds = r->successor[0] == '\0' || strcmp(r->successor, c->config.id) == 0;
   s3l_view_record_t kept = {
       .last_updated_ms = r->last_updated_ms,
@@ -47,7 +50,7 @@ s3l_view_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_recor
       .addr = peer_address(c, r),
       .leader_timeout_ms = r->leader_timeout_ms,
       .renew_interval_ms = r->renew_interval_ms,
-      .released = r->released != 0,
+      .released = r->released != 0 && vouched,
       .namesake = strcmp(r->leader_id, c->config.id) == 0,
       .head_start = r->released != 0 && !succeeds,
   };
