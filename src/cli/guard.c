@@ -291,7 +291,7 @@ static bool prepare(guard_t* guard) {
   signal(SIGCHLD, SIG_DFL);
   if (sigprocmask(SIG_BLOCK, &all, &guard->mask) != 0)
     return false;
-  prctl(PR_SET_NAME, "s3lect-guard");
+  prctl(PR_SET_NAME, GUARD_NAME);
   guard->children = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
   guard->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
   return guard->children >= 0 && guard->timer >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;

@@ -16,7 +16,9 @@
  * kernel: GONE is then not reported, and the lockfile not released. Nor what forks faster, each
  * time into a session of its own, than one sweep follows the other. Where s3lect and the guard are
  * killed both at once, the kernel kills the command itself, but nothing that it has started; where
- * both are stopped, nobody does anything.
+ * both are stopped, nobody does anything. Only who keeps a cgroup or a container around all of it
+ * can end the rest then. Not to make it too easy, the guard has a name of its own: `pkill s3lect`
+ * and `killall s3lect` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */
@@ -25,6 +27,8 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+
+#define GUARD_NAME "lease-guard"
 
 typedef enum {
   GUARD_START = 1,  /* run the command, under epoch, within bound_ns */

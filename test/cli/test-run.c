@@ -341,6 +341,13 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
   assert_non_null(stat);
   assert_int_equal(fscanf(stat, "%*d %*s %*c %d", &guard), 1); /* the command's parent */
   fclose(stat);
+  char name[32];
+  snprintf(path, sizeof path, "/proc/%d/comm", guard);
+  FILE* comm = fopen(path, "re");
+  assert_non_null(comm);
+  assert_non_null(fgets(name, sizeof name, comm));
+  fclose(comm);
+  assert_string_equal(name, "lease-guard\n"); /* not to be met by `pkill -9 s3lect`, too */
   assert_int_equal(kill(guard, SIGKILL), 0);
   proc_line(a, PROC_ERR, "s3lect run: the guard process was killed: stopping");
   assert_int_equal(proc_wait(a), 1);
