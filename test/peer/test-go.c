@@ -28,17 +28,19 @@ static const s3l_step_t* const scripts[] = {script};
 static char reply[1024];
 static unsigned answers;
 
-/* time.Time of Go: RFC 3339 with nanoseconds, in the zone of the machine. */
+/* time.Time of Go: RFC 3339 with nanoseconds, in the zone of the machine. No two are equal, so that
+ * whoever writes one renews. */
 static void stamp(char* out, size_t size, const char* id) {
+  static unsigned nanoseconds = 123456789;
   time_t now = time(NULL) + 2 * 3600;
   struct tm at;
   char text[64];
   assert_non_null(gmtime_r(&now, &at));
   assert_true(strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &at) > 0);
   snprintf(out, size,
-           "{\"leaderID\":\"%s\",\"leaderAddr\":\"127.0.0.1:%u\",\"lastUpdated\":\"%s.123456789"
+           "{\"leaderID\":\"%s\",\"leaderAddr\":\"127.0.0.1:%u\",\"lastUpdated\":\"%s.%09u"
            "+02:00\"}",
-           id, go.port, text);
+           id, go.port, text, nanoseconds++);
 }
 
 static void on_ask(s3l_script_server_t* server) {
