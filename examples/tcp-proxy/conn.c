@@ -297,7 +297,7 @@ void conn_accept(proxy_t* proxy, int fd, bool from_peer) {
     return;
   }
   end_remote(fd, &conn->header.source);
-  end_tune(fd, &conn->header.source);
+  end_tune(&conn->client, &conn->header.source);
   end_local(fd, &conn->header.destination);
   conn->proxy = proxy;
   conn->from_peer = from_peer;

@@ -71,7 +71,6 @@ int dial_start(dial_t* dial, uv_loop_t* loop, void* owner, const addr_t* to, uin
   int fd = socket(to->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0)
     return -errno;
-  end_tune(fd, to);
   if (connect(fd, (const struct sockaddr*)&to->sa, to->len) != 0 && errno != EINPROGRESS) {
     int err = -errno;
     close(fd);
@@ -87,6 +86,7 @@ int dial_start(dial_t* dial, uv_loop_t* loop, void* owner, const addr_t* to, uin
   int err = end_open(&dial->end, loop, fd, owner);
   if (err != 0)
     return err;
+  end_tune(&dial->end, to);
   (void)uv_timer_init(loop, &dial->timer); /* asks the system for nothing */
   dial->timer.data = owner;
   (void)uv_timer_start(&dial->timer, on_timeout, timeout_ms, 0);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define END_WINDOW (1024 * 1024)
+
 static void on_poll(uv_poll_t* poll, int status, int events) {
   end_t* end = (end_t*)((char*)poll - offsetof(end_t, poll));
   if (status < 0) {
@@ -79,13 +81,30 @@ void end_remote(int fd, addr_t* addr) {
   (void)getpeername(fd, (struct sockaddr*)&addr->sa, &addr->len);
 }
 
-void end_tune(int fd, const addr_t* peer) {
+void end_tune(end_t* end, const addr_t* peer) {
   static const char plain[] = "reno";
   int on = 1;
-  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  end->near = addr_is_loopback(peer);
+  (void)setsockopt(end->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  (void)setsockopt(end->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   /* Within a machine there is nothing to congest, and a control that paces what is sent (BBR, where
    * it is the system's) halves the throughput by its timers alone. */
-  if (addr_is_loopback(peer))
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
+  if (end->near)
+    (void)setsockopt(end->fd, IPPROTO_TCP, TCP_CONGESTION, plain, sizeof plain - 1);
+}
+
+/* The other side may pace what it sends all the same, by how fast it is acknowledged. The kernel
+ * acknowledges at once what leaves the window that it offers as it was, and else when it is read,
+ * which is when this process has come to run: the sender takes the wait for a slow network, and
+ * slows down. A window well below the buffer's size is the former. It is also all that can wait
+ * here for a slow reader. Each time, since the kernel sets it anew whenever it lets the buffer
+ * grow. Not between machines, where the window must hold what is on the way. */
+void end_expect_much(end_t* end) {
+#ifdef TCP_WINDOW_CLAMP
+  int window = END_WINDOW;
+  if (end->near)
+    (void)setsockopt(end->fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
+#else
+  (void)end;
+#endif
 }

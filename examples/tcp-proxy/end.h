@@ -23,6 +23,7 @@ struct end_s {
   end_cb cb;
   int fd;
   int events; /* that are watched */
+  bool near;  /* the other side is on this machine */
 };
 
 /** Takes the socket over; closes it on an error. */
@@ -42,6 +43,8 @@ int end_listen(const addr_t* addr);
 void end_local(int fd, addr_t* addr);
 void end_remote(int fd, addr_t* addr);
 /** What every connection is set to; `peer` is the other side. */
-void end_tune(int fd, const addr_t* peer);
+void end_tune(end_t* end, const addr_t* peer);
+/** Right before each of many reads of as much as there is: see end.c. */
+void end_expect_much(end_t* end);
 
 #endif

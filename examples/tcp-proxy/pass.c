@@ -97,6 +97,7 @@ static step_t fill_tube(pass_t* pass, way_t* way) {
     way->much = false;
     return read_block(pass, way);
   }
+  end_expect_much(way->from);
   ssize_t n = tube_fill(tube, way->from->fd);
   if (n > 0) {
     way->tube = tube;
