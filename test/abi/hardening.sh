@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The toolchain's protections are in the shared library and the command:
+# The toolchain's protections are in the shared library and the command, and what a debugger, profiler
+# or crash reporter needs to walk through them:
 #   hardening.sh OPTIMIZED FILE...   OPTIMIZED: 1 where _FORTIFY_SOURCE works, else 0
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
@@ -30,6 +31,8 @@ for file; do
   if [ "$optimized" = 1 ]; then
     want "$name" "not fortified (_FORTIFY_SOURCE)" '__(mem|str|v?sn?)[a-z]*_chk' "$symbols"
   fi
+  frames=$(readelf --debug-dump=frames "$file" | grep -c ' FDE ' || true)
+  [ "$frames" -gt 300 ] || { echo "$name: unwind tables for $frames functions only"; failed=1; }
   if grep -q -E 'TEXTREL|\((RPATH|RUNPATH)\)' <<<"$dynamic" && [[ $name == *.so* ]]; then
     echo "$name: text relocations, or a search path of the machine it was built on"
     failed=1

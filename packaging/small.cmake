@@ -1,0 +1,38 @@
+# What makes the library small; docs/performance.md tells what each of it saves. Sets
+#   S3LECT_SMALL          compile options of the library and of llhttp
+#   S3LECT_LINK_TIME      whether the shared library is optimised when it is linked
+#   S3LECT_SMALL_LINKING  link options of the shared library
+# Not for Debug builds. Unwind tables stay: debuggers, profilers and crash reporters walk through us.
+include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
+include(CheckIPOSupported)
+include(CheckLinkerFlag)
+
+# A request costs 6 % more instructions than with -O2. Without a PLT, functions of other libraries are
+# called straight through the table of addresses, which is complete before anything runs (-z now).
+check_c_compiler_flag(-Oz S3LECT_COMPILES_OZ)
+check_c_compiler_flag(-fno-plt S3LECT_COMPILES_NO_PLT)
+set(S3LECT_SMALL $<IF:$<BOOL:${S3LECT_COMPILES_OZ}>,-Oz,-Os>
+  $<$<BOOL:${S3LECT_COMPILES_NO_PLT}>:-fno-plt>)
+list(TRANSFORM S3LECT_SMALL REPLACE "(.+)" "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:\\1>")
+
+set(S3LECT_LINK_TIME OFF)
+if(S3LECT_LTO AND NOT S3LECT_SANITIZE
+    AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
+  check_ipo_supported(RESULT S3LECT_LINK_TIME OUTPUT why LANGUAGES C)
+endif()
+
+# A relocation takes 24 bytes, a packed one a bit or so. The loader has to know them: glibc's does from
+# 2.36 on (an older one says that it does not); other C libraries do not tell.
+set(S3LECT_SMALL_LINKING "")
+if(S3LECT_PACK_RELOCS)
+  check_c_source_compiles("#include <stdlib.h>
+    #if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 36)
+    #  error
+    #endif
+    int main(void) { return 0; }" S3LECT_LOADS_PACKED_RELOCS)
+  check_linker_flag(C -Wl,-z,pack-relative-relocs S3LECT_LINKS_PACKED_RELOCS)
+  if(S3LECT_LOADS_PACKED_RELOCS AND S3LECT_LINKS_PACKED_RELOCS)
+    set(S3LECT_SMALL_LINKING -Wl,-z,pack-relative-relocs)
+  endif()
+endif()
