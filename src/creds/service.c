@@ -155,14 +155,14 @@ static ssize_t on_compose(s3l_http_req_t* req, char* buf, size_t cap) {
   return (ssize_t)b.len;
 }
 
-static bool is_worth_another(const s3l_service_t* s, const s3l_http_reply_t* reply) {
+static bool is_worth_another(s3l_service_t* s, const s3l_http_reply_t* reply) {
   if (s->attempt >= s->call.attempts)
     return false;
   if (reply->http_status == 0)
     return reply->status != UV_ENOBUFS && reply->status != S3LECT_ETLSCA &&
            reply->status != S3LECT_ETLSNAME && reply->status != S3LECT_ETLSEXPIRED;
   return reply->http_status >= 500 || reply->http_status == 429 ||
-         (s->call.passing != NULL && reply->status == 0 && s->call.passing(reply));
+         (s->call.passing != NULL && reply->status == 0 && s->call.passing(s, reply));
 }
 
 static void submit(s3l_service_t* s);

@@ -37,7 +37,7 @@ typedef struct s3l_service_call_s {
   uint32_t attempts;
   uint32_t delay_ms; /* between them */
   /* Whether a reply that is neither 200 nor a 5xx is worth another attempt; may be NULL. */
-  bool (*passing)(const s3l_http_reply_t* reply);
+  bool (*passing)(s3l_service_t* service, const s3l_http_reply_t* reply);
 } s3l_service_call_t;
 
 struct s3l_service_s {

@@ -5,6 +5,8 @@
 #include "creds/reply.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
+#include "util/skew.h"
+#include "util/timefmt.h"
 #include "wire/aws_host.h"
 
 #define TOKEN_FILE_MAX 20000 /* percent-encoded it still fits into the send buffer */
@@ -72,7 +74,8 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
   char hash[S3L_SHA256_HEX_SIZE + 1];
   if (!s3l_signer_open(&signer))
     return false;
-  bool ok = s3l_sigv4_scope(&scope, sts->settings->wall_ms(), sts->role.region, S3L_SPAN("sts")) &&
+  bool ok = s3l_sigv4_scope(&scope, sts->settings->wall_ms() + sts->clock_offset_ms,
+                            sts->role.region, S3L_SPAN("sts")) &&
             s3l_sha256_hex(&signer.engine, body, hash);
   s3l_span_t token = s3l_span_cstr(sts->keys->token);
   const s3l_sigv4_pair_t headers[] = {{S3L_SPAN("content-type"), S3L_SPAN(FORM)},
@@ -138,13 +141,25 @@ static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
   return true;
 }
 
-/* STS could not reach the one who vouches for the token: may pass. */
-static bool is_passing(const s3l_http_reply_t* reply) {
+/* A signed request that is refused by one whose clock says something else: once more, by that. */
+static bool is_reclocked(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
+  int64_t service_ms;
+  if (sts->keys == NULL || sts->reclocked ||
+      !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
+    return false;
+  sts->reclocked = s3l_skew_learn(&sts->clock_offset_ms, service_ms, sts->settings->wall_ms(),
+                                  S3L_SKEW_PERHAPS_MS);
+  return sts->reclocked;
+}
+
+/* Or STS could not reach the one who vouches for the token: may pass. */
+static bool is_passing(s3l_service_t* service, const s3l_http_reply_t* reply) {
   char text[128];
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   s3l_reply_put_error(reply->body, &b);
-  return s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
+  return is_reclocked(service->call.data, reply) ||
+         s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
 }
 
 static void on_reply(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
@@ -215,6 +230,7 @@ static bool begin(s3l_sts_t* sts, const char* action, const s3l_sts_role_t* role
   s3l_buf_t name;
   sts->role = *role;
   sts->fetch = fetch;
+  sts->reclocked = false;
   s3l_buf_init(&sts->why, sts->why_text, sizeof(sts->why_text));
   s3l_buf_puts(&sts->why, action);
   s3l_buf_puts(&sts->why, " of ");

@@ -2,7 +2,8 @@
  * with other keys, and AssumeRoleWithWebIdentity, by a token that stands in a file (read anew each
  * time, since it is replaced while we run).
  *
- * The endpoint is regional unless one is given. One question at a time. */
+ * The endpoint is regional unless one is given. One question at a time. A signature that is refused
+ * while our clock is far from STS's is made anew, once, with its time. */
 #ifndef S3L_CREDS_STS_H
 #define S3L_CREDS_STS_H
 
@@ -32,6 +33,8 @@ typedef struct s3l_sts_s {
   s3l_sts_role_t role;
   const s3l_creds_t* keys; /* that sign; NULL: web identity */
   s3l_span_t path;         /* of the endpoint */
+  int64_t clock_offset_ms; /* of STS's clock from ours, where that was found wrong; or 0 */
+  bool reclocked;          /* found in this question */
   char made_name[40];
   s3l_buf_t why;
   char why_text[S3L_SERVICE_WHY_MAX];

@@ -4,9 +4,7 @@
 
 #include "util/assert.h"
 #include "util/buf.h"
-
-#define SKEW_MIN_MS     (60 * 1000)     /* nearer than that the clock is not what is wrong */
-#define SKEW_PERHAPS_MS (5 * 60 * 1000) /* of a bad signature, which may have other causes */
+#include "util/skew.h"
 
 void s3l_mend_sign(const s3l_mend_t* m, s3l_mend_req_t* req) {
   req->moves = m->moves;
@@ -74,16 +72,13 @@ bool s3l_mend_back(s3l_mend_t* m, s3l_mend_req_t* req) {
 static s3l_mend_answer_t mend_clock(s3l_mend_t* m, s3l_mend_req_t* req, int64_t store_ms,
                                     int64_t now_ms, int64_t least_ms) {
   bool outdated = req->clock_offset_ms != m->clock_offset_ms;
-  int64_t offset = store_ms - now_ms;
-  int64_t error = offset - m->clock_offset_ms;
   if (req->reclocked || store_ms == 0)
     return S3L_MEND_NO;
-  if (error > -least_ms && error < least_ms) {
+  if (!s3l_skew_learn(&m->clock_offset_ms, store_ms, now_ms, least_ms)) {
     req->reclocked = outdated;
     return outdated ? S3L_MEND_AGAIN : S3L_MEND_NO;
   }
   req->reclocked = true;
-  m->clock_offset_ms = offset > -least_ms && offset < least_ms ? 0 : offset;
   m->clock_news = true;
   return S3L_MEND_AGAIN;
 }
@@ -96,9 +91,9 @@ s3l_mend_answer_t s3l_mend_refused(s3l_mend_t* m, s3l_mend_req_t* req, s3lect_st
   case S3L_S3_MEND_REGION:
     return mend_region(m, req, r, scratch);
   case S3L_S3_MEND_CLOCK:
-    return mend_clock(m, req, r->store_time_ms, now_ms, SKEW_MIN_MS);
+    return mend_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_MIN_MS);
   case S3L_S3_MEND_SKEW_PERHAPS:
-    return mend_clock(m, req, r->store_time_ms, now_ms, SKEW_PERHAPS_MS);
+    return mend_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_PERHAPS_MS);
   case S3L_S3_MEND_REDIRECT:
   case S3L_S3_MEND_NOTHING:
   case S3L_S3_MEND_KEYS:

@@ -296,6 +296,60 @@ static void assumes_roles(void** state) {
   }
 }
 
+static void open_role(void) {
+  setenv("AWS_CONFIG_FILE",
+         s3l_creds_rig_file(&rig, "config",
+                            "[profile p]\nrole_arn = arn:x/r\nrole_session_name = sess\n"
+                            "credential_source = Environment\n"),
+         1);
+  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
+  s3l_creds_rig_configure(&rig, "p", 0);
+  s3l_creds_rig_open(&rig);
+}
+
+#define REFUSAL                                                                                    \
+  "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code><Message>Signature expired</Message>"   \
+  "</Error></ErrorResponse>"
+#define REFUSED_AT(time)                                                                           \
+  s3l_creds_rig_reply("403 Forbidden", "Date: Sun, 27 Oct 2024 " time " GMT\r\n", REFUSAL)
+
+/* Where our clock is wrong it is STS's time that signs, from then on; and ours again where it was
+ * set right. */
+static void signs_with_the_time_of_sts(void** state) {
+  (void)state;
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
+                   S3L_SEND(REFUSED_AT("08:30:00")), S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"),
+                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(S3L_OK(XML("AssumeRole"))),
+                   S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"), S3L_EXPECT("Action=AssumeRole&"),
+                   S3L_SEND(REFUSED_AT("10:00:01")), S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"),
+                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(S3L_OK(XML("AssumeRole")))));
+  open_role();
+  s3l_creds_rig_gets(&rig, "ASIA");
+  s3l_creds_rig_gets(&rig, "ASIA");
+  s3l_creds_rig_end(&rig);
+}
+
+/* Once in a question; and not where the clocks agree. */
+static void a_refusal_is_not_always_the_clock(void** state) {
+  (void)state;
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
+                   S3L_SEND(REFUSED_AT("10:04:59"))));
+  open_role();
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_non_null(strstr(rig.why, " answered 403: SignatureDoesNotMatch: Signature expired"));
+  s3l_creds_rig_end(&rig);
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
+                   S3L_SEND(REFUSED_AT("08:30:00")), S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"),
+                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(REFUSED_AT("06:30:00"))));
+  open_role();
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_non_null(strstr(rig.why, " answered 403: SignatureDoesNotMatch: Signature expired"));
+  s3l_creds_rig_end(&rig);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gets_keys_for_a_token),
@@ -307,6 +361,8 @@ int main(void) {
       cmocka_unit_test(long_errors_are_shown),
       cmocka_unit_test(sends_long_tokens),
       cmocka_unit_test(assumes_roles),
+      cmocka_unit_test(signs_with_the_time_of_sts),
+      cmocka_unit_test(a_refusal_is_not_always_the_clock),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
