@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/epochs.h"
+#include "core/record.h"
 #include "peer/message.h"
 #include "problem.h"
 #include "util/sized.h"
@@ -24,23 +25,19 @@
 /* What the struct had before there were any but the Go package's options. */
 #define OLDEST_SIZE offsetof(s3lect_elector_options_t, renew_interval_ms)
 
-static uint32_t or_default(uint32_t value, uint32_t standard) {
-  return value != 0 ? value : standard;
-}
-
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
-  o->infrequent_interval_ms = or_default(o->infrequent_interval_ms, DEFAULT_INFREQUENT_MS);
+  o->infrequent_interval_ms = s3l_or_default(o->infrequent_interval_ms, DEFAULT_INFREQUENT_MS);
   /* Who looks often under a stable leader does not want to look less often while there is none. */
   o->frequent_interval_ms =
-      or_default(o->frequent_interval_ms, o->infrequent_interval_ms < DEFAULT_FREQUENT_MS
-                                              ? o->infrequent_interval_ms
-                                              : DEFAULT_FREQUENT_MS);
-  o->leader_timeout_ms = or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
-  o->release_timeout_ms = or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
-  o->drift_ppm = or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
-  o->peer_interval_ms = or_default(o->peer_interval_ms, o->infrequent_interval_ms);
-  o->peer_timeout_ms = or_default(o->peer_timeout_ms, DEFAULT_PEER_TIMEOUT_MS);
+      s3l_or_default(o->frequent_interval_ms, o->infrequent_interval_ms < DEFAULT_FREQUENT_MS
+                                                  ? o->infrequent_interval_ms
+                                                  : DEFAULT_FREQUENT_MS);
+  o->leader_timeout_ms = s3l_or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
+  o->release_timeout_ms = s3l_or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
+  o->drift_ppm = s3l_or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
+  o->peer_interval_ms = s3l_or_default(o->peer_interval_ms, o->infrequent_interval_ms);
+  o->peer_timeout_ms = s3l_or_default(o->peer_timeout_ms, DEFAULT_PEER_TIMEOUT_MS);
   if (o->peer_health_path == NULL)
     o->peer_health_path = S3LECT_PEER_HEALTH_PATH;
 }
@@ -49,10 +46,10 @@ static void put_defaults(s3lect_elector_options_t* o) {
  * many ms are missing for the result to be safe. A frequent interval that is short by default only
  * makes no leader write more often. */
 static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_options_t* given) {
-  o->renew_interval_ms =
-      or_default(given->renew_interval_ms,
-                 s3l_default_renew_ms(or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS),
-                                      o->leader_timeout_ms));
+  o->renew_interval_ms = s3l_or_default(
+      given->renew_interval_ms,
+      s3l_default_renew_ms(s3l_or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS),
+                           o->leader_timeout_ms));
   o->request_timeout_ms = given->request_timeout_ms;
   bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   if (o->request_timeout_ms == 0) {
@@ -115,10 +112,7 @@ static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o,
 /* It goes into a request's first line as it is. */
 static int check_path(s3l_problem_t* p, const char* path) {
   size_t n = strlen(path);
-  for (size_t i = 0; i < n; i++)
-    if ((unsigned char)path[i] <= 0x20 || (unsigned char)path[i] >= 0x7f || path[i] == '#')
-      n = 0;
-  if (n == 0 || path[0] != '/')
+  if (!s3l_peer_is_path(path))
     return s3l_problem_say(
         p, S3LECT_EOPTION,
         "peer_health_path: must begin with '/' and hold only what a URL may: letters, digits "

@@ -12,6 +12,7 @@
 #include "problem.h"
 #include "s3lect/peer.h"
 #include "util/mem.h"
+#include "util/sized.h"
 
 #define CONNECT_MS 1000
 #define IDLE_MS    60000
@@ -160,14 +161,14 @@ static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_opti
     err = s3l_check_duration(p, "idle_timeout_ms", o->idle_timeout_ms);
   if (err != 0)
     return err;
-  uint32_t connect_ms = o->connect_timeout_ms != 0 ? o->connect_timeout_ms : CONNECT_MS;
+  uint32_t connect_ms = s3l_or_default(o->connect_timeout_ms, CONNECT_MS);
   s->tls = o->plain_http == 0;
   *config = (s3l_peer_client_config_t){
       .tls = s->tls,
       .trust = options_of(&s->trust),
       .connect_timeout_ms = connect_ms,
       .tls_timeout_ms = connect_ms < UINT32_MAX / 2 ? 2 * connect_ms : UINT32_MAX,
-      .idle_timeout_ms = o->idle_timeout_ms != 0 ? o->idle_timeout_ms : IDLE_MS,
+      .idle_timeout_ms = s3l_or_default(o->idle_timeout_ms, IDLE_MS),
   };
   return config->tls ? try_trust(p, &config->trust) : 0;
 }

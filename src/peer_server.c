@@ -9,6 +9,7 @@
 #include "seat.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/sized.h"
 
 #define PAGE_SIZE 16384 /* of metrics, to begin with */
 #define PAGE_MAX  (64u << 20)
@@ -214,10 +215,6 @@ void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options, size
   options->size = size;
 }
 
-static uint32_t or_default(uint32_t value, uint32_t standard) {
-  return value != 0 ? value : standard;
-}
-
 static int check(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
   if (o->listen == NULL || o->listen[0] == '\0')
     return s3l_problem_say(p, S3LECT_EOPTION, "listen: missing; give HOST:PORT");
@@ -238,13 +235,14 @@ static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
                .tls = context,
                .max_connections = o->max_connections, /* its default depends on the process */
                .max_held = o->max_held,
-               .max_header_bytes = or_default(o->max_header_bytes, S3LECT_PEER_HEADER_BYTES),
-               .header_time_ms = or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
-               .tls_time_ms = or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
-               .idle_time_ms = or_default(o->idle_timeout_ms, S3LECT_PEER_IDLE_TIMEOUT_MS),
+               .max_header_bytes = s3l_or_default(o->max_header_bytes, S3LECT_PEER_HEADER_BYTES),
+               .header_time_ms =
+                   s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
+               .tls_time_ms = s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
+               .idle_time_ms = s3l_or_default(o->idle_timeout_ms, S3LECT_PEER_IDLE_TIMEOUT_MS),
                .why = why,
                .why_cap = sizeof why},
-      .max_wait_ms = or_default(o->max_wait_ms, S3LECT_PEER_MAX_WAIT_MS),
+      .max_wait_ms = s3l_or_default(o->max_wait_ms, S3LECT_PEER_MAX_WAIT_MS),
       .data = s,
       .metrics = o->metrics != 0 ? on_metrics : NULL,
       .ready = o->health != 0 ? on_ready : NULL,

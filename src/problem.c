@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "core/record.h"
 #include "s3lect/errno.h"
 #include "util/sized.h"
 

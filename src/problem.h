@@ -8,9 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest duration that an option may have: four weeks, as much as a record may give. */
-#define S3L_DURATION_MS_MAX 2419200000
-
 typedef struct s3l_problem_s {
   char* message; /* may be NULL */
   size_t size;
@@ -28,7 +25,7 @@ int s3l_problem_say(s3l_problem_t* p, int code, const char* format, ...)
 int s3l_options_copy(s3l_problem_t* p, const char* type, const void* in, void* out, size_t out_size,
                      size_t oldest);
 
-/** Refuses a duration that is too long. */
+/** Refuses a duration over S3L_DURATION_MS_MAX (core/record.h). */
 int s3l_check_duration(s3l_problem_t* p, const char* name, uint32_t ms);
 
 /** Refuses to be given something twice, as NAME_file (a path) and as NAME_pem (the text). */

@@ -51,13 +51,9 @@ int s3lect_peer_response(const s3lect_elector_t* elector, const char* method, ch
   return *len > 0 ? 200 : UV_ENOBUFS;
 }
 
+/* Without a query: that is not looked at. */
 static bool is_path(const char* path) {
-  size_t n = strlen(path);
-  for (size_t i = 0; i < n; i++)
-    if ((unsigned char)path[i] <= 0x20 || (unsigned char)path[i] >= 0x7f || path[i] == '#' ||
-        path[i] == '?')
-      return false;
-  return n > 0 && n <= S3L_PEER_PATH_MAX && path[0] == '/';
+  return s3l_peer_is_path(path) && strlen(path) <= S3L_PEER_PATH_MAX && strchr(path, '?') == NULL;
 }
 
 int s3l_seat_open(s3l_peer_server_t* server, s3l_driver_t* d, const char* path) {

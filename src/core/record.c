@@ -10,8 +10,6 @@
 
 /* An epoch beyond this is taken for damage: it must stay possible to go on counting. */
 #define EPOCH_MAX (UINT64_MAX >> 1)
-/* Longest leader timeout or interval that a record may give: four weeks. */
-#define DURATION_MS_MAX UINT64_C(2419200000)
 /* S3L_RECORD_RELEASED as Unix time. */
 #define RELEASED_MS INT64_C(-62135596800000)
 /* Everything in a body but the names with their quotes: 153 bytes of keys and punctuation, 166 of
@@ -32,7 +30,7 @@ static bool read_number(const s3l_json_t* j, const char* name, uint64_t max, uin
 
 static bool read_duration(const s3l_json_t* j, const char* name, uint32_t* out) {
   uint64_t ms = 0;
-  if (!read_number(j, name, DURATION_MS_MAX, &ms))
+  if (!read_number(j, name, S3L_DURATION_MS_MAX, &ms))
     return false;
   *out = (uint32_t)ms;
   return true;

@@ -13,6 +13,9 @@
 #include "s3lect/record.h"
 #include "util/span.h"
 
+/* Longest leader timeout, interval or promise that a record or an option may give: four weeks. */
+#define S3L_DURATION_MS_MAX UINT64_C(2419200000)
+
 #define S3L_RECORD_BODY_MAX 65536 /* a larger lockfile is not read */
 
 /** Go's zero time, which marks a released record. */

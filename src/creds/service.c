@@ -65,15 +65,7 @@ static void close_client(s3l_service_t* s) {
 static bool write_host(const s3l_url_t* url, char* out, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, out, cap);
-  if (url->ip6)
-    s3l_buf_putc(&b, '[');
-  s3l_buf_put(&b, url->host);
-  if (url->ip6)
-    s3l_buf_putc(&b, ']');
-  if (url->port != (url->tls ? 443 : 80)) {
-    s3l_buf_putc(&b, ':');
-    s3l_buf_u64(&b, url->port);
-  }
+  s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
   return s3l_buf_cstr(&b) != NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "net/tcp.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/sized.h"
 
 #define NS_PER_MS 1000000u
 
@@ -206,11 +207,6 @@ static uint32_t half_of_descriptors(void) {
   return half == 0 ? 1 : half > UINT32_MAX ? UINT32_MAX : (uint32_t)half;
 }
 
-static void or_default(uint32_t* value, uint32_t otherwise) {
-  if (*value == 0)
-    *value = otherwise;
-}
-
 static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
   s3l_http_server_options_t* o = &s->options;
   uint32_t half = half_of_descriptors();
@@ -218,15 +214,16 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
   o->listen = NULL;
   o->tls = NULL;
   o->why = NULL;
-  or_default(&o->max_connections,
-             half < S3L_HTTP_SERVER_MAX_CONNECTIONS ? half : S3L_HTTP_SERVER_MAX_CONNECTIONS);
-  or_default(&o->max_held, o->max_connections - o->max_connections / 4);
-  or_default(&o->max_header_bytes, S3L_HTTP_SERVER_MAX_HEADER_BYTES);
-  or_default(&o->max_body_bytes, S3L_HTTP_SERVER_MAX_BODY_BYTES);
-  or_default(&o->tls_time_ms, S3L_HTTP_SERVER_TLS_TIME_MS);
-  or_default(&o->header_time_ms, S3L_HTTP_SERVER_HEADER_TIME_MS);
-  or_default(&o->idle_time_ms, S3L_HTTP_SERVER_IDLE_TIME_MS);
-  or_default(&o->write_time_ms, S3L_HTTP_SERVER_WRITE_TIME_MS);
+  o->max_connections = s3l_or_default(o->max_connections, half < S3L_HTTP_SERVER_MAX_CONNECTIONS
+                                                              ? half
+                                                              : S3L_HTTP_SERVER_MAX_CONNECTIONS);
+  o->max_held = s3l_or_default(o->max_held, o->max_connections - o->max_connections / 4);
+  o->max_header_bytes = s3l_or_default(o->max_header_bytes, S3L_HTTP_SERVER_MAX_HEADER_BYTES);
+  o->max_body_bytes = s3l_or_default(o->max_body_bytes, S3L_HTTP_SERVER_MAX_BODY_BYTES);
+  o->tls_time_ms = s3l_or_default(o->tls_time_ms, S3L_HTTP_SERVER_TLS_TIME_MS);
+  o->header_time_ms = s3l_or_default(o->header_time_ms, S3L_HTTP_SERVER_HEADER_TIME_MS);
+  o->idle_time_ms = s3l_or_default(o->idle_time_ms, S3L_HTTP_SERVER_IDLE_TIME_MS);
+  o->write_time_ms = s3l_or_default(o->write_time_ms, S3L_HTTP_SERVER_WRITE_TIME_MS);
   if (o->max_header_bytes < HEADER_BYTES_MIN || o->max_header_bytes > HEADER_BYTES_MAX)
     return say(options, UV_EINVAL, "max_header_bytes %u must be from %u to %u", o->max_header_bytes,
                HEADER_BYTES_MIN, HEADER_BYTES_MAX);

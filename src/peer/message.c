@@ -8,8 +8,12 @@
 #include "util/buf.h"
 #include "util/json.h"
 
-/* As much as a record's leader timeout may be: four weeks. */
-#define VALID_FOR_MS_MAX UINT64_C(2419200000)
+bool s3l_peer_is_path(const char* path) {
+  for (size_t i = 0; path[i] != '\0'; i++)
+    if ((unsigned char)path[i] <= 0x20 || (unsigned char)path[i] >= 0x7f || path[i] == '#')
+      return false;
+  return path[0] == '/';
+}
 
 size_t s3l_peer_answer_encode(const s3lect_record_t* record, const char* etag,
                               uint64_t valid_for_ms, char* buf, size_t cap) {
@@ -42,7 +46,7 @@ static bool read_additions(const s3l_json_t* j, s3l_peer_answer_t* a) {
   if ((r != 0 && r != S3LECT_ENOTFOUND) || !is_etag(a->etag))
     return false;
   r = s3l_json_get_u64(j, S3L_JSON_ROOT, "validForMs", &ms);
-  if ((r != 0 && r != S3LECT_ENOTFOUND) || ms > VALID_FOR_MS_MAX)
+  if ((r != 0 && r != S3LECT_ENOTFOUND) || ms > S3L_DURATION_MS_MAX)
     return false;
   a->valid_for_ms = r == 0 ? (int64_t)ms : -1;
   return true;

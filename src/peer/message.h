@@ -23,6 +23,9 @@
 /* Longest path at which an election is asked for. */
 #define S3L_PEER_PATH_MAX 1024
 
+/** Whether it begins with '/' and holds only what a URL may, no fragment. */
+bool s3l_peer_is_path(const char* path);
+
 /* RFC 7240 section 4.3 counts in seconds. */
 #define S3L_PEER_WAIT_MAX_S 3600
 

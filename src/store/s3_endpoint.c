@@ -81,15 +81,7 @@ static bool put_host(s3l_s3_endpoint_t* e, s3l_span_t base, bool ip6) {
   if (s3l_buf_cstr(&host) == NULL)
     return false;
   s3l_buf_init(&header, e->host_header, sizeof(e->host_header));
-  if (ip6)
-    s3l_buf_putc(&header, '[');
-  s3l_buf_put(&header, s3l_buf_span(&host));
-  if (ip6)
-    s3l_buf_putc(&header, ']');
-  if (e->port != (e->tls ? 443 : 80)) {
-    s3l_buf_putc(&header, ':');
-    s3l_buf_u64(&header, e->port);
-  }
+  s3l_url_put_host(&header, s3l_buf_span(&host), ip6, e->port, e->tls);
   return s3l_buf_cstr(&header) != NULL;
 }
 

@@ -94,21 +94,17 @@ static int build_credentials(s3l_s3_build_t* b) {
 
 /* ---- The rest ---- */
 
-static uint32_t or_default(uint32_t value, uint32_t fallback) {
-  return value != 0 ? value : fallback;
-}
-
 static int build_connection(s3l_s3_build_t* b) {
   s3l_http_client_options_t* h = &b->c->http;
   s3l_s3_source_t ca = s3l_s3_choose("ca_file", b->o->ca_file, "AWS_CA_BUNDLE", NULL);
   h->host = b->c->endpoint.host;
   h->port = b->c->endpoint.port;
   h->tls = b->c->endpoint.tls;
-  h->connect_timeout_ms = or_default(b->o->connect_timeout_ms, CONNECT_MS);
-  h->tls_timeout_ms = or_default(b->o->tls_timeout_ms, TLS_MS);
+  h->connect_timeout_ms = s3l_or_default(b->o->connect_timeout_ms, CONNECT_MS);
+  h->tls_timeout_ms = s3l_or_default(b->o->tls_timeout_ms, TLS_MS);
   h->first_byte_timeout_ms = b->o->first_byte_timeout_ms;
-  h->idle_timeout_ms = or_default(b->o->idle_timeout_ms, IDLE_MS);
-  h->max_connections = or_default(b->o->max_connections, CONNECTIONS);
+  h->idle_timeout_ms = s3l_or_default(b->o->idle_timeout_ms, IDLE_MS);
+  h->max_connections = s3l_or_default(b->o->max_connections, CONNECTIONS);
   if (h->max_connections > CONNECTIONS_MAX)
     return s3l_s3_fail(b, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
   h->ca_file = h->tls ? ca.value : NULL;

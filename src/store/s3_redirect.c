@@ -66,12 +66,6 @@ bool s3l_s3_redirect(const s3l_s3_endpoint_t* from, s3l_span_t location, s3l_spa
     return false;
   to->port = url.port;
   s3l_buf_init(&header, to->host_header, sizeof(to->host_header));
-  s3l_buf_puts(&header, url.ip6 ? "[" : "");
-  s3l_buf_put(&header, url.host);
-  s3l_buf_puts(&header, url.ip6 ? "]" : "");
-  if (url.port != (url.tls ? 443 : 80)) {
-    s3l_buf_putc(&header, ':');
-    s3l_buf_u64(&header, url.port);
-  }
+  s3l_url_put_host(&header, url.host, url.ip6, url.port, url.tls);
   return s3l_buf_cstr(&header) != NULL;
 }

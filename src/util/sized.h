@@ -7,6 +7,7 @@
 #define S3L_UTIL_SIZED_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* A size that is larger is no size, but memory that nobody has initialised. */
 #define S3L_SIZED_MAX 4096
@@ -20,5 +21,10 @@ typedef enum {
 /** Copies a struct of `size` bytes into one of `known` bytes, zeros for what is missing. `least` is
  * the size that it had in its first version. */
 s3l_sized_t s3l_sized_copy(void* to, size_t known, const void* from, size_t size, size_t least);
+
+/** The value of a field in which 0 asks for what is usual. */
+static inline uint32_t s3l_or_default(uint32_t value, uint32_t usual) {
+  return value != 0 ? value : usual;
+}
 
 #endif

@@ -2,6 +2,10 @@
 
 #define HOST_MAX 253
 
+static uint16_t standard_port(bool tls) {
+  return tls ? 443 : 80;
+}
+
 static bool is_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -97,7 +101,7 @@ bool s3l_url_parse(s3l_span_t text, s3l_url_t* url, const char** reason) {
     return refuse(reason, "must not contain user information (user@)");
   if (!split_authority(authority, url, &port) || !host_is_valid(url))
     return refuse(reason, "must name a host: http[s]://host[:port]");
-  url->port = url->tls ? 443 : 80;
+  url->port = standard_port(url->tls);
   if (port.p != NULL) {
     if (port.n > 5 || !s3l_span_to_u64(port, &number) || number < 1 || number > 65535)
       return refuse(reason, "must have a port of 1 to 65535");
@@ -120,6 +124,16 @@ bool s3l_url_host_is_ip(s3l_span_t host) {
       return false;
   }
   return dots == 3;
+}
+
+void s3l_url_put_host(s3l_buf_t* b, s3l_span_t host, bool ip6, uint16_t port, bool tls) {
+  s3l_buf_puts(b, ip6 ? "[" : "");
+  s3l_buf_put(b, host);
+  s3l_buf_puts(b, ip6 ? "]" : "");
+  if (port != standard_port(tls)) {
+    s3l_buf_putc(b, ':');
+    s3l_buf_u64(b, port);
+  }
 }
 
 void s3l_url_encode(s3l_buf_t* b, s3l_span_t s, bool keep_slash) {

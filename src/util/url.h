@@ -27,6 +27,10 @@ bool s3l_url_parse(s3l_span_t text, s3l_url_t* url, const char** reason);
 /** True for an address literal, of either family. */
 bool s3l_url_host_is_ip(s3l_span_t host);
 
+/** Writes "host:port" as it stands in a Host header: brackets around an IPv6 address, no port where
+ * it is the scheme's own. */
+void s3l_url_put_host(s3l_buf_t* b, s3l_span_t host, bool ip6, uint16_t port, bool tls);
+
 /** Percent-encodes every byte but A-Z a-z 0-9 - . _ ~, and with `keep_slash` also '/'. */
 void s3l_url_encode(s3l_buf_t* b, s3l_span_t s, bool keep_slash);
 

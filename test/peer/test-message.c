@@ -202,6 +202,18 @@ static void test_prefer_in_several_fields(void** state) {
   assert_false(applied("handling=lenient", "respond-async"));
 }
 
+static void test_paths(void** state) {
+  (void)state;
+  assert_true(s3l_peer_is_path("/"));
+  assert_true(s3l_peer_is_path("/health/leadership?x=%20~!"));
+  assert_false(s3l_peer_is_path(""));
+  assert_false(s3l_peer_is_path("health"));
+  assert_false(s3l_peer_is_path("/a b"));
+  assert_false(s3l_peer_is_path("/a\x7f"));
+  assert_false(s3l_peer_is_path("/\xc3\xa9"));
+  assert_false(s3l_peer_is_path("/a#b"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_answer_in_bytes),
@@ -212,6 +224,7 @@ int main(void) {
       cmocka_unit_test(test_a_request_in_bytes),
       cmocka_unit_test(test_prefer),
       cmocka_unit_test(test_prefer_in_several_fields),
+      cmocka_unit_test(test_paths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

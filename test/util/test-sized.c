@@ -47,10 +47,17 @@ static void refuses_sizes_that_are_none(void** state) {
   }
 }
 
+static void zero_is_what_is_usual(void** state) {
+  (void)state;
+  assert_int_equal(s3l_or_default(0, 7), 7);
+  assert_int_equal(s3l_or_default(UINT32_MAX, 7), UINT32_MAX);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(takes_older_and_newer_structs),
       cmocka_unit_test(refuses_sizes_that_are_none),
+      cmocka_unit_test(zero_is_what_is_usual),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,25 @@ static void tells_addresses_from_names(void** state) {
   assert_false(s3l_url_host_is_ip(S3L_SPAN("1.2.3")));
 }
 
+static void writes_hosts(void** state) {
+  static const struct {
+    const char* url;
+    const char* host;
+  } cases[] = {{"https://a.example:443/x", "a.example"}, {"https://a.example:80", "a.example:80"},
+               {"http://a.example", "a.example"},        {"http://a.example:443", "a.example:443"},
+               {"http://[::1]:9000", "[::1]:9000"},      {"https://[fd00::1]", "[fd00::1]"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    char out[32];
+    s3l_buf_t b;
+    s3l_url_t url;
+    assert_true(s3l_url_parse(s3l_span_cstr(cases[i].url), &url, NULL));
+    s3l_buf_init(&b, out, sizeof(out));
+    s3l_url_put_host(&b, url.host, url.ip6, url.port, url.tls);
+    assert_string_equal(s3l_buf_cstr(&b), cases[i].host);
+  }
+}
+
 static void encodes(void** state) {
   char out[200];
   s3l_buf_t b;
@@ -123,6 +142,7 @@ int main(void) {
       cmocka_unit_test(reads_urls),
       cmocka_unit_test(refuses_other_urls),
       cmocka_unit_test(tells_addresses_from_names),
+      cmocka_unit_test(writes_hosts),
       cmocka_unit_test(encodes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
