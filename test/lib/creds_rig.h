@@ -14,6 +14,14 @@
 #define S3L_CREDS_RIG_NOW 1730023200000 /* 2024-10-27T10:00:00Z */
 #define S3L_CREDS_RIG_END "2024-10-27T11:00:00Z"
 
+/* Keys as the metadata services give them, and as STS does. */
+#define S3L_CREDS_RIG_JSON_OF(key)                                                                 \
+  "{\"Code\":\"Success\",\"AccessKeyId\":\"" key                                                   \
+  "\",\"SecretAccessKey\":\"SK\",\"Token\":\"T\",\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"
+#define S3L_CREDS_RIG_XML_OF(key)                                                                  \
+  "<R><Credentials><AccessKeyId>" key "</AccessKeyId><SecretAccessKey>SK</SecretAccessKey>"        \
+  "<SessionToken>T</SessionToken><Expiration>" S3L_CREDS_RIG_END "</Expiration></Credentials></R>"
+
 /* What IMDS and containers answer, and what comes of it. */
 #define S3L_CREDS_RIG_JSON                                                                         \
   "{\"Code\":\"Success\",\"LastUpdated\":\"2024-10-27T09:00:00Z\",\"Type\":\"AWS-HMAC\","          \
