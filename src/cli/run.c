@@ -188,6 +188,14 @@ static void on_lost(cli_child_t* child) {
 
 /* --- events and signals --------------------------------------------------------------------- */
 
+/* The first claim where there was nothing: it is not led by, but outlasted. */
+static bool claims_without_predecessor(cli_session_t* session) {
+  s3lect_status_t status = {.size = sizeof status};
+  return s3lect_elector_status(&session->elector, &status) == 0 &&
+         status.role != S3LECT_ROLE_LEADER && status.record.transitions <= 1 &&
+         strcmp(status.record.leader_id, session->options->id) == 0;
+}
+
 static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   run_t* run = session->data;
   switch (event->kind) {
@@ -212,7 +220,7 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     run->said_error = 0;
     if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
       cli_say("%s leads", event->leader_id);
-    else if (event->leader_id[0] != '\0' && !s3lect_is_leader(&session->elector))
+    else if (claims_without_predecessor(session))
       cli_say("nobody was known to lead: waiting for --leader-timeout, lest somebody does still");
     break;
   case S3LECT_EVENT_ERROR:

@@ -137,6 +137,10 @@ static void says_why_it_waits(void** state) {
   proc_line(a, PROC_ERR, "s3lect run: nobody was known to lead: waiting for --leader-timeout, ");
   proc_line(a, PROC_ERR, "s3lect run: leading with epoch ");
   assert_int_equal(proc_wait(a), 5);
+  /* Behind a release nothing is to be waited for, or said. */
+  proc_t* b = run(&s3, "b", "exit 6");
+  assert_non_null(strstr(proc_line(b, PROC_ERR, ""), "s3lect run: leading with epoch "));
+  assert_int_equal(proc_wait(b), 6);
   s3proc_end(&s3);
 }
 
