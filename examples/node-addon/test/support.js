@@ -73,6 +73,18 @@ async function put(endpoint, bucket, key, body) {
     throw new Error(`PUT ${target}: ${status} ${text}`);
 }
 
+/* The record of a leader that has left. */
+function released(epoch) {
+  return {
+    leaderID: 'before',
+    leaderAddr: '',
+    lastUpdated: '0001-01-01T00:00:00Z',
+    epoch,
+    incarnation: '0123456789abcdef0123456789abcdef',
+    write: 1,
+  };
+}
+
 class FakeS3 {
   static async start(...options) {
     const program = process.env.S3LECT_FAKES3;
@@ -104,14 +116,7 @@ class FakeS3 {
 
   /** A lockfile that was released: who comes leads at once, with the epoch after this one. */
   async released(key, epoch = 7) {
-    await put(this.endpoint, 'bucket', key, JSON.stringify({
-      leaderID: 'before',
-      leaderAddr: '',
-      lastUpdated: '0001-01-01T00:00:00Z',
-      epoch,
-      incarnation: '0123456789abcdef0123456789abcdef',
-      write: 1,
-    }));
+    await put(this.endpoint, 'bucket', key, JSON.stringify(released(epoch)));
     return key;
   }
 
@@ -180,5 +185,5 @@ function handles() {
 }
 
 module.exports = {
-  FakeS3, KEYS, PACKAGE, QUICK, collectUntil, ends, event, gc, handles, program, request, scratch,
+  FakeS3, KEYS, PACKAGE, QUICK, collectUntil, ends, event, gc, handles, program, released, request, scratch,
 };
