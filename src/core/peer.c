@@ -39,8 +39,6 @@
 #define ASK_GAP S3L_SECOND
 /* So many asks in vain, the next ones follow in twice the time each. */
 #define ASKS_IN_VAIN 3
-/* How late a renewal may be before a hint is no longer worth anything. */
-#define HINT_MARGIN (2 * ASK_GAP)
 /* How much later the end of a validity may seem for rounding alone, besides the drift. */
 #define PROMISE_GRAIN (2 * S3L_MS)
 
@@ -50,6 +48,12 @@ static s3l_ns_t sooner(s3l_ns_t a, s3l_ns_t b) {
 
 static s3l_ns_t later(s3l_ns_t a, s3l_ns_t b) {
   return a > b ? a : b;
+}
+
+/* How late a renewal may be before a hint is no longer worth anything. That of an epoch file waits
+ * for the listing of the one before. */
+static s3l_ns_t hint_margin(const s3l_core_t* c) {
+  return c->config.epochs != NULL ? 3 * ASK_GAP : 2 * ASK_GAP;
 }
 
 static uint32_t leader_timeout_ms(const s3l_core_t* c) {
@@ -157,9 +161,9 @@ static s3l_ns_t spacing(const s3l_core_t* c) {
   if (p->word != S3L_PEER_HINTED)
     return later(most, ask_gap(c));
   /* When the renewal that is due should have come, by the leader's clock, which counts the wait. */
-  s3l_ns_t due = p->until - HINT_MARGIN - c->now;
+  s3l_ns_t due = p->until - hint_margin(c) - c->now;
   due -= due > 0 ? s3l_lease_outlast(due, c->config.drift_ppm) - due : 0;
-  return later(sooner(most, due + HINT_MARGIN / 2), 0);
+  return later(sooner(most, due + ASK_GAP), 0);
 }
 
 /* "Prefer: wait" counts in whole seconds. */
@@ -280,7 +284,7 @@ static const char* hinted(s3l_core_t* c, const s3l_peer_result_t* r) {
   s3l_ns_t due = s3l_view_renew_ms(c) * S3L_MS - used;
   if (due > 0)
     due = s3l_lease_outlast(due, c->config.drift_ppm);
-  bool good = take_word(c, S3L_PEER_HINTED, r->record->write, c->now + due + HINT_MARGIN);
+  bool good = take_word(c, S3L_PEER_HINTED, r->record->write, c->now + due + hint_margin(c));
   return good ? NULL : "the validity of one write was prolonged";
 }
 

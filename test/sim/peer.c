@@ -321,7 +321,7 @@ static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) 
   int64_t timeout = l->leader_timeout_ms;
   if (!proven && f->leader_timeout_ms > timeout)
     timeout = f->leader_timeout_ms;
-  int64_t known = l->renew_interval_ms + 2000;
+  int64_t known = l->renew_interval_ms + (w->plan->epochs ? 3000 : 2000);
   if (known < f->frequent_interval_ms)
     known = f->frequent_interval_ms;
   /* Who is known to be itself is believed for half of what it promises, be that a lie: so long may
