@@ -78,9 +78,11 @@ struct s3lect_event_s {
   const char* message;     /* error: one line for people; else "" */
   int64_t legal_ns; /* CLOCK_BOOTTIME. Started, new leader: from when on what stood before could be
                        replaced, as far as this elector knew: its release was seen, or its time was
-                       over. What a take-over takes longer is not waiting but work. Of a new leader
-                       it may lie ahead, where a release was not seen. 0: nothing stood before;
-                       other kinds: 0 */
+                       over. A take-over comes later by its requests (with epoch files there are
+                       more of them), and by as long as this elector did not look, which under a
+                       leader that renewed is up to an infrequent interval, or let others go first
+                       after a resignation of its own. Of a new leader it may lie ahead, where a
+                       release was not seen. 0: nothing stood before; other kinds: 0 */
 };
 
 /** Tells of what has happened. Any call is legal inside. */
