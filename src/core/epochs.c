@@ -18,9 +18,10 @@
  * see there is no memory; therefore a released file invites only those who have watched for a whole
  * leader timeout, without a gap in which a file could have come and gone (watched_from).
  *
- * All may be deleted in the moment between one's last look and one's create. So the file over which
- * one was created is read once more when that has landed; if it does not stand there any more, as
- * it was, one's own file is as good as a claim over absence.
+ * All may be deleted in the moment between one's last look and one's create, or before that lands,
+ * late. So the file over which one was created is read once more when that has landed; if it does
+ * not stand there any more, as it was, one's own file is as good as a claim over absence: neither
+ * led, nor replaced by its maker before others may.
  *
  * Over absence the claim is unfounded, as it is over an absent lockfile (core.h): its number comes
  * from the store's time in seconds, so that epochs do not go back, and its maker leads by the next
@@ -58,9 +59,21 @@ static bool landed_soon(const s3l_core_t* c) {
          s->at >= c->config.epochs->watched_from;
 }
 
+/* Whether it can be found out what the file of one's own in view was created over: only that of the
+ * last create is remembered. */
+static bool knows_base(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  const s3l_view_record_t* r = &c->view.record;
+  return ep->base != 0 && ep->base == ep->file - 1 && r->epoch > c->epoch_led &&
+         r->epoch >= c->epoch_seen;
+}
+
+/* A file of one's own whose base is gone; or may be, for it cannot be found out any more. */
 static bool is_robbed(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return c->view.own && ep->file != 0 && ep->robbed == ep->file;
+  bool unknown = s3l_view_is_own_claim(c) && !is_first_of_line(&c->view) && !knows_base(c) &&
+                 ep->checked != ep->file;
+  return c->view.own && ep->file != 0 && (ep->robbed == ep->file || unknown);
 }
 
 bool s3l_epochs_is_claim(const s3l_core_t* c) {
@@ -84,14 +97,8 @@ bool s3l_epochs_is_checked(const s3l_core_t* c) {
 
 bool s3l_epochs_wants_check(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  if (ep == NULL || !s3l_view_is_own_claim(c) || c->unfounded || ep->checked == ep->file)
-    return false;
-  const s3l_view_record_t* r = &c->view.record;
-  const s3l_sent_t* sent = s3l_write_sent(c, r->epoch, r->write);
-  bool led = r->epoch <= c->epoch_led || r->epoch < c->epoch_seen;
-  /* With less than a third of its lease left it will not be led. */
-  return !led && sent != NULL && ep->base == ep->file - 1 &&
-         c->now - s3l_epochs_lease_from(c, sent->at) <= s3l_lead_hold(c) / 3 * 2;
+  return ep != NULL && s3l_view_is_own_claim(c) && !c->unfounded && ep->checked != ep->file &&
+         knows_base(c);
 }
 
 uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms) {
@@ -133,7 +140,9 @@ bool s3l_epochs_may_create(const s3l_core_t* c, s3l_ns_t t) {
   const s3l_epochs_t* ep = c->config.epochs;
   const s3l_view_t* v = &c->view;
   bool fresh = ep->clean_at > 0 && t - ep->clean_at <= s3l_lead_hold(c) / 2;
-  bool invited = v->kind == S3L_VIEW_RECORD && (v->record.released || (v->own && !c->unfounded));
+  if (s3l_view_is_own_claim(c) && !c->unfounded)
+    return fresh && s3l_epochs_is_checked(c);
+  bool invited = v->kind == S3L_VIEW_RECORD && v->record.released;
   return fresh && (ep->sure || invited);
 }
 

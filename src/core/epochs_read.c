@@ -184,7 +184,9 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   c->epoch_seen = s3l_larger(c->epoch_seen, ep->file);
   s3l_view_show_file(c, fx, r, ep->file);
   if (ep->file == S3L_EPOCHS_MAX)
-    s3l_core_error(c, fx, S3LECT_ERECORD, "there is no number for another epoch file: remove it");
+    s3l_core_error(
+        c, fx, S3LECT_ERECORD,
+        "no number is left for another epoch file: remove it, then restart every elector");
 }
 
 /* The file over which one's own was created, when that has landed. */
@@ -200,6 +202,7 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
     ep->checked = ep->file;
   } else {
     ep->robbed = ep->file;
+    ep->sure = false;
     s3l_view_restart(c);
   }
   ep->step = STEP_NONE;

@@ -69,6 +69,7 @@ void sim_files_check(sim_world_t* w) {
 
 void sim_files_serve(sim_world_t* w, sim_request_t* r) {
   sim_reply_t reply = {.store_time_ms = sim_store_date(&w->store, w->t)};
+  r->served_at = w->t;
   if (r->is_list) {
     serve_list(w, r);
     return;
@@ -150,6 +151,35 @@ static bool all_know(const sim_world_t* w, uint64_t number) {
   return true;
 }
 
+/* Where renewals are plain, one of a file below the newest may still be under way, or come again:
+ * it would bring that file back alone. */
+static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest) {
+  for (unsigned i = 0; i < SIM_REQUESTS_MAX; i++) {
+    const sim_request_t* r = &w->requests[i];
+    if (r->in_limbo && r->is_write && r->plain && r->file < newest->number)
+      return true;
+  }
+  return false;
+}
+
+bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
+  return (w->plan->troubles & SIM_BIT(UNDONE)) != 0 && w->plan->epochs && !w->files.no_if_match &&
+         r->is_write && r->op == S3L_OP_TAKE_OVER && w->t < w->calm_at && w->on_trial < 0 &&
+         sim_chance(&w->nodes[r->node].net, 200);
+}
+
+/* Where a higher one has been, what lands would be an older state put back; unless it is a claim
+ * over absence, which nobody counts on. */
+void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  if (newest == NULL || (newest->number > r->file && !r->claims))
+    return;
+  sim_tape_line(w->tape, w->t, "all files are deleted by hand");
+  delete_all(w);
+  oracle_deleted(&w->oracle);
+  w->standing = (sim_standing_t){.kind = SIM_STANDS_NOTHING};
+}
+
 static void delete_some(sim_world_t* w, s3l_prng_t* g) {
   const sim_file_t* newest = sim_files_newest(&w->files);
   uint64_t kind = sim_below(g, 4);
@@ -166,9 +196,13 @@ static void delete_some(sim_world_t* w, s3l_prng_t* g) {
     sim_files_delete(&w->files, w->t, newest->number);
     return;
   }
-  /* What goes as a whole leaves nothing to be believed; unless a late renewal brings a part back.
-   */
-  if (newest != NULL && (!w->files.no_if_match || may_go(w, newest)))
+  /* What goes as a whole leaves nothing to be believed; unless a late renewal brings a part back:
+   * then the newest would have gone alone. */
+  bool whole =
+      newest != NULL &&
+      (!w->files.no_if_match ||
+       (may_go(w, newest) && (!comes_back_without(w, newest) || all_know(w, newest->number))));
+  if (whole)
     delete_all(w);
 }
 

@@ -143,7 +143,9 @@ static void touch_by_hand(sim_world_t* w, const sim_fault_t* f) {
     if (led)
       sim_met(w, SIM_MET_DELETED_UNDER_LEADER);
   } else {
-    if (!w->plan->epochs)
+    if (w->plan->epochs)
+      oracle_deleted(&w->oracle); /* a release that was overwritten names nobody */
+    else
       damage(w, f->a);
     none.kind = f->a == 6 ? SIM_STANDS_FOREIGN : SIM_STANDS_DAMAGE;
     if (led)

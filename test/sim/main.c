@@ -278,6 +278,10 @@ static void tell_last_line(const options_t* o, const sim_totals_t* t) {
   for (int i = 0; i < ORACLE_CHECKS_END; i++)
     if (t->found[i] > 0)
       printf("%12" PRIu64 " seeds violate %s\n", t->found[i], oracle_check_name((oracle_check_t)i));
+  for (uint64_t i = 0; i < t->violations && i < SIM_BAD_MAX; i++)
+    printf("%s%" PRIu64, i == 0 ? "bad seeds: " : " ", t->bad[i]);
+  if (t->violations > 0)
+    printf("%s\n", t->violations > SIM_BAD_MAX ? " ..." : "");
   printf("digest=%016" PRIx64 "\n", t->digest);
   printf("seeds=%" PRIu64 " sim_hours=%" PRIu64 " elections=%" PRIu64 " faults=%" PRIu64
          " violations=%" PRIu64 "\n",

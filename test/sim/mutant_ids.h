@@ -98,8 +98,34 @@
      "what a file was created over may have been deleted since")                                   \
   XX(EPOCHS_CLAIM_LED, "epochs-claim-led", EXCLUSION, "epochs,delete", 5, 24,                      \
      "an epoch file over absence is led at once")                                                  \
-  XX(EPOCHS_SWEPT_TOO_SOON, "epochs-swept-too-soon", CONTRACT, "epochs,crash", 3, 4,               \
-     "the newest epoch files are removed")                                                         \
+  XX(EPOCHS_SWEPT_SECOND, "epochs-swept-second", CONTRACT, "epochs,crash", 3, 4,                   \
+     "the file before the newest is removed")                                                      \
+  XX(EPOCHS_SWEPT_YOUNG, "epochs-swept-young", CONTRACT, "epochs,leave", 3, 24,                    \
+     "an epoch file is removed however young it is")                                               \
+  XX(EPOCHS_CLAIM_COUNTED_ON, "epochs-claim-counted-on", EPOCH_ORDER,                              \
+     "epochs,undone,crash,delete,pause", 5, 24,                                                    \
+     "others count on a claim over absence, which may have landed late")                           \
+  XX(EPOCHS_CLAIM_HASTE, "epochs-claim-haste", EXCLUSION,                                          \
+     "epochs,delete,lag,late,pause,no-if-match", 5, 24,                                            \
+     "a claim over absence stands for no longer than a leader's file")                             \
+  XX(EPOCHS_LATE_RENEWS, "epochs-late-renews", PAIRING, "epochs,pause,slow", 5, 24,                \
+     "a renewal confirmed after validity renews it")                                               \
+  XX(EPOCHS_BLIND_CREATE, "epochs-blind-create", READ_BACK, "epochs,loss", 3, 4,                   \
+     "a create whose reply was lost is taken to have failed")                                      \
+  XX(EPOCHS_LEASE_FROM_LISTING, "epochs-lease-from-listing", LEASE, "epochs,slow", 3, 4,           \
+     "a listing alone prolongs a lease")                                                           \
+  XX(EPOCHS_LISTING_BELIEVED, "epochs-listing-believed", LIVENESS, "epochs,lag", 3, 4,             \
+     "a listing that does not show the newest file is believed")                                   \
+  XX(EPOCHS_OWN_UNCHECKED, "epochs-own-unchecked", EXCLUSION, "epochs,undone,leave", 5, 24,        \
+     "a file of one's own that landed late is replaced by its maker at once")                      \
+  XX(EPOCHS_DAMAGE_IS_FREEDOM, "epochs-damage-is-freedom", EXCLUSION, "epochs,corrupt", 5, 24,     \
+     "above an epoch file that is no record the next one is created at once")                      \
+  XX(EPOCHS_RESTARTED, "epochs-restarted", EPOCH_ORDER, "epochs,delete,crash", 5, 24,              \
+     "numbers begin with 1 again where there is no epoch file")                                    \
+  XX(EPOCHS_TOLD_BEFORE, "epochs-told-before", EXCLUSION, "epochs,brink,replay,no-if-match,peers", \
+     5, 24, "a file whose leader told of it is taken for unchanged whenever it was written")       \
+  XX(EPOCHS_NO_HEAD_START, "epochs-no-head-start", HEAD_START, "epochs,peers", 5, 24,              \
+     "the next file after a transfer is created by whoever comes first")                           \
   XX(EPOCHS_NEVER_SWEPT, "epochs-never-swept", BUDGET, "epochs,crash", 3, 24,                      \
      "old epoch files are never removed")                                                          \
   XX(EPOCHS_NEVER_PLAIN, "epochs-never-plain", LIVENESS, "epochs,no-if-match", 3, 4,               \

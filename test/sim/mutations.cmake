@@ -25,7 +25,7 @@ mutation(WALL_CLOCK_EXPIRY view.c
 
 mutation(BLIND_RETRY write.c
   "    c->stats.unknown_outcomes++;\n    c->read_back = true;\n    c->uncertain = c->write;"
-  "    c->stats.unknown_outcomes++;\n    c->read_back = !SIM_IS(BLIND_RETRY);\n    c->uncertain = c->write;")
+  "    c->stats.unknown_outcomes++;\n    c->read_back = !SIM_IS(BLIND_RETRY) && !(SIM_IS(EPOCHS_BLIND_CREATE) && op->kind == S3L_OP_TAKE_OVER);\n    c->uncertain = c->write;")
 
 mutation(OBSERVATION_NOT_RESET view.c
   "  v->legal_at = legal_at(c);"
@@ -53,7 +53,7 @@ mutation(EPOCH_RESTARTED write.c
 mutation(LATE_REPLY_RENEWS write.c
   "  case S3L_OP_RENEW:\n    if (c->leading) {"
   "  case S3L_OP_RENEW:
-    if (SIM_IS(LATE_REPLY_RENEWS) && !c->leading && !c->release_owed &&
+    if ((SIM_IS(LATE_REPLY_RENEWS) || SIM_IS(EPOCHS_LATE_RENEWS)) && !c->leading && !c->release_owed &&
         c->phase == S3L_PHASE_STANDING && op->epoch == c->epoch_led) {
       c->leading = true;
       c->announced = true;
@@ -205,7 +205,7 @@ mutation(ASKS_TWICE peer.c
 
 mutation(NO_HEAD_START view.c
   "return c->view.record.head_start ? most : 0;"
-  "return c->view.record.head_start && !SIM_IS(NO_HEAD_START) ? most : 0;")
+  "return c->view.record.head_start && !SIM_IS(NO_HEAD_START) && !SIM_IS(EPOCHS_NO_HEAD_START) ? most : 0;")
 
 # Epoch files.
 
@@ -227,7 +227,9 @@ mutation(EPOCHS_RESUMED lead.c
   "!c->unfounded && (c->view.record.epoch > c->epoch_led || SIM_IS(EPOCHS_RESUMED)) &&")
 mutation(EPOCHS_UNLISTED epochs.c
   "return ep == NULL || sent_at < ep->clean_at ? sent_at : ep->clean_at;"
-  "return ep == NULL || sent_at < ep->clean_at || SIM_IS(EPOCHS_UNLISTED) ? sent_at : ep->clean_at;")
+  "bool longer = SIM_IS(EPOCHS_LEASE_FROM_LISTING) && c->leading;
+  return ep == NULL || (sent_at < ep->clean_at && !longer) || SIM_IS(EPOCHS_UNLISTED) ? sent_at
+                                                                                     : ep->clean_at;")
 mutation(EPOCHS_UNLISTED epochs.c
   "return ep->clean_at < ep->renewed_at ? c->poll_at : S3L_NEVER;"
   "return ep->clean_at < ep->renewed_at && !SIM_IS(EPOCHS_UNLISTED) ? c->poll_at : S3L_NEVER;")
@@ -238,7 +240,7 @@ mutation(EPOCHS_FORGOTTEN epochs_read.c
   "e->file = sweeps || c->epoch_seen == 0 ? 0 : c->epoch_seen - 1;"
   "e->file = sweeps || c->epoch_seen == 0 || SIM_IS(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;")
 mutation(EPOCHS_BASE_UNSEEN epochs.c
-  "return ep == NULL || ep->checked == ep->file;"
+  "  return ep == NULL || ep->checked == ep->file;"
   "return ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN) ||
          SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE);")
 mutation(EPOCHS_CLAIM_LED view.c
@@ -251,9 +253,10 @@ mutation(EPOCHS_CLAIM_LED epochs.c
   "bool s3l_epochs_is_checked(const s3l_core_t* c) {
   if (SIM_IS(EPOCHS_CLAIM_LED))
     return true;")
-mutation(EPOCHS_SWEPT_TOO_SOON epochs_sweep.c
+mutation(EPOCHS_SWEPT_SECOND epochs_sweep.c
   "if (!newest_two && old)"
-  "if ((!newest_two && old) || (SIM_IS(EPOCHS_SWEPT_TOO_SOON) && l->old[i] < ep->file))")
+  "newest_two = newest_two && !(SIM_IS(EPOCHS_SWEPT_SECOND) && l->old[i] < ep->file);
+    if (!newest_two && (old || SIM_IS(EPOCHS_SWEPT_YOUNG)))")
 mutation(EPOCHS_NEVER_SWEPT epochs_sweep.c
   "if (!c->leading || ep->sweep_len == 0)"
   "if (!c->leading || ep->sweep_len == 0 || SIM_IS(EPOCHS_NEVER_SWEPT))")
@@ -263,3 +266,34 @@ mutation(EPOCHS_NEVER_PLAIN epochs.c
 mutation(EPOCHS_ALWAYS_LISTING epochs_read.c
   "    return READ_GLANCE;"
   "    return SIM_IS(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;")
+mutation(EPOCHS_CLAIM_COUNTED_ON epochs.c
+  "!v->record.released && v->record.transitions == 1;"
+  "!v->record.released && v->record.transitions == 1 &&
+         !(SIM_IS(EPOCHS_CLAIM_COUNTED_ON) && !v->own);")
+mutation(EPOCHS_CLAIM_HASTE epochs.c
+  "wait *= v->own ? 2 : 3;"
+  "wait *= SIM_IS(EPOCHS_CLAIM_HASTE) ? 1 : v->own ? 2 : 3;")
+mutation(EPOCHS_LISTING_BELIEVED epochs_read.c
+  "  if (ep->asked != 0)\n    return goes_on_with(ep, STEP_FILE);"
+  "  if (SIM_IS(EPOCHS_LISTING_BELIEVED))
+    ep->asked = ep->found;
+  if (ep->asked != 0)\n    return goes_on_with(ep, STEP_FILE);")
+mutation(EPOCHS_DAMAGE_IS_FREEDOM epochs.c
+  "  if (v->own && !c->unfounded)\n    return c->now;"
+  "  if ((v->own && !c->unfounded) ||
+      (SIM_IS(EPOCHS_DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now;")
+mutation(EPOCHS_RESTARTED epochs.c
+  "return s3l_larger(c->epoch_seen + 1, ms / 1000);"
+  "return SIM_IS(EPOCHS_RESTARTED) ? c->epoch_seen + 1 : s3l_larger(c->epoch_seen + 1, ms / 1000);")
+mutation(EPOCHS_TOLD_BEFORE epochs_read.c
+  "(c->view.own || before))"
+  "(c->view.own || before || SIM_IS(EPOCHS_TOLD_BEFORE)))")
+mutation(EPOCHS_OWN_UNCHECKED epochs.c
+  "    return fresh && s3l_epochs_is_checked(c);"
+  "    return fresh && (s3l_epochs_is_checked(c) || SIM_IS(EPOCHS_OWN_UNCHECKED));")
+mutation(EPOCHS_OWN_UNCHECKED epochs.c
+  "         knows_base(c);"
+  "         knows_base(c) &&
+         (!SIM_IS(EPOCHS_OWN_UNCHECKED) ||
+          c->now - s3l_write_sent(c, c->view.record.epoch, c->view.record.write)->at <=
+              s3l_lead_hold(c) / 3 * 2);")

@@ -91,6 +91,12 @@ static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
       r->error_applies = sim_chance(&n->net, 500);
     }
   }
+  if (brink == SIM_BRINK_OFF && sim_files_undoes(w, r)) {
+    int64_t t = n->plan->config.leader_timeout_ms;
+    r->undone = r->late = true;
+    at += sim_between(&n->net, t / 4, 2 * t) * S3L_MS;
+    at = at < w->calm_at ? at : w->calm_at;
+  }
   r->in_limbo = true;
   push(w, r, at, SIM_ON_ARRIVAL);
 }
@@ -106,6 +112,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
     sim_met(w, SIM_MET_DIALECT_SWITCHED);
   }
   r->bare = n->dialect_bare;
+  r->claims = r->op == S3L_OP_TAKE_OVER && record->transitions == 1;
   (void)s3l_span_copy(s3l_span_cstr(record->leader_id), r->leader_id, sizeof r->leader_id);
   (void)s3l_span_copy(s3l_span_cstr(record->successor), r->successor, sizeof r->successor);
   r->write = (oracle_write_t){.node = (int)i,
@@ -114,7 +121,8 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
                               .number = record->write,
                               .released = record->released != 0,
                               .leader_id = r->leader_id,
-                              .successor = r->successor};
+                              .successor = r->successor,
+                              .looked_at = w->oracle.nodes[i].looked_at};
   uint8_t half[8] = {0};
   (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);
   for (size_t k = 0; k < sizeof half; k++)
@@ -273,6 +281,8 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
     give_back_if_over(w, r);
     return;
   }
+  if (r->undone)
+    sim_files_undo(w, r);
   sim_brink_arrives(w, r);
   at_store(w, r);
   w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);

@@ -155,6 +155,8 @@ void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
                           (result->outcome == S3L_SETTLED && !known));
   } else {
     oracle_read_done(&w->oracle, (int)i, told && !r->is_list);
+    if (told && !r->is_list)
+      oracle_looked(&w->oracle, (int)i, r->served_at);
   }
   sim_saw_done(w, i, r, result);
   s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result};

@@ -230,6 +230,10 @@ void oracle_read_done(oracle_t* o, int node, bool told) {
   n->read_back_sent = false;
 }
 
+void oracle_looked(oracle_t* o, int node, int64_t at) {
+  o->nodes[node].looked_at = at;
+}
+
 static void check_release(oracle_t* o, int64_t t, const oracle_write_t* w) {
   const oracle_node_t* n = &o->nodes[w->node];
   if (n->started || oracle_believes(o, w->node, t))
@@ -268,26 +272,47 @@ static void learn_name(oracle_t* o, const char* name) {
 
 /* A named successor goes first: for as long as the one who came before it must wait by its own
  * options, on whatever clock. */
-static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
-  if (o->epochs)
-    return; /* creating is no swap: whoever looked before the release may be on his way */
-  if (o->successor[0] != '\0' && w->node >= 0 && !w->released &&
-      strcmp(w->leader_id, o->successor) != 0) {
-    const oracle_config_t* c = &o->nodes[w->node].config;
-    int64_t ms = c->leader_timeout_ms / 2 < 2000 ? c->leader_timeout_ms / 2 : 2000;
-    int64_t least = ms * MS - ms * c->drift_ppm;
-    if (t - o->successor_since < least)
-      oracle_fail(o, ORACLE_HEAD_START, t, w->node, -1, "n%d took over %.3f ms after %s was named",
-                  w->node, (double)(t - o->successor_since) / 1e6, o->successor);
-  }
-  bool names = w->released && w->successor != NULL;
-  snprintf(o->successor, sizeof o->successor, "%s", names ? w->successor : "");
+static void check_first(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  const oracle_config_t* c = &o->nodes[w->node].config;
+  int64_t ms = c->leader_timeout_ms / 2 < 2000 ? c->leader_timeout_ms / 2 : 2000;
+  int64_t least = ms * MS - ms * c->drift_ppm;
+  if (strcmp(w->leader_id, o->successor) != 0 && t - o->successor_since < least)
+    oracle_fail(o, ORACLE_HEAD_START, t, w->node, -1, "n%d took over %.3f ms after %s was named",
+                w->node, (double)(t - o->successor_since) / 1e6, o->successor);
+}
+
+static void name_successor(oracle_t* o, int64_t t, const char* id) {
+  snprintf(o->successor, sizeof o->successor, "%s", id);
   o->successor_since = t;
+}
+
+static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  if (o->successor[0] != '\0' && w->node >= 0 && !w->released)
+    check_first(o, t, w);
+  name_successor(o, t, w->released && w->successor != NULL ? w->successor : "");
+}
+
+/* Creating a file is no swap on the one before: who last looked at that before its release landed
+ * may be on his way, as he might have been without it. Who saw the release is bound by it. Only the
+ * release of the newest file invites, and it may land twice. */
+static void check_head_start_of_file(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  if (w->epoch > o->epoch_newest) {
+    if (o->successor[0] != '\0' && w->looked_at >= o->successor_since)
+      check_first(o, t, w);
+    o->epoch_newest = w->epoch;
+    name_successor(o, t, "");
+  }
+  if (w->epoch == o->epoch_newest && w->released && w->successor != NULL &&
+      strcmp(w->successor, o->successor) != 0)
+    name_successor(o, t, w->successor);
 }
 
 void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
   learn_name(o, w->leader_id);
-  check_head_start(o, t, w);
+  if (o->epochs)
+    check_head_start_of_file(o, t, w);
+  else
+    check_head_start(o, t, w);
   uint64_t replaced = o->epoch_stands;
   uint64_t replaced_by = o->epoch_stands_by;
   o->epoch_stands = w->node < 0 ? 0 : w->epoch;
@@ -381,8 +406,9 @@ void oracle_quiet_ends(oracle_t* o, int64_t t) {
     bool leads = i == leader;
     /* A follower that read the store, and then got an answer which was older than that, does not
      * look again before the frequent interval. Where this is nearly the leader timeout, it may try
-     * to take over before it has seen a renewal; the swap is refused. */
-    uint32_t writes = !leads && n->writes == 1 ? 0 : n->writes;
+     * to take over before it has seen a renewal; the swap is refused. An epoch file is looked at
+     * before the next one is created. */
+    uint32_t writes = !leads && n->writes == 1 && !o->epochs ? 0 : n->writes;
     check_count(o, t, i, "writes", writes, leads ? n->config.renew_interval_ms : 0, 0.9, 1);
     double interval = read_interval(&n->config, &o->nodes[leader].config);
     if (leads)

@@ -98,6 +98,7 @@ typedef struct oracle_write_s {
   bool released;
   const char* leader_id; /* "" if what is written is no record */
   const char* successor; /* named by a release; NULL or "": none */
+  int64_t looked_at;     /* epoch files: when the store took what its sender last read of one */
 } oracle_write_t;
 
 typedef struct oracle_node_s {
@@ -118,6 +119,7 @@ typedef struct oracle_node_s {
   uint64_t number;
   bool uncertain;
   bool read_back_sent;
+  int64_t looked_at; /* when the store took what the node last read of a file */
 
   uint32_t reads, writes; /* in the quiet spell */
 } oracle_node_t;
@@ -134,6 +136,7 @@ typedef struct oracle_s {
   uint64_t epoch_released;
   char successor[ORACLE_NAME_SIZE]; /* named by the release that stands; "": none */
   int64_t successor_since;
+  uint64_t epoch_newest; /* epoch files: the highest number that was written */
 
   char names[ORACLE_NAMES_MAX][ORACLE_NAME_SIZE];
   size_t names_len;
@@ -166,6 +169,8 @@ void oracle_acknowledged(oracle_t* o, int node);
 void oracle_read_sent(oracle_t* o, int node, int64_t t);
 /** `told`: the reply told what the object is, or that there is none. */
 void oracle_read_done(oracle_t* o, int node, bool told);
+/** ... and what it told of an epoch file was so at `at`. */
+void oracle_looked(oracle_t* o, int node, int64_t at);
 void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* write);
 void oracle_write_done(oracle_t* o, int node, bool uncertain);
 void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* write);

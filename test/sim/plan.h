@@ -46,6 +46,7 @@
   XX(NO_IF_MATCH, "no-if-match", "epoch files: stores without If-Match")                           \
   XX(BRINK, "brink", "epoch files: renewals at the last moment, and reads that are answered late") \
   XX(EPOCHS, "epochs", "the protocol of epoch files, instead of a lockfile")                       \
+  XX(UNDONE, "undone", "epoch files: all are deleted by hand just before a late create lands")     \
   XX(BEYOND_DRIFT, "beyond-drift", "clock rates beyond the bound: violations are to be expected")
 
 typedef enum {
@@ -55,8 +56,9 @@ typedef enum {
       SIM_TROUBLES_END
 } sim_trouble_t;
 
-#define SIM_BIT(name)    (1u << SIM_TROUBLE_##name)
-#define SIM_TROUBLES_ALL ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT) - SIM_BIT(EPOCHS))
+#define SIM_BIT(name) (1u << SIM_TROUBLE_##name)
+#define SIM_TROUBLES_ALL                                                                           \
+  ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT) - SIM_BIT(EPOCHS) - SIM_BIT(UNDONE))
 
 /** Troubles by which it may be forgotten, or not be seen in time, which epoch file was the newest.
  */

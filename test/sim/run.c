@@ -29,6 +29,8 @@ void sim_totals_add(sim_totals_t* to, const sim_world_t* w, unsigned wanted) {
     to->found[i] += o->violations[i].found;
   if ((o->found & wanted) == 0)
     return;
+  if (to->violations < SIM_BAD_MAX)
+    to->bad[to->violations] = w->plan->seed;
   to->violations++;
   if (w->plan->seed < to->first_bad)
     to->first_bad = w->plan->seed;
@@ -38,6 +40,9 @@ static void add_totals(sim_totals_t* to, const sim_totals_t* from) {
   to->seeds += from->seeds;
   to->elections += from->elections;
   to->faults += from->faults;
+  for (uint64_t i = 0; i < from->violations && i < SIM_BAD_MAX; i++)
+    if (to->violations + i < SIM_BAD_MAX)
+      to->bad[to->violations + i] = from->bad[i];
   to->violations += from->violations;
   to->digest += from->digest;
   if (from->first_bad < to->first_bad)

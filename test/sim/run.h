@@ -17,13 +17,17 @@ typedef struct sim_run_s {
   time_t stop_at;  /* begin no further seed from then on; 0: never */
 } sim_run_t;
 
+/** So many seeds with a violation are remembered. */
+#define SIM_BAD_MAX 32
+
 typedef struct sim_totals_s {
   uint64_t seeds;
   uint64_t elections;
   uint64_t faults;
-  uint64_t violations; /* seeds that have one */
-  uint64_t digest;     /* of all seeds, in whatever order they were run */
-  uint64_t first_bad;  /* the lowest seed with a violation; UINT64_MAX: none */
+  uint64_t violations;       /* seeds that have one */
+  uint64_t bad[SIM_BAD_MAX]; /* ... the first of them that were run */
+  uint64_t digest;           /* of all seeds, in whatever order they were run */
+  uint64_t first_bad;        /* the lowest of them; UINT64_MAX: none */
   uint64_t found[ORACLE_CHECKS_END];
   sim_situations_t met;
 } sim_totals_t;

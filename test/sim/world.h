@@ -70,6 +70,8 @@ typedef struct sim_request_s {
   bool in_limbo; /* will still arrive */
   bool landed;
   bool late;     /* was held up on purpose */
+  bool claims;   /* creates the first file of a line */
+  bool undone;   /* all files are deleted just before it arrives */
   bool no_reply; /* the reply is lost */
   bool never_left;
   bool cancelled;
@@ -91,6 +93,7 @@ typedef struct sim_request_s {
   uint32_t retry_after_ms;
   char reply_etag[SIM_ETAG_SIZE];
   int64_t store_time_ms, modified_ms;
+  s3l_ns_t served_at;
   s3l_listing_t listing;
   uint64_t listed_last;
   uint32_t body_len;
@@ -301,6 +304,9 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* request);
 void sim_files_by_hand(sim_world_t* w, const sim_fault_t* fault);
 /** At the end of a quiet spell. */
 void sim_files_check(sim_world_t* w);
+/** Whether a create is held up until all files are deleted; and that. */
+bool sim_files_undoes(sim_world_t* w, const sim_request_t* request);
+void sim_files_undo(sim_world_t* w, const sim_request_t* request);
 void sim_sweep_done(sim_world_t* w, unsigned node, const s3l_result_t* result);
 
 /* fault.c */
