@@ -101,7 +101,7 @@ static void leave(conn_t* conn) {
  * not kept for ever. Those that are open both ways are, whether they say anything or not. */
 static void on_idle_check(uv_timer_t* timer) {
   conn_t* conn = timer->data;
-  bool half_closed = conn->pass.up.ended || conn->pass.down.ended;
+  bool half_closed = conn->pass.up.ended || conn->pass.down.ended || conn->pass.failed;
   if (half_closed && conn->moved == conn->pass.moved)
     close_conn(conn, true, &conn->proxy->counters.closed_idle);
   conn->moved = half_closed ? conn->pass.moved : UINT64_MAX;

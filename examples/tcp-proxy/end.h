@@ -24,6 +24,7 @@ struct end_s {
   int fd;
   int events; /* that are watched */
   bool near;  /* the other side is on this machine */
+  bool told;  /* pass.c's: of a failure, or of urgent data, while nothing else was wanted */
 };
 
 /** Takes the socket over; closes it on an error. */

@@ -199,9 +199,31 @@ static int wanted(const way_t* out, const way_t* in) {
   return events;
 }
 
+/* One of which nothing is wanted may still fail, and the other side need not move for that to
+ * matter: so urgent data is waited for, which nobody sends, and with it comes the failure. Once. */
+static void watch_end(end_t* end, int events) {
+  end_watch(end, events == 0 && !end->told ? UV_PRIORITIZED : events, on_ready);
+}
+
 static void watch(pass_t* pass) {
-  end_watch(pass->up.from, wanted(&pass->up, &pass->down), on_ready);
-  end_watch(pass->up.to, wanted(&pass->down, &pass->up), on_ready);
+  watch_end(pass->up.from, wanted(&pass->up, &pass->down));
+  watch_end(pass->up.to, wanted(&pass->down, &pass->up));
+}
+
+static void drop_rest(pass_t* pass, way_t* way) {
+  way->closed = true;
+  if (way->rest != NULL)
+    buffer_give(&pass->proxy->buffers, way->rest);
+  if (way->tube != NULL)
+    tube_give(&pass->proxy->tubes, way->tube);
+  way->rest = NULL;
+  way->tube = NULL;
+}
+
+/* What it had said before may still go the other way, for as long as it does go (conn.c). */
+static void end_failed(pass_t* pass, end_t* end, way_t* to_it) {
+  end->told = pass->failed = true;
+  drop_rest(pass, to_it);
 }
 
 static void on_ready(end_t* end, int error, int events) {
@@ -213,21 +235,26 @@ static void on_ready(end_t* end, int error, int events) {
   /* What had come before an error is passed on; then the error itself is read. */
   if (((events & UV_READABLE) != 0 || error) && serve(pass, out) == STEP_OVER)
     return;
-  if (error)
+  if (error && !holds(out)) {
     finish(pass, PASS_BROKEN);
-  else
-    watch(pass);
+    return;
+  }
+  if (error)
+    end_failed(pass, end, in);
+  end->told |= (events & UV_PRIORITIZED) != 0;
+  watch(pass);
 }
 
 void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream,
                 const uint8_t* head, size_t head_len, pass_cb cb) {
   pass->proxy = proxy;
   pass->cb = cb;
-  pass->over = false;
+  pass->over = pass->failed = false;
   pass->moved = 0;
   pass->up = (way_t){.from = client, .to = upstream, .count = &proxy->counters.bytes_up};
   pass->down = (way_t){.from = upstream, .to = client, .count = &proxy->counters.bytes_down};
   client->pass = upstream->pass = pass;
+  client->told = upstream->told = false;
   if (head_len > 0) {
     buffer_t* block = buffer_take(&proxy->buffers);
     if (block == NULL) {
@@ -241,16 +268,6 @@ void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstr
   /* What the client has sent meanwhile, at once. */
   if (serve(pass, &pass->up) != STEP_OVER)
     watch(pass);
-}
-
-static void drop_rest(pass_t* pass, way_t* way) {
-  way->closed = true;
-  if (way->rest != NULL)
-    buffer_give(&pass->proxy->buffers, way->rest);
-  if (way->tube != NULL)
-    tube_give(&pass->proxy->tubes, way->tube);
-  way->rest = NULL;
-  way->tube = NULL;
 }
 
 void pass_drain(pass_t* pass) {

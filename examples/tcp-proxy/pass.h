@@ -48,6 +48,7 @@ struct pass_s {
   way_t up, down;
   bool leading; /* `up` leads to a backend: only while this process leads, in this epoch */
   bool inspect; /* the first bytes of the client have not been looked at */
+  bool failed;  /* one side has, and what it had said before is not passed on yet */
   bool over;
   uint64_t epoch;
   uint64_t moved; /* bytes, both ways */

@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,6 +321,28 @@ static void half_closed_silence_ends(void** state) {
   close(open_upstream);
 }
 
+/* A backend that does not read, and a client that gives up behind what it has sent: nothing moves
+ * any more, and nobody reads the end. */
+static void failure_behind_unread_bytes_ends(void** state) {
+  (void)state;
+  static char block[64 * 1024];
+  const tcp_proxy_t* both[] = {&leader, &follower};
+  for (size_t i = 0; i < 2; i++) {
+    int client = sock_connect(both[i]->clients), upstream = sock_accept(backend);
+    expect_header(upstream, client, both[i]);
+    while (tcp_proxy_metric(both[i], "buffered") == 0)
+      while (send(client, block, sizeof block, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        ;
+    assert_int_equal(tcp_proxy_metric(both[i], "passing"), 1);
+    sock_reset(client);
+    for (size_t k = 0; k <= i; k++)
+      while (tcp_proxy_metric(both[k], "connections") > 0)
+        sched_yield();
+    assert_int_equal(tcp_proxy_metric(both[i], "buffered"), 0);
+    close(upstream);
+  }
+}
+
 /* ---- Circles ---- */
 
 static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
@@ -383,6 +406,7 @@ int main(void) {
       cmocka_unit_test(names_are_looked_up),
       cmocka_unit_test(addresses_of_ipv6_are_told),
       cmocka_unit_test(half_closed_silence_ends),
+      cmocka_unit_test(failure_behind_unread_bytes_ends),
       cmocka_unit_test(records_cannot_make_circles),
   };
   return cmocka_run_group_tests(tests, begin, end);
