@@ -13,6 +13,11 @@ static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
   printf("not leading any more: %s\n", s3lect_reason_name(ev->reason));
 }
 
+static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  (void)e; /* it goes on by itself */
+  fprintf(stderr, "%s: %s\n", s3lect_err_name(ev->error), ev->message);
+}
+
 int main(int argc, char** argv) {
   s3lect_store_t store;
   s3lect_elector_t elector;
@@ -20,15 +25,18 @@ int main(int argc, char** argv) {
   s3lect_elector_options_t options;
   uv_loop_t* loop = uv_default_loop();
 
+  if (argc != 3)
+    return fprintf(stderr, "usage: minimal BUCKET SERVER-ID\n"), 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
   s3lect_s3_options_init(&s3, sizeof s3);
-  s3.bucket = argc > 1 ? argv[1] : NULL;
+  s3.bucket = argv[1];
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = "locks/db";
-  options.server_id = argc > 2 ? argv[2] : NULL; /* unique for each process */
+  options.server_id = argv[2]; /* unique for each process */
   options.store = &store;
   options.on_started_leading = on_started;
   options.on_stopped_leading = on_stopped;
+  options.on_error = on_error;
 
   int err = s3lect_s3_init(loop, &store, &s3);
   if (err == 0)
