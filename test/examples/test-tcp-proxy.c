@@ -25,9 +25,9 @@
 
 #include "lib/tcp_proxy_rig.h"
 
-#define MANY  3000
-#define LIMIT 3100 /* of the follower */
-#define FILES 8000 /* that this program, and each proxy, may have to open */
+#define MANY  5000
+#define LIMIT 5100  /* of the follower */
+#define FILES 12000 /* that this program, and each proxy, may have to open */
 #define BLOCK (64 * 1024)
 
 static s3proc_t s3;
@@ -71,7 +71,7 @@ static const tcp_proxy_t* both[] = {&leader, &follower};
 static int begin(void** state) {
   (void)state;
   int port, idle_port;
-  const char* few[] = {"--max-connections", "3100", NULL};
+  const char* few[] = {"--max-connections", "5100", NULL};
   backend = sock_listen(&port, 1024);
   idle_backend = sock_listen(&idle_port, 16);
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
