@@ -113,13 +113,15 @@ static void held_until_somebody_leads(void** state) {
   const char* long_hold[] = {"--hold", "1m", NULL};
   start(0, long_hold);
   int speaks = sock_connect(proxies[0].clients), ends = sock_connect(proxies[0].clients);
-  int leaves = sock_connect(proxies[0].clients);
+  int leaves = sock_connect(proxies[0].clients), breaks_off = sock_connect(proxies[0].clients);
   sock_send(speaks, "early", 5);
   sock_send(ends, "once", 4);
   sock_end_sending(ends);
-  tcp_proxy_await_metric(&s3, &proxies[0], "held", 2);
+  sock_send(breaks_off, "never mind", 10);
+  tcp_proxy_await_metric(&s3, &proxies[0], "held", 4);
   close(leaves);
-  tcp_proxy_await_metric(&s3, &proxies[0], "closed_total{why=\"error\"}", 1);
+  sock_reset(breaks_off); /* what it has said is nobody's any more */
+  tcp_proxy_await_metric(&s3, &proxies[0], "closed_total{why=\"error\"}", 2);
   assert_int_equal(tcp_proxy_metric(&proxies[0], "held"), 2);
   assert_int_equal(tcp_proxy_metric(&proxies[0], "leader"), 0);
   tcp_proxy_leads(&proxies[0]);
