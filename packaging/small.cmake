@@ -21,6 +21,8 @@ if(S3LECT_LTO AND NOT S3LECT_SANITIZE
     AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
   check_ipo_supported(RESULT S3LECT_LINK_TIME OUTPUT why LANGUAGES C)
 endif()
+# As one piece: in several, which gcc optimises at the same time, it sees less.
+check_c_compiler_flag(-flto-partition=one S3LECT_LINKS_ONE_PIECE)
 
 # A relocation takes 24 bytes, a packed one a bit or so. The loader has to know them: glibc's does from
 # 2.36 on (an older one says that it does not); other C libraries do not tell.

@@ -192,7 +192,6 @@ void s3l_http1_request_start(s3l_http1_request_t* r) {
   r->llhttp.data = r;
   s3l_http1_fields_start(&r->fields, r->headers, r->text, r->head_max);
   r->method = S3L_HTTP_OTHER;
-  r->method_name = "";
   r->path = r->query = (s3l_span_t){NULL, 0};
   r->headers_len = 0;
   r->keep_alive = r->http10 = false;
@@ -214,7 +213,6 @@ bool s3l_http1_request_begun(const s3l_http1_request_t* r) {
 }
 
 static int finish(s3l_http1_request_t* r) {
-  r->method_name = llhttp_method_name((llhttp_method_t)r->llhttp.method);
   if (r->llhttp.method == HTTP_GET)
     r->method = S3L_HTTP_GET;
   else if (r->llhttp.method == HTTP_HEAD)

@@ -38,9 +38,8 @@ typedef enum { S3L_HTTP_GET, S3L_HTTP_HEAD, S3L_HTTP_OTHER } s3l_http_method_t;
 typedef struct s3l_http1_request_s {
   /* The request, to be read by the caller when it is done. */
   s3l_http_method_t method;
-  const char* method_name; /* static: "GET" */
-  s3l_span_t path;         /* begins with '/', or is "*" */
-  s3l_span_t query;        /* behind '?'; p == NULL: none */
+  s3l_span_t path;  /* begins with '/', or is "*" */
+  s3l_span_t query; /* behind '?'; p == NULL: none */
   s3l_http_header_t headers[S3L_HTTP_HEADERS_MAX];
   size_t headers_len;
   bool keep_alive; /* the client would send another on this connection */
