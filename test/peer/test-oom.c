@@ -1,5 +1,8 @@
 /* Memory runs out at each allocation in turn, of a question and of an answer: questions still end
- * exactly once, the server serves on, everything closes, and nothing leaks. */
+ * exactly once, the server serves on, everything closes, and nothing leaks. Questions and
+ * answers are the same for both protocols.
+ *
+ * ctest labels: one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

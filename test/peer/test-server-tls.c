@@ -1,5 +1,7 @@
 /* The public peer server over TLS: who is answered, new certificates while requests are held, and
- * options that cannot be. */
+ * options that cannot be. TLS knows nothing of the protocol.
+ *
+ * ctest labels: one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
