@@ -46,9 +46,15 @@ static read_t which_read(const s3l_core_t* c) {
   return fresh && founded && c->now >= v->legal_at ? READ_CONFIRM : READ_WHOLE;
 }
 
+/* Whether a listing begins with the oldest files, to remove some of them. */
+static bool lists_old(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return c->leading && !ep->keep && !ep->skips && ep->sweep_pause == 0;
+}
+
 static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool sweeps = c->leading && !ep->keep && !ep->skips;
+  bool sweeps = lists_old(c);
   if (!ep->more) {
     ep->list_sent = c->now;
     ep->found = 0;
@@ -137,10 +143,12 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   s3l_epochs_t* ep = c->config.epochs;
   if (r->status != 0 || r->listing == NULL)
     return fails(ep);
-  bool sweeps = c->leading && !ep->keep && !ep->skips;
+  bool sweeps = lists_old(c);
   ep->found = s3l_larger(ep->found, r->listing->highest);
   if (sweeps)
     s3l_epochs_note_old(c, r);
+  else if (c->leading && ep->sweep_pause > 0 && !r->listing->truncated)
+    ep->sweep_pause--;
   if (r->listing->truncated) {
     ep->skips = ep->skips || sweeps;
     ep->more = !sweeps;

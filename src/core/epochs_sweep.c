@@ -16,10 +16,6 @@ void s3l_epochs_note_old(s3l_core_t* c, const s3l_result_t* r) {
   if (ep->sweeping)
     return;
   ep->sweep_len = 0;
-  if (ep->sweep_pause > 0) {
-    ep->sweep_pause--;
-    return;
-  }
   for (uint32_t i = 0; i < S3L_EPOCHS_SWEEP && i + 1 < l->old_len; i++) {
     bool newest_two = l->old[i + 1] >= ep->file;
     bool old = r->store_time_ms > 0 && l->old_modified_ms[i] > 0 &&

@@ -219,6 +219,9 @@ mutation(EPOCHS_READ_BEFORE epochs_read.c
 mutation(EPOCHS_ETAG_ONLY epochs_read.c
   "if (same && r->modified_ms == ep->modified_ms)"
   "if (same && (r->modified_ms == ep->modified_ms || SIM_IS(EPOCHS_ETAG_ONLY)))")
+mutation(EPOCHS_ETAG_ONLY epochs_read.c
+  "(r->modified_ms == ep->base_modified_ms ||"
+  "(SIM_IS(EPOCHS_ETAG_ONLY) || r->modified_ms == ep->base_modified_ms ||")
 mutation(EPOCHS_PROMISE peer.c
   "if (c->config.epochs == NULL)"
   "if (c->config.epochs == NULL || SIM_IS(EPOCHS_PROMISE))")
