@@ -29,10 +29,10 @@
  *                    plain rewriting of one's own file; of which epoch, expired, sent how long ago,
  *                    by an incarnation that has died since. They land late, or never; a plain one may land twice (REPLAY: by a proxy)
  *
- * Not in here: the sweep and files deleted by hand, peers, If-Match on renewals (it only forbids
- * more), listing and reading as two requests (a listing that is out of date leads to a create that is
- * refused). Last-Modified is taken to differ whenever there was another write in between; it has a
- * grain of one second, so renewals must not be closer together than that.
+ * Not in here: what files.pml is about (listings, the look at the base, which closes the same races once
+ * more, claims over absence, promises, the sweep and hands), If-Match on renewals (it only forbids more).
+ * Last-Modified is taken to differ whenever there was another write in between; it has a grain of one
+ * second, so renewals must not be closer together than that.
  *
  * -DMUTANT_... breaks one rule; -DWITNESS=n asserts that a situation is never met (see run.sh). */
 #ifndef N
