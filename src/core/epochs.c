@@ -68,11 +68,21 @@ static bool knows_base(const s3l_core_t* c) {
          r->epoch >= c->epoch_seen;
 }
 
+/* Whether the base of the file in view, one's own, still stood when that had landed. Until it is
+ * led that is to be found out anew for each write: a second create of its number may land when
+ * everything has been deleted, and others have led. */
+bool s3l_epochs_is_checked(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return ep == NULL ||
+         (ep->checked == ep->file &&
+          (ep->file <= c->epoch_led || ep->checked_etag == s3l_view_fingerprint(c->view.etag)));
+}
+
 /* A file of one's own whose base is gone; or may be, for it cannot be found out any more. */
 static bool is_robbed(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   bool unknown = s3l_view_is_own_claim(c) && !is_first_of_line(&c->view) && !knows_base(c) &&
-                 ep->checked != ep->file;
+                 !s3l_epochs_is_checked(c);
   return c->view.own && ep->file != 0 && (ep->robbed == ep->file || unknown);
 }
 
@@ -90,14 +100,9 @@ bool s3l_epochs_is_unwatched(const s3l_core_t* c, const s3l_sent_t* sent) {
   return sent == NULL || sent->at < c->config.epochs->watched_from || is_robbed(c);
 }
 
-bool s3l_epochs_is_checked(const s3l_core_t* c) {
-  const s3l_epochs_t* ep = c->config.epochs;
-  return ep == NULL || ep->checked == ep->file;
-}
-
 bool s3l_epochs_wants_check(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return ep != NULL && s3l_view_is_own_claim(c) && !c->unfounded && ep->checked != ep->file &&
+  return ep != NULL && s3l_view_is_own_claim(c) && !c->unfounded && !s3l_epochs_is_checked(c) &&
          knows_base(c);
 }
 

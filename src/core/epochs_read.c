@@ -208,6 +208,7 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
   if (there && watched && s3l_view_fingerprint(r->etag) == ep->base_etag &&
       (r->modified_ms == ep->base_modified_ms || ep->base_modified_ms == 0)) {
     ep->checked = ep->file;
+    ep->checked_etag = s3l_view_fingerprint(c->view.etag);
   } else {
     ep->robbed = ep->file;
     ep->sure = false;
