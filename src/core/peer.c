@@ -294,6 +294,17 @@ static bool is_older(const s3l_core_t* c, uint64_t write) {
   return write < c->view.record.write || (hinted && write < p->write);
 }
 
+/* An answer about a write before the one that is known: the store showed what landed before its
+ * leader knew it, for which that waits for the reply, and for a listing where there are epoch
+ * files. It says so within moments, whereas the word that counts still runs out by the write of
+ * before, long before a frequent interval may be over: it would cost a read, and then a look. */
+static void answered_before(s3l_core_t* c) {
+  if (s3l_peer_covers_until(c) > 0)
+    c->peer.ask_at = c->now;
+  else
+    ask_later(c);
+}
+
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
@@ -305,7 +316,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   }
   const char* why = contradiction(c, r);
   if (why == NULL && is_older(c, record->write)) {
-    ask_later(c); /* the leader may not know yet what landed */
+    answered_before(c);
     return;
   }
   if (why == NULL && whole && record->write > c->view.record.write && c->op.kind != S3L_OP_NONE) {

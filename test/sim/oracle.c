@@ -384,7 +384,10 @@ static void check_count(oracle_t* o, int64_t t, int node, const char* what, uint
                 node, count, what, ms / 1e3, least, most);
 }
 
-/* How often a follower reads the store when all is well, in ms; 0: never. */
+/* How often a follower reads the store when all is well, in ms; 0: never. Of a leader that is not
+ * known to be itself it looks at each fourth infrequent interval, by one request, whenever that
+ * falls: a look between a renewal's landing and its leader's knowing of it is no reason for more.
+ */
 static double read_interval(const oracle_config_t* follower, const oracle_config_t* leader) {
   if (!follower->peer_mode)
     return follower->infrequent_interval_ms;
