@@ -51,8 +51,8 @@ inline forget() {
     /* which file it was created over matters while the create may be under way, or is to be looked into */
     a = b * K;
     if
-    :: !checked[b] && !robbed[b] && !lead[b] &&
-       (mk[a] == CREATE || wk[b] != IDLE || (vown[b] && base[b] + 1 == ve[b])) -> skip
+    :: !robbed[b] && !lead[b] && mk[a] == CREATE -> skip
+    :: !checked[b] && !robbed[b] && !lead[b] && (wk[b] != IDLE || (vown[b] && base[b] + 1 == ve[b])) -> skip
 #if K > 1
     :: !lead[b] && mk[a + 1] == CREATE -> skip
 #endif

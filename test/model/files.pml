@@ -165,6 +165,7 @@ inline see(f) { /* elector i sees file f as it is now */
     fresh = 1;
     if
     :: ve[i] != f -> checked[i] = 0; robbed[i] = 0
+    :: ve[i] == f && f > led[i] -> checked[i] = 0 /* another create of that number has landed */
     :: else
     fi;
     if

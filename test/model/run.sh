@@ -169,6 +169,7 @@ if [ -n "$full" ]; then
   row peers ok "EXACT T=2 EMAX=4 NO_CRASH"
   row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE"
   row files ok "EXACT F=3 DELETE=1 DELETE_ONE"
+  row files ok "EXACT F=3 NO_CRASH START=0 DELETE=1"
   row files ok "EXACT F=4 NO_CRASH HAND=1"
   row files ok "EXACT F=4 NO_CRASH SWEEP"
   row files epochs "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE MUTANT_GAP_UNSEEN"
