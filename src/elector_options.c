@@ -57,7 +57,9 @@ static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_
         o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
     o->request_timeout_ms = fits > REQUEST_MS_MIN ? fits : REQUEST_MS_MIN;
   }
-  uint32_t requests_ms = epochs ? 2 * o->request_timeout_ms : o->request_timeout_ms;
+  uint32_t requests_ms = o->request_timeout_ms;
+  if (epochs) /* two in turn; UINT32_MAX ms fit into no leader timeout */
+    requests_ms = requests_ms < UINT32_MAX / 2 ? 2 * requests_ms : UINT32_MAX;
   return s3l_timing_missing_ms(o->renew_interval_ms, requests_ms, o->leader_timeout_ms,
                                o->drift_ppm);
 }

@@ -252,6 +252,8 @@ static void test_options(void** state) {
   check(&o, S3LECT_EOPTION, "has 1005 bytes; at most 1004 are allowed");
   path[1004] = '\0';
   check(&o, 0, "");
+  o.request_timeout_ms = UINT32_MAX / 2 + 1;
+  check(&o, S3LECT_ETIMING, "twice the request timeout 2147483648 ms");
   o.request_timeout_ms = 500;
   check(&o, S3LECT_ETIMING, "twice the request timeout 500 ms");
   o.protocol = S3LECT_PROTOCOL_LOCKFILE;
