@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "core/record.h"
+#include "core/epochs.h"
 #include "driver.h"
-#include "util/assert.h"
+#include "util/list.h"
 #include "util/span.h"
 
 #define PAGE 100 /* keys asked for at once: there are few, unless all are kept */
@@ -104,7 +104,7 @@ int s3l_files_listed(s3l_driver_t* d, const s3lect_store_result_t* r, s3l_listin
     return 0;
   /* The next page begins behind this one, so this one must have an end, and get further. */
   const char* last = r->entries_len > 0 ? r->entries[r->entries_len - 1].key : "";
-  if (strlen(last) > S3L_FILES_KEY_MAX || strcmp(last, d->req.after != NULL ? f->after : "") <= 0)
+  if (strlen(last) > S3L_STORE_KEY_MAX || strcmp(last, d->req.after != NULL ? f->after : "") <= 0)
     return S3LECT_EBADREPLY;
   memcpy(f->after, last, strlen(last) + 1);
   return 0;

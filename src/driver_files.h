@@ -13,8 +13,7 @@
 
 #include "core/core.h"
 #include "s3lect/elector.h"
-
-#define S3L_FILES_KEY_MAX 1024 /* bytes: the S3 limit on a key */
+#include "store/store.h"
 
 struct s3l_driver_s;
 
@@ -28,7 +27,7 @@ typedef struct s3l_files_s {
   char* sweep_key;
   bool sweep_ended;                  /* which the core is still to be told */
   int sweep_error;                   /* the store did not take the sweep: the same */
-  char after[S3L_FILES_KEY_MAX + 1]; /* where a listing begins; its last page's last key */
+  char after[S3L_STORE_KEY_MAX + 1]; /* where a listing begins; its last page's last key */
 } s3l_files_t;
 
 /** Bytes for the state and all that it points to; 0 in the protocol of the lockfile. */

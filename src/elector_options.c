@@ -7,6 +7,7 @@
 #include "core/record.h"
 #include "peer/message.h"
 #include "problem.h"
+#include "store/store.h"
 #include "util/sized.h"
 #include "util/utf8.h"
 
@@ -17,8 +18,7 @@
 #define DEFAULT_DRIFT_PPM         10000
 #define DEFAULT_PEER_TIMEOUT_MS   3000
 
-#define KEY_MAX                   1024 /* bytes: the S3 limit on a key */
-#define PREFIX_MAX                (KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
+#define PREFIX_MAX                (S3L_STORE_KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
 
@@ -136,16 +136,16 @@ static int check_protocol(s3l_problem_t* p, const s3lect_elector_options_t* o) {
   if (o->protocol < S3LECT_PROTOCOL_LOCKFILE || o->protocol > S3LECT_PROTOCOL_EPOCHS)
     return s3l_problem_say(p, S3LECT_EOPTION, "protocol: %" PRId32 " is not an s3lect_protocol_t",
                            o->protocol);
-  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
-  if (epochs && o->store->ops != NULL && o->store->ops->list == NULL)
+  if (o->protocol == S3LECT_PROTOCOL_EPOCHS && o->store->ops != NULL && o->store->ops->list == NULL)
     return s3l_problem_say(p, S3LECT_EOPTION,
                            "protocol: epoch files need a store that can list its objects, and this "
                            "one cannot; use S3LECT_PROTOCOL_LOCKFILE or another store");
-  return check_string(p, "lockfile_path", o->lockfile_path, epochs ? PREFIX_MAX : KEY_MAX);
+  return 0;
 }
 
 static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
-  int r = check_string(p, "lockfile_path", o->lockfile_path, KEY_MAX);
+  int r = check_string(p, "lockfile_path", o->lockfile_path,
+                       o->protocol == S3LECT_PROTOCOL_EPOCHS ? PREFIX_MAX : S3L_STORE_KEY_MAX);
   if (r == 0)
     r = check_string(p, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
   if (r == 0 && o->server_addr[0] != '\0')

@@ -5,7 +5,7 @@
 #include "s3lect/store.h"
 #include "util/assert.h"
 
-#define S3L_STORE_KEY_MAX          1024
+#define S3L_STORE_KEY_MAX          1024 /* bytes: the S3 limit */
 #define S3L_STORE_BODY_MAX_DEFAULT 65536
 
 typedef enum {
