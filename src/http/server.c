@@ -292,10 +292,6 @@ uint16_t s3l_http_server_port(const s3l_http_server_t* s) {
   return s3l_address_port(&s->listener.address);
 }
 
-void s3l_http_server_address(const s3l_http_server_t* s, char* out, size_t cap) {
-  s3l_address_format(&s->listener.address, out, cap);
-}
-
 void s3l_http_server_set_tls(s3l_http_server_t* s, s3l_tls_context_t* tls) {
   S3L_ASSERT(s->tls != NULL && tls != NULL);
   (void)s3l_tls_context_ref(tls);

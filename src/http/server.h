@@ -135,9 +135,8 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
 
 void* s3l_http_server_data(const s3l_http_server_t* server);
 
-/** What it listens on, with the port that was given for port 0. */
+/** The port that it listens on; the one that was given for port 0. */
 uint16_t s3l_http_server_port(const s3l_http_server_t* server);
-void s3l_http_server_address(const s3l_http_server_t* server, char* out, size_t cap);
 
 /** New connections use this context; open ones live on with theirs. Only of a server that was
  * created with one. */

@@ -303,9 +303,3 @@ int s3l_http1_request_feed(s3l_http1_request_t* r, const char* data, size_t n, s
     return S3L_HTTP1_REFUSED;
   return r->done ? finish(r) : S3L_HTTP1_MORE;
 }
-
-s3l_span_t s3l_http1_request_header(const s3l_http1_request_t* r, const char* name) {
-  s3l_span_t first;
-  (void)count_headers(r, name, &first);
-  return first;
-}

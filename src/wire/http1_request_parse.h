@@ -80,7 +80,4 @@ bool s3l_http1_request_begun(const s3l_http1_request_t* r);
 
 void s3l_http1_request_free(s3l_http1_request_t* r);
 
-/** First header of that name, or a span with p == NULL. */
-s3l_span_t s3l_http1_request_header(const s3l_http1_request_t* r, const char* name);
-
 #endif

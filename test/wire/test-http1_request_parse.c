@@ -398,8 +398,9 @@ static void test_pipeline(void** state) {
         continue;
       assert_int_equal(r.path.n, 2);
       assert_int_equal(r.path.p[1], '1' + (int)seen);
-      assert_span("host", s3l_http1_request_header(&r, "HOST"), "x");
-      assert_null(s3l_http1_request_header(&r, "Prefer").p);
+      assert_int_equal(r.headers_len, seen == 1 || seen == 2 ? 2 : 1);
+      assert_span("first header", r.headers[0].name, "Host");
+      assert_span("host", r.headers[0].value, "x");
       seen++;
       s3l_http1_request_start(&r);
     }
