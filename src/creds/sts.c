@@ -141,8 +141,8 @@ static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
   return true;
 }
 
-/* A signed request that is refused by one whose clock says something else: once more, by that. */
-static bool is_reclocked(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
+/* Refused by one whose clock says something else: once, the request is signed anew, by that. */
+static bool reclock(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
   int64_t service_ms;
   if (sts->keys == NULL || sts->reclocked ||
       !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
@@ -152,13 +152,13 @@ static bool is_reclocked(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
   return sts->reclocked;
 }
 
-/* Or STS could not reach the one who vouches for the token: may pass. */
+/* The clock is put right now, or STS could not reach the one who vouches for the token. */
 static bool is_passing(s3l_service_t* service, const s3l_http_reply_t* reply) {
   char text[128];
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   s3l_reply_put_error(reply->body, &b);
-  return is_reclocked(service->call.data, reply) ||
+  return reclock(service->call.data, reply) ||
          s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
 }
 

@@ -130,9 +130,9 @@ static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 
 /* For how long the server may hold the ask, if it goes out now: the second time less. */
 static uint32_t wait_left(const s3l_peer_ask_t* ask) {
-  uint64_t gone = uv_now(ask->leader->client->loop) - ask->asked_ms + 1;
-  if (!ask->waits || !ask->http.replayed)
-    return ask->waits ? ask->wait_ms : 0;
+  if (!ask->waits)
+    return 0;
+  uint64_t gone = ask->http.replayed ? uv_now(ask->leader->client->loop) - ask->asked_ms + 1 : 0;
   return gone < ask->wait_ms ? ask->wait_ms - (uint32_t)gone : 0;
 }
 
