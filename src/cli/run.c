@@ -51,9 +51,11 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
   uint32_t t = timing.leader_timeout_ms;
   uint32_t margin = t / 20;
   margin = margin < MARGIN_MIN_MS ? MARGIN_MIN_MS : margin > MARGIN_MAX_MS ? MARGIN_MAX_MS : margin;
-  /* A renewal that comes in on time must be in time for the command, too. */
-  int64_t room =
-      (int64_t)t * 99 / 100 - timing.renew_interval_ms - timing.request_timeout_ms - margin;
+  /* A renewal that comes in on time must be in time for the command, too; with epoch files it is
+   * two requests. */
+  bool epochs = options->protocol == S3LECT_PROTOCOL_EPOCHS;
+  int64_t requests = (int64_t)timing.request_timeout_ms * (epochs ? 2 : 1);
+  int64_t room = (int64_t)t * 99 / 100 - timing.renew_interval_ms - requests - margin;
   uint32_t grace = t / 4 < GRACE_MAX_MS ? t / 4 : GRACE_MAX_MS;
   if ((int64_t)grace > room)
     grace = room > 0 ? (uint32_t)room : 0;
@@ -62,9 +64,10 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
   if (room <= 0 || (int64_t)grace > room) {
     snprintf(message, CLI_MESSAGE_SIZE,
              "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
-             "ms, --renew %" PRIu32 "ms and --request-timeout %" PRIu32 "ms it may be %" PRId64
+             "ms, --renew %" PRIu32 "ms and %s--request-timeout %" PRIu32 "ms it may be %" PRId64
              "ms at most; raise --leader-timeout",
-             grace, t, timing.renew_interval_ms, timing.request_timeout_ms, room > 0 ? room : 0);
+             grace, t, timing.renew_interval_ms, epochs ? "twice " : "", timing.request_timeout_ms,
+             room > 0 ? room : 0);
     return S3LECT_ETIMING;
   }
   *times = (cli_kill_times_t){margin, grace};

@@ -365,20 +365,25 @@ static void names_of_commands(void** state) {
 
 /* Whatever the options: the bound lies before validity, and a renewal that comes in at its slowest
  * still comes before the SIGTERM. */
-static void kill_times(void** state) {
-  (void)state;
+static void fit_kill_times(int32_t protocol, unsigned requests) {
   for (uint32_t t = 2000; t <= 120000; t += 500) {
-    cli_options_t o = {.key = "k", .id = "a", .leader_timeout_ms = t};
+    cli_options_t o = {.key = "k", .id = "a", .protocol = protocol, .leader_timeout_ms = t};
     cli_kill_times_t times;
     s3lect_elector_options_t timing;
     assert_int_equal(cli_timing(&o, &timing, message), 0);
     assert_int_equal(cli_kill_times(&o, &times, message), 0);
     assert_true(times.margin_ms >= 100 && times.grace_ms <= 5000);
     assert_true(times.grace_ms > 0);
-    assert_true(timing.renew_interval_ms + timing.request_timeout_ms + times.grace_ms +
+    assert_true(timing.renew_interval_ms + requests * timing.request_timeout_ms + times.grace_ms +
                     times.margin_ms <=
                 t * 99ull / 100);
   }
+}
+
+static void kill_times(void** state) {
+  (void)state;
+  fit_kill_times(S3LECT_PROTOCOL_LOCKFILE, 1);
+  fit_kill_times(S3LECT_PROTOCOL_EPOCHS, 2);
   cli_options_t o = {.key = "k", .id = "a", .leader_timeout_ms = 15000, .kill_after_ms = 6000};
   cli_kill_times_t times;
   assert_int_equal(cli_kill_times(&o, &times, message), 0);
@@ -390,6 +395,10 @@ static void kill_times(void** state) {
                       "--kill-after 6101ms does not fit: with --leader-timeout 15000ms, --renew "
                       "5000ms and --request-timeout 3000ms it may be 6100ms at most; raise "
                       "--leader-timeout");
+  o.protocol = S3LECT_PROTOCOL_EPOCHS;
+  o.kill_after_ms = 3101;
+  assert_int_equal(cli_kill_times(&o, &times, message), S3LECT_ETIMING);
+  assert_non_null(strstr(message, "twice --request-timeout 3000ms it may be 3100ms at most"));
 }
 
 int main(void) {
