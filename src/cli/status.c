@@ -170,19 +170,19 @@ static int list(s3lect_store_t* store, status_t* status) {
 /* Notes the newest file of a page, and where the next page begins. False if that is no further than
  * this one did: then there would be no end to it. */
 static bool take_page(status_t* status, const s3lect_store_result_t* result) {
-  char before[KEY_SIZE];
-  memcpy(before, status->after, sizeof before);
+  const char* last = "";
   for (size_t i = 0; i < result->entries_len; i++) {
-    const char* key = result->entries[i].key;
-    uint64_t epoch = s3lect_epoch_file_number(status->options->key, key);
-    if (epoch > status->epoch && strlen(key) < KEY_SIZE) {
+    last = result->entries[i].key;
+    uint64_t epoch = s3lect_epoch_file_number(status->options->key, last);
+    if (epoch > status->epoch && strlen(last) < KEY_SIZE) {
       status->epoch = epoch;
-      memcpy(status->key, key, strlen(key) + 1);
+      memcpy(status->key, last, strlen(last) + 1);
     }
-    if (strlen(key) < KEY_SIZE)
-      memcpy(status->after, key, strlen(key) + 1);
   }
-  return strcmp(status->after, before) > 0;
+  if (strlen(last) >= KEY_SIZE || strcmp(last, status->after) <= 0)
+    return false;
+  memcpy(status->after, last, strlen(last) + 1);
+  return true;
 }
 
 static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result) {

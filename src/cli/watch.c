@@ -39,16 +39,16 @@ static void print(watch_t* w) {
 
 static void look(watch_t* w) {
   s3lect_status_t status = {.size = sizeof status};
-  if (w->session.closed || s3lect_elector_status(&w->session.elector, &status) != 0)
+  if (w->session.closed || s3lect_elector_status(&w->session.elector, &status) != 0 ||
+      !status.known)
     return;
+  w->session.answered = true; /* also where there is nothing to be told of */
   const s3lect_record_t* r = &status.record;
   bool leads = status.leader_until_ns > s3lect_now_ns();
-  if (status.known)
-    w->session.answered = true; /* also where there is nothing to be told of */
   bool same = w->told && leads == w->led &&
               (!leads || (r->epoch == w->epoch && strcmp(r->leader_id, w->leader) == 0 &&
                           strcmp(r->leader_addr, w->addr) == 0));
-  if (same || !status.known)
+  if (same)
     return;
   w->told = true;
   w->led = leads;
