@@ -164,7 +164,7 @@ static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest) {
 
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
   return (w->plan->troubles & SIM_BIT(UNDONE)) != 0 && w->plan->epochs && !w->files.no_if_match &&
-         r->is_write && r->op == S3L_OP_TAKE_OVER && w->t < w->calm_at && w->on_trial < 0 &&
+         r->is_write && r->op == S3L_OP_TAKE_OVER && !sim_is_calm(w) &&
          sim_chance(&w->nodes[r->node].net, 200);
 }
 

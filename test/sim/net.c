@@ -288,8 +288,7 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
   w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);
   if (!r->done && !r->no_reply)
     push(w, r, w->t + (r->reply_in > 0 ? r->reply_in : way(w, n)), SIM_ON_REPLY);
-  bool calm = w->t >= w->calm_at; /* a trial's cut comes after that, but no replay */
-  if (w->plan->epochs && !calm && (sim_brink_replays(r) || sim_files_replays(w, r))) {
+  if (w->plan->epochs && !sim_is_calm(w) && (sim_brink_replays(r) || sim_files_replays(w, r))) {
     s3l_ns_t most = r->stale_len > 0 ? 2 * S3L_SECOND : 20 * S3L_SECOND;
     s3l_ns_t at = w->t + sim_between(&n->net, 0, most);
     r->replayed = r->in_limbo = true;

@@ -284,6 +284,10 @@ void sim_peer_led(sim_world_t* w, unsigned node);
 void sim_peer_died(sim_world_t* w, unsigned node);
 /** Cuts the leader off from the store alone, or sees what has come of it. */
 void sim_on_trial(sim_world_t* w, int node);
+/** Whether nothing goes wrong but what a trial does; that comes when the next chapter has begun. */
+static inline bool sim_is_calm(const sim_world_t* w) {
+  return w->t >= w->calm_at || w->on_trial >= 0;
+}
 /* brink.c */
 
 typedef enum { SIM_BRINK_OFF, SIM_BRINK_TRAVELS, SIM_BRINK_LOST } sim_brink_t;
