@@ -63,19 +63,15 @@ static bool landed_soon(const s3l_core_t* c) {
  * last create is remembered. */
 static bool knows_base(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  const s3l_view_record_t* r = &c->view.record;
-  return ep->base != 0 && ep->base == ep->file - 1 && r->epoch > c->epoch_led &&
-         r->epoch >= c->epoch_seen;
+  return ep->base != 0 && ep->base == ep->file - 1 && c->view.record.epoch >= c->epoch_seen;
 }
 
-/* Whether the base of the file in view, one's own, still stood when that had landed. Until it is
- * led that is to be found out anew for each write: a second create of its number may land when
- * everything has been deleted, and others have led. */
+/* Whether the base of the file in view, one's own, still stood when that had landed, as it is now.
+ * Who does not lead finds that out anew for each of its writes: a second create of that number, or
+ * an old renewal, may land when others have led, and everything has been deleted. */
 bool s3l_epochs_is_checked(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return ep == NULL ||
-         (ep->checked == ep->file &&
-          (ep->file <= c->epoch_led || ep->checked_etag == s3l_view_fingerprint(c->view.etag)));
+  return ep == NULL || ep->checked == ep->file;
 }
 
 /* A file of one's own whose base is gone; or may be, for it cannot be found out any more. */
@@ -197,8 +193,12 @@ void s3l_epochs_told(s3l_core_t* c) {
 }
 
 void s3l_epochs_view_changed(s3l_core_t* c) {
-  if (c->config.epochs != NULL)
-    c->config.epochs->sure = false;
+  s3l_epochs_t* ep = c->config.epochs;
+  if (ep == NULL)
+    return;
+  ep->sure = false;
+  if (!c->leading)
+    ep->checked = 0;
 }
 
 /* Leadership. */

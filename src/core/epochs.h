@@ -67,9 +67,9 @@ typedef struct s3l_epochs_s {
   uint64_t base;
   uint64_t base_etag; /* fingerprint */
   int64_t base_modified_ms;
-  uint64_t checked;      /* the file of one's own whose base stood */
-  uint64_t checked_etag; /* ... as it was then; a fingerprint */
-  uint64_t robbed;       /* the one whose base did not */
+  uint64_t checked; /* the file of one's own whose base stood, as long as it stays as it is, or is
+                       led */
+  uint64_t robbed;  /* the one whose base did not */
 
   /* The read under way: a listing, a file, or one after the other. */
   uint8_t read;       /* what it is for */

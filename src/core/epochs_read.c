@@ -38,8 +38,11 @@ static read_t which_read(const s3l_core_t* c) {
     return READ_WRITTEN;
   if (c->leading || ep->file == 0)
     return READ_WHOLE;
-  if (s3l_epochs_wants_check(c))
-    return READ_BASE;
+  if (s3l_epochs_wants_check(c)) {
+    /* After a gap one's last epoch is waited for like anybody's: a base tells nothing then. */
+    bool gap = ep->file <= c->epoch_led && c->now - ep->looked_at > gap_max(c);
+    return gap ? READ_WHOLE : READ_BASE;
+  }
   if (!c->watching && v->kind == S3L_VIEW_RECORD && !v->record.released)
     return READ_GLANCE;
   bool founded = !s3l_epochs_is_unfounded(c);
@@ -208,7 +211,6 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
   if (there && watched && s3l_view_fingerprint(r->etag) == ep->base_etag &&
       (r->modified_ms == ep->base_modified_ms || ep->base_modified_ms == 0)) {
     ep->checked = ep->file;
-    ep->checked_etag = s3l_view_fingerprint(c->view.etag);
   } else {
     ep->robbed = ep->file;
     ep->sure = false;

@@ -243,9 +243,9 @@ mutation(EPOCHS_FORGOTTEN epochs_read.c
   "e->file = sweeps || c->epoch_seen == 0 ? 0 : c->epoch_seen - 1;"
   "e->file = sweeps || c->epoch_seen == 0 || SIM_IS(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;")
 mutation(EPOCHS_BASE_UNSEEN epochs.c
-  "(ep->checked == ep->file &&"
-  "SIM_IS(EPOCHS_BASE_UNSEEN) || SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE) ||
-         (ep->checked == ep->file &&")
+  "ep == NULL || ep->checked == ep->file;"
+  "ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN) ||
+         SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE);")
 mutation(EPOCHS_CLAIM_LED view.c
   "if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))"
   "if (SIM_IS(EPOCHS_CLAIM_LED))
