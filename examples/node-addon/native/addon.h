@@ -53,6 +53,7 @@ struct object_s {
 struct class_s {
   const char* name;
   const char* mismatch; /* "not a store" */
+  const char* closed;   /* "the store is closed" */
   napi_type_tag tag;
   size_t size; /* of its objects, each of which begins with its object_t */
   bool held;   /* from the constructor on */
@@ -86,6 +87,8 @@ void* object_unwrap(napi_env env, napi_value value, const class_t* class);
 /** The one in `this`, with up to *argc arguments, those that are missing undefined. */
 void* object_this(napi_env env, napi_callback_info info, const class_t* class, size_t argc,
                   napi_value* argv);
+/** What these two gave; NULL with an exception pending if it is to be closed, or was. */
+void* object_wanted(void* object);
 void object_hold(object_t* object);
 void object_use(object_t* object);
 void object_unuse(object_t* object);

@@ -20,7 +20,7 @@ static elector_t* elector_this(napi_env env, napi_callback_info info, size_t arg
 s3lect_elector_t* elector_of(napi_env env, napi_value value) {
   elector_t* e = object_unwrap(env, value, &elector_class);
   if (e != NULL && e->object.closed)
-    return error_throw(env, UV_ECANCELED, "the elector is closed");
+    return error_throw(env, UV_ECANCELED, elector_class.closed);
   return e != NULL ? &e->handle : NULL;
 }
 
@@ -124,6 +124,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
 
 static const class_t elector_class = {.name = "Elector",
                                       .mismatch = "not an elector",
+                                      .closed = "the elector is closed",
                                       .tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315},
                                       .size = sizeof(elector_t),
                                       .open = elector_open,
@@ -146,7 +147,7 @@ static napi_value elector_start(napi_env env, napi_callback_info info) {
   return result_of(env, r,
                    r == UV_EALREADY    ? "the elector has been started already"
                    : r == UV_EBUSY     ? "the elector is still releasing the record after its stop"
-                   : r == UV_ECANCELED ? "the elector is closed"
+                   : r == UV_ECANCELED ? elector_class.closed
                                        : NULL);
 }
 
@@ -251,7 +252,7 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
     return NULL;
   int r = s3lect_elector_status(&e->handle, &s);
   if (r != 0)
-    return error_throw(env, r, r == UV_ECANCELED ? "the elector is closed" : NULL);
+    return error_throw(env, r, r == UV_ECANCELED ? elector_class.closed : NULL);
   if (napi_create_object(env, &out) != napi_ok)
     return error_throw_last(env);
   char code[64];
@@ -321,7 +322,7 @@ static napi_value elector_stats(napi_env env, napi_callback_info info) {
     return NULL;
   int r = s3lect_elector_stats(&e->handle, &s);
   if (r != 0)
-    return error_throw(env, r, r == UV_ECANCELED ? "the elector is closed" : NULL);
+    return error_throw(env, r, r == UV_ECANCELED ? elector_class.closed : NULL);
   if (napi_create_object(env, &out) != napi_ok)
     return error_throw_last(env);
   for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {

@@ -169,6 +169,13 @@ void* object_this(napi_env env, napi_callback_info info, const class_t* class, s
   return object_unwrap(env, self, class);
 }
 
+void* object_wanted(void* data) {
+  object_t* object = data;
+  if (object == NULL || !object->unwanted)
+    return object;
+  return error_throw(object->addon->env, UV_ECANCELED, object->class->closed);
+}
+
 bool object_enter(object_t* object, napi_handle_scope* scope) {
   return !object->addon->ending && object->self != NULL &&
          napi_open_handle_scope(object->addon->env, scope) == napi_ok;

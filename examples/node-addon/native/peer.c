@@ -52,15 +52,14 @@ static int client_open(object_t* object, const napi_value* argv, texts_t* texts,
 
 static const class_t client_class = {.name = "PeerClient",
                                      .mismatch = "not a peer client",
+                                     .closed = "the peer client is closed",
                                      .tag = {0x5d2a90e7c4134fb6, 0xb83f61d20ac957e4},
                                      .size = sizeof(client_t),
                                      .open = client_open,
                                      .close = client_close};
 
 s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object) {
-  client_t* c = object_unwrap(env, value, &client_class);
-  if (c != NULL && c->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the peer client is closed");
+  client_t* c = object_wanted(object_unwrap(env, value, &client_class));
   if (c == NULL)
     return NULL;
   *object = &c->object;
@@ -74,11 +73,9 @@ static napi_value client_reload(napi_env env, napi_callback_info info) {
   char message[512] = "";
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
-  client_t* c = object_this(env, info, &client_class, 1, argv);
+  client_t* c = object_wanted(object_this(env, info, &client_class, 1, argv));
   if (c == NULL)
     return NULL;
-  if (c->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the peer client is closed");
   bool given = value_is_given(env, argv[0]);
   bool ok =
       !given || fields_read(env, argv[0], client_fields, COUNT(client_fields), &options, &texts);
@@ -144,6 +141,7 @@ static int server_open(object_t* object, const napi_value* argv, texts_t* texts,
 
 static const class_t server_class = {.name = "PeerServer",
                                      .mismatch = "not a peer server",
+                                     .closed = "the peer server is closed",
                                      .tag = {0x26f81ab39de0475c, 0x8e15c07b4fa36d92},
                                      .size = sizeof(server_t),
                                      .held = true, /* while it listens, as any server */
@@ -151,10 +149,7 @@ static const class_t server_class = {.name = "PeerServer",
                                      .close = server_close};
 
 static server_t* server_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
-  server_t* s = object_this(env, info, &server_class, argc, argv);
-  if (s != NULL && s->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the peer server is closed");
-  return s;
+  return object_wanted(object_this(env, info, &server_class, argc, argv));
 }
 
 static napi_value server_port(napi_env env, napi_callback_info info) {

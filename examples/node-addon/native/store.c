@@ -162,15 +162,14 @@ static int store_open(object_t* object, const napi_value* argv, texts_t* texts, 
 
 static const class_t store_class = {.name = "Store",
                                     .mismatch = "not a store",
+                                    .closed = "the store is closed",
                                     .tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853},
                                     .size = sizeof(store_t),
                                     .open = store_open,
                                     .close = store_close};
 
 s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
-  store_t* s = object_unwrap(env, value, &store_class);
-  if (s != NULL && s->object.unwanted)
-    return error_throw(env, UV_ECANCELED, "the store is closed");
+  store_t* s = object_wanted(object_unwrap(env, value, &store_class));
   if (s == NULL)
     return NULL;
   *object = &s->object;
