@@ -45,6 +45,10 @@ function defaultId() {
   return `${os.hostname()}:${process.pid}${isMainThread ? '' : `:${threadId}`}`;
 }
 
+function failure(name, message) {
+  return Object.assign(new Error(message), { code: `S3LECT_${name}`, errno: -os.constants.errno[name] });
+}
+
 /** One candidate in one election. */
 class Elector extends EventEmitter {
   #native;
@@ -116,10 +120,8 @@ class Elector extends EventEmitter {
     while (!this.#begin()) {
       this.#starting = turn;
       await sleep(RELEASE_LOOK_MS);
-      if (this.#starting !== turn) {
-        throw Object.assign(new Error('the elector was stopped before it had started anew'),
-          { code: 'S3LECT_ECANCELED', errno: -os.constants.errno.ECANCELED });
-      }
+      if (this.#starting !== turn)
+        throw failure('ECANCELED', 'the elector was stopped before it had started anew');
       this.#starting = null;
     }
     stand(this);
@@ -128,11 +130,14 @@ class Elector extends EventEmitter {
   /* False: the record is still being released after an earlier stop. */
   #begin() {
     throwIfAborted(this.#signal);
+    // Else it could stand before the one that waits, and a stop() would call off only that one.
+    if (this.#starting !== null)
+      throw failure('EBUSY', 'another start waits for the release after the stop');
     try {
       this.#call('start');
       return true;
     } catch (err) {
-      if (err.code !== 'S3LECT_EBUSY' || this.#starting !== null)
+      if (err.code !== 'S3LECT_EBUSY')
         throw err;
       return false;
     }
