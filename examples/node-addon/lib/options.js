@@ -84,8 +84,10 @@ function choice(name, value, words) {
   if (value === undefined || value === null)
     return undefined;
   const number = words.indexOf(value);
-  if (number < 0)
-    throw refuse(`${name} must be one of "${words.join('", "')}", not ${JSON.stringify(value)}`);
+  if (number < 0) {
+    const given = typeof value === 'string' ? JSON.stringify(value) : kindOf(value);
+    throw refuse(`${name} must be one of "${words.join('", "')}", not ${given}`);
+  }
   return number;
 }
 

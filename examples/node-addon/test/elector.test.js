@@ -348,7 +348,8 @@ describe('elector', { concurrency: true }, () => {
     refused({ ...good, leaderTimeoutMs: NaN }, /^leaderTimeoutMs must be a whole number .* not NaN$/);
     refused({ ...good, leaderTimeoutMs: 2 ** 32 }, /^leaderTimeoutMs must be a whole number .* not 4294967296$/);
     refused({ ...good, noRelease: 1 }, /^noRelease must be true or false, not a number$/);
-    refused({ ...good, expiry: 'never' }, /^expiry must be one of "observed", "store-clock"/);
+    refused({ ...good, expiry: 'never' }, /^expiry must be one of "observed", "store-clock", not "never"$/);
+    refused({ ...good, protocol: 1n }, /^protocol must be one of "lockfile", "epochs", not a bigint$/);
     refused({ ...good, serverId: 'x'.repeat(256) }, /serverId/);
     refused({ ...good, serverId: 'a\0b' }, /^serverId must not contain U\+0000/);
     refused({ ...good, serverId: Symbol('x') }, /^serverId must be a string, not a symbol$/);
