@@ -72,6 +72,7 @@ else()
   target_include_directories(s3lect_llhttp SYSTEM PRIVATE ${S3LECT_LLHTTP_DIR})
   # llhttp 8 is loose (blanks in header names ...) unless told otherwise; llhttp 9 is always strict.
   target_compile_definitions(s3lect_llhttp PRIVATE LLHTTP_STRICT_MODE=1)
+  # Its warnings are nobody's here, least of all those that a build around this one asks for.
   target_compile_options(s3lect_llhttp PRIVATE -w ${S3LECT_SMALL} -ffunction-sections -fdata-sections)
   target_link_libraries(s3lect_llhttp PRIVATE s3lect_hardening)
   set_target_properties(s3lect_llhttp PROPERTIES C_EXTENSIONS ON)

@@ -46,8 +46,8 @@ while [ $# -gt 0 ]; do
   shift
 done
 case "$protocol" in
-  lockfile) what=lockfile object=leader.json waits="a whole leader timeout" ;;
-  epochs) what="epoch file" object=leaders/ waits="two leader timeouts" ;;
+  lockfile) what=lockfile each=$what object=leader.json waits="a whole leader timeout" ;;
+  epochs) what="epoch file" each="file per leadership" object=leaders/ waits="two leader timeouts" ;;
   *) echo "${0##*/}: --protocol $protocol is unknown: lockfile or epochs" >&2; exit 2 ;;
 esac
 # Under test/stores/radosgw.sh run, the store is the one that it has started.
@@ -351,8 +351,7 @@ common+=(--store "$store" --protocol "$protocol")
 
 now_ms
 t0=$REPLY
-printf '\n%ss3lect: %d candidates, one %s%s\n' "$bold" "${#nodes[@]}" \
-  "$([ "$protocol" = epochs ] && echo "file per leadership" || echo lockfile)" "$plain"
+printf '\n%ss3lect: %d candidates, one %s%s\n' "$bold" "${#nodes[@]}" "$each" "$plain"
 seconds "$leader_timeout"
 printf 'store %s (%s); leader timeout %s\n' "$store" "$about" "$REPLY"
 

@@ -8,8 +8,9 @@
 //   node build.js             build it
 //   node build.js --headers   print the folder of Node's headers, or say why there is none (exit 1)
 //
-// Environment: CC (with options, if need be), CFLAGS; npm_config_nodedir, a folder with include/node (also --nodedir of npm);
-// JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE where these two are in unusual places and not in the package.
+// Environment: CC (with options, if need be), CFLAGS; npm_config_nodedir, a folder with include/node (also
+// --nodedir of npm); JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE where these two are in unusual places and not
+// in the package.
 
 const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');

@@ -103,7 +103,7 @@ async function abuse({ Elector, FileStore, MemoryStore, PeerClient, PeerServer, 
       signal: oneIn(3) ? pick(signals).signal : undefined,
       peerClient: known.clients.length > 0 && oneIn(3) ? pick(known.clients) : undefined,
     });
-    for (const type of ['leading', 'stopped', 'leader', 'renewed', 'error', 'close']) {
+    for (const type of [...input.types, 'renewed']) {
       elector.on(type, () => {
         seen.add(type);
         if (type === 'close')

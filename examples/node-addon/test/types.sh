@@ -7,12 +7,12 @@ node=$1
 PATH=$(dirname "$node"):$PATH
 typescript=$("$test/../../../deps/install-typescript.sh") # which says why there is none
 
-check() { # OPTION...
+check() { # OPTION-OR-FILE...
   "$node" "$typescript/node_modules/typescript/bin/tsc" --noEmit --strict --target es2022 \
-    --lib es2022,esnext.disposable --typeRoots "$typescript/node_modules/@types" --types node "$@" "$test/types.ts"
+    --lib es2022,esnext.disposable --typeRoots "$typescript/node_modules/@types" --types node "$@"
 }
-check --module node16 --moduleResolution node16
-check --module esnext --moduleResolution bundler
+check --module node16 --moduleResolution node16 "$test/types.ts"
+check --module esnext --moduleResolution bundler "$test/types.ts"
 
 # What the pages show in JavaScript: each block with what it takes for granted declared before it.
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-types.XXXXXX")
@@ -38,6 +38,5 @@ DECLARATIONS
   count=$((count + 1))
 done
 [ "$count" -gt 3 ] || { echo "the pages show $count blocks of JavaScript only" >&2; exit 1; }
-"$node" "$typescript/node_modules/typescript/bin/tsc" --noEmit --strict --target es2022 --lib es2022,esnext.disposable \
-  --typeRoots "$typescript/node_modules/@types" --types node --module nodenext --preserveSymlinks "$dir"/block*.mts
+check --module nodenext --preserveSymlinks "$dir"/block*.mts
 echo "$count blocks of JavaScript in pages"
