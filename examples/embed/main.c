@@ -1,8 +1,10 @@
 /* embed: a server that embeds an elector, on its own libuv loop.
  *
- *   example-embed --store STORE --register FILE [--id ID] [--port PORT] [--leader-timeout MS]
+ *   example-embed --store STORE --register FILE --id ID [--port PORT] [--leader-timeout MS]
+ *                 [--protocol lockfile|epochs]
  *
  * STORE is s3://BUCKET/KEY (keys, region and endpoint as in AWS's tools) or file:///DIRECTORY/KEY.
+ * With epochs KEY is the prefix of the files.
  *
  *   GET /leader    200 on the leader, 503 elsewhere: what a load balancer asks
  *   GET /          200: it is alive
@@ -29,6 +31,7 @@ typedef struct server_s {
   const char *store_url, *id, *register_path;
   int port;
   uint32_t leader_timeout_ms;
+  int32_t protocol;
   char addr[64], directory[1024];
   uv_loop_t loop;
   uv_signal_t signals[2];
@@ -175,6 +178,7 @@ static int open_elector(server_t* server, const char* key) {
   options.server_addr = server->addr;
   options.store = &server->store;
   options.peer_client = &server->peers;
+  options.protocol = server->protocol;
   options.leader_timeout_ms = server->leader_timeout_ms;
   /* This example wants to be followed by the eye. */
   options.infrequent_interval_ms = 1000;
@@ -222,6 +226,12 @@ static int listen_and_stand(server_t* server) {
   return err != 0 ? err : s3lect_elector_start(&server->elector);
 }
 
+static int read_protocol(server_t* server, const char* word) {
+  int epochs = strcmp(word, "epochs") == 0;
+  server->protocol = epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
+  return epochs || strcmp(word, "lockfile") == 0 ? 0 : UV_EINVAL;
+}
+
 static int read_arguments(server_t* server, int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const char* value = argv[i + 1];
@@ -235,7 +245,7 @@ static int read_arguments(server_t* server, int argc, char** argv) {
       server->port = (int)strtol(value, NULL, 10);
     else if (strcmp(argv[i], "--leader-timeout") == 0)
       server->leader_timeout_ms = (uint32_t)strtoul(value, NULL, 10);
-    else
+    else if (strcmp(argv[i], "--protocol") != 0 || read_protocol(server, value) != 0)
       return UV_EINVAL;
   }
   return argc % 2 == 0 || server->store_url == NULL || server->register_path == NULL ||
@@ -248,7 +258,8 @@ int main(int argc, char** argv) {
   static server_t server; /* its handles must not move */
   if (read_arguments(&server, argc, argv) != 0)
     return fprintf(stderr, "usage: example-embed --store s3://BUCKET/KEY|file:///DIRECTORY/KEY "
-                           "--register FILE --id ID [--port PORT] [--leader-timeout MS]\n"),
+                           "--register FILE --id ID [--port PORT] [--leader-timeout MS] "
+                           "[--protocol lockfile|epochs]\n"),
            2;
   setvbuf(stdout, NULL, _IOLBF, 0);
   int err = uv_loop_init(&server.loop);

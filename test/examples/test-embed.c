@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "lib/proc.h"
+#include "lib/protocol.h"
 
 #define PROGRAM      S3L_BUILD_DIR "/examples/embed/example-embed"
 #define REGISTER_MAX (256 * 1024)
@@ -34,7 +35,7 @@ typedef struct instance_s {
 } instance_t;
 
 static procs_t procs;
-static char dir[64], register_path[96], lockfile_path[96];
+static char dir[64], register_path[96];
 
 static uint64_t number_after(const char* line, const char* text) {
   const char* at = strstr(line, text);
@@ -45,8 +46,18 @@ static uint64_t number_after(const char* line, const char* text) {
 static instance_t launch(const char* id) {
   char store[96];
   snprintf(store, sizeof store, "file://%s/lock.json", dir);
-  const char* argv[] = {PROGRAM, "--store",          store,  "--register", register_path, "--id",
-                        id,      "--leader-timeout", "2500", NULL};
+  const char* argv[] = {PROGRAM,
+                        "--store",
+                        store,
+                        "--register",
+                        register_path,
+                        "--id",
+                        id,
+                        "--leader-timeout",
+                        "2500",
+                        "--protocol",
+                        s3l_test_epochs() ? "epochs" : "lockfile",
+                        NULL};
   instance_t instance = {.proc = proc_spawn(&procs, argv, NULL), .id = id};
   const char* line = proc_line(instance.proc, PROC_OUT, "listening: http://127.0.0.1:");
   instance.port = (int)number_after(line, "127.0.0.1:");
@@ -104,12 +115,24 @@ static unsigned writes_of(const char* id) {
   return count;
 }
 
+/* Whether the leader of that epoch has left in good order. */
+static bool is_released(uint64_t epoch) {
+  char path[128], record[4096];
+  snprintf(path, sizeof path, "%s/lock.json", dir);
+  if (s3l_test_epochs())
+    snprintf(path, sizeof path, "%s/lock.jsonlock-%010" PRIu64 ".json", dir, epoch);
+  FILE* file = fopen(path, "r");
+  assert_non_null(file);
+  record[fread(record, 1, sizeof record - 1, file)] = '\0';
+  fclose(file);
+  return strstr(record, "0001-01-01T00:00:00Z") != NULL;
+}
+
 static int setup(void** state) {
   (void)state;
   snprintf(dir, sizeof dir, "/tmp/s3lect-embed-XXXXXX");
   assert_non_null(mkdtemp(dir));
   snprintf(register_path, sizeof register_path, "%s/register", dir);
-  snprintf(lockfile_path, sizeof lockfile_path, "%s/lock.json", dir);
   procs_begin(&procs);
   return 0;
 }
@@ -225,14 +248,7 @@ static void paused_leader_is_refused(void** state) {
   proc_signal(a.proc, SIGTERM);
   assert_int_equal(proc_wait(a.proc), 0);
   assert_true(writes_of("a") > 1 && writes_of("b") > 0);
-
-  /* It has left in good order: the lockfile is released. */
-  char record[4096];
-  FILE* file = fopen(lockfile_path, "r");
-  assert_non_null(file);
-  record[fread(record, 1, sizeof record - 1, file)] = '\0';
-  fclose(file);
-  assert_non_null(strstr(record, "0001-01-01T00:00:00Z"));
+  assert_true(is_released(third));
 }
 
 static void ends_while_a_job_is_under_way(void** state) {
@@ -252,6 +268,11 @@ static void says_what_is_wrong(void** state) {
   (void)state;
   const char* const usage[] = {PROGRAM, "--store", "file:///tmp/x", NULL};
   proc_t* proc = proc_spawn(&procs, usage, NULL);
+  proc_line(proc, PROC_ERR, "usage: ");
+  assert_int_equal(proc_wait(proc), 2);
+  const char* const protocol[] = {PROGRAM, "--store",    "file:///tmp/x", "--register", "x",
+                                  "--id",  "--protocol", "--protocol",    "epoch",      NULL};
+  proc = proc_spawn(&procs, protocol, NULL);
   proc_line(proc, PROC_ERR, "usage: ");
   assert_int_equal(proc_wait(proc), 2);
   const char* const timing[] = {PROGRAM, "--store", "file:///tmp/x",    "--register",
