@@ -2,7 +2,9 @@
  * held, refused, closed, drained; and that a proxy which has lost its leadership without knowing it
  * passes no byte on.
  *
- * ctest labels: no-valgrind */
+ * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ *
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

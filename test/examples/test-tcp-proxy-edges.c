@@ -2,7 +2,9 @@
  * should not, what the backend is told about clients (--proxy-protocol), and that no connection
  * runs in circles whatever the record says.
  *
- * ctest labels: no-valgrind */
+ * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ *
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

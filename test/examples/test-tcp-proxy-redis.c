@@ -23,7 +23,9 @@
  *
  * 10 fail-overs; with S3LECT_SOAK=1, 100.
  *
- * ctest labels: no-valgrind */
+ * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ *
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* examples/tcp-proxy: bad usage, and few open files.
  *
- * ctest labels: no-valgrind */
+ * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ *
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

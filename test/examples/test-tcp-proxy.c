@@ -2,7 +2,9 @@
  * backend each, which this program plays: all that is said to one of them arrives at the leader's,
  * whichever proxy the client has met.
  *
- * ctest labels: no-valgrind */
+ * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ *
+ * ctest labels: no-valgrind one-protocol */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
