@@ -11,6 +11,7 @@
 
 #include "core/core.h"
 #include "core/record.h"
+#include "lib/core_config.h"
 #include "s3lect/errno.h"
 
 #define WALL_MS   INT64_C(1700000000000)
@@ -194,18 +195,9 @@ static void start_node(node_t* n, unsigned incarnation_of) {
   snprintf(n->id, sizeof n->id, "%c", 'a' + i);
   snprintf(n->addr, sizeof n->addr, "%c:1", 'a' + i);
   snprintf(incarnation, sizeof incarnation, "%032x", incarnation_of);
-  s3l_core_config_t config = {.id = n->id,
-                              .addr = n->addr,
-                              .leader_timeout_ms = 15000,
-                              .renew_interval_ms = 5000,
-                              .frequent_interval_ms = 5000,
-                              .infrequent_interval_ms = 30000,
-                              .request_timeout_ms = 3000,
-                              .release_timeout_ms = 1000,
-                              .drift_ppm = 10000,
-                              .peer_mode = true,
-                              .peer_interval_ms = 30000,
-                              .peer_timeout_ms = 3000};
+  s3l_core_config_t config = s3l_test_core_config(n->id);
+  config.addr = n->addr;
+  config.peer_mode = true;
   s3l_core_init(&n->core, &config);
   step(n, &(s3l_event_t){
               .kind = S3L_EV_START, .incarnation = incarnation, .seed = 7u + incarnation_of});

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/core.h"
+#include "lib/core_config.h"
 #include "s3lect/errno.h"
 
 #define WALL_MS INT64_C(1730025045000)
@@ -14,15 +15,7 @@
 /* The epoch of a take-over where there was no lockfile and the store said it was `store_time_ms`.
  */
 static uint64_t first_epoch(int64_t store_time_ms) {
-  static const s3l_core_config_t config = {.id = "a",
-                                           .addr = "",
-                                           .leader_timeout_ms = 15000,
-                                           .renew_interval_ms = 5000,
-                                           .frequent_interval_ms = 5000,
-                                           .infrequent_interval_ms = 30000,
-                                           .request_timeout_ms = 3000,
-                                           .release_timeout_ms = 1000,
-                                           .drift_ppm = 10000};
+  const s3l_core_config_t config = s3l_test_core_config("a");
   const s3l_result_t absent = {.status = S3LECT_ENOTFOUND, .store_time_ms = store_time_ms};
   s3l_event_t event = {.kind = S3L_EV_START,
                        .wall_ms = WALL_MS,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core_world.h"
+#include "lib/core_config.h"
 
 #define EVENTS_MAX 400
 
@@ -84,20 +85,16 @@ static void (*const steps[])(void) = {
 };
 
 static s3l_core_config_t configure(unsigned choice) {
-  s3l_core_config_t c = {.id = "a",
-                         .addr = choice & 1 ? "10.0.0.1:80" : "",
-                         .leader_timeout_ms = 15000,
-                         .renew_interval_ms = 5000,
-                         .frequent_interval_ms = 5000,
-                         .infrequent_interval_ms = 30000,
-                         .request_timeout_ms = 3000,
-                         .release_timeout_ms = 1000,
-                         .drift_ppm = 10000};
+  s3l_core_config_t c = s3l_test_core_config("a");
+  if (choice & 1)
+    c.addr = "10.0.0.1:80";
   if (choice & 2) { /* as short as it may be */
     c.leader_timeout_ms = 1500;
     c.renew_interval_ms = c.frequent_interval_ms = 100;
     c.infrequent_interval_ms = 300;
     c.request_timeout_ms = 100;
+    c.peer_interval_ms = 300;
+    c.peer_timeout_ms = 200;
   }
   if (choice & 4)
     c.stop_ack_ms = 2000;
@@ -107,11 +104,8 @@ static s3l_core_config_t configure(unsigned choice) {
     c.store_clock = true;
   if (choice & 32)
     c.no_release = true;
-  if (choice & 64) {
+  if (choice & 64)
     c.peer_mode = true;
-    c.peer_interval_ms = c.infrequent_interval_ms;
-    c.peer_timeout_ms = choice & 2 ? 200 : 3000;
-  }
   if (choice & 128) {
     c.epochs = &w.epochs;
     w.epochs.keep = (choice & 32) != 0;

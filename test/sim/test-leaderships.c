@@ -11,7 +11,7 @@
 
 #include "core/core.h"
 #include "core/record.h"
-#include "s3lect/errno.h"
+#include "lib/core_config.h"
 #include "sim/files.h"
 
 #define LEADERSHIPS 1000
@@ -126,16 +126,8 @@ static void begin(bool keep) {
   w.now = 1000 * S3L_SECOND;
   w.store.unix_ms = 1700000000000;
   w.files.page = 100;
-  s3l_core_config_t config = {.id = "a",
-                              .addr = "",
-                              .leader_timeout_ms = 15000,
-                              .renew_interval_ms = 5000,
-                              .frequent_interval_ms = 5000,
-                              .infrequent_interval_ms = 30000,
-                              .request_timeout_ms = 3000,
-                              .release_timeout_ms = 1000,
-                              .drift_ppm = 10000,
-                              .epochs = &w.epochs};
+  s3l_core_config_t config = s3l_test_core_config("a");
+  config.epochs = &w.epochs;
   w.epochs.keep = keep;
   s3l_core_init(&w.core, &config);
   step(&(s3l_event_t){
