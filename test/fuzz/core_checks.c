@@ -1,7 +1,6 @@
 /* fuzz/core_checks.c: see core_world.h. */
 #include <stdio.h>
 
-#include "core/record.h"
 #include "core/trace.h"
 #include "core_world.h"
 
@@ -65,7 +64,7 @@ static bool may_replace(const s3l_view_t* v) {
     t = v->record.leader_timeout_ms;
   if (w.now >= v->first_seen + s3l_lease_wait(t * S3L_MS, w.core.config.drift_ppm))
     return true;
-  if (w.core.config.epochs != NULL)
+  if (fuzz_core_by_files())
     return false; /* whatever a peer says */
   for (unsigned i = 0; i < w.words_len && i < WORDS_MAX; i++) {
     const word_t* said = &w.words[i];
@@ -82,17 +81,17 @@ static void check_write(const s3l_effect_t* e) {
   char body[BODY_MAX];
   FUZZ_CHECK(strcmp(r->incarnation, w.incarnation) == 0 && r->write > w.last_write);
   FUZZ_CHECK(strcmp(r->leader_id, w.core.config.id) == 0);
-  bool epochs = w.core.config.epochs != NULL;
+  bool epochs = fuzz_core_by_files();
   FUZZ_CHECK(e->file == (epochs ? r->epoch : 0) && (epochs || !e->plain));
   FUZZ_CHECK(e->file <= S3L_EPOCHS_MAX);
-  FUZZ_CHECK((epochs ? s3l_record_encode_file : s3l_record_encode)(r, body, sizeof(body)) > 0);
+  FUZZ_CHECK(fuzz_core_encode(r, body) > 0);
   /* A file is created once, and written again by its creator only. */
   bool creates = w.core.op.kind == S3L_OP_TAKE_OVER;
   FUZZ_CHECK(!epochs || !creates || (e->etag[0] == '\0' && !e->plain));
   FUZZ_CHECK(!epochs || creates || (w.core.view.own && w.core.view.record.epoch == e->file));
   w.last_write = r->write;
-  w.writes[w.writes_len++ % WRITES_MAX] = (write_t){.at = w.now, .epoch = r->epoch};
-  write_t* s = &w.writes[(w.writes_len - 1) % WRITES_MAX];
+  write_t* s = &w.writes[w.writes_len++ % WRITES_MAX];
+  *s = (write_t){.at = w.now, .epoch = r->epoch};
   snprintf(s->incarnation, sizeof(s->incarnation), "%s", w.incarnation);
   w.record = *r;
   w.landed = false;
@@ -106,7 +105,7 @@ static void check_effect(const s3l_effect_t* e) {
   case S3L_DO_READ:
   case S3L_DO_WRITE:
     FUZZ_CHECK(w.under_way == NOTHING && e->timeout_ms > 0 && strlen(e->etag) < S3L_ETAG_SIZE);
-    FUZZ_CHECK((e->file > 0) == (w.core.config.epochs != NULL));
+    FUZZ_CHECK((e->file > 0) == fuzz_core_by_files());
     w.under_way = e->kind == S3L_DO_READ ? READING : WRITING;
     w.cancelled = false;
     w.file = e->file;
@@ -140,14 +139,14 @@ static void check_effect(const s3l_effect_t* e) {
     w.ask_cancelled = true;
     break;
   case S3L_DO_LIST:
-    FUZZ_CHECK(w.core.config.epochs != NULL && w.under_way == NOTHING && e->timeout_ms > 0);
+    FUZZ_CHECK(fuzz_core_by_files() && w.under_way == NOTHING && e->timeout_ms > 0);
     w.under_way = LISTING;
     w.cancelled = false;
     w.file = e->file;
     w.lists[w.lists_len++ % LISTS_MAX] = w.now;
     break;
   case S3L_DO_SWEEP:
-    FUZZ_CHECK(w.core.config.epochs != NULL && !w.sweeping && w.core.leading && e->timeout_ms > 0);
+    FUZZ_CHECK(fuzz_core_by_files() && !w.sweeping && w.core.leading && e->timeout_ms > 0);
     FUZZ_CHECK(e->file > 0 && e->file + 1 < w.core.epoch);
     w.sweeping = true;
     w.sweep_cancelled = false;

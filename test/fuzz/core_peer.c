@@ -60,8 +60,8 @@ void fuzz_core_answer_ask_with_lies(void) {
   unsigned kind = fuzz_u8(&w.in);
   s3l_peer_result_t r = {.record = &record, .etag = fuzz_core_lie_about_etag(etag)};
   s3l_span_t lie = fuzz_core_lie_about_record(body);
-  int err = w.core.config.epochs != NULL ? s3l_record_parse_file(lie, 7, &record)
-                                         : s3l_record_parse(lie, &record);
+  int err = fuzz_core_by_files() ? s3l_record_parse_file(lie, 7, &record)
+                                 : s3l_record_parse(lie, &record);
   if (err != 0)
     return;
   r.valid_for_ms = kind & 1 ? (int64_t)(fuzz_uint(&w.in, 8) >> 1) : fuzz_u8(&w.in);

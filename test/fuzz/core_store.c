@@ -7,8 +7,9 @@
 
 /* ---- The honest store ---- */
 
-static bool by_files(void) {
-  return w.core.config.epochs != NULL;
+size_t fuzz_core_encode(const s3lect_record_t* record, char body[BODY_MAX]) {
+  return (fuzz_core_by_files() ? s3l_record_encode_file : s3l_record_encode)(record, body,
+                                                                             BODY_MAX);
 }
 
 /* The lockfile (number 0) or epoch file; NULL if there is none. */
@@ -21,13 +22,13 @@ static object_t* find(uint64_t number) {
 
 static object_t* place_for(uint64_t number) {
   object_t* at = find(number);
-  for (unsigned i = 0; at == NULL && i < OBJECTS_MAX; i++)
+  object_t* lowest = &w.objects[0];
+  for (unsigned i = 0; i < OBJECTS_MAX && at == NULL; i++)
     if (!w.objects[i].exists)
       at = &w.objects[i];
-  for (unsigned i = 0; i < OBJECTS_MAX && (at == NULL || at->exists) && find(number) == NULL; i++)
-    if (at == NULL || w.objects[i].number < at->number)
-      at = &w.objects[i];
-  return at;
+    else if (w.objects[i].number < lowest->number)
+      lowest = &w.objects[i];
+  return at != NULL ? at : lowest;
 }
 
 static void set_object(uint64_t number, const s3lect_record_t* record) {
@@ -36,8 +37,7 @@ static void set_object(uint64_t number, const s3lect_record_t* record) {
   o->number = number;
   o->modified_ms = w.wall_ms / 1000 * 1000;
   snprintf(o->etag, sizeof(o->etag), "\"v%u\"", ++w.version);
-  o->body_len =
-      (number > 0 ? s3l_record_encode_file : s3l_record_encode)(record, o->body, sizeof(o->body));
+  o->body_len = fuzz_core_encode(record, o->body);
   FUZZ_CHECK(o->body_len > 0);
 }
 
@@ -68,8 +68,8 @@ void fuzz_core_write_of_another(void) {
     snprintf(r.leader_addr, sizeof(r.leader_addr), "%s", kind & 64 ? "b:2" : "b:1");
   if (kind & 128)
     snprintf(r.successor, sizeof(r.successor), "%s", kind & 64 ? "a" : "c");
-  uint64_t number = by_files() ? r.epoch % S3L_EPOCHS_MAX : 0;
-  if (by_files() && number == 0)
+  uint64_t number = fuzz_core_by_files() ? r.epoch % S3L_EPOCHS_MAX : 0;
+  if (fuzz_core_by_files() && number == 0)
     number = 1;
   set_object(number, &r);
 }
@@ -176,8 +176,7 @@ s3l_span_t fuzz_core_lie_about_record(char body[BODY_MAX]) {
   r.renew_interval_ms = kind & 64 ? (uint32_t)fuzz_uint(&w.in, 4) % 2419200000u : 0;
   if (kind & 128)
     snprintf(r.leader_addr, sizeof(r.leader_addr), "b:1");
-  return (s3l_span_t){
-      body, (by_files() ? s3l_record_encode_file : s3l_record_encode)(&r, body, BODY_MAX)};
+  return (s3l_span_t){body, fuzz_core_encode(&r, body)};
 }
 
 static void lie_about_files(s3l_listing_t* listing) {

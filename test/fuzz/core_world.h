@@ -1,9 +1,11 @@
 /* fuzz/core_world.h: the core of the election and the world that the fuzzer makes around it.
  *
- *   core_checks.c   whatever it is told the core must keep its invariants (core/core.h), and fit
- * its effects into their bounds: checked here from outside, after every step core_store.c    the
- * store: honest replies, lost and late ones, and lies core_peer.c     the leader in view, or
- * whoever answers in its place fuzz-core.c     what else happens; the target */
+ *   fuzz-core.c     the target, and what else may happen: time, and what the application asks for
+ *   core_store.c    the store: honest replies, lost and late ones, and lies
+ *   core_peer.c     the leader in view, or whoever answers in its place
+ *   core_checks.c   what is checked from outside, after every step: whatever it is told the core
+ *                   must keep its invariants (core/core.h), and fit its effects into their bounds
+ */
 #ifndef S3L_FUZZ_CORE_WORLD_H
 #define S3L_FUZZ_CORE_WORLD_H
 
@@ -85,6 +87,11 @@ typedef struct world_s {
 
 extern world_t w; /* large */
 
+/** With epoch files, else with a lockfile. */
+static inline bool fuzz_core_by_files(void) {
+  return w.core.config.epochs != NULL;
+}
+
 /** One step of the core, and all checks. */
 void fuzz_core_step(s3l_event_t* event);
 
@@ -97,6 +104,8 @@ void fuzz_core_remove_object(void);
 void fuzz_core_swept(void);
 const char* fuzz_core_lie_about_etag(char buf[200]);
 s3l_span_t fuzz_core_lie_about_record(char body[BODY_MAX]);
+/** A record as the store has it; returns its length, 0: it does not fit. */
+size_t fuzz_core_encode(const s3lect_record_t* record, char body[BODY_MAX]);
 
 /* core_peer.c */
 void fuzz_core_answer_ask(void);
