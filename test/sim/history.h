@@ -91,13 +91,6 @@ static inline void stops(int node, int64_t t, uint64_t epoch) {
   tells(node, t, ORACLE_STOPPED, epoch, t);
 }
 
-static inline void releases(int node, int64_t t, uint64_t epoch) {
-  oracle_write_t w = record(node, t, epoch, 9);
-  w.released = true;
-  oracle_write_sent(&o, t, &w);
-  oracle_write_landed(&o, t, &w);
-}
-
 #define T(test) cmocka_unit_test_setup(test, setup)
 
 #endif

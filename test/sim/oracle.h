@@ -98,7 +98,7 @@ typedef struct oracle_write_s {
   bool released;
   const char* leader_id; /* "" if what is written is no record */
   const char* successor; /* named by a release; NULL or "": none */
-  int64_t looked_at;     /* epoch files: when the store took what its sender last read of one */
+  int64_t looked_at;     /* epoch files: when the store served what its sender knows of one */
 } oracle_write_t;
 
 typedef struct oracle_node_s {
@@ -119,7 +119,7 @@ typedef struct oracle_node_s {
   uint64_t number;
   bool uncertain;
   bool read_back_sent;
-  int64_t looked_at; /* when the store took what the node last read of a file */
+  int64_t looked_at; /* when the store served what the node last read of a file */
 
   uint32_t reads, writes; /* in the quiet spell */
 } oracle_node_t;

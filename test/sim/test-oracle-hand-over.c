@@ -2,6 +2,28 @@
  * successor, a leader that is cut off. */
 #include "sim/history.h"
 
+static oracle_write_t release(int node, int64_t t, uint64_t epoch, const char* successor) {
+  oracle_write_t w = record(node, t, epoch, 9);
+  w.released = true;
+  w.successor = successor;
+  return w;
+}
+
+static void names_successor(int node, int64_t t, uint64_t epoch, const char* successor) {
+  oracle_write_t w = release(node, t, epoch, successor);
+  oracle_write_sent(&o, t, &w);
+  oracle_write_landed(&o, t, &w);
+}
+
+static void releases(int node, int64_t t, uint64_t epoch) {
+  names_successor(node, t, epoch, NULL);
+}
+
+static void lands_again(int node, int64_t t, uint64_t epoch, const char* successor) {
+  oracle_write_t w = release(node, t, epoch, successor);
+  oracle_write_landed(&o, t, &w);
+}
+
 static void test_released_while_leading(void** state) {
   (void)state;
   leads(0, S, 5);
@@ -31,21 +53,6 @@ static void test_acknowledgement(void** state) {
   o.nodes[0].number = 0;
   releases(0, 6 * S, 6);
   assert_true((o.found & ONLY(RELEASE_ACK)) != 0);
-}
-
-static void names_successor(int node, int64_t t, uint64_t epoch, const char* successor) {
-  oracle_write_t w = record(node, t, epoch, 9);
-  w.released = true;
-  w.successor = successor;
-  oracle_write_sent(&o, t, &w);
-  oracle_write_landed(&o, t, &w);
-}
-
-static void lands_again(int node, int64_t t, uint64_t epoch, const char* successor) {
-  oracle_write_t w = record(node, t, epoch, 9);
-  w.released = true;
-  w.successor = successor;
-  oracle_write_landed(&o, t, &w);
 }
 
 /* Creates the next file, having last looked at the one before at `looked`. */

@@ -288,6 +288,7 @@ void sim_on_trial(sim_world_t* w, int node);
 static inline bool sim_is_calm(const sim_world_t* w) {
   return w->t >= w->calm_at || w->on_trial >= 0;
 }
+
 /* brink.c */
 
 typedef enum { SIM_BRINK_OFF, SIM_BRINK_TRAVELS, SIM_BRINK_LOST } sim_brink_t;
