@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect/elector.h"
@@ -34,17 +33,12 @@ static void on_closed(s3lect_elector_t* e) {
 
 static int setup(void** state) {
   (void)state;
-  s3lect_elector_options_t o;
   stopped = closed = 0;
   memset(&elector, 0, sizeof elector);
   memset(&store, 0, sizeof store);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_script_store_init(&loop, &store);
-  s3lect_elector_options_init(&o, sizeof o);
-  o.lockfile_path = "locks/x";
-  o.protocol = s3l_test_protocol();
-  o.server_id = "a";
-  o.store = &store.store;
+  s3lect_elector_options_t o = s3l_script_store_options(&store);
   o.renew_interval_ms = 50;
   o.stop_ack_ms = S3L_WAIT_MS;
   o.on_stopped_leading = on_stopped;

@@ -91,12 +91,8 @@ static int setup(void** state) {
   memset(&rig, 0, sizeof rig);
   assert_int_equal(uv_loop_init(&rig.loop), 0);
   s3l_script_store_init(&rig.loop, &rig.store);
-  s3lect_elector_options_init(&rig.o, sizeof rig.o);
-  rig.o.lockfile_path = "locks/x";
-  rig.o.protocol = s3l_test_protocol();
-  rig.o.server_id = "a";
+  rig.o = s3l_script_store_options(&rig.store);
   rig.o.server_addr = "127.0.0.1:1";
-  rig.o.store = &rig.store.store;
   rig.o.on_started_leading = on_started;
   rig.o.on_stopped_leading = on_stopped;
   rig.o.on_new_leader = on_leader;

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "lib/heap.h"
-#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -60,17 +59,12 @@ static void on_closed(s3lect_elector_t* e) {
 
 static int setup(void** state) {
   static rig_t rig;
-  s3lect_elector_options_t o;
   memset(&rig, 0, sizeof rig);
   assert_int_equal(uv_loop_init(&rig.loop), 0);
   s3l_heap_install();
   s3l_script_store_init(&rig.loop, &rig.store);
-  s3lect_elector_options_init(&o, sizeof o);
-  o.lockfile_path = "locks/x";
-  o.protocol = s3l_test_protocol();
-  o.server_id = "a";
+  s3lect_elector_options_t o = s3l_script_store_options(&rig.store);
   o.server_addr = "127.0.0.1:1";
-  o.store = &rig.store.store;
   o.frequent_interval_ms = o.infrequent_interval_ms = 100;
   o.on_new_leader = on_leader;
   o.on_started_leading = on_started;

@@ -108,13 +108,8 @@ static int setup(void** state) {
 }
 
 static void begin(rig_t* rig, candidate_t* c) {
-  s3lect_elector_options_t o;
   s3l_script_store_init(&rig->loop, &c->store);
-  s3lect_elector_options_init(&o, sizeof o);
-  o.lockfile_path = "locks/x";
-  o.protocol = s3l_test_protocol();
-  o.server_id = "a";
-  o.store = &c->store.store;
+  s3lect_elector_options_t o = s3l_script_store_options(&c->store);
   o.leader_timeout_ms = T_MS;
   o.renew_interval_ms = o.frequent_interval_ms = o.infrequent_interval_ms = T_MS / 3;
   o.on_started_leading = on_started;

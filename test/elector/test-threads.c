@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -70,14 +69,9 @@ static void test_questions_from_another_thread(void** state) {
   uv_loop_t loop;
   pthread_t thread;
   unsigned done = 0;
-  s3lect_elector_options_t o;
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_script_store_init(&loop, &store);
-  s3lect_elector_options_init(&o, sizeof o);
-  o.lockfile_path = "k";
-  o.protocol = s3l_test_protocol();
-  o.server_id = "a";
-  o.store = &store.store;
+  s3lect_elector_options_t o = s3l_script_store_options(&store);
   s.e.data = &done;
   assert_int_equal(s3lect_elector_init(&loop, &s.e, &o), 0);
   assert_int_equal(pthread_create(&thread, NULL, ask, &s), 0);

@@ -184,6 +184,16 @@ void s3l_script_store_init(uv_loop_t* loop, s3l_script_store_t* s) {
   assert_int_equal(uv_idle_init(loop, &s->pump), 0);
 }
 
+s3lect_elector_options_t s3l_script_store_options(s3l_script_store_t* s) {
+  s3lect_elector_options_t o;
+  s3lect_elector_options_init(&o, sizeof o);
+  o.lockfile_path = "locks/x";
+  o.protocol = s3l_test_protocol();
+  o.server_id = "a";
+  o.store = &s->store;
+  return o;
+}
+
 static bool has_request(void* arg) {
   const s3l_script_store_t* s = arg;
   return s->req != NULL && !s->answering;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "s3lect/elector.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
 
@@ -44,6 +45,9 @@ typedef struct s3l_script_store_s {
 } s3l_script_store_t;
 
 void s3l_script_store_init(uv_loop_t* loop, s3l_script_store_t* s);
+
+/** Options of elector "a" on this store, by the protocol of this run (lib/protocol.h). */
+s3lect_elector_options_t s3l_script_store_options(s3l_script_store_t* s);
 
 /** Waits until a request is under way; fails the test if it is not of that kind. */
 void s3l_script_store_expect(s3l_script_store_t* s, bool put);
