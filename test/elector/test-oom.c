@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "core/record.h"
 #include "lib/heap.h"
 #include "lib/protocol.h"
 #include "lib/script_store.h"
@@ -52,11 +51,9 @@ static bool led_or_failed(void* arg) {
 static void seed(life_t* life) {
   s3lect_record_t r = s3l_script_store_released();
   life->seed.data = life;
-  bool epochs = s3l_test_epochs();
-  life->seed.key = epochs ? "klock-0000000007.json" : "k";
+  life->seed.key = s3l_test_epochs() ? "klock-0000000007.json" : "k";
   life->seed.body = life->body;
-  life->seed.body_len = epochs ? s3l_record_encode_file(&r, life->body, sizeof life->body)
-                               : s3l_record_encode(&r, life->body, sizeof life->body);
+  life->seed.body_len = s3l_test_encode(&r, life->body, sizeof life->body);
   life->seed.timeout_ms = S3L_WAIT_MS;
   life->seed.cb = on_put;
   assert_int_equal(life->store.ops->put(&life->store, &life->seed), 0);

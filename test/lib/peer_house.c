@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "core/record.h"
 #include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/wait.h"
@@ -80,14 +79,12 @@ static void on_seeded(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
  * needs to wait for long. */
 static void seed(s3l_house_t* h, const char* election) {
   char key[256], body[1024];
-  bool epochs = s3l_test_epochs();
-  snprintf(key, sizeof key, "%s%s", election, epochs ? "lock-0000000007.json" : "");
+  snprintf(key, sizeof key, "%s%s", election, s3l_test_epochs() ? "lock-0000000007.json" : "");
   unsigned done = 0;
   s3lect_record_t released = s3l_script_store_released();
   s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_seeded};
   req.timeout_ms = S3L_WAIT_MS;
-  req.body_len = epochs ? s3l_record_encode_file(&released, body, sizeof body)
-                        : s3l_record_encode(&released, body, sizeof body);
+  req.body_len = s3l_test_encode(&released, body, sizeof body);
   assert_int_equal(h->store.ops->put(&h->store, &req), 0);
   s3l_wait_count(&h->loop, &done, 1, "a seed");
 }

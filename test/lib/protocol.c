@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/record.h"
 #include "s3lect.h"
 
 bool s3l_test_epochs(void) {
@@ -12,4 +13,8 @@ bool s3l_test_epochs(void) {
 
 int32_t s3l_test_protocol(void) {
   return s3l_test_epochs() ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
+}
+
+size_t s3l_test_encode(const s3lect_record_t* record, char* body, size_t size) {
+  return (s3l_test_epochs() ? s3l_record_encode_file : s3l_record_encode)(record, body, size);
 }
