@@ -7,151 +7,31 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "core/epochs.h"
 #include "lib/election.h"
 #include "lib/wait.h"
 
 #define PREFIX "locks/"
 
-typedef struct voter_s {
-  s3lect_elector_t e;
-  unsigned started, stopped, renewed, errors, closed, leaders;
-  uint64_t epoch;
-  int error;
-  char leader[16];
-  struct voter_s* other;
-} voter_t;
-
-static void check_exclusion(const voter_t* v) {
-  assert_false(s3lect_is_leader(&v->e) && v->other != NULL && s3lect_is_leader(&v->other->e));
-}
-
-static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  voter_t* v = e->data;
-  check_exclusion(v);
-  assert_true(v->other == NULL || ev->epoch > v->other->epoch);
-  v->epoch = ev->epoch;
-  v->started++;
-}
-
-static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)ev;
-  ((voter_t*)e->data)->stopped++;
-}
-
-static void on_renewed(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)ev;
-  check_exclusion(e->data);
-  ((voter_t*)e->data)->renewed++;
-}
-
-static void on_new_leader(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  voter_t* v = e->data;
-  snprintf(v->leader, sizeof v->leader, "%s", ev->leader_id);
-  v->leaders++;
-}
-
-static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  ((voter_t*)e->data)->errors++;
-  ((voter_t*)e->data)->error = ev->error;
-}
-
-static void on_closed(s3lect_elector_t* e) {
-  ((voter_t*)e->data)->closed++;
-}
-
-static s3lect_elector_options_t options(s3lect_store_t* store, const char* id) {
-  s3lect_elector_options_t o;
-  s3lect_elector_options_init(&o, sizeof o);
-  o.lockfile_path = PREFIX;
-  o.server_id = id;
-  o.store = store;
-  o.protocol = S3LECT_PROTOCOL_EPOCHS;
-  o.leader_timeout_ms = S3L_ELECTION_T_MS;
-  o.renew_interval_ms = 300;
-  o.frequent_interval_ms = 300;
-  o.infrequent_interval_ms = 600;
-  o.request_timeout_ms = 450;
-  o.on_started_leading = on_started;
-  o.on_stopped_leading = on_stopped;
-  o.on_renewed = on_renewed;
-  o.on_new_leader = on_new_leader;
-  o.on_error = on_error;
-  return o;
-}
-
-static void start(uv_loop_t* loop, voter_t* v, const s3lect_elector_options_t* o) {
-  char message[512];
-  memset(v, 0, sizeof *v);
-  v->e.data = v;
-  if (s3lect_elector_options_check(o, message, sizeof message) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_elector_init(loop, &v->e, o), 0);
-  assert_int_equal(s3lect_elector_start(&v->e), 0);
-}
-
-static void leave(uv_loop_t* loop, voter_t* v) {
-  assert_int_equal(s3lect_elector_close(&v->e, on_closed), 0);
-  s3l_wait_count(loop, &v->closed, 1, "an elector to close");
-}
-
-/* ---- Past the electors ---- */
-
-typedef struct look_s {
-  s3lect_store_req_t req;
-  unsigned done;
-  size_t files;
-  uint64_t newest;
-  int status;
-  s3lect_record_t record;
-} look_t;
-
-static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
-  look_t* look = req->data;
-  assert_int_equal(r->status, 0);
-  look->files = r->entries_len;
-  for (size_t i = 0; i < r->entries_len; i++) {
-    uint64_t number = s3lect_epoch_file_number(PREFIX, r->entries[i].key);
-    look->newest = number > look->newest ? number : look->newest;
-  }
-  look->done++;
-}
-
-static look_t list(uv_loop_t* loop, s3lect_store_t* store) {
-  static look_t look; /* a request must not move */
-  memset(&look, 0, sizeof look);
-  look.req.data = &look;
-  look.req.key = PREFIX;
-  look.req.max_keys = 1000;
-  look.req.timeout_ms = S3L_WAIT_MS;
-  look.req.cb = on_listed;
-  assert_int_equal(store->ops->list(store, &look.req), 0);
-  s3l_wait_count(loop, &look.done, 1, "a listing");
-  return look;
-}
+static s3l_election_t el;
+static s3l_candidate_t a, b;
 
 static void on_put(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   assert_int_equal(r->status, 0);
   ++*(unsigned*)req->data;
 }
 
-static void put(uv_loop_t* loop, s3lect_store_t* store, const char* key, const char* body) {
-  static s3lect_store_req_t req;
+static void put(const char* key, const char* body) {
   unsigned done = 0;
-  memset(&req, 0, sizeof req);
-  req.data = &done;
-  req.key = key;
-  req.body = body;
+  s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_put};
   req.body_len = strlen(body);
   req.timeout_ms = S3L_WAIT_MS;
-  req.cb = on_put;
-  assert_int_equal(store->ops->put(store, &req), 0);
-  s3l_wait_count(loop, &done, 1, "a put");
+  assert_int_equal(el.store.ops->put(&el.store, &req), 0);
+  s3l_election_wait(&el, &done, 1, "a put");
 }
 
 /* ---- Elections ---- */
@@ -159,68 +39,54 @@ static void put(uv_loop_t* loop, s3lect_store_t* store, const char* key, const c
 /* Another implementation's file that has ended: whoever watches for a leader timeout takes over. */
 #define ENDED "{\"validity_ms\":2400,\"expired\":true}"
 
-/* One leads, renews and leaves; the other takes over at once, and removes what is old. */
-static void elect(uv_loop_t* loop, s3lect_store_t* store) {
-  voter_t a, b;
-  s3lect_elector_options_t o = options(store, "a");
-  put(loop, store, PREFIX "lock-0000000005.json", ENDED);
-  put(loop, store, PREFIX "lock-0000000007.json", ENDED);
-  put(loop, store, PREFIX "readme.txt", "no epoch file");
-  start(loop, &a, &o);
-  s3l_wait_count(loop, &a.renewed, 2, "the first leader's renewals");
-  assert_int_equal(a.epoch, 8);
-  o = options(store, "b");
-  start(loop, &b, &o);
-  a.other = &b;
-  b.other = &a;
-  s3l_wait_count(loop, &b.leaders, 1, "the second to know the first");
-  assert_string_equal(b.leader, "a");
-  assert_int_equal(list(loop, store).newest, 8);
-  unsigned renewed = a.renewed;
-  s3l_wait_count(loop, &a.renewed, renewed + 10, "a leader timeout and more");
-  leave(loop, &a);
-  s3l_wait_count(loop, &b.renewed, 1, "the second to lead");
-  assert_int_equal(b.epoch, 9);
-  assert_int_equal(a.errors + b.errors, 0);
-  leave(loop, &b);
-}
-
-static void end(uv_loop_t* loop, s3lect_store_t* store) {
-  s3lect_store_close(store, NULL);
-  s3l_wait_loop_end(loop);
-}
-
+/* One leads, renews and leaves; the other takes over at once. */
 static void test_without_if_match(void** state) {
   (void)state;
-  s3l_election_t el;
   s3l_election_init(&el, NULL);
+  el.key = PREFIX;
   s3l_election_begin(&el);
   s3l_election_fault(&el, "{\"no_if_match\":true}");
-  elect(&el.loop, &el.store);
+  put(PREFIX "lock-0000000005.json", ENDED);
+  put(PREFIX "lock-0000000007.json", ENDED);
+  put(PREFIX "readme.txt", "no epoch file");
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.renewed, 2, "the first leader's renewals");
+  assert_int_equal(a.epoch, 8);
+  s3l_candidate_init(&el, &b, "b");
+  s3l_candidate_start(&b);
+  s3l_election_wait(&el, &b.leaders, 1, "the second to know the first");
+  assert_string_equal(b.leader, "a");
+  assert_int_equal(s3l_election_record(&el).epoch, 8);
+  s3l_election_wait(&el, &a.renewed, a.renewed + 10, "a leader timeout and more");
+  s3l_candidate_close(&a);
+  s3l_election_wait(&el, &b.renewed, 1, "the second to lead");
+  assert_int_equal(b.epoch, 9);
+  assert_int_equal(a.errors + b.errors, 0);
   s3l_election_end(&el);
+}
+
+static void begin_in_memory(void) {
+  s3l_election_init(&el, NULL); /* its fake S3 is not used */
+  s3l_wait_pace(S3L_PACE_TIMERS);
+  el.key = PREFIX;
+  assert_int_equal(s3lect_memory_init(&el.loop, &el.store), 0);
 }
 
 /* From nothing: the first file takes its number from the store's clock, and is not led. */
 static void test_from_nothing(void** state) {
   (void)state;
-  uv_loop_t loop;
-  s3lect_store_t store;
-  voter_t a;
-  s3l_wait_pace(S3L_PACE_TIMERS);
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
-  s3lect_elector_options_t o = options(&store, "a");
-  o.keep_epochs = 1;
+  begin_in_memory();
+  s3l_candidate_init(&el, &a, "a");
+  a.o.keep_epochs = 1;
   uv_timeval64_t now;
   assert_int_equal(uv_gettimeofday(&now), 0);
-  start(&loop, &a, &o);
-  s3l_wait_count(&loop, &a.renewed, 3, "renewals");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.renewed, 3, "renewals");
   assert_true(a.epoch >= (uint64_t)now.tv_sec && a.epoch < (uint64_t)now.tv_sec + 100);
-  look_t look = list(&loop, &store);
-  assert_int_equal(look.files, 2); /* the claim, and the one that is led */
-  assert_int_equal(look.newest, a.epoch);
-  leave(&loop, &a);
-  end(&loop, &store);
+  assert_int_equal(s3l_election_files(&el), 2); /* the claim, and the one that is led */
+  assert_int_equal(s3l_election_record(&el).epoch, a.epoch);
+  s3l_election_end(&el);
 }
 
 /* ---- Options ---- */
@@ -236,17 +102,17 @@ static void test_options(void** state) {
   (void)state;
   static char path[1100];
   static const s3lect_store_ops_t plain_ops = {.version = S3LECT_STORE_VERSION};
-  s3lect_store_t store = {.ops = &plain_ops};
-  s3lect_elector_options_t o = options(&store, "a");
+  s3lect_store_t plain = {.ops = &plain_ops};
+  begin_in_memory();
+  s3l_candidate_init(&el, &a, "a");
+  s3lect_elector_options_t o = a.o;
+  o.store = &plain;
   check(&o, S3LECT_EOPTION, "protocol: epoch files need a store that can list");
   o.protocol = S3LECT_PROTOCOL_LOCKFILE;
   check(&o, 0, "");
   o.protocol = 2;
   check(&o, S3LECT_EOPTION, "protocol: 2 is not an s3lect_protocol_t");
-  uv_loop_t loop;
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
-  o = options(&store, "a");
+  o = a.o;
   memset(path, 'x', 1005);
   o.lockfile_path = path;
   check(&o, S3LECT_EOPTION, "has 1005 bytes; at most 1004 are allowed");
@@ -259,11 +125,11 @@ static void test_options(void** state) {
   o.protocol = S3LECT_PROTOCOL_LOCKFILE;
   check(&o, 0, "");
   /* What is left to the library fits. */
-  o = options(&store, "a");
+  o = a.o;
   o.request_timeout_ms = 0;
   o.leader_timeout_ms = 0;
   check(&o, 0, "");
-  end(&loop, &store);
+  s3l_election_end(&el);
 }
 
 static void test_numbers_of_keys(void** state) {
@@ -276,6 +142,7 @@ static void test_numbers_of_keys(void** state) {
 }
 
 int main(void) {
+  assert_int_equal(setenv("S3L_TEST_PROTOCOL", "epochs", 1), 0); /* lib/protocol.h */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_without_if_match),
       cmocka_unit_test(test_from_nothing),

@@ -120,7 +120,8 @@ typedef struct once_s {
   unsigned done;
   int status;
   s3lect_record_t record;
-  uint64_t epoch; /* of the newest epoch file; 0: there is none */
+  size_t files;   /* epoch files; and of the newest of them: */
+  uint64_t epoch; /* 0: there is none */
   char key[128];
 } once_t;
 
@@ -140,6 +141,7 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   assert_int_equal(r->status, 0);
   for (size_t i = 0; i < r->entries_len; i++) {
     uint64_t epoch = s3lect_epoch_file_number(once->election->key, r->entries[i].key);
+    once->files += epoch > 0;
     if (epoch <= once->epoch)
       continue;
     once->epoch = epoch;
@@ -202,6 +204,13 @@ s3lect_record_t s3l_election_record(s3l_election_t* el) {
   assert_int_equal(el->store.ops->get(&el->store, &once.req), 0);
   end_once(el, &once, "a get past the electors");
   return once.record;
+}
+
+size_t s3l_election_files(s3l_election_t* el) {
+  once_t once;
+  assert_true(el->epochs);
+  begin_once(el, &once);
+  return once.files;
 }
 
 void s3l_election_fault(s3l_election_t* el, const char* json) {

@@ -63,6 +63,9 @@ void s3l_election_delete(s3l_election_t* el);
 /** Reads the record as it stands in the store now. */
 s3lect_record_t s3l_election_record(s3l_election_t* el);
 
+/** How many epoch files there are. */
+size_t s3l_election_files(s3l_election_t* el);
+
 /** Adds a rule of misbehaviour, as JSON; see test/fakes3/README.md. */
 void s3l_election_fault(s3l_election_t* el, const char* json);
 void s3l_election_heal(s3l_election_t* el);
