@@ -21,8 +21,8 @@
 
 static s3l_creds_rig_t rig;
 
-static void open_chain(const char* profile, uint32_t sources) {
-  s3l_creds_rig_configure(&rig, profile, sources);
+static void open_chain(const char* profile) {
+  s3l_creds_rig_configure(&rig, profile, 0);
   s3l_creds_rig_open(&rig);
 }
 
@@ -47,7 +47,7 @@ static void assumes_one_role_after_the_other(void** state) {
                     ONE_SCRIPT(IS_SIGNED_WITH("AK"), ASSUMES("rb", "KB"),
                                S3L_EXPECT("\r\nx-amz-security-token: T"), IS_SIGNED_WITH("KB"),
                                ASSUMES("rc", "KC")));
-  open_chain("c", 0);
+  open_chain("c");
   s3l_creds_rig_gets(&rig, "KC");
   s3l_creds_rig_end(&rig);
 }
@@ -60,7 +60,7 @@ static void names_the_role_that_failed(void** state) {
                     "[profile a]\naws_access_key_id = AK\naws_secret_access_key = SK\n",
                     ONE_SCRIPT(ASSUMES("rb", "KB"), S3L_EXPECT("&RoleArn=rc&"),
                                S3L_SEND(S3L_ANSWER("403 Forbidden", ""))));
-  open_chain("c", 0);
+  open_chain("c");
   s3l_creds_rig_fails(&rig, "shared files: AssumeRole of rc: 127.0.0.1:...");
   s3l_creds_rig_end(&rig);
 }
@@ -71,7 +71,7 @@ static void a_program_can_be_the_base(void** state) {
                     "credential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\","
                     "\"SecretAccessKey\":\"SK\"}'\n",
                     ONE_SCRIPT(IS_SIGNED_WITH("PK"), ASSUMES("rr", "KR")));
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_gets(&rig, "KR");
   s3l_creds_rig_end(&rig);
 }
@@ -84,7 +84,7 @@ static void a_service_can_be_the_base(void** state) {
                   S3L_SCRIPT(IS_SIGNED_WITH("CK"), ASSUMES("rr", "KR"))),
       2);
   setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_gets(&rig, "KR");
   s3l_creds_rig_end(&rig);
 
@@ -97,17 +97,17 @@ static void a_service_can_be_the_base(void** state) {
       2);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
   setenv("AWS_METADATA_SERVICE_TIMEOUT", "30", 1);
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_gets(&rig, "KR");
   s3l_creds_rig_end(&rig);
 
   begin_with_config("[profile r]\nrole_arn = rr\ncredential_source = EcsContainer\n", NULL, 0);
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_fails(&rig, "shared files: credential_source = EcsContainer: no "
                             "AWS_CONTAINER_CREDENTIALS_*_URI is set");
   s3l_creds_rig_end(&rig);
   begin_with_config("[profile r]\nrole_arn = rr\ncredential_source = Environment\n", NULL, 0);
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_fails(&rig, "shared files: credential_source = Environment: no keys in it");
   s3l_creds_rig_end(&rig);
 }
@@ -123,7 +123,7 @@ static void a_token_can_be_the_base(void** state) {
                  ASSUMES("rr", "KR")));
   s3l_creds_rig_file(&rig, "jwt", "j.w.t\n");
   setenv("HOME", rig.dir, 1);
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_gets(&rig, "KR");
   s3l_creds_rig_end(&rig);
 }
@@ -143,7 +143,7 @@ static void closes_at_every_moment(void** state) {
   for (bool over = false; !over; turns++) {
     begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
     rig.cut_short = true;
-    open_chain("r", 0);
+    open_chain("r");
     s3l_creds_rig_ask(&rig);
     for (unsigned i = 0; i < turns && rig.done == 0; i++)
       uv_run(&rig.loop, UV_RUN_ONCE);
@@ -171,14 +171,14 @@ static void closes_inside_the_answer(void** state) {
   inside_closed = 0;
   begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
   rig.then = close_inside;
-  open_chain("r", 0);
+  open_chain("r");
   s3l_creds_rig_ask(&rig);
   s3l_creds_rig_wait(&rig);
   s3l_wait_count(&rig.loop, &inside_closed, 1, "the chain to be closed");
   s3l_creds_rig_end(&rig);
   begin_with_config("[profile p]\ncredential_process = false\n", NULL, 0);
   rig.then = close_inside;
-  open_chain("p", 0);
+  open_chain("p");
   s3l_creds_rig_ask(&rig);
   s3l_creds_rig_wait(&rig);
   s3l_wait_count(&rig.loop, &inside_closed, 2, "the chain to be closed");

@@ -268,6 +268,20 @@ static void expected_signature(char* out, size_t cap, const char* body, const ch
   "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Ax%2Fr&RoleSessionName=sess&"                 \
   "DurationSeconds=900&ExternalId=e%26x"
 
+/* A profile's role, with these lines more, by the keys of the environment. */
+static void open_role(const char* more) {
+  char config[256];
+  snprintf(config, sizeof(config),
+           "[profile p]\nrole_arn = arn:x/r\nrole_session_name = sess\n"
+           "credential_source = Environment\n%s",
+           more);
+  setenv("AWS_CONFIG_FILE", s3l_creds_rig_file(&rig, "config", config), 1);
+  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
+  s3l_creds_rig_configure(&rig, "p", 0);
+  s3l_creds_rig_open(&rig);
+}
+
 static void assumes_roles(void** state) {
   char signature[1024];
   static const char* const tokens[] = {NULL, "T=="};
@@ -279,75 +293,51 @@ static void assumes_roles(void** state) {
     begin(scripts, 1);
     expected_signature(signature, sizeof(signature), ROLE_BODY, tokens[i]);
     setenv("AWS_REGION", "eu-west-1", 1);
-    setenv("AWS_CONFIG_FILE",
-           s3l_creds_rig_file(&rig, "config",
-                              "[profile p]\nrole_arn = arn:x/r\nrole_session_name = sess\n"
-                              "external_id = e&x\nduration_seconds = 900\n"
-                              "credential_source = Environment\n"),
-           1);
-    setenv("AWS_ACCESS_KEY_ID", "AK", 1);
-    setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
     if (tokens[i] != NULL)
       setenv("AWS_SESSION_TOKEN", tokens[i], 1);
-    s3l_creds_rig_configure(&rig, "p", 0);
-    s3l_creds_rig_open(&rig);
+    open_role("external_id = e&x\nduration_seconds = 900\n");
     s3l_creds_rig_gets(&rig, "ASIA");
     s3l_creds_rig_end(&rig);
   }
 }
 
-static void open_role(void) {
-  setenv("AWS_CONFIG_FILE",
-         s3l_creds_rig_file(&rig, "config",
-                            "[profile p]\nrole_arn = arn:x/r\nrole_session_name = sess\n"
-                            "credential_source = Environment\n"),
-         1);
-  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
-  setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
-  s3l_creds_rig_configure(&rig, "p", 0);
-  s3l_creds_rig_open(&rig);
-}
-
 #define REFUSAL                                                                                    \
   "<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code><Message>Signature expired</Message>"   \
   "</Error></ErrorResponse>"
+#define SIGNED_AT(time)                                                                            \
+  S3L_EXPECT("\r\nx-amz-date: 20241027T" time "Z"), S3L_EXPECT("Action=AssumeRole&")
 #define REFUSED_AT(time)                                                                           \
-  s3l_creds_rig_reply("403 Forbidden", "Date: Sun, 27 Oct 2024 " time " GMT\r\n", REFUSAL)
+  S3L_SEND(s3l_creds_rig_reply("403 Forbidden", "Date: Sun, 27 Oct 2024 " time " GMT\r\n", REFUSAL))
+#define ASSUMED S3L_SEND(S3L_OK(XML("AssumeRole")))
 
 /* Where our clock is wrong it is STS's time that signs, from then on; and ours again where it was
  * set right. */
 static void signs_with_the_time_of_sts(void** state) {
   (void)state;
-  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
-                   S3L_SEND(REFUSED_AT("08:30:00")), S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"),
-                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(S3L_OK(XML("AssumeRole"))),
-                   S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"), S3L_EXPECT("Action=AssumeRole&"),
-                   S3L_SEND(REFUSED_AT("10:00:01")), S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"),
-                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(S3L_OK(XML("AssumeRole")))));
-  open_role();
+  BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("08:30:00"), SIGNED_AT("083000"), ASSUMED,
+                   SIGNED_AT("083000"), REFUSED_AT("10:00:01"), SIGNED_AT("100000"), ASSUMED));
+  open_role("");
   s3l_creds_rig_gets(&rig, "ASIA");
   s3l_creds_rig_gets(&rig, "ASIA");
+  s3l_creds_rig_end(&rig);
+}
+
+static void is_refused(void) {
+  open_role("");
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_non_null(strstr(rig.why, " answered 403: SignatureDoesNotMatch: Signature expired"));
   s3l_creds_rig_end(&rig);
 }
 
 /* Once in a question; and not where the clocks agree. */
 static void a_refusal_is_not_always_the_clock(void** state) {
   (void)state;
-  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
-                   S3L_SEND(REFUSED_AT("10:04:59"))));
-  open_role();
-  s3l_creds_rig_ask(&rig);
-  s3l_creds_rig_wait(&rig);
-  assert_non_null(strstr(rig.why, " answered 403: SignatureDoesNotMatch: Signature expired"));
-  s3l_creds_rig_end(&rig);
-  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"), S3L_EXPECT("Action=AssumeRole&"),
-                   S3L_SEND(REFUSED_AT("08:30:00")), S3L_EXPECT("\r\nx-amz-date: 20241027T083000Z"),
-                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(REFUSED_AT("06:30:00"))));
-  open_role();
-  s3l_creds_rig_ask(&rig);
-  s3l_creds_rig_wait(&rig);
-  assert_non_null(strstr(rig.why, " answered 403: SignatureDoesNotMatch: Signature expired"));
-  s3l_creds_rig_end(&rig);
+  BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("10:04:59")));
+  is_refused();
+  BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("08:30:00"), SIGNED_AT("083000"),
+                   REFUSED_AT("06:30:00")));
+  is_refused();
 }
 
 int main(void) {
