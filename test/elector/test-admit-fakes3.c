@@ -104,8 +104,7 @@ static void lie(const char* json) {
   assert_true(fakes3_fault(server, json, NULL, 0) > 0);
 }
 
-/* Requests so far: to the lockfile, or to epoch files, and to other keys before the first of those.
- */
+/* Requests so far: to the lockfile or epoch files, and to other keys before the first of those. */
 static void count_requests(unsigned* to_lockfile, unsigned* others) {
   const fakes3_entry_t* e;
   *to_lockfile = *others = 0;

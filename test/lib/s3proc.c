@@ -142,17 +142,10 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   snprintf(program, sizeof program, "%s/src/s3lect", s3->build_dir);
   const char* common[] = {program, command, "--store", s3->store, NULL};
   const char* endpoint[] = {"--endpoint", s3->url, NULL};
-  const char* timing[] = {"--leader-timeout",
-                          "2500ms",
-                          "--renew",
-                          "400ms",
-                          "--frequent",
-                          "300ms",
-                          "--infrequent",
-                          "1s",
-                          "--request-timeout",
-                          s3l_test_epochs() ? "400ms" : "700ms",
-                          NULL};
+  const char* request = s3l_test_epochs() ? "400ms" : "700ms";
+  const char* timing[] = {
+      "--leader-timeout", "2500ms", "--renew",           "400ms", "--frequent", "300ms",
+      "--infrequent",     "1s",     "--request-timeout", request, NULL};
   const char* protocol[] = {"--protocol", "epochs", NULL};
   const char* name[] = {"--id", id, NULL};
   size_t n = add(argv, 0, common);
