@@ -63,6 +63,11 @@ says() { # TEXT COMMAND...
 }
 addon=node_modules/s3lect/build/Release/s3lect.node
 says 'no C compiler "no-such-cc": install one' env CC=no-such-cc "$node" node_modules/s3lect/build.js
+says 'false has failed (1), see above' env CC=false "$node" node_modules/s3lect/build.js
+# A compiler that makes what no machine can load.
+printf '#!/bin/sh\nfor file; do :; done\necho "of no machine" >"$file"\n' >compiler
+chmod +x compiler
+says 'it was built, and this Node cannot load it: Error: ' env CC=./compiler "$node" node_modules/s3lect/build.js
 echo "of another machine" >"$addon"
 says 's3lect: its native part does not fit this Node' "$node" -e 'require("s3lect")'
 rm "$addon"
