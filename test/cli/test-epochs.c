@@ -58,6 +58,26 @@ static void in_a_directory(void** state) {
   s3proc_end(&s3);
 }
 
+/* Every page of the listing is the first one, empty or not: there would be no end to it. */
+static void a_listing_without_end(void** state) {
+  (void)state;
+  static const char no_end[] = "s3lect status: cannot read s3://test/lock.json: the reply is not "
+                               "valid";
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_fault(&s3, "{\"endless_lists\":true,\"count\":1}");
+  assert_int_equal(s3proc_status(&s3, look, line), 1);
+  assert_memory_equal(line, no_end, sizeof no_end - 1);
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", epochs);
+  proc_line(a, PROC_OUT, "started_leading");
+  assert_int_equal(s3proc_status(&s3, look, line), 0);
+  s3proc_fault(&s3, "{\"endless_lists\":true}");
+  assert_int_equal(s3proc_status(&s3, look, line), 1);
+  assert_memory_equal(line, no_end, sizeof no_end - 1);
+  s3proc_end(&s3);
+}
+
 static void says(s3proc_t* s3, const char* const* options, const char* text) {
   proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -79,6 +99,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(on_a_store),
       cmocka_unit_test(in_a_directory),
+      cmocka_unit_test(a_listing_without_end),
       cmocka_unit_test(slips),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,24 @@ static void test_without_if_match(void** state) {
   s3l_election_end(&el);
 }
 
+/* A store that begins every page of a listing anew: it would be read for ever. */
+static void test_a_listing_without_end(void** state) {
+  (void)state;
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  s3l_election_fault(&el, "{\"endless_lists\":true}");
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.errors, 2, "the listing to be given up, again");
+  assert_int_equal(a.error, S3LECT_EBADREPLY);
+  assert_int_equal(a.started, 0);
+  s3l_election_heal(&el);
+  s3l_election_wait(&el, &a.renewed, 1, "a leader");
+  assert_int_equal(a.epoch, 8);
+  s3l_election_end(&el);
+}
+
 static void begin_in_memory(void) {
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
@@ -144,9 +162,8 @@ static void test_numbers_of_keys(void** state) {
 int main(void) {
   assert_int_equal(setenv("S3L_TEST_PROTOCOL", "epochs", 1), 0); /* lib/protocol.h */
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_without_if_match),
-      cmocka_unit_test(test_from_nothing),
-      cmocka_unit_test(test_options),
+      cmocka_unit_test(test_without_if_match), cmocka_unit_test(test_a_listing_without_end),
+      cmocka_unit_test(test_from_nothing),     cmocka_unit_test(test_options),
       cmocka_unit_test(test_numbers_of_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

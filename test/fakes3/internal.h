@@ -116,6 +116,7 @@ typedef enum {
   XX(bare_only, FLAG, DIALECT)                                                                     \
   XX(ignore_conditions, FLAG, DIALECT)                                                             \
   XX(no_if_match, FLAG, DIALECT)                                                                   \
+  XX(endless_lists, FLAG, DIALECT)                                                                 \
   XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
   XX(stale_reads, NUMBER, STALE)
 

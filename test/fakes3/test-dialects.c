@@ -60,6 +60,17 @@ static void ignores_conditions(void** state) {
   assert_string_equal(rig.reply.body, "n");
 }
 
+static void lists_without_end(void** state) {
+  (void)state;
+  s3l_fakes3_fault(&rig, "{\"endless_lists\":true}");
+  for (int page = 0; page < 2; page++) {
+    assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "", .after = page > 0 ? "k" : NULL),
+                     200);
+    assert_string_equal(s3l_raw_tag(&rig.reply, "Key"), "k");
+    assert_string_equal(s3l_raw_tag(&rig.reply, "IsTruncated"), "true");
+  }
+}
+
 static void bends_etags(void** state) {
   (void)state;
   s3l_fakes3_fault(&rig, "{\"no_etag\":true}");
@@ -188,9 +199,16 @@ static void combines(void** state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
   const struct CMUnitTest tests[] = {
-      TEST(takes_only_bare_etags), TEST(takes_no_if_match), TEST(ignores_conditions),
-      TEST(bends_etags),           TEST(is_not_atomic),     TEST(reads_stale),
-      TEST(counts_and_skips),      TEST(matches),           TEST(combines),
+      TEST(takes_only_bare_etags),
+      TEST(takes_no_if_match),
+      TEST(ignores_conditions),
+      TEST(lists_without_end),
+      TEST(bends_etags),
+      TEST(is_not_atomic),
+      TEST(reads_stale),
+      TEST(counts_and_skips),
+      TEST(matches),
+      TEST(combines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

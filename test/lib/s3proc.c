@@ -102,6 +102,15 @@ void s3proc_begin_file(s3proc_t* s3, const char* build_dir) {
   snprintf(s3->store, sizeof s3->store, "file://%s/lock.json", s3->dir);
 }
 
+void s3proc_fault(s3proc_t* s3, const char* json) {
+  char url[192];
+  snprintf(url, sizeof url, "%s/_fakes3/faults", s3->url);
+  proc_t* curl =
+      proc_spawn(&s3->procs, (const char*[]){"curl", "-s", "-f", "-d", json, url, NULL}, NULL);
+  assert_int_equal(proc_wait(curl), 0);
+  proc_forget(curl);
+}
+
 void s3proc_replace_fake(s3proc_t* s3) {
   char port[16];
   const char* colon = strrchr(s3->url, ':');

@@ -27,6 +27,9 @@ void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
 void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
 void s3proc_end(s3proc_t* s3);
 
+/** Adds a rule of misbehaviour, as JSON; see test/fakes3/README.md. */
+void s3proc_fault(s3proc_t* s3, const char* json);
+
 /** Kills the fake and starts an empty one at the same port. */
 void s3proc_replace_fake(s3proc_t* s3);
 
