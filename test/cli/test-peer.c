@@ -247,17 +247,10 @@ static void watch_follows(void** state) {
 static void watch_says_nothing_before_the_store_has(void** state) {
   (void)state;
   s3proc_t s3;
-  char url[256];
   begin(&s3);
   proc_t* a = elect(&s3, "a", NULL, NULL);
   proc_line(a, PROC_OUT, S3L_STARTED);
-  snprintf(url, sizeof url, "%s/_fakes3/faults", s3.url);
-  proc_t* curl =
-      proc_spawn(&s3.procs,
-                 (const char*[]){"curl", "-s", "-d",
-                                 "{\"latency_ms\":500,\"match\":{\"method\":\"GET\"}}", url, NULL},
-                 NULL);
-  assert_int_equal(proc_wait(curl), 0);
+  s3proc_fault(&s3, "{\"latency_ms\":500,\"match\":{\"method\":\"GET\"}}");
   proc_t* w = watch(&s3);
   const char* line = proc_line(w, PROC_OUT, "\"event\":");
   assert_string_equal(proc_json_string(line, "event"), "new_leader");
@@ -319,6 +312,63 @@ static void watch_takes_up_new_certificates(void** state) {
   s3proc_end(&s3);
 }
 
+/* Whose certificate a server shows: the authority that curl finds it signed by, or "". */
+static const char* shown(s3proc_t* s3, const char* addr) {
+  const char* const cas[] = {certs.ca, certs.other_ca};
+  char url[160];
+  snprintf(url, sizeof url, "https://%s/livez", addr);
+  for (size_t i = 0; i < 2; i++) {
+    proc_t* curl = proc_spawn(
+        &s3->procs, (const char*[]){"curl", "-s", "-f", "--cacert", cas[i], url, NULL}, NULL);
+    int status = proc_wait(curl);
+    proc_forget(curl);
+    if (status == 0)
+      return cas[i];
+  }
+  return "";
+}
+
+/* One file of three is bad: what can be used of the others is, and it says what is not. */
+static void reloads_in_part(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char cert[S3L_CERTS_PATH_MAX + 16], ca[S3L_CERTS_PATH_MAX + 16], addr[128];
+  begin(&s3);
+  snprintf(cert, sizeof cert, "%s/elect-cert.pem", certs.dir);
+  snprintf(ca, sizeof ca, "%s/elect-ca.pem", certs.dir);
+  replace(cert, certs.good);
+  replace(ca, certs.ca);
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a",
+                            (const char*[]){"--peer-listen", "127.0.0.1:0", "--peer-cert", cert,
+                                            "--peer-key", certs.key, "--peer-ca", ca,
+                                            "--peer-health", NULL});
+  proc_line(a, PROC_OUT, S3L_STARTED);
+  snprintf(addr, sizeof addr, "%s", address_of(&s3));
+  assert_string_equal(shown(&s3, addr), certs.ca);
+  replace(cert, certs.stranger);
+  replace(ca, certs.key);
+  proc_signal(a, SIGHUP);
+  const char* line = proc_line(a, PROC_ERR,
+                               "s3lect elect: answering with the new certificates, "
+                               "but asking as before: ");
+  assert_non_null(strstr(line, "there is no certificate in it"));
+  assert_string_equal(shown(&s3, addr), certs.other_ca);
+  replace(cert, certs.key);
+  replace(ca, certs.ca);
+  proc_signal(a, SIGHUP);
+  proc_line(a, PROC_ERR, "s3lect elect: the certificates stay as they were: ");
+  assert_string_equal(shown(&s3, addr), certs.other_ca);
+  replace(cert, certs.good);
+  proc_signal(a, SIGHUP);
+  proc_line(a, PROC_ERR, "s3lect elect: the certificates have been read again");
+  assert_string_equal(shown(&s3, addr), certs.ca);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(remove(cert), 0);
+  assert_int_equal(remove(ca), 0);
+  s3proc_end(&s3);
+}
+
 static void refused(s3proc_t* s3, const char* const* options, const char* says) {
   proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -374,6 +424,7 @@ int main(void) {
       cmocka_unit_test(watch_follows),
       cmocka_unit_test(watch_says_nothing_before_the_store_has),
       cmocka_unit_test(watch_takes_up_new_certificates),
+      cmocka_unit_test(reloads_in_part),
       cmocka_unit_test(says_what_is_wrong),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
