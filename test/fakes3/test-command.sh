@@ -70,11 +70,15 @@ test_command() {
   local status
   "$program" --help | grep -q -- --ready-file || fail "--help"
   "$program" --version | grep -q '^s3lect-fakes3 [0-9]' || fail "--version"
-  for bad in --nothing --port=70000 --port=x --key=x --clock-offset=soon surplus; do
+  for bad in --nothing --port=70000 --port=x --key=x --clock-offset=soon --fault=x surplus; do
     status=0
     "$program" "$bad" 2>"$dir/err" || status=$?
     [ "$status" = 2 ] && [ -s "$dir/err" ] || fail "$bad: exit $status"
   done
+  mapfile -t many < <(printf -- '--fault={}\n%.0s' {1..17})
+  status=0
+  "$program" "${many[@]}" 2>"$dir/err" || status=$?
+  [ "$status" = 2 ] && grep -q 'too many faults' "$dir/err" || fail "17 faults: exit $status"
   status=0
   "$program" --host nowhere 2>"$dir/err" || status=$?
   [ "$status" = 1 ] && grep -q nowhere "$dir/err" || fail "--host nowhere: exit $status"
@@ -126,6 +130,10 @@ test_curl() {
   expect "$(get "$url/bucket/b")" 503 fault
   stop TERM
   expect "$(wc -l <"$dir/log")" 16 "lines of the log"
+  start --fault '{"match":{"method":"PUT"},"status":503}' --fault '{"match":{"method":"GET"},"status":500}'
+  expect "$(put one "$url/bucket/b")" 503 "fault from the start"
+  expect "$(get "$url/bucket/b")" 500 "a second one"
+  stop TERM
 }
 
 test_tls() {
