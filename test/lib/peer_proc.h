@@ -19,10 +19,13 @@ proc_t* s3l_peerproc_elect(s3proc_t* s3, const s3l_certs_t* certs, const char* i
 /** What a URL shows; "" where nothing is answered. Static memory. */
 const char* s3l_peerproc_fetch(s3proc_t* s3, const s3l_certs_t* certs, const char* url);
 
-/** How many requests the fake has seen since number *since that are of this method, and on to its
- * newest. Not for more than a few hundred of them. */
-unsigned s3l_peerproc_requests(s3proc_t* s3, const s3l_certs_t* certs, unsigned long* since,
-                               const char* method);
+typedef struct s3l_requests_s {
+  unsigned all, gets, puts, lists;
+} s3l_requests_t;
+
+/** The requests that the fake has seen since number *since, which becomes that of its newest. Not
+ * for more than a few hundred of them. */
+s3l_requests_t s3l_peerproc_requests(s3proc_t* s3, const s3l_certs_t* certs, unsigned long* since);
 
 /** a leads, b and c follow, and ask it: the store sees nothing but renewals any more. */
 void s3l_peerproc_settle(s3proc_t* s3, const s3l_certs_t* certs, proc_t* p[3]);
