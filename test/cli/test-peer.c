@@ -255,22 +255,6 @@ static void watch_says_nothing_before_the_store_has(void** state) {
   s3proc_end(&s3);
 }
 
-/* Puts a file in the place of another, as who renews certificates does. */
-static void replace(const char* path, const char* by) {
-  char text[16384], next[S3L_CERTS_PATH_MAX + 32];
-  snprintf(next, sizeof next, "%s.next", path);
-  FILE* from = fopen(by, "re");
-  FILE* to = fopen(next, "we");
-  assert_non_null(from);
-  assert_non_null(to);
-  size_t n = fread(text, 1, sizeof text, from);
-  assert_in_range(n, 1, sizeof text - 1);
-  assert_int_equal(fwrite(text, 1, n, to), n);
-  fclose(from);
-  assert_int_equal(fclose(to), 0);
-  assert_int_equal(rename(next, path), 0);
-}
-
 /* It was started with an authority that no leader has a certificate of: so the store is what it
  * asks, and it says why. With the right one, at SIGHUP, it asks the leader. */
 static void watch_takes_up_new_certificates(void** state) {
@@ -280,7 +264,7 @@ static void watch_takes_up_new_certificates(void** state) {
   unsigned long since = 0;
   begin(&s3);
   snprintf(ca, sizeof ca, "%s/watch-ca.pem", certs.dir);
-  replace(ca, certs.other_ca);
+  s3l_certs_replace(ca, certs.other_ca);
   proc_t* a = elect(&s3, "a", NULL, NULL);
   proc_line(a, PROC_OUT, S3L_STARTED);
   proc_t* w = s3proc_s3lect(&s3, "watch", NULL,
@@ -288,10 +272,10 @@ static void watch_takes_up_new_certificates(void** state) {
                                             "--infrequent", "1s", "--peer-cert", certs.good,
                                             "--peer-key", certs.key, "--peer-ca", ca, NULL});
   proc_line(w, PROC_OUT, "\"error\":\"ETLSCA\"");
-  replace(ca, certs.key);
+  s3l_certs_replace(ca, certs.key);
   proc_signal(w, SIGHUP);
   proc_line(w, PROC_ERR, "s3lect watch: the certificates stay as they were: ");
-  replace(ca, certs.ca);
+  s3l_certs_replace(ca, certs.ca);
   proc_signal(w, SIGHUP);
   proc_line(w, PROC_ERR, "s3lect watch: the certificates have been read again");
   /* From some time on nobody but the leader comes to the store. */
@@ -333,8 +317,8 @@ static void reloads_in_part(void** state) {
   begin(&s3);
   snprintf(cert, sizeof cert, "%s/elect-cert.pem", certs.dir);
   snprintf(ca, sizeof ca, "%s/elect-ca.pem", certs.dir);
-  replace(cert, certs.good);
-  replace(ca, certs.ca);
+  s3l_certs_replace(cert, certs.good);
+  s3l_certs_replace(ca, certs.ca);
   proc_t* a = s3proc_s3lect(&s3, "elect", "a",
                             (const char*[]){"--peer-listen", "127.0.0.1:0", "--peer-cert", cert,
                                             "--peer-key", certs.key, "--peer-ca", ca,
@@ -342,20 +326,20 @@ static void reloads_in_part(void** state) {
   proc_line(a, PROC_OUT, S3L_STARTED);
   snprintf(addr, sizeof addr, "%s", address_of(&s3));
   assert_string_equal(shown(&s3, addr), certs.ca);
-  replace(cert, certs.stranger);
-  replace(ca, certs.key);
+  s3l_certs_replace(cert, certs.stranger);
+  s3l_certs_replace(ca, certs.key);
   proc_signal(a, SIGHUP);
   const char* line = proc_line(a, PROC_ERR,
                                "s3lect elect: answering with the new certificates, "
                                "but asking as before: ");
   assert_non_null(strstr(line, "there is no certificate in it"));
   assert_string_equal(shown(&s3, addr), certs.other_ca);
-  replace(cert, certs.key);
-  replace(ca, certs.ca);
+  s3l_certs_replace(cert, certs.key);
+  s3l_certs_replace(ca, certs.ca);
   proc_signal(a, SIGHUP);
   proc_line(a, PROC_ERR, "s3lect elect: the certificates stay as they were: ");
   assert_string_equal(shown(&s3, addr), certs.other_ca);
-  replace(cert, certs.good);
+  s3l_certs_replace(cert, certs.good);
   proc_signal(a, SIGHUP);
   proc_line(a, PROC_ERR, "s3lect elect: the certificates have been read again");
   assert_string_equal(shown(&s3, addr), certs.ca);

@@ -132,6 +132,23 @@ int s3l_certs_make(s3l_certs_t* c) {
   return -1;
 }
 
+void s3l_certs_replace(const char* to, const char* by) {
+  char text[16384], next[S3L_CERTS_PATH_MAX + 32];
+  snprintf(next, sizeof(next), "%s.next", to);
+  FILE* in = fopen(by, "r");
+  FILE* out = fopen(next, "w");
+  size_t n = in != NULL ? fread(text, 1, sizeof(text), in) : 0;
+  int ok = n > 0 && n < sizeof(text) && out != NULL && fwrite(text, 1, n, out) == n;
+  if (in != NULL)
+    (void)fclose(in);
+  if (out != NULL && fclose(out) != 0)
+    ok = 0;
+  if (ok && rename(next, to) == 0)
+    return;
+  perror(to);
+  abort();
+}
+
 void s3l_certs_remove(const s3l_certs_t* c) {
   const char* const files[] = {c->ca,    c->other_ca, c->good, c->expired, c->future,
                                c->wrong, c->stranger, c->aws,  c->key};

@@ -20,6 +20,10 @@ typedef struct s3l_certs_s {
 /** 0, or -1 with a line on stderr. */
 int s3l_certs_make(s3l_certs_t* c);
 
+/** Puts a copy of a file in the place of another, in one step, as who renews certificates does.
+ * Ends the program where it cannot. */
+void s3l_certs_replace(const char* to, const char* by);
+
 /** Removes the files and the directory. */
 void s3l_certs_remove(const s3l_certs_t* c);
 

@@ -258,18 +258,6 @@ static void test_bad_options(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
-static void copy(const char* from, const char* to) {
-  char text[8192];
-  FILE* in = fopen(from, "r");
-  FILE* out = fopen(to, "w");
-  assert_non_null(in);
-  assert_non_null(out);
-  size_t n = fread(text, 1, sizeof text, in);
-  assert_int_equal(fwrite(text, 1, n, out), n);
-  (void)fclose(in);
-  assert_int_equal(fclose(out), 0);
-}
-
 static int reload(s3lect_peer_client_t* client, const s3lect_peer_client_options_t* o,
                   const char* says) {
   char message[512];
@@ -296,8 +284,8 @@ static void test_reload(void** state) {
   s3l_asked_t a = {0};
   snprintf(cert, sizeof cert, "%s/in-use.pem", certs.dir);
   snprintf(ca, sizeof ca, "%s/in-use-ca.pem", certs.dir);
-  copy(certs.stranger, cert);
-  copy(certs.ca, ca);
+  s3l_certs_replace(cert, certs.stranger);
+  s3l_certs_replace(ca, certs.ca);
   assert_int_equal(s3l_tls_context_new_server(&so, &tls, NULL, 0), 0);
   memset(&rig, 0, sizeof rig);
   s3l_asks_begin(&rig, scripts, 1, tls);
@@ -311,20 +299,20 @@ static void test_reload(void** state) {
   s3l_asks_start(&rig, &a, 0);
   s3l_asks_wait(&rig, &a, 1);
   assert_int_equal(a.status, S3LECT_ETLS); /* the server does not know who signed it */
-  copy(certs.good, cert);
+  s3l_certs_replace(cert, certs.good);
   assert_int_equal(reload(&client, NULL, ""), 0);
   s3l_asks_start(&rig, &a, 0);
   s3l_asks_wait(&rig, &a, 2);
   assert_int_equal(a.kind, S3L_PEER_LEADING);
-  copy(certs.other_ca, ca);
+  s3l_certs_replace(ca, certs.other_ca);
   assert_int_equal(reload(&client, NULL, ""), 0);
   s3l_asks_start(&rig, &a, 0);
   s3l_asks_wait(&rig, &a, 3);
   assert_int_equal(a.status, S3LECT_ETLSCA);
   /* What cannot be used changes nothing. */
-  copy(certs.ca, ca);
+  s3l_certs_replace(ca, certs.ca);
   assert_int_equal(reload(&client, NULL, ""), 0);
-  copy(certs.key, ca);
+  s3l_certs_replace(ca, certs.key);
   assert_int_equal(reload(&client, NULL, "CA"), S3LECT_ETLS);
   (void)remove(ca);
   assert_int_equal(reload(&client, NULL, "in-use-ca.pem"), S3LECT_ETLS);

@@ -33,14 +33,6 @@ static const char* text_of(const char* path) {
   return out;
 }
 
-static void copy(const char* from, const char* to) {
-  const char* text = text_of(from);
-  FILE* f = fopen(to, "w");
-  assert_non_null(f);
-  assert_int_equal(fputs(text, f) < 0, 0);
-  assert_int_equal(fclose(f), 0);
-}
-
 /* A client that trusts `ca` and shows `cert` (NULL: none). */
 static s3l_tls_context_t* context(const char* ca, const char* cert) {
   s3l_tls_context_t* c;
@@ -133,7 +125,7 @@ static void test_the_files_again(void** state) {
   (void)state;
   char cert[256];
   snprintf(cert, sizeof cert, "%s/in-use.pem", certs.dir);
-  copy(certs.good, cert);
+  s3l_certs_replace(cert, certs.good);
   s3l_house_init(&h, &certs);
   h.options.cert_file = cert;
   begin_leading();
@@ -143,7 +135,7 @@ static void test_the_files_again(void** state) {
   s3l_caller_send(old, WAIT);
   answered(certs.ca, certs.good);
 
-  copy(certs.stranger, cert); /* signed by the other authority */
+  s3l_certs_replace(cert, certs.stranger); /* signed by the other authority */
   answered(certs.ca, certs.good);
   assert_int_equal(reload(NULL, ""), 0);
   answered(certs.other_ca, certs.good);
@@ -151,7 +143,7 @@ static void test_the_files_again(void** state) {
   turned_away(certs.other_ca, certs.stranger); /* clients are still looked at */
   turned_away(certs.other_ca, NULL);
 
-  copy(certs.key, cert); /* what cannot be used changes nothing */
+  s3l_certs_replace(cert, certs.key); /* what cannot be used changes nothing */
   assert_int_equal(reload(NULL, "in-use.pem"), S3LECT_ETLS);
   answered(certs.other_ca, certs.good);
   remove(cert);
