@@ -102,12 +102,11 @@ as_pattern() { # LINE
 }
 
 shows() { # BLOCK [TERMINAL]
-  local line pattern limit
+  local printed=$dir/${2:+terminal}${2:-out} line pattern limit
   while IFS= read -r line; do
     pattern=$(as_pattern "$line") limit=$((SECONDS + patience))
-    until grep -q -x -E -e "$pattern" "$dir/${2:+terminal}${2:-out}"; do
-      [ -n "${2:-}" ] && [ "$SECONDS" -lt "$limit" ] ||
-        { cat "$dir/${2:+terminal}${2:-out}"; fail "does not show: $line"; }
+    until grep -q -x -E -e "$pattern" "$printed"; do
+      [ -n "${2:-}" ] && [ "$SECONDS" -lt "$limit" ] || { cat "$printed"; fail "does not show: $line"; }
       await "$2" '' "$line"
     done
   done <"$1"
