@@ -142,21 +142,23 @@ static bool may_go(const sim_world_t* w, const sim_file_t* newest) {
 
 /* The newest alone may only go when everybody who stands has seen it, and remembers: who has not
  * gives its number out again (docs/safety.md). */
-static bool all_know(const sim_world_t* w, uint64_t number) {
+static bool all_know(const sim_world_t* w, uint64_t number, unsigned but) {
   if ((w->plan->troubles & SIM_FORGETFUL) != 0)
     return false;
   for (unsigned i = 0; i < w->plan->nodes_len; i++)
-    if ((w->nodes_out & (1u << i)) == 0 && w->nodes[i].core.epoch_seen < number)
+    if (((w->nodes_out | but) & (1u << i)) == 0 && w->nodes[i].core.epoch_seen < number)
       return false;
   return true;
 }
 
-/* Where renewals are plain, one of a file below the newest may still be under way, or come again:
- * it would bring that file back alone. */
-static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest) {
+/* A create of a file below the newest may still be under way, or a renewal where those are plain:
+ * it would bring that file back alone. A claim over absence may, for nobody counts on it. */
+static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest,
+                               const sim_request_t* but) {
   for (unsigned i = 0; i < SIM_REQUESTS_MAX; i++) {
     const sim_request_t* r = &w->requests[i];
-    if (r->in_limbo && r->is_write && r->plain && r->file < newest->number)
+    bool lands = r->plain || (r->op == S3L_OP_TAKE_OVER && !r->claims);
+    if (r != but && r->in_limbo && r->is_write && lands && r->file < newest->number)
       return true;
   }
   return false;
@@ -168,11 +170,14 @@ bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
          sim_chance(&w->nodes[r->node].net, 200);
 }
 
-/* Where a higher one has been, what lands would be an older state put back; unless it is a claim
- * over absence, which nobody counts on. */
+/* Where a higher one has been, what lands is an older state put back: its maker alone, who is to
+ * look for himself, may not know. Unless it is a claim over absence, which nobody counts on. */
 void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
   const sim_file_t* newest = sim_files_newest(&w->files);
-  if (newest == NULL || (newest->number > r->file && !r->claims))
+  if (newest == NULL)
+    return;
+  bool known = all_know(w, newest->number, 1u << r->node) && !comes_back_without(w, newest, r);
+  if (newest->number > r->file && !r->claims && !known)
     return;
   sim_tape_line(w->tape, w->t, "all files are deleted by hand");
   delete_all(w);
@@ -191,17 +196,15 @@ static void delete_some(sim_world_t* w, s3l_prng_t* g) {
       return;
     }
   }
-  if (kind >= 1 && newest != NULL && all_know(w, newest->number)) {
+  if (kind >= 1 && newest != NULL && all_know(w, newest->number, 0)) {
     sim_met(w, SIM_MET_NEWEST_DELETED);
     sim_files_delete(&w->files, w->t, newest->number);
     return;
   }
-  /* What goes as a whole leaves nothing to be believed; unless a late renewal brings a part back:
+  /* What goes as a whole leaves nothing to be believed; unless a late write brings a part back:
    * then the newest would have gone alone. */
-  bool whole =
-      newest != NULL &&
-      (!w->files.no_if_match ||
-       (may_go(w, newest) && (!comes_back_without(w, newest) || all_know(w, newest->number))));
+  bool whole = newest != NULL && (!w->files.no_if_match || may_go(w, newest)) &&
+               (!comes_back_without(w, newest, NULL) || all_know(w, newest->number, 0));
   if (whole)
     delete_all(w);
 }
@@ -237,6 +240,8 @@ static void damage(sim_world_t* w, int64_t kind) {
   }
   sim_file_t* file = sim_files_set(&w->files, &w->store, w->t, number, body, (size_t)len);
   file->oversized = kind == 7;
+  oracle_write_t write = {.node = -1, .epoch = number, .leader_id = ""};
+  oracle_write_landed(&w->oracle, w->t, &write);
 }
 
 void sim_files_by_hand(sim_world_t* w, const sim_fault_t* f) {

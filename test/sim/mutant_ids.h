@@ -118,6 +118,8 @@
      "a listing that does not show the newest file is believed")                                   \
   XX(EPOCHS_OWN_UNCHECKED, "epochs-own-unchecked", EXCLUSION, "epochs,undone,leave", 5, 24,        \
      "a file of one's own that landed late is replaced by its maker at once")                      \
+  XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
+     24, "what a file of a number that was led stands on is not looked at again")                  \
   XX(EPOCHS_DAMAGE_IS_FREEDOM, "epochs-damage-is-freedom", EXCLUSION, "epochs,corrupt", 5, 24,     \
      "above an epoch file that is no record the next one is created at once")                      \
   XX(EPOCHS_RESTARTED, "epochs-restarted", EPOCH_ORDER, "epochs,delete,crash", 5, 24,              \

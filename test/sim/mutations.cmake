@@ -246,6 +246,11 @@ mutation(EPOCHS_BASE_UNSEEN epochs.c
   "ep == NULL || ep->checked == ep->file;"
   "ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN) ||
          SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE);")
+mutation(EPOCHS_CHECKED_ONCE epochs.c
+  "  if (!c->leading)
+    ep->checked = 0;"
+  "  if (!c->leading && !(SIM_IS(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch_led))
+    ep->checked = 0;")
 mutation(EPOCHS_CLAIM_LED view.c
   "if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))"
   "if (SIM_IS(EPOCHS_CLAIM_LED))

@@ -155,7 +155,8 @@ void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
                           (result->outcome == S3L_SETTLED && !known));
   } else {
     oracle_read_done(&w->oracle, (int)i, told && !r->is_list);
-    if (told && !r->is_list)
+    bool base = w->plan->epochs && r->file < n->core.epoch_seen; /* that is no look at the newest */
+    if (told && !r->is_list && !base)
       oracle_looked(&w->oracle, (int)i, r->served_at);
   }
   sim_saw_done(w, i, r, result);

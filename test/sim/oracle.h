@@ -119,7 +119,7 @@ typedef struct oracle_node_s {
   uint64_t number;
   bool uncertain;
   bool read_back_sent;
-  int64_t looked_at; /* when the store served what the node last read of a file */
+  int64_t looked_at; /* when the store served the node's last read of the newest file it knows */
 
   uint32_t reads, writes; /* in the quiet spell */
 } oracle_node_t;

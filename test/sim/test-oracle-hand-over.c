@@ -96,6 +96,18 @@ static void test_head_start_by_files_unseen(void** state) {
   assert_found(0);
 }
 
+/* A file that was made by hand stands above the one that is released then. */
+static void test_head_start_by_files_below_another(void** state) {
+  (void)state;
+  o.epochs = true;
+  creates(0, 0, 5, 0);
+  oracle_write_t by_hand = {.node = -1, .epoch = 6, .leader_id = ""};
+  oracle_write_landed(&o, MS, &by_hand);
+  names_successor(0, S, 5, "b");
+  creates(2, 2 * S, 7, S + MS);
+  assert_found(0);
+}
+
 static void test_trial(void** state) {
   (void)state;
   leads(0, S, 5);
@@ -143,6 +155,7 @@ int main(void) {
       T(test_head_start_by_files),
       T(test_head_start_by_files_of_another),
       T(test_head_start_by_files_unseen),
+      T(test_head_start_by_files_below_another),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
