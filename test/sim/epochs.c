@@ -232,9 +232,11 @@ static void damage(sim_world_t* w, int64_t kind) {
   }
   char body[SIM_FILE_BODY_MAX];
   int len = snprintf(body, sizeof body, bodies[kind], (unsigned long long)++w->hand_count);
-  if (kind == 4 && w->plan->list_lag == 0) { /* a copy of it */
-    len = (int)newest->body_len;
-    memcpy(body, newest->body, newest->body_len);
+  if (kind == 4 && w->plan->list_lag == 0) { /* a copy of it, or of one before it */
+    const sim_file_t* of = &w->files.at[w->hand_count % w->files.len];
+    of = of->exists ? of : newest;
+    len = (int)of->body_len;
+    memcpy(body, of->body, of->body_len);
     number++;
     sim_met(w, SIM_MET_MADE_BY_HAND);
   }

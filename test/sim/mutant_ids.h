@@ -120,6 +120,10 @@
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
      24, "what a file of a number that was led stands on is not looked at again")                  \
+  XX(EPOCHS_NEXT_ONLY, "epochs-next-only", EXCLUSION, "epochs,corrupt,crash", 5, 24,               \
+     "a leader looks for the next number only, and does not see a file behind a gap")              \
+  XX(EPOCHS_COPY_BELIEVED, "epochs-copy-believed", EXCLUSION, "epochs,corrupt,leave", 5, 24,       \
+     "a copy of a file, under another number, is its maker's")                                     \
   XX(EPOCHS_DAMAGE_IS_FREEDOM, "epochs-damage-is-freedom", EXCLUSION, "epochs,corrupt", 5, 24,     \
      "above an epoch file that is no record the next one is created at once")                      \
   XX(EPOCHS_RESTARTED, "epochs-restarted", EPOCH_ORDER, "epochs,delete,crash", 5, 24,              \

@@ -290,6 +290,14 @@ mutation(EPOCHS_DAMAGE_IS_FREEDOM epochs.c
   "  if (v->own && !c->unfounded)\n    return c->now;"
   "  if ((v->own && !c->unfounded) ||
       (SIM_IS(EPOCHS_DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now;")
+mutation(EPOCHS_NEXT_ONLY epochs_read.c
+  "ep->found = s3l_larger(ep->found, r->listing->highest);"
+  "ep->found = SIM_IS(EPOCHS_NEXT_ONLY) && ep->file != 0 && r->listing->highest > ep->file + 1
+                  ? ep->file
+                  : s3l_larger(ep->found, r->listing->highest);")
+mutation(EPOCHS_COPY_BELIEVED record.c
+  "if (record->epoch != number)"
+  "if (record->epoch != number && !SIM_IS(EPOCHS_COPY_BELIEVED))")
 mutation(EPOCHS_RESTARTED epochs.c
   "return s3l_larger(c->epoch_seen + 1, ms / 1000);"
   "return SIM_IS(EPOCHS_RESTARTED) ? c->epoch_seen + 1 : s3l_larger(c->epoch_seen + 1, ms / 1000);")
