@@ -60,10 +60,12 @@ static bool landed_soon(const s3l_core_t* c) {
 }
 
 /* Whether it can be found out what the file of one's own in view was created over: only that of the
- * last create is remembered. */
+ * last create is remembered. And it would tell nothing where another's file of that number has been
+ * seen: that was deleted by hand before one's own create landed. */
 static bool knows_base(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return ep->base != 0 && ep->base == ep->file - 1 && c->view.record.epoch >= c->epoch_seen;
+  return ep->created == ep->file && ep->base != 0 && ep->base == ep->file - 1 &&
+         ep->file > ep->others && c->view.record.epoch >= c->epoch_seen;
 }
 
 /* Whether the base of the file in view, one's own, still stood when that had landed, as it is now.
@@ -123,7 +125,10 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
   if (v->kind == S3L_VIEW_ABSENT || is_robbed(c))
     return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
   if (v->kind == S3L_VIEW_RECORD && v->record.released) {
-    s3l_ns_t watched = s3l_ns_add(ep->watched_from, wait);
+    /* Where there was none it is what an old write brought back, or a whole leadership was missed.
+     */
+    s3l_ns_t from = ep->came_at > ep->watched_from ? ep->came_at : ep->watched_from;
+    s3l_ns_t watched = s3l_ns_add(from, wait);
     s3l_ns_t first = s3l_ns_add(c->now, s3l_view_head_start(c));
     return watched > first ? watched : first;
   }
@@ -154,6 +159,7 @@ void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* e) {
   ep->written = c->op.epoch;
   ep->step = 0; /* of a read that was to go on */
   if (c->op.kind == S3L_OP_TAKE_OVER) {
+    ep->created = c->op.epoch;
     ep->base = ep->file;
     ep->base_etag = s3l_view_fingerprint(c->view.etag);
     ep->base_modified_ms = ep->modified_ms;
@@ -197,6 +203,8 @@ void s3l_epochs_view_changed(s3l_core_t* c) {
   if (ep == NULL)
     return;
   ep->sure = false;
+  if (!c->view.own)
+    ep->others = s3l_larger(ep->others, ep->file);
   if (!c->leading)
     ep->checked = 0;
 }

@@ -64,12 +64,14 @@ typedef struct s3l_epochs_s {
 
   /* What the file in view was created over, and whether that still stood when it had landed: else
    * all files were deleted just before, and others may have led since. */
-  uint64_t base;
+  uint64_t created;   /* the number of the last create */
+  uint64_t base;      /* what that was over */
   uint64_t base_etag; /* fingerprint */
   int64_t base_modified_ms;
   uint64_t checked; /* the file of one's own whose base stood, as long as it stays as it is, or is
                        led */
   uint64_t robbed;  /* the one whose base did not */
+  uint64_t others;  /* the highest number that was seen on a file that is not one's own */
 
   /* The read under way: a listing, a file, or one after the other. */
   uint8_t read;       /* what it is for */
@@ -86,6 +88,7 @@ typedef struct s3l_epochs_s {
   /* How long the files have been watched without a gap in which one could have come and gone. */
   s3l_ns_t watched_from;
   s3l_ns_t looked_at; /* sending of the last look; 0: none */
+  s3l_ns_t came_at;   /* since when there is a file again, after there was none; 0: always */
 
   s3l_ns_t renewed_at; /* while leading: sending of the newest write that is known to have landed */
 

@@ -189,6 +189,8 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     return;
   if (ep->asked < ep->file)
     ep->clean_at = 0;
+  if (c->view.kind == S3L_VIEW_ABSENT)
+    ep->came_at = c->now;
   ep->file = ep->asked;
   ep->modified_ms = r->modified_ms;
   ep->same_second = r->modified_ms <= 0 || r->store_time_ms / 1000 <= r->modified_ms / 1000;
