@@ -124,6 +124,12 @@ static void delete_all(sim_world_t* w) {
     sim_files_delete(&w->files, w->t, w->files.at[i].number);
 }
 
+static void delete_newest(sim_world_t* w, const sim_file_t* newest) {
+  sim_tape_line(w->tape, w->t, "the newest file is deleted by hand");
+  sim_met(w, SIM_MET_NEWEST_DELETED);
+  sim_files_delete(&w->files, w->t, newest->number);
+}
+
 /* Nobody can count with a file that came and went between two of his looks. Who has not looked for
  * longer than that waits for a whole leader timeout before he believes what is left. */
 static bool may_go(const sim_world_t* w, const sim_file_t* newest) {
@@ -171,7 +177,8 @@ bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
 }
 
 /* Where a higher one has been, what lands is an older state put back: its maker alone, who is to
- * look for himself, may not know. Unless it is a claim over absence, which nobody counts on. */
+ * look for himself, may not know. Unless it is a claim over absence, which nobody counts on. Where
+ * another's file of its number stands, that may go alone. */
 void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
   const sim_file_t* newest = sim_files_newest(&w->files);
   if (newest == NULL)
@@ -179,6 +186,11 @@ void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
   bool known = all_know(w, newest->number, 1u << r->node) && !comes_back_without(w, newest, r);
   if (newest->number > r->file && !r->claims && !known)
     return;
+  if (newest->number == r->file && all_know(w, newest->number, 0) &&
+      sim_chance(&w->nodes[r->node].net, 500)) {
+    delete_newest(w, newest);
+    return;
+  }
   sim_tape_line(w->tape, w->t, "all files are deleted by hand");
   delete_all(w);
   oracle_deleted(&w->oracle);
@@ -197,8 +209,7 @@ static void delete_some(sim_world_t* w, s3l_prng_t* g) {
     }
   }
   if (kind >= 1 && newest != NULL && all_know(w, newest->number, 0)) {
-    sim_met(w, SIM_MET_NEWEST_DELETED);
-    sim_files_delete(&w->files, w->t, newest->number);
+    delete_newest(w, newest);
     return;
   }
   /* What goes as a whole leaves nothing to be believed; unless a late write brings a part back:

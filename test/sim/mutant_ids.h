@@ -120,6 +120,8 @@
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
      24, "what a file of a number that was led stands on is not looked at again")                  \
+  XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24,      \
+     "a late create is counted on although another's file of that number was seen")                \
   XX(EPOCHS_NEXT_ONLY, "epochs-next-only", EXCLUSION, "epochs,corrupt,crash", 5, 24,               \
      "a leader looks for the next number only, and does not see a file behind a gap")              \
   XX(EPOCHS_COPY_BELIEVED, "epochs-copy-believed", EXCLUSION, "epochs,corrupt,leave", 5, 24,       \

@@ -290,6 +290,9 @@ mutation(EPOCHS_DAMAGE_IS_FREEDOM epochs.c
   "  if (v->own && !c->unfounded)\n    return c->now;"
   "  if ((v->own && !c->unfounded) ||
       (SIM_IS(EPOCHS_DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN))\n    return c->now;")
+mutation(EPOCHS_TAKEN_NUMBER epochs.c
+  "ep->file > ep->others &&"
+  "(ep->file > ep->others || SIM_IS(EPOCHS_TAKEN_NUMBER) || SIM_IS(EPOCHS_FORGOTTEN)) &&")
 mutation(EPOCHS_NEXT_ONLY epochs_read.c
   "ep->found = s3l_larger(ep->found, r->listing->highest);"
   "ep->found = SIM_IS(EPOCHS_NEXT_ONLY) && ep->file != 0 && r->listing->highest > ep->file + 1
