@@ -13,6 +13,22 @@ hidden byte a, b;
 #define NO_OVERWRITE true
 #endif
 
+/* Elector y may come to see a file f of its own that it could lead. */
+#ifdef MUTANT_CLAIM_LED
+#define LEADS_CLAIMS true
+#else
+#define LEADS_CLAIMS false
+#endif
+#define IS_ON_ITS_WAY(m, f) (mk[m] != NOTHING && me[m] == f && !mex[m] && (!mcl[m] || LEADS_CLAIMS) && !mdead[m])
+#define STANDS(y, f) (there[f] && fown[f] == y + 1 && !fex[f] && (!fcl[f] || LEADS_CLAIMS))
+#define IS_IN_VIEW(y, f) (ve[y] == f && vown[y] && !vex[y] && (!vcl[y] || LEADS_CLAIMS) && !robbed[y])
+#if K > 1
+#define COMES_UP(y, f) (IS_ON_ITS_WAY((y) * K, f) || IS_ON_ITS_WAY((y) * K + 1, f) || STANDS(y, f) || \
+  IS_IN_VIEW(y, f) || LANDS_AGAIN(y, f))
+#else
+#define COMES_UP(y, f) (IS_ON_ITS_WAY(y, f) || STANDS(y, f) || IS_IN_VIEW(y, f) || LANDS_AGAIN(y, f))
+#endif
+
 inline forget() {
   for (a : 1 .. F) {
     if
@@ -45,19 +61,18 @@ inline forget() {
     fi;
     if
     :: lead[b] || ve[b] == UNSEEN || ve[b] == 0 || sure[b] || robbed[b] || (vex[b] && !vfo[b]) ||
-       (vown[b] && checked[b]) -> obs[b] = 0
+       IS_OWN(b) -> obs[b] = 0
     :: else
     fi;
-    /* which file it was created over matters while the create may be under way, or is to be looked into */
-    a = b * K;
+    /* Over which file it created its own last matters as long as that may come into view, or stands
+     * there: also of one that it has led, or leads, for another write of it may land, and then it is to
+     * be looked into once more. Of a claim, or below a number that it has seen, it does not matter. */
+    e = base[b] + 1;
     if
-    :: !robbed[b] && !lead[b] && mk[a] == CREATE -> skip
-    :: !checked[b] && !robbed[b] && !lead[b] && (wk[b] != IDLE || (vown[b] && base[b] + 1 == ve[b])) -> skip
-#if K > 1
-    :: !lead[b] && mk[a + 1] == CREATE -> skip
-#endif
+    :: base[b] != 0 && e <= F && seen[b] <= e && !(seen[b] == e && TAKEN(b)) && COMES_UP(b, e) -> skip
     :: else -> base[b] = 0; bi[b] = 0
-    fi
+    fi;
+    taken[b] = taken[b] && seen[b] != 0 && COMES_UP(b, seen[b])
   }
   forget_promises();
   secs = (secs > landed + 1 -> secs : 0)
@@ -96,7 +111,8 @@ inline sort_electors() {
         swap(wnum[a], wnum[a - 1]); swap(cool[a], cool[a - 1]); swap(vown[a], vown[a - 1]);
         swap(vex[a], vex[a - 1]); swap(vcl[a], vcl[a - 1]); swap(vun[a], vun[a - 1]); swap(vfo[a], vfo[a - 1]);
         swap(intact[a], intact[a - 1]); swap(sure[a], sure[a - 1]); swap(gap[a], gap[a - 1]);
-        swap(bi[a], bi[a - 1]); swap(checked[a], checked[a - 1]); swap(robbed[a], robbed[a - 1]);
+        swap(bi[a], bi[a - 1]); swap(taken[a], taken[a - 1]);
+        swap(checked[a], checked[a - 1]); swap(robbed[a], robbed[a - 1]);
         swap(lead[a], lead[a - 1]);
         swap_messages(a * K, (a - 1) * K);
 #if K > 1

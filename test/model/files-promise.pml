@@ -15,6 +15,7 @@ bit pstands, pview, pback, enewest;
 
 #define NO_PROMISE 15
 #define IS_LEGAL(y) (obs[y] >= LEGAL_AFTER(y) || until[y] == 0)
+#define LANDS_AGAIN(y, f) (echo == f && eown == y + 1)
 
 inline tell() { /* elector i to another */
   if
@@ -91,6 +92,7 @@ inline forget_promises() {
 }
 #else
 #define IS_LEGAL(y) (obs[y] >= LEGAL_AFTER(y))
+#define LANDS_AGAIN(y, f) false
 #define promise_seen(f) skip
 #define promise_put(f, p) skip
 #define may_echo(f, p) skip

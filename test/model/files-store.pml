@@ -119,11 +119,26 @@ inline network() { /* i: a place for a message that is under way */
   fi
 }
 
+/* Who has not seen file x, which is about to be deleted, had long enough to do so. */
+inline missed() {
+  for (j : 0 .. N - 1) {
+    if
+    :: seen[j] < x ->
+      gap[j] = (ve[j] != UNSEEN);
+      wk[j] = (wk[j] == AWAITED -> UNKNOWN : wk[j])
+    :: else
+    fi
+  }
+}
+
 inline hands() {
 #if DELETE > 0
   highest();
   if
   :: deleted < DELETE && x > 0 -> /* all */
+#ifndef DELETE_SOON
+    missed();
+#endif
     for (e : 1 .. F) { remove(e) }
     deleted++; lost = landed
 #ifdef DELETE_ONE
@@ -132,14 +147,7 @@ inline hands() {
     for (j : 0 .. N - 1) { e = (seen[j] >= x -> 1 : e) }
     if
     :: e == 1 ->
-      for (j : 0 .. N - 1) {
-        if
-        :: seen[j] < x ->
-          gap[j] = (ve[j] != UNSEEN);
-          wk[j] = (wk[j] == AWAITED -> UNKNOWN : wk[j])
-        :: else
-        fi
-      }
+      missed();
       e = x;
       remove(e);
       deleted++; lost = landed

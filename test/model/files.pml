@@ -20,6 +20,8 @@
  *   watched, gap       how long it has looked without a gap in which a file could have come and gone;
  *                      there has been one
  *   base, bi           over which file it created its own last, and whether that still is what it was
+ *                      (0: over none, or one that is not numbered one lower, as a claim)
+ *   taken              a file of the highest number that it has seen was another's
  *   checked, robbed    it was, or it was not, when its own had landed
  *   lease              since the sending of the last write, or the last clean listing if that is longer ago
  *   wk, wnum           the write under way (AWAITED), or given up (UNKNOWN), and to which file
@@ -32,6 +34,7 @@
  * who has seen more looks, so soon that others see what he made of it before they have watched for a
  * whole leader timeout (OLD_IS_BACK).
  *
+ * DELETE_SOON: not that: all may be deleted before an elector had time to look.
  * DELETE, HAND: how often one or all files are deleted by hand; one is damaged, or made above all others.
  * LAG: new files show in listings only after up to a leader timeout. SWEEP: leaders remove old files.
  * PROMISE: leaders tell others how long they are valid (files-promise.pml).
@@ -93,7 +96,8 @@ byte hidden[F + 1]; /* for so long a file does not show in listings */
 #endif
 
 byte seen[N], led[N], ve[N], vage[N], obs[N], watched[N], clean[N], base[N], lease[N], wk[N], wnum[N], cool[N];
-bit vown[N], vex[N], vcl[N], vun[N], vfo[N], intact[N], sure[N], gap[N], bi[N], checked[N], robbed[N], lead[N];
+bit vown[N], vex[N], vcl[N], vun[N], vfo[N], intact[N], sure[N], gap[N];
+bit bi[N], taken[N], checked[N], robbed[N], lead[N];
 byte mk[N * K], me[N * K], mage[N * K];
 bit mex[N * K], mcl[N * K], mun[N * K], mdead[N * K];
 
@@ -119,21 +123,34 @@ byte place[N]; /* of the message whose reply is awaited */
   (led[y] > file || (led[y] == file && (!lead[y] || age >= lease[y])))
 
 #include "files-promise.pml"
-#include "files-canon.pml"
 
 /* --- what an elector sees -------------------------------------------------------------------------- */
 
 #define OLD_IS_BACK(y) (x != 0 && seen[y] < lost) /* x: the highest file */
 
+/* Only the base of its last create is remembered; and that tells nothing where another's file of the
+ * same number has been seen, which was deleted before its own landed. */
+#ifdef MUTANT_TAKEN_NUMBER
+#define TAKEN(y) false
+#else
+#define TAKEN(y) (taken[y])
+#endif
+#define KNOWS_BASE(y) (base[y] != 0 && base[y] + 1 == ve[y] && ve[y] >= seen[y] && !TAKEN(y))
+/* A file of its own whose base is gone; or may be. */
+#ifdef MUTANT_UNCHECKED /* as long as it has not looked, all is well */
+#define ROBBED(y) (robbed[y])
+#else
+#define ROBBED(y) (robbed[y] || (vown[y] && !vex[y] && !vcl[y] && !checked[y] && !KNOWS_BASE(y)))
+#endif
 /* What it may create is a claim over absence, which is not counted on. */
 #ifdef MUTANT_CLAIM_COUNTED_ON
-#define UNFOUNDED(y) (ve[y] == 0 || robbed[y])
+#define UNFOUNDED(y) (ve[y] == 0 || ROBBED(y))
 #else
-#define UNFOUNDED(y) (ve[y] == 0 || robbed[y] || (vcl[y] && !vex[y] && !(vown[y] && !vun[y])))
+#define UNFOUNDED(y) (ve[y] == 0 || ROBBED(y) || (vcl[y] && !vex[y] && !(vown[y] && !vun[y])))
 #endif
 /* A file of its own, on which nobody but itself can count: no need to wait. */
 #ifdef MUTANT_CLAIM_LED
-#define IS_OWN(y) (vown[y] && !robbed[y] && ve[y] != 0)
+#define IS_OWN(y) (vown[y] && (vcl[y] || checked[y]) && !robbed[y] && ve[y] != 0)
 #elif defined(MUTANT_UNCHECKED)
 #define IS_OWN(y) (vown[y] && !vun[y] && !vcl[y] && !robbed[y] && ve[y] != 0)
 #else
@@ -145,9 +162,9 @@ byte place[N]; /* of the message whose reply is awaited */
 #define IS_RELEASED(y) (vex[y] && !vfo[y])
 #endif
 #ifdef MUTANT_NO_CLAIM_WAIT
-#define LEGAL_AFTER(y) (ve[y] == 0 || robbed[y] || IS_OWN(y) || vcl[y] -> 0 : WAIT)
+#define LEGAL_AFTER(y) (ve[y] == 0 || ROBBED(y) || IS_OWN(y) || vcl[y] -> 0 : WAIT)
 #else
-#define LEGAL_AFTER(y) (ve[y] == 0 || robbed[y] || IS_OWN(y) -> 0 : (vcl[y] -> CLAIM_WAIT : WAIT))
+#define LEGAL_AFTER(y) (ve[y] == 0 || ROBBED(y) || IS_OWN(y) -> 0 : (vcl[y] -> CLAIM_WAIT : WAIT))
 #endif
 
 #ifdef MUTANT_LATE_CLAIM
@@ -165,20 +182,32 @@ inline see(f) { /* elector i sees file f as it is now */
     fresh = 1;
     if
     :: ve[i] != f -> checked[i] = 0; robbed[i] = 0
-    :: ve[i] == f && f > led[i] -> checked[i] = 0 /* another create of that number has landed */
+#ifdef MUTANT_CHECKED_LED
+    :: ve[i] == f && f > led[i] -> checked[i] = 0
+#elif !defined(MUTANT_CHECKED_ONCE)
+    :: ve[i] == f && !lead[i] -> checked[i] = 0 /* another write of that number has landed */
+#endif
     :: else
     fi;
     if
     :: f < ve[i] && ve[i] != UNSEEN -> clean[i] = LEASE
     :: else
     fi;
+#ifndef MUTANT_ABSENCE_WATCHED
+    watched[i] = (ve[i] == 0 -> 0 : watched[i]); /* it may be from before that */
+#endif
     ve[i] = f; vown[i] = (fown[f] == i + 1); vex[i] = fex[f]; vcl[i] = fcl[f]; vfo[i] = ffo[f];
     vage[i] = (vown[i] -> fage[f] : LEASE);
     /* a claim that landed late may have come after others had led */
     vun[i] = vown[i] && (fun[f] || (fcl[f] && 2 * fage[f] > LEASE && LATE_CLAIM));
     intact[i] = 1;
     promise_seen(f);
-    seen[i] = (f > seen[i] -> f : seen[i]);
+    if
+    :: f < seen[i] -> skip
+    :: else ->
+      taken[i] = (!vown[i] || (f == seen[i] && taken[i]));
+      seen[i] = f
+    fi;
     begin_again()
   fi
 }
@@ -235,9 +264,11 @@ inline watch() {
 #define NEVER_LED(y) (ve[y] > led[y])
 #endif
 
-#define COULD_CHECK(y) (!lead[y] && ve[y] != 0 && ve[y] != UNSEEN && vown[y] && !vex[y] && !robbed[y] && FOUNDED(y) && \
-  NEVER_LED(y) && ve[y] >= seen[y])
-#define COULD_LEAD(y) (COULD_CHECK(y) && CLEAN(y, vage[y]) < LEASE)
+/* Of a file that it has led it asks only where it has not missed anything: else it lists first. */
+#define IS_FOUNDED_OWN(y) (!lead[y] && ve[y] != 0 && ve[y] != UNSEEN && vown[y] && !vex[y] && !robbed[y] && \
+  FOUNDED(y) && ve[y] >= seen[y])
+#define COULD_CHECK(y) (IS_FOUNDED_OWN(y) && !checked[y] && KNOWS_BASE(y) && (NEVER_LED(y) || GAPLESS(y)))
+#define COULD_LEAD(y) (IS_FOUNDED_OWN(y) && NEVER_LED(y) && CLEAN(y, vage[y]) < LEASE)
 
 inline become_leader() {
   for (j : 0 .. N - 1) { assert(j == i || !lead[j]) }
@@ -361,9 +392,14 @@ inline elector() {
   :: wk[i] == UNKNOWN && there[wnum[i]] -> read(wnum[i])
   :: wk[i] == IDLE && !lead[i] && ve[i] != 0 && ve[i] != UNSEEN && there[ve[i]] -> read(ve[i])
 
-  :: wk[i] == IDLE && COULD_CHECK(i) && !checked[i] && base[i] == ve[i] - 1 -> /* what was it created over? */
+  :: wk[i] == IDLE && COULD_CHECK(i) -> /* what was it created over? */
     if
-    :: there[base[i]] && bi[i] && GAPLESS(i) -> checked[i] = 1; lead_if_valid()
+    :: there[base[i]] && bi[i] && GAPLESS(i) ->
+#if WITNESS == 8
+      assert(NEVER_LED(i));
+#endif
+      checked[i] = 1;
+      lead_if_valid()
     :: else ->
 #if WITNESS == 5
       assert(false);
@@ -381,7 +417,12 @@ inline elector() {
     next_number();
     if
     :: e <= F ->
-      base[i] = ve[i]; bi[i] = intact[i];
+#ifdef MUTANT_BASE_OF_ANOTHER
+      base[i] = ve[i];
+#else
+      base[i] = (e == ve[i] + 1 -> ve[i] : 0);
+#endif
+      bi[i] = intact[i];
       send(CREATE, e, 0, UNFOUNDED(i), 0)
     :: else
     fi
@@ -392,7 +433,8 @@ inline elector() {
   :: ve[i] != UNSEEN -> /* a crash and a new start */
     stop_leading();
     ve[i] = UNSEEN; vown[i] = 0; vex[i] = 0; vcl[i] = 0; vun[i] = 0; vfo[i] = 0; vage[i] = LEASE; intact[i] = 0;
-    checked[i] = 0; robbed[i] = 0; seen[i] = 0; led[i] = 0; clean[i] = LEASE; watched[i] = 0; gap[i] = 0;
+    checked[i] = 0; robbed[i] = 0; taken[i] = 0; base[i] = 0; seen[i] = 0; led[i] = 0;
+    clean[i] = LEASE; watched[i] = 0; gap[i] = 0;
     wk[i] = IDLE;
     begin_again();
     for (j : 1 .. F) {
@@ -404,4 +446,5 @@ inline elector() {
   fi
 }
 
+#include "files-canon.pml"
 #include "files-store.pml"

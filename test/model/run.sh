@@ -139,22 +139,22 @@ done
 # Of the files the first is that of a leader who has died.
 row files ok "EXACT F=4 NO_CRASH"
 row files ok "EXACT F=3" -O0
-row files ok "EXACT F=3 NO_CRASH DELETE=1"
+row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE"
 row files ok "EXACT F=3 NO_CRASH HAND=1" -O0
-row files ok "EXACT F=3 NO_CRASH PROMISE"
 # The look before the create and the one after it: each of them is enough for what is not deleted.
 row files ok "EXACT F=3 NO_CRASH MUTANT_NO_CONFIRM" -O0
 row files leaders "EXACT F=3 NO_CRASH MUTANT_NO_CONFIRM MUTANT_BASE_UNSEEN"
+# Their counterpart is the row with DELETE_ONE: there all may be deleted as well.
 row files leaders "EXACT F=3 NO_CRASH DELETE=1 MUTANT_BASE_UNSEEN"
 row files leaders "EXACT F=3 NO_CRASH DELETE=1 MUTANT_UNCHECKED" -O2
 row files leaders "EXACT F=3 NO_CRASH DELETE=1 MUTANT_CLAIM_LED" -O2
 row files epochs "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE MUTANT_FORGOTTEN"
+row files leaders "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE MUTANT_TAKEN_NUMBER" -O2
 row files met "EXACT F=3 NO_CRASH WITNESS=2"
 row files met "EXACT F=3 NO_CRASH WITNESS=3"
 row files met "EXACT F=3 NO_CRASH WITNESS=4"
 row files met "EXACT F=3 NO_CRASH DELETE=1 WITNESS=5"
 row files met "EXACT F=4 NO_CRASH SWEEP WITNESS=6"
-row files met "EXACT F=3 NO_CRASH PROMISE WITNESS=7"
 
 if [ -n "$full" ]; then
   memory_mb=8000 compress=-DCOLLAPSE
@@ -174,7 +174,11 @@ if [ -n "$full" ]; then
   row epochs ok "N=3 EXACT T=3 K=1 EMAX=2 NO_CRASH"
   row peers ok "T=3 EMAX=3 NO_CRASH"
   row peers ok "EXACT T=2 EMAX=4 NO_CRASH"
-  row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE"
+  row files ok "EXACT F=3 NO_CRASH PROMISE"
+  row files met "EXACT F=3 NO_CRASH PROMISE WITNESS=7"
+  row files met "EXACT F=3 NO_CRASH DELETE=1 WITNESS=8" -O2
+  row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_SOON"
+  row files ok "EXACT F=4 NO_CRASH DELETE=1"
   row files ok "EXACT F=3 DELETE=1 DELETE_ONE"
   row files ok "EXACT F=3 NO_CRASH START=0 DELETE=1"
   row files ok "EXACT F=4 NO_CRASH HAND=1"
@@ -185,7 +189,10 @@ if [ -n "$full" ]; then
   row files leaders "EXACT F=4 NO_CRASH HAND=1 MUTANT_FOREIGN_RELEASE" -O2
   row files leaders "EXACT F=3 NO_CRASH PROMISE MUTANT_PROMISE" -O2
   row files leaders "EXACT F=4 NO_CRASH SWEEP MUTANT_SWEEP_YOUNG MUTANT_SWEEP_NEWEST" -O2
-  row files leaders "EXACT F=4 NO_CRASH DELETE=1 MUTANT_NO_CLAIM_WAIT" -O2
+  row files leaders "EXACT F=4 NO_CRASH DELETE=1 DELETE_SOON MUTANT_NO_CLAIM_WAIT" -O2
+  row files epochs "EXACT F=4 NO_CRASH DELETE=1 MUTANT_ABSENCE_WATCHED" -O2
+  # The assumption about the time between the newest file's creation and its deletion.
+  row files epochs "EXACT F=4 NO_CRASH DELETE=1 DELETE_SOON" -O2
 fi
 
 if [ $unexpected -gt 0 ]; then
