@@ -21,7 +21,8 @@
  * All may be deleted in the moment between one's last look and one's create, or before that lands,
  * late. So the file over which one was created is read once more when that has landed; if it does
  * not stand there any more, as it was, one's own file is as good as a claim over absence: neither
- * led, nor replaced by its maker before others may.
+ * led, nor replaced by its maker before others may. So it is if another's file of its number has
+ * been seen: that was deleted since.
  *
  * Over absence the claim is unfounded, as it is over an absent lockfile (core.h): its number comes
  * from the store's time in seconds, so that epochs do not go back, and its maker leads by the next
@@ -125,8 +126,7 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
   if (v->kind == S3L_VIEW_ABSENT || is_robbed(c))
     return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
   if (v->kind == S3L_VIEW_RECORD && v->record.released) {
-    /* Where there was none it is what an old write brought back, or a whole leadership was missed.
-     */
+    /* Where there was none an old write brought it back, or a whole leadership was missed. */
     s3l_ns_t from = ep->came_at > ep->watched_from ? ep->came_at : ep->watched_from;
     s3l_ns_t watched = s3l_ns_add(from, wait);
     s3l_ns_t first = s3l_ns_add(c->now, s3l_view_head_start(c));
