@@ -130,11 +130,12 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
 
 /* What is due next, and when. Does not look at leadership's own timers: s3l_lead_tick does. */
 
-/* Others take a released record at once: it may invite them only if nobody acts as leader any more,
- * one's own application and the robbed leader of before an unfounded claim included. */
+/* Others take a released record at once. So it is released only if nobody can still act as leader:
+ * not the leader whose record was deleted before an unfounded claim, and not this elector's own
+ * application, for whichever leadership it has not acknowledged (design rule 11). */
 static bool may_release(const s3l_core_t* c) {
   return s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c) &&
-         c->view.record.epoch != c->unacknowledged;
+         c->unacknowledged == 0;
 }
 
 static due_t due_release(const s3l_core_t* c) {

@@ -364,7 +364,8 @@ typedef struct s3l_core_s {
   bool parting;
   int last_error;
   s3l_ns_t ack_until;
-  uint64_t unacknowledged; /* epoch whose end the application has not acknowledged; 0: none */
+  uint64_t unacknowledged; /* last epoch that ended, if the application has not acknowledged the
+                              end of it and of all before; 0: all are acknowledged */
   s3l_ns_t leave_by;
   s3l_core_stats_t stats;
 } s3l_core_t;

@@ -50,6 +50,8 @@
      "renewals repeat the number of the write before")                                             \
   XX(ACK_IGNORED, "ack-ignored", RELEASE_ACK, "leave,options", 5, 24,                              \
      "a release does not wait for the application")                                                \
+  XX(ACK_OF_ONE_EPOCH, "ack-of-one-epoch", RELEASE_ACK, "leave,options,outage", 5, 24,             \
+     "a release waits only for the acknowledgement of the epoch that it releases")                 \
   XX(NEVER_TAKES_OVER, "never-takes-over", LIVENESS, "crash", 3, 4,                                \
      "a record that is not released is never taken over")                                          \
   XX(CLAIM_RELEASED, "claim-released", EXCLUSION, "delete,leave,partition,pause", 5, 24,           \

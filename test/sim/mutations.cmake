@@ -121,8 +121,9 @@ mutation(ACK_IGNORED core.c
   "  if (c->ack_owed)\n    d.at = c->ack_until;"
   "  if (c->ack_owed && !SIM_IS(ACK_IGNORED))\n    d.at = c->ack_until;")
 mutation(ACK_IGNORED core.c
-  "c->view.record.epoch != c->unacknowledged;"
-  "(c->view.record.epoch != c->unacknowledged || SIM_IS(ACK_IGNORED));")
+  "         c->unacknowledged == 0;"
+  "         (c->unacknowledged == 0 || SIM_IS(ACK_IGNORED) ||
+          (SIM_IS(ACK_OF_ONE_EPOCH) && c->view.record.epoch != c->unacknowledged));")
 
 mutation(NEVER_TAKES_OVER core.c
   "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;"

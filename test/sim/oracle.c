@@ -149,8 +149,6 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   n->started = true;
   n->epoch = note->epoch;
   n->promised = note->valid_until;
-  n->ack_owed = false;
-  n->ack_given = false;
   o->leaderships++;
   if (o->quiet)
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: became leader in a quiet spell", node);
@@ -177,7 +175,7 @@ static void note_stopped(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   if (oracle_believes(o, node, t))
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: stopped was told, yet is_leader", node);
   n->started = false;
-  n->ack_owed = n->config.stop_ack_ms > 0;
+  n->ack_owed = n->ack_owed || n->config.stop_ack_ms > 0;
   if (o->quiet)
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: lost leadership in a quiet spell", node);
 }
@@ -211,8 +209,7 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
 }
 
 void oracle_acknowledged(oracle_t* o, int node) {
-  if (o->nodes[node].ack_owed)
-    o->nodes[node].ack_given = true;
+  o->nodes[node].ack_owed = false;
 }
 
 /* Requests. */
@@ -239,9 +236,10 @@ static void check_release(oracle_t* o, int64_t t, const oracle_write_t* w) {
   if (n->started || oracle_believes(o, w->node, t))
     oracle_fail(o, ORACLE_RELEASE, t, w->node, -1,
                 "n%d: epoch %" PRIu64 " is released, stopped was not told yet", w->node, w->epoch);
-  if (n->ack_owed && !n->ack_given && n->epoch == w->epoch)
+  if (n->ack_owed)
     oracle_fail(o, ORACLE_RELEASE_ACK, t, w->node, -1,
-                "n%d: epoch %" PRIu64 " is released without an acknowledgement", w->node, w->epoch);
+                "n%d: epoch %" PRIu64 " is released, %" PRIu64 " is not acknowledged", w->node,
+                w->epoch, n->epoch);
 }
 
 void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* w) {

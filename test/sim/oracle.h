@@ -112,8 +112,7 @@ typedef struct oracle_node_s {
   bool started; /* told, and not told stopped since */
   uint64_t epoch;
   int64_t promised; /* validity as last told */
-  bool ack_owed;
-  bool ack_given;
+  bool ack_owed;    /* a leadership has ended, and this or an earlier one is not acknowledged */
 
   uint64_t incarnation;
   uint64_t number;

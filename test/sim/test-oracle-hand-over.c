@@ -55,6 +55,18 @@ static void test_acknowledgement(void** state) {
   assert_true((o.found & ONLY(RELEASE_ACK)) != 0);
 }
 
+/* A later leadership, or a claim that never led, does not cover an earlier leadership. */
+static void test_acknowledgement_of_an_earlier_leadership(void** state) {
+  (void)state;
+  o.nodes[0].config.stop_ack_ms = 1000;
+  leads(0, S, 5);
+  stops(0, 2 * S, 5);
+  o.nodes[0].number = 0;
+  writes(0, 20 * S, 6, 1);
+  releases(0, 21 * S, 6);
+  assert_found(ONLY(RELEASE_ACK));
+}
+
 /* Creates the next file, having last looked at the one before at `looked`. */
 static void creates(int node, int64_t t, uint64_t epoch, int64_t looked) {
   oracle_write_t w = record(node, t, epoch, 1);
@@ -148,6 +160,7 @@ int main(void) {
       T(test_released_while_leading),
       T(test_led_after_its_release),
       T(test_acknowledgement),
+      T(test_acknowledgement_of_an_earlier_leadership),
       T(test_trial),
       T(test_trial_of_one_who_leads_on),
       T(test_head_start),
