@@ -193,6 +193,8 @@ void fakes3_handle(fakes3_request_t* r) {
   r->entry = fakes3_log_begin(r);
   count(r);
   fakes3_plan(r);
+  if (r->plan.slot[FAKES3_SLOT_KEYS] == FAKES3_DO_normalise_keys)
+    fakes3_request_normalise(r);
   uint64_t latency =
       r->plan.slot[FAKES3_SLOT_LATENCY] != FAKES3_NONE ? r->plan.value[FAKES3_SLOT_LATENCY] : 0;
   fakes3_request_after(r, latency, begin);

@@ -117,6 +117,9 @@ typedef enum {
   XX(ignore_conditions, FLAG, DIALECT)                                                             \
   XX(no_if_match, FLAG, DIALECT)                                                                   \
   XX(endless_lists, FLAG, DIALECT)                                                                 \
+  XX(empty_lists, FLAG, DIALECT)                                                                   \
+  XX(foreign_lists, FLAG, DIALECT)                                                                 \
+  XX(normalise_keys, FLAG, KEYS)                                                                   \
   XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
   XX(stale_reads, NUMBER, STALE)
 
@@ -138,6 +141,7 @@ typedef enum {
   FAKES3_SLOT_CLOSE,
   FAKES3_SLOT_ETAG,
   FAKES3_SLOT_DIALECT,
+  FAKES3_SLOT_KEYS,
   FAKES3_SLOT_NON_ATOMIC,
   FAKES3_SLOT_STALE,
   FAKES3_SLOT_COUNT
@@ -260,6 +264,8 @@ const fakes3_pair_t* fakes3_param(const fakes3_request_t* r, const char* name);
 
 /** Splits target and Host into bucket, key and parameters. NULL, or the S3 code of the error. */
 const char* fakes3_request_route(fakes3_request_t* r);
+/** Takes empty and `.` segments out of the key. */
+void fakes3_request_normalise(fakes3_request_t* r);
 bool fakes3_request_is_control(const fakes3_request_t* r);
 const char* fakes3_request_method(const fakes3_request_t* r);
 

@@ -326,6 +326,10 @@ static void list_walk(fakes3_request_t* r, const fakes3_bucket_t* b, const char*
                       uint64_t max, listing_t* out) {
   s3l_span_t prefix = param(r, "prefix");
   bool url = s3l_span_eq(param(r, "encoding-type"), S3L_SPAN("url"));
+  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_empty_lists))
+    return;
+  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_foreign_lists))
+    prefix.n = 0;
   for (size_t i = fakes3_object_index(b, start); i < b->n; i++) {
     const fakes3_object_t* o = b->objects[i];
     const fakes3_version_t* v = visible(r, o);

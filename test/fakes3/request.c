@@ -202,3 +202,17 @@ const char* fakes3_request_route(fakes3_request_t* r) {
   fakes3_bytes_free(&decoded);
   return !good ? "InvalidURI" : !fits ? "KeyTooLongError" : NULL;
 }
+
+void fakes3_request_normalise(fakes3_request_t* r) {
+  char* to = r->key;
+  for (const char* from = r->key; *from != '\0';) {
+    size_t n = strcspn(from, "/");
+    size_t with_slash = n + (from[n] == '/' ? 1 : 0);
+    if (n > 0 && !(n == 1 && from[0] == '.')) {
+      memmove(to, from, with_slash);
+      to += with_slash;
+    }
+    from += with_slash;
+  }
+  *to = '\0';
+}

@@ -71,6 +71,30 @@ static void lists_without_end(void** state) {
   }
 }
 
+static void lists_less_or_more(void** state) {
+  (void)state;
+  int id = s3l_fakes3_fault(&rig, "{\"empty_lists\":true}");
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "k"), 200);
+  assert_null(s3l_raw_tag(&rig.reply, "Key"));
+  fakes3_fault_clear(rig.server, id);
+  s3l_fakes3_fault(&rig, "{\"foreign_lists\":true}");
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "other/"), 200);
+  assert_string_equal(s3l_raw_tag(&rig.reply, "Key"), "k");
+}
+
+static void normalises_keys(void** state) {
+  (void)state;
+  s3l_fakes3_fault(&rig, "{\"normalise_keys\":true}");
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "/a//./b/", .body = "x"), 200);
+  assert_int_equal(S3L_DO(&rig, .key = "a/b/"), 200);
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "/a"), 200);
+  assert_null(s3l_raw_tag(&rig.reply, "Key"));
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "a"), 200);
+  assert_string_equal(s3l_raw_tag(&rig.reply, "Key"), "a/b/");
+  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "./a/b/"), 204);
+  assert_int_equal(S3L_DO(&rig, .key = "a/b/"), 404);
+}
+
 static void bends_etags(void** state) {
   (void)state;
   s3l_fakes3_fault(&rig, "{\"no_etag\":true}");
@@ -203,6 +227,8 @@ int main(void) {
       TEST(takes_no_if_match),
       TEST(ignores_conditions),
       TEST(lists_without_end),
+      TEST(lists_less_or_more),
+      TEST(normalises_keys),
       TEST(bends_etags),
       TEST(is_not_atomic),
       TEST(reads_stale),
