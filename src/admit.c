@@ -27,27 +27,26 @@ static void try_again_later(s3l_driver_t* d, int error, const char* message) {
   s3l_driver_report(d, error, message);
 }
 
-static void refuse(s3l_driver_t* d, const s3lect_verify_report_t* report) {
+static void refuse(s3l_driver_t* d, const char* reason) {
   char message[512];
   d->ask_start = false;
   d->admit->error = S3LECT_EUNSAFE;
-  (void)snprintf(message, sizeof(message), "not standing for election: %s", report->reason);
+  (void)snprintf(message, sizeof(message), "not standing for election: %s", reason);
   s3l_driver_report(d, S3LECT_EUNSAFE, message);
 }
 
 static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
   s3l_driver_t* d = verify->data;
   d->admit->running = false;
-  bool enough = report->safety == S3LECT_SAFETY_LOCKFILE ||
-                (report->safety == S3LECT_SAFETY_EPOCH_FILES && s3l_files_of(d) != NULL);
-  if (enough) {
+  const s3lect_verdict_t* verdict = s3l_files_of(d) != NULL ? &report->epochs : &report->lockfile;
+  if (verdict->safety == S3LECT_SAFETY_SAFE) {
     d->admit->passed = true;
     d->admit->error = 0;
   } else if (d->ask_start && report->error != UV_ECANCELED) {
-    if (report->safety == S3LECT_SAFETY_UNKNOWN)
-      try_again_later(d, report->error, report->reason);
+    if (verdict->safety == S3LECT_SAFETY_UNKNOWN)
+      try_again_later(d, report->error, verdict->reason);
     else
-      refuse(d, report);
+      refuse(d, verdict->reason);
   }
   s3l_driver_wake(d);
 }

@@ -96,7 +96,7 @@ int s3l_files_listed(s3l_driver_t* d, const s3lect_store_result_t* r, s3l_listin
   for (size_t i = 0; i < r->entries_len; i++) {
     s3l_span_t key = s3l_span_cstr(r->entries[i].key);
     if (!s3l_span_starts_with(key, s3l_span_cstr(f->prefix)))
-      return S3LECT_EBADREPLY;
+      return S3LECT_ELISTING;
     s3l_span_t tail = {key.p + prefix, key.n - prefix};
     s3l_listing_add(listing, s3l_epochs_number(tail), r->entries[i].modified_ms);
   }
@@ -105,7 +105,7 @@ int s3l_files_listed(s3l_driver_t* d, const s3lect_store_result_t* r, s3l_listin
   /* The next page begins behind this one, so this one must have an end, and get further. */
   const char* last = r->entries_len > 0 ? r->entries[r->entries_len - 1].key : "";
   if (strlen(last) > S3L_STORE_KEY_MAX || strcmp(last, d->req.after != NULL ? f->after : "") <= 0)
-    return S3LECT_EBADREPLY;
+    return S3LECT_ELISTING;
   memcpy(f->after, last, strlen(last) + 1);
   return 0;
 }

@@ -91,6 +91,42 @@ static int check_string(s3l_problem_t* p, const char* name, const char* value, s
   return 0;
 }
 
+/* Stores differ in which object a key with such a segment names: MinIO and VersityGW take "/a//b"
+ * for "a/b", but list it under neither. What follows the last '/' of a prefix is no segment yet. */
+static int check_segments(s3l_problem_t* p, const char* key, bool is_prefix) {
+  char tidy[S3L_STORE_KEY_MAX + 1];
+  size_t len = 0;
+  const char* bad = NULL;
+  for (const char* at = key;; at++) {
+    size_t n = strcspn(at, "/");
+    bool last = at[n] == '\0';
+    bool dots = (n == 1 || n == 2) && strncmp(at, "..", n) == 0;
+    if (!(last && is_prefix) && (n == 0 || dots)) {
+      bad = n == 0 ? "an empty segment (a '/' at the start, at the end or doubled)"
+                   : "a segment \".\" or \"..\"";
+    } else {
+      memcpy(tidy + len, at, n + 1);
+      len += n + (last ? 0 : 1);
+    }
+    at += n;
+    if (last)
+      break;
+  }
+  if (bad == NULL)
+    return 0;
+  if (!is_prefix && len > 0 && tidy[len - 1] == '/')
+    len--;
+  tidy[len] = '\0';
+  return s3l_problem_say(
+      p, S3LECT_EOPTION,
+      "lockfile_path: \"%.200s\" has %s: stores differ in the object that such a "
+      "key names; write \"%.200s\"",
+      key, bad,
+      len > 0     ? tidy
+      : is_prefix ? "jobs/"
+                  : "leader.json");
+}
+
 static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o,
                         const s3lect_elector_options_t* given) {
   if (o->drift_ppm > DRIFT_PPM_MAX)
@@ -146,6 +182,8 @@ static int check_protocol(s3l_problem_t* p, const s3lect_elector_options_t* o) {
 static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   int r = check_string(p, "lockfile_path", o->lockfile_path,
                        o->protocol == S3LECT_PROTOCOL_EPOCHS ? PREFIX_MAX : S3L_STORE_KEY_MAX);
+  if (r == 0)
+    r = check_segments(p, o->lockfile_path, o->protocol == S3LECT_PROTOCOL_EPOCHS);
   if (r == 0)
     r = check_string(p, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
   if (r == 0 && o->server_addr[0] != '\0')

@@ -40,7 +40,8 @@ static const struct {
     [S3L_CHECK_ONE_SWAP] = {"one-swap-wins", "exactly one of many at once", FOR_LOCKFILE,
                             "the store checks If-Match, but not in one step with the write"},
     [S3L_CHECK_EQUAL_BODIES] = {"equal-bodies", "a new ETag for an equal body", FOR_NONE, NULL},
-    [S3L_CHECK_LIST] = {"list", "lists what was written", FOR_EPOCH_FILES, NULL},
+    [S3L_CHECK_LIST] = {"list", "lists what was written", FOR_EPOCH_FILES,
+                        "the store's listings do not show what was written"},
     [S3L_CHECK_DELETE] = {"delete", "gone", FOR_NONE, NULL},
     [S3L_CHECK_RECREATE] = {"create-after-delete", "created", FOR_NONE, NULL},
 };
@@ -103,42 +104,33 @@ static uint32_t percentile(const s3l_verify_run_t* run, size_t percent) {
 
 /* ---- The verdict ---- */
 
-static bool any(const s3l_verify_run_t* run, s3lect_check_verdict_t verdict, need_t need) {
-  for (int i = 0; i < S3L_CHECKS; i++) {
-    if (kinds[i].need == need && run->checks[i].verdict == (int32_t)verdict)
-      return true;
-  }
-  return false;
+static bool counts(need_t need, need_t protocol) {
+  return need == protocol || need == FOR_BOTH;
 }
 
-static s3lect_safety_t judge(const s3l_verify_run_t* run) {
-  if (any(run, S3LECT_CHECK_FAILED, FOR_BOTH))
-    return S3LECT_SAFETY_UNSAFE;
-  if (run->error != 0 || any(run, S3LECT_CHECK_INCONCLUSIVE, FOR_BOTH) ||
-      any(run, S3LECT_CHECK_INCONCLUSIVE, FOR_LOCKFILE))
-    return S3LECT_SAFETY_UNKNOWN;
-  if (!any(run, S3LECT_CHECK_FAILED, FOR_LOCKFILE))
-    return S3LECT_SAFETY_LOCKFILE;
-  bool lists = any(run, S3LECT_CHECK_PASSED, FOR_EPOCH_FILES);
-  return lists ? S3LECT_SAFETY_EPOCH_FILES : S3LECT_SAFETY_UNSAFE;
+/* A run that ended early has skipped checks that the verdict depends on. */
+static bool is_open(const s3lect_check_t* check) {
+  return check->verdict == S3LECT_CHECK_INCONCLUSIVE || check->verdict == S3LECT_CHECK_SKIPPED;
 }
 
-static void give_reason(s3l_verify_run_t* run, s3lect_safety_t safety) {
-  run->reason[0] = '\0';
-  if (safety == S3LECT_SAFETY_LOCKFILE)
-    return;
+static const char* give_reason(const s3l_verify_run_t* run, int check, bool failed, char* out) {
+  bool tried = run->seen[check][0] != '\0';
+  (void)snprintf(out, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
+                 failed ? kinds[check].reason : "the store could not be examined",
+                 kinds[check].name, tried ? run->seen[check] : s3lect_strerror(run->error));
+  return out;
+}
+
+static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char* reason) {
   for (int i = 0; i < S3L_CHECKS; i++) {
-    bool lost = run->checks[i].verdict == S3LECT_CHECK_FAILED;
-    bool open = run->checks[i].verdict == S3LECT_CHECK_INCONCLUSIVE;
-    if (safety == S3LECT_SAFETY_UNKNOWN ? !open : !lost)
-      continue;
-    (void)snprintf(run->reason, sizeof(run->reason), "%s (%s: %s)",
-                   lost ? kinds[i].reason : "the store could not be examined", kinds[i].name,
-                   run->seen[i]);
-    return;
+    if (counts(kinds[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, give_reason(run, i, true, reason)};
   }
-  (void)snprintf(run->reason, sizeof(run->reason), "the store could not be examined (%s)",
-                 s3lect_strerror(run->error));
+  for (int i = 0; i < S3L_CHECKS; i++) {
+    if (counts(kinds[i].need, protocol) && is_open(&run->checks[i]))
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, give_reason(run, i, false, reason)};
+  }
+  return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, ""};
 }
 
 static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* report) {
@@ -153,14 +145,15 @@ static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* re
 }
 
 void s3l_verify_report(s3l_verify_run_t* run, s3lect_verify_report_t* report) {
-  s3lect_safety_t safety = judge(run);
-  give_reason(run, safety);
+  s3lect_verdict_t lockfile = judge(run, FOR_LOCKFILE, run->reasons[0]);
+  s3lect_verdict_t epochs = judge(run, FOR_EPOCH_FILES, run->reasons[1]);
+  bool unknown = lockfile.safety == S3LECT_SAFETY_UNKNOWN || epochs.safety == S3LECT_SAFETY_UNKNOWN;
   qsort(run->latency_us, run->latencies, sizeof(run->latency_us[0]), compare_u32);
   *report = (s3lect_verify_report_t){
       .size = sizeof(*report),
-      .safety = (int32_t)safety,
-      .error = safety == S3LECT_SAFETY_UNKNOWN || run->error == UV_ECANCELED ? run->error : 0,
-      .reason = run->reason,
+      .lockfile = lockfile,
+      .epochs = epochs,
+      .error = unknown || run->error == UV_ECANCELED ? run->error : 0,
       .checks = run->checks,
       .checks_len = S3L_CHECKS,
       .etag_dialect = (int32_t)run->dialect,
@@ -179,10 +172,8 @@ void s3l_verify_report(s3l_verify_run_t* run, s3lect_verify_report_t* report) {
 
 const char* s3lect_safety_name(int safety) {
   switch (safety) {
-  case S3LECT_SAFETY_LOCKFILE:
-    return "lockfile";
-  case S3LECT_SAFETY_EPOCH_FILES:
-    return "epoch files only";
+  case S3LECT_SAFETY_SAFE:
+    return "safe";
   case S3LECT_SAFETY_UNSAFE:
     return "unsafe";
   default:

@@ -18,12 +18,13 @@
 
 #include "s3lect/verify.h"
 
-#define S3L_VERIFY_ETAG_SIZE 192
-#define S3L_VERIFY_BODY_SIZE 96
-#define S3L_VERIFY_SEEN_SIZE 160
-#define S3L_VERIFY_RACES_MAX 3
-#define S3L_VERIFY_READERS   3
-#define S3L_VERIFY_ETAGS_MAX 64
+#define S3L_VERIFY_ETAG_SIZE   192
+#define S3L_VERIFY_BODY_SIZE   96
+#define S3L_VERIFY_SEEN_SIZE   160
+#define S3L_VERIFY_REASON_SIZE 320
+#define S3L_VERIFY_RACES_MAX   3
+#define S3L_VERIFY_READERS     3
+#define S3L_VERIFY_ETAGS_MAX   64
 
 /* Kept back for the end, so that the budget never keeps a run from cleaning up: each key twice. */
 #define S3L_VERIFY_CLEANUP_MAX (2 * S3L_VERIFY_KEYS)
@@ -150,7 +151,7 @@ struct s3l_verify_run_s {
 
   s3lect_check_t checks[S3L_CHECKS];
   char seen[S3L_CHECKS][S3L_VERIFY_SEEN_SIZE];
-  char reason[320];
+  char reasons[2][S3L_VERIFY_REASON_SIZE]; /* of the two verdicts */
 };
 
 /* ---- Of the checks, for the engine ---- */

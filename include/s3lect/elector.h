@@ -126,7 +126,9 @@ typedef enum {
 typedef struct s3lect_elector_options_s {
   size_t size; /* sizeof(s3lect_elector_options_t); set by s3lect_elector_options_init */
 
-  const char* lockfile_path;       /* the object's key, or the prefix of epoch files; required */
+  const char* lockfile_path;       /* the object's key, or the prefix of epoch files; required. No
+                                      segment of it may be empty, "." or "..": stores differ in the
+                                      object that such a key names. A prefix may end with '/' */
   const char* server_id;           /* unique per process; required; 1..255 bytes of UTF-8 */
   const char* server_addr;         /* host:port at which others reach this server; may be NULL */
   uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default: the

@@ -52,7 +52,8 @@ extern "C" {
   XX(EUNSAFE, -5030,                                                                               \
      "the store cannot hold an election: it was tried, and does not keep its conditions")          \
   XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")                              \
-  XX(EPEER, -5032, "what the leader's peer address answered cannot be true: it was not believed")
+  XX(EPEER, -5032, "what the leader's peer address answered cannot be true: it was not believed")  \
+  XX(ELISTING, -5033, "the store's listing shows keys that were not asked for")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

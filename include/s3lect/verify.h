@@ -30,13 +30,18 @@ extern "C" {
 
 typedef struct s3lect_verify_s s3lect_verify_t;
 
-/** What the store is good for. */
 typedef enum {
-  S3LECT_SAFETY_UNKNOWN = 0,     /* it could not be found out: report.error says why */
-  S3LECT_SAFETY_LOCKFILE = 1,    /* compare-and-swap holds: everything works */
-  S3LECT_SAFETY_EPOCH_FILES = 2, /* only create-if-absent holds */
-  S3LECT_SAFETY_UNSAFE = 3,      /* no election may be held on it */
+  S3LECT_SAFETY_UNKNOWN = 0, /* it could not be found out: report.error says why */
+  S3LECT_SAFETY_SAFE = 1,    /* no check that the protocol depends on has failed */
+  S3LECT_SAFETY_UNSAFE = 2,  /* no election of this protocol may be held on the store */
 } s3lect_safety_t;
+
+/** Whether the store can hold an election of one protocol. The two protocols need different things
+ * of a store: a lockfile needs If-Match, epoch files need listings that show what was written. */
+typedef struct s3lect_verdict_s {
+  int32_t safety;     /* s3lect_safety_t */
+  const char* reason; /* why it is not safe, in one sentence; "" if it is */
+} s3lect_verdict_t;
 
 typedef enum {
   S3LECT_CHECK_SKIPPED = 0,      /* not tried */
@@ -63,10 +68,10 @@ typedef enum {
 
 /** What was found; valid during the callback. */
 typedef struct s3lect_verify_report_s {
-  size_t size;        /* sizeof(s3lect_verify_report_t) of the library */
-  int32_t safety;     /* s3lect_safety_t */
-  int32_t error;      /* 0; or why there is no verdict: what a request failed with, UV_ECANCELED */
-  const char* reason; /* why it is not good for the lockfile, in one sentence; "" if it is */
+  size_t size;               /* sizeof(s3lect_verify_report_t) of the library */
+  s3lect_verdict_t lockfile; /* for S3LECT_PROTOCOL_LOCKFILE */
+  s3lect_verdict_t epochs;   /* for S3LECT_PROTOCOL_EPOCHS */
+  int32_t error; /* 0; or why a verdict is unknown: what a request failed with, UV_ECANCELED */
   const s3lect_check_t* checks;
   size_t checks_len;
   int32_t etag_dialect;    /* s3lect_etag_dialect_t */
@@ -118,7 +123,7 @@ S3LECT_EXTERN int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_opt
  * removed, and the callback runs with UV_ECANCELED. No-op when the run is over its checks. */
 S3LECT_EXTERN void s3lect_verify_cancel(s3lect_verify_t* verify);
 
-/** "lockfile", "epoch files only", "unsafe", "unknown". Static. Any thread. */
+/** "safe", "unsafe", "unknown". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_safety_name(int safety);
 
 /** "skipped", "passed", "noted", "failed", "inconclusive". Static. Any thread. */

@@ -192,7 +192,7 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* resu
   int r = result->status;
   bool further = r == 0 && take_page(status, result);
   if (r == 0 && result->truncated != 0)
-    r = further ? list(store, status) : S3LECT_EBADREPLY;
+    r = further ? list(store, status) : S3LECT_ELISTING;
   else if (r == 0 && status->epoch != 0)
     r = get(store, status, status->key);
   else if (r == 0)

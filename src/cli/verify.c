@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "session.h"
 #include "store.h"
 #include "text.h"
 
@@ -30,19 +31,21 @@ static const char* dialect_name(int32_t dialect) {
 }
 
 /* The one to use there; the lockfile where both work: its renewals cost half. */
-static const char* protocol_name(int32_t safety) {
-  return safety == S3LECT_SAFETY_LOCKFILE      ? "lockfile"
-         : safety == S3LECT_SAFETY_EPOCH_FILES ? "epochs"
-                                               : "";
+static const char* protocol_name(const s3lect_verify_report_t* r) {
+  return r->lockfile.safety == S3LECT_SAFETY_SAFE ? "lockfile"
+         : r->epochs.safety == S3LECT_SAFETY_SAFE ? "epochs"
+                                                  : "";
 }
 
 static void print_json(const s3lect_verify_report_t* r) {
   static char line[JSON_SIZE];
   cli_json_t json;
   cli_json_open(&json, line, sizeof line);
-  cli_json_string(&json, "good_for", s3lect_safety_name(r->safety));
-  cli_json_string(&json, "protocol", protocol_name(r->safety));
-  cli_json_string(&json, "reason", r->reason);
+  cli_json_string(&json, "lockfile", s3lect_safety_name(r->lockfile.safety));
+  cli_json_string(&json, "lockfile_reason", r->lockfile.reason);
+  cli_json_string(&json, "epochs", s3lect_safety_name(r->epochs.safety));
+  cli_json_string(&json, "epochs_reason", r->epochs.reason);
+  cli_json_string(&json, "protocol", protocol_name(r));
   cli_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
   cli_json_array(&json, "checks");
   for (size_t i = 0; i < r->checks_len; i++) {
@@ -107,16 +110,21 @@ static void print_clock(const s3lect_verify_report_t* r) {
            r->clock_offset_ms > 0 ? "ahead of" : "behind", error);
 }
 
-static void print_table(const s3lect_verify_report_t* r) {
+static void print_verdict(const char* protocol, const s3lect_verdict_t* verdict) {
   char reason[512];
-  snprintf(reason, sizeof reason, "%s", r->reason);
+  snprintf(reason, sizeof reason, "%s", verdict->reason);
   cli_plain(reason, strlen(reason));
+  printf("%-8s  %s%s%s\n", protocol, s3lect_safety_name(verdict->safety),
+         reason[0] != '\0' ? ": " : "", reason);
+}
+
+static void print_table(const s3lect_verify_report_t* r) {
   print_checks(r);
-  printf("\ngood for  %s\n", s3lect_safety_name(r->safety));
-  if (protocol_name(r->safety)[0] != '\0')
-    printf("use       --protocol %s\n", protocol_name(r->safety));
-  if (reason[0] != '\0')
-    printf("reason    %s\n", reason);
+  printf("\n");
+  print_verdict("lockfile", &r->lockfile);
+  print_verdict("epochs", &r->epochs);
+  if (protocol_name(r)[0] != '\0')
+    printf("use       --protocol %s\n", protocol_name(r));
   if (r->etag_dialect != S3LECT_ETAG_UNKNOWN)
     printf("ETags     wanted %s in If-Match%s\n",
            r->etag_dialect == S3LECT_ETAG_BARE ? "without their quotes" : "as they are given",
@@ -132,10 +140,9 @@ static void print_table(const s3lect_verify_report_t* r) {
 
 static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* r) {
   run_t* run = verify->data;
-  bool epochs = run->options->protocol == S3LECT_PROTOCOL_EPOCHS;
-  bool good =
-      r->safety == S3LECT_SAFETY_LOCKFILE || (epochs && r->safety == S3LECT_SAFETY_EPOCH_FILES);
-  run->exit_code = good ? 0 : CLI_EXIT_FAILED;
+  const s3lect_verdict_t* verdict =
+      run->options->protocol == S3LECT_PROTOCOL_EPOCHS ? &r->epochs : &r->lockfile;
+  run->exit_code = verdict->safety == S3LECT_SAFETY_SAFE ? 0 : CLI_EXIT_FAILED;
   if (r->error == UV_ECANCELED)
     cli_say("interrupted");
   else if (run->options->json)
@@ -200,10 +207,19 @@ static int verify_on(run_t* run) {
   return run->exit_code;
 }
 
+/* As an elector would. */
+static int check_key(const cli_options_t* options) {
+  char message[CLI_MESSAGE_SIZE] = "";
+  const cli_options_t plain = {
+      .key = options->key, .id = options->id, .protocol = options->protocol};
+  s3lect_elector_options_t unused;
+  return cli_usage(cli_timing(&plain, &unused, message), message);
+}
+
 int cli_verify(const cli_options_t* options) {
   static run_t run;
   run.options = options;
-  if (cli_store_check(options) != 0)
+  if (check_key(options) != 0 || cli_store_check(options) != 0)
     return CLI_EXIT_USAGE;
   if (strlen(options->key) + sizeof SUFFIX > S3LECT_VERIFY_PREFIX_MAX) {
     cli_say("the key in --store is too long to have temporary objects beside it");

@@ -55,8 +55,18 @@ static void* make_room(s3l_s3_scratch_t* scratch, size_t size) {
   return scratch->listing;
 }
 
+/* Some stores take a prefix with empty segments for another one. */
+static int say_foreign(const char* prefix, const char* key, s3lect_store_result_t* r,
+                       s3l_s3_scratch_t* scratch) {
+  (void)snprintf(scratch->message, sizeof(scratch->message),
+                 "the listing shows \"%.200s\", which does not begin with \"%.200s\"", key, prefix);
+  r->message = scratch->message;
+  return S3LECT_ELISTING;
+}
+
 /* One block holds the entries and, behind them, their text: decoding never makes text longer. */
-static int read_listing(s3l_span_t body, s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
+static int read_listing(const char* prefix, s3l_span_t body, s3lect_store_result_t* r,
+                        s3l_s3_scratch_t* scratch) {
   s3l_span_t doc, rest, inner;
   char truncated[8];
   s3lect_store_entry_t* entries = NULL;
@@ -77,6 +87,8 @@ static int read_listing(s3l_span_t body, s3lect_store_result_t* r, s3l_s3_scratc
     for (size_t i = 0; i < count; i++) {
       if (!s3l_xml_next(&rest, "Contents", &inner) || !read_entry(inner, &entries[i], &text))
         return S3LECT_EBADREPLY;
+      if (!s3l_span_starts_with(s3l_span_cstr(entries[i].key), s3l_span_cstr(prefix)))
+        return say_foreign(prefix, entries[i].key, r, scratch);
     }
   }
   r->entries = entries;
@@ -104,7 +116,7 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
                          const s3l_http_reply_t* reply, s3lect_store_result_t* r,
                          s3l_s3_scratch_t* scratch) {
   if (op == S3L_S3_LIST) {
-    r->status = read_listing(reply->body, r, scratch);
+    r->status = read_listing(req->key, reply->body, r, scratch);
     r->outcome = r->status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
     return;
   }

@@ -64,7 +64,8 @@ static void prints_a_table(void** state) {
   assert_non_null(strstr(proc_line(p, PROC_OUT, "check"), "verdict"));
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "passed"));
   assert_non_null(strstr(proc_line(p, PROC_OUT, "one-swap-wins"), "one of 8, 3 times"));
-  assert_string_equal(proc_line(p, PROC_OUT, "good for"), "good for  lockfile");
+  assert_string_equal(proc_line(p, PROC_OUT, "lockfile"), "lockfile  safe");
+  assert_string_equal(proc_line(p, PROC_OUT, "epochs"), "epochs    safe");
   assert_string_equal(proc_line(p, PROC_OUT, "use"), "use       --protocol lockfile");
   proc_line(p, PROC_OUT, "ETags     wanted as they are given");
   proc_line(p, PROC_OUT, "clock     the store's agrees with this machine's, to within ");
@@ -80,8 +81,8 @@ static void convicts_a_liar(void** state) {
   lie("{\"ignore_conditions\":true}");
   proc_t* p = s3lect("verify", "--quick");
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "200: it was overwritten"));
-  proc_line(p, PROC_OUT, "good for  unsafe");
-  proc_line(p, PROC_OUT, "reason    the store ignores If-None-Match");
+  proc_line(p, PROC_OUT, "lockfile  unsafe: the store ignores If-None-Match");
+  proc_line(p, PROC_OUT, "epochs    unsafe: the store ignores If-None-Match");
   assert_int_equal(proc_wait(p), 1);
   leaves_the_lockfile_alone();
 }
@@ -90,14 +91,25 @@ static void recommends_epoch_files(void** state) {
   (void)state;
   lie("{\"no_if_match\":true}");
   proc_t* p = s3lect("verify", "--quick");
-  proc_line(p, PROC_OUT, "good for  epoch files only");
+  proc_line(p, PROC_OUT, "lockfile  unsafe: the store cannot replace");
+  proc_line(p, PROC_OUT, "epochs    safe");
   proc_line(p, PROC_OUT, "use       --protocol epochs");
-  proc_line(p, PROC_OUT, "reason    ");
   assert_int_equal(proc_wait(p), 1);
   /* Who asks for that protocol has what he needs. */
   p = s3lect("verify", "--protocol=epochs");
   proc_line(p, PROC_OUT, "use       --protocol epochs");
   assert_int_equal(proc_wait(p), 0);
+}
+
+/* A store that is safe for the lockfile only. */
+static void judges_the_protocol_that_is_asked_for(void** state) {
+  (void)state;
+  lie("{\"empty_lists\":true}");
+  proc_t* p = s3lect("verify", "--quick");
+  proc_line(p, PROC_OUT, "lockfile  safe");
+  proc_line(p, PROC_OUT, "epochs    unsafe: the store's listings do not show what was written");
+  assert_int_equal(proc_wait(p), 0);
+  assert_int_equal(proc_wait(s3lect("verify", "--protocol=epochs")), 1);
 }
 
 static void prints_json(void** state) {
@@ -108,7 +120,8 @@ static void prints_json(void** state) {
   char line[8192];
   snprintf(line, sizeof line, "%s", proc_line(p, PROC_OUT, ""));
   assert_int_equal(proc_wait(p), 0);
-  assert_string_equal(proc_json_string(line, "good_for"), "lockfile");
+  assert_string_equal(proc_json_string(line, "lockfile"), "safe");
+  assert_string_equal(proc_json_string(line, "epochs_reason"), "");
   assert_string_equal(proc_json_string(line, "protocol"), "lockfile");
   assert_string_equal(proc_json_string(line, "etag_dialect"), "bare");
   assert_non_null(strstr(line, "\"checks\":[{\"name\":\"create\",\"expected\":\""));
@@ -124,7 +137,7 @@ static void says_what_it_leaves_behind(void** state) {
   (void)state;
   lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   proc_t* p = s3lect("verify", "--quick");
-  proc_line(p, PROC_OUT, "good for  lockfile");
+  proc_line(p, PROC_OUT, "lockfile  safe");
   proc_line(p, PROC_ERR,
             "s3lect verify: 2 temporary objects s3://bucket/locks/a.json.verify-... "
             "could not be removed");
@@ -175,6 +188,7 @@ int main(void) {
       T(prints_a_table),
       T(convicts_a_liar),
       T(recommends_epoch_files),
+      T(judges_the_protocol_that_is_asked_for),
       T(prints_json),
       T(says_what_it_leaves_behind),
       T(cleans_up_when_interrupted),

@@ -178,10 +178,13 @@ static void refuses_stores_that_lie(void** state) {
   refuses("{\"non_atomic\":30}", "not in one step");
   refuses("{\"constant_etag\":true}", "ETags do not change");
   refuses("{\"stale_reads\":2000}", "do not show the newest");
-  if (s3l_test_epochs()) /* which do without */
-    lie("{\"no_if_match\":true}");
-  else
+  if (s3l_test_epochs()) {
+    refuses("{\"empty_lists\":true}", "listings do not show");
+    lie("{\"no_if_match\":true}"); /* which epoch files do without, as the lockfile does here: */
+  } else {
     refuses("{\"no_if_match\":true}", "cannot replace");
+    lie("{\"empty_lists\":true}");
+  }
   /* Each start asks again: the store may have been mended. */
   assert_int_equal(s3lect_elector_start(&elector), 0);
   s3l_wait_count(&loop, &started, 1, "leadership");

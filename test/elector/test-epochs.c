@@ -76,11 +76,27 @@ static void test_a_listing_without_end(void** state) {
   s3l_candidate_init(&el, &a, "a");
   s3l_candidate_start(&a);
   s3l_election_wait(&el, &a.errors, 2, "the listing to be given up, again");
-  assert_int_equal(a.error, S3LECT_EBADREPLY);
+  assert_int_equal(a.error, S3LECT_ELISTING);
   assert_int_equal(a.started, 0);
   s3l_election_heal(&el);
   s3l_election_wait(&el, &a.renewed, 1, "a leader");
   assert_int_equal(a.epoch, 8);
+  s3l_election_end(&el);
+}
+
+/* SeaweedFS and S3Proxy show objects beside the prefix, where they take it for another one. */
+static void test_a_listing_of_other_keys(void** state) {
+  (void)state;
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  s3l_election_fault(&el, "{\"foreign_lists\":true}");
+  s3l_candidate_init(&el, &a, "a");
+  a.o.lockfile_path = "other/";
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.errors, 1, "the listing to be refused");
+  assert_int_equal(a.error, S3LECT_ELISTING);
+  assert_non_null(strstr(a.message, "which does not begin with \"other/lock-\""));
   s3l_election_end(&el);
 }
 
@@ -127,6 +143,7 @@ static void test_options(void** state) {
   o.store = &plain;
   check(&o, S3LECT_EOPTION, "protocol: epoch files need a store that can list");
   o.protocol = S3LECT_PROTOCOL_LOCKFILE;
+  o.lockfile_path = "locks/db.json";
   check(&o, 0, "");
   o.protocol = 2;
   check(&o, S3LECT_EOPTION, "protocol: 2 is not an s3lect_protocol_t");
@@ -162,8 +179,11 @@ static void test_numbers_of_keys(void** state) {
 int main(void) {
   assert_int_equal(setenv("S3L_TEST_PROTOCOL", "epochs", 1), 0); /* lib/protocol.h */
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_without_if_match), cmocka_unit_test(test_a_listing_without_end),
-      cmocka_unit_test(test_from_nothing),     cmocka_unit_test(test_options),
+      cmocka_unit_test(test_without_if_match),
+      cmocka_unit_test(test_a_listing_without_end),
+      cmocka_unit_test(test_a_listing_of_other_keys),
+      cmocka_unit_test(test_from_nothing),
+      cmocka_unit_test(test_options),
       cmocka_unit_test(test_numbers_of_keys),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

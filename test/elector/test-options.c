@@ -51,6 +51,36 @@ static void test_missing_options(void** state) {
   expect(&o, S3LECT_EOPTION, "store: missing");
 }
 
+/* Stores normalise such keys, some of them only when they write. */
+static void test_segments(void** state) {
+  static const struct {
+    const char* key;
+    const char* lockfile; /* what the message says, or NULL */
+    const char* prefix;
+  } rows[] = {
+      {"/locks/db", "\"/locks/db\" has an empty segment", "write \"locks/db\""},
+      {"a//b/./c", "write \"a/b/c\"", "write \"a/b/c\""},
+      {"a/../b", "a segment \".\" or \"..\"", "write \"a/b\""},
+      {"./a", "write \"a\"", "write \"a\""},
+      {"//", "write \"leader.json\"", "write \"jobs/\""},
+      {"locks/db/", "write \"locks/db\"", NULL},
+      {"locks/.", "write \"locks\"", NULL},
+      {"..", "write \"leader.json\"", NULL},
+      {"/jobs/", "write \"jobs\"", "write \"jobs/\""},
+      {".a/b./..c/...", NULL, NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    s3lect_elector_options_t o = good();
+    const char* part = s3l_test_epochs() ? rows[i].prefix : rows[i].lockfile;
+    o.lockfile_path = rows[i].key;
+    if (part != NULL)
+      expect(&o, S3LECT_EOPTION, part);
+    else
+      assert_int_equal(s3lect_elector_options_check(&o, NULL, 0), 0);
+  }
+}
+
 static void test_strings_out_of_bounds(void** state) {
   (void)state;
   char text[2000];
@@ -228,9 +258,13 @@ static void test_names(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_missing_options), cmocka_unit_test(test_strings_out_of_bounds),
-      cmocka_unit_test(test_unsafe_timing),   cmocka_unit_test(test_proposal_is_right),
-      cmocka_unit_test(test_struct_sizes),    cmocka_unit_test(test_resolved),
+      cmocka_unit_test(test_missing_options),
+      cmocka_unit_test(test_segments),
+      cmocka_unit_test(test_strings_out_of_bounds),
+      cmocka_unit_test(test_unsafe_timing),
+      cmocka_unit_test(test_proposal_is_right),
+      cmocka_unit_test(test_struct_sizes),
+      cmocka_unit_test(test_resolved),
       cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void trusts_an_honest_store(void** state) {
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
     NONE_FAILED;
-    assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
     assert_int_equal(rig.error, 0);
     assert_int_equal(rig.dialect, S3LECT_ETAG_QUOTED);
     assert_int_equal(rig.weak, 0);
@@ -142,7 +142,8 @@ static void finds_ignored_if_match(void** state) {
   lie("{\"match\":{\"condition\":\"if-match\"},\"ignore_conditions\":true}");
   run(false);
   FAILED("swap-stale", "swap-missing", "one-swap-wins");
-  assert_int_equal(rig.safety, S3LECT_SAFETY_EPOCH_FILES);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
   assert_non_null(strstr(rig.reason, "ignores If-Match"));
 }
 
@@ -177,6 +178,7 @@ static void finds_stale_reads(void** state) {
     run(quick != 0);
     FAILED("read-after-write");
     assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
     assert_non_null(strstr(rig.reason, "reads do not show the newest write"));
     nothing_is_left();
   }
@@ -189,6 +191,45 @@ static void finds_reads_that_are_stale_at_times(void** state) {
   run(false);
   FAILED("read-after-write");
   assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+}
+
+/* Each protocol has a verdict of its own: a lockfile needs no listing. */
+static void finds_listings_that_do_not_show_what_was_written(void** state) {
+  static const char* const lies[] = {"{\"empty_lists\":true}", "{\"foreign_lists\":true}",
+                                     "{\"match\":{\"method\":\"LIST\"},\"status\":501}"};
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    lie(lies[i]);
+    run(i == 0);
+    FAILED("list");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.epochs_reason, "listings do not show"));
+    nothing_is_left();
+    fakes3_fault_clear(server, 0);
+  }
+  lie("{\"match\":{\"method\":\"LIST\"},\"status\":403}");
+  run(true);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.error, S3LECT_EDENIED);
+}
+
+/* MinIO and VersityGW: what is written as "/jobs/..." is "jobs/...", and no listing shows it. */
+static void finds_keys_that_are_normalised(void** state) {
+  static const char* const prefixes[] = {"/jobs/", "a//jobs/", "./jobs/", "jobs/./"};
+  (void)state;
+  lie("{\"normalise_keys\":true}");
+  for (size_t i = 0; i < 4; i++) {
+    s3lect_verify_options_t o = options(true);
+    o.prefix = prefixes[i];
+    s3l_verify_rig_run(&rig, &o);
+    FAILED("list");
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+  }
+  run(true);
+  NONE_FAILED;
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
 }
 
 static void finds_missing_etags(void** state) {
@@ -207,7 +248,8 @@ static void knows_stores_without_if_match(void** state) {
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
     FAILED("swap");
-    assert_int_equal(rig.safety, S3LECT_SAFETY_EPOCH_FILES);
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
     assert_int_equal(s3l_verify_rig_check(&rig, "one-create-wins"), S3LECT_CHECK_PASSED);
     assert_int_equal(s3l_verify_rig_check(&rig, "one-swap-wins"), S3LECT_CHECK_SKIPPED);
     assert_non_null(strstr(rig.reason, "501"));
@@ -231,7 +273,7 @@ static void learns_the_bare_dialect(void** state) {
   for (int again = 0; again < 2; again++) { /* the second time the store knows */
     run(false);
     NONE_FAILED;
-    assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
     assert_int_equal(rig.dialect, S3LECT_ETAG_BARE);
     nothing_is_left();
   }
@@ -242,7 +284,7 @@ static void notes_weak_etags(void** state) {
   lie("{\"weak_etag\":true}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(rig.weak, 1);
 }
 
@@ -258,7 +300,7 @@ static void is_patient(void** state) {
   lie("{\"match\":{\"method\":\"DELETE\"},\"count\":2,\"status\":503}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   nothing_is_left();
 }
 
@@ -268,7 +310,7 @@ static void waits_for_a_throttling_store(void** state) {
   lie("{\"match\":{\"method\":\"PUT\"},\"skip\":8,\"count\":4,\"status\":429}");
   run(true);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
 }
 
 /* What keeps a run from finding out is told as that, not as a verdict. */
@@ -298,7 +340,7 @@ static void counts_what_it_cannot_remove(void** state) {
   lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(rig.leftovers, 4);
   assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_NOTED);
 }
@@ -307,7 +349,7 @@ static void measures_the_clock(void** state) {
   (void)state;
   fakes3_set_clock_offset(server, 600 * 1000);
   run(false);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(rig.clock_known, 1);
   assert_in_range(rig.clock_error_ms, 0, 501);
   assert_true(rig.clock_offset_ms - rig.clock_error_ms <= 600 * 1000);
@@ -343,6 +385,8 @@ int main(void) {
       T(finds_constant_etags),
       T(finds_stale_reads),
       T(finds_reads_that_are_stale_at_times),
+      T(finds_listings_that_do_not_show_what_was_written),
+      T(finds_keys_that_are_normalised),
       T(finds_missing_etags),
       T(knows_stores_without_if_match),
       T(knows_stores_without_conditions),

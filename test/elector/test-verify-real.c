@@ -31,7 +31,7 @@ static void finds_it_good_for_the_lockfile(void** state) {
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_print(&rig);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_int_not_equal(rig.dialect, S3LECT_ETAG_UNKNOWN);
   assert_int_equal(rig.leftovers, 0);
   assert_int_equal(rig.clock_known, 1);

@@ -101,7 +101,7 @@ static void trusts_memory(void** state) {
   (void)state;
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(s3l_verify_rig_check(&rig, "equal-bodies"), S3LECT_CHECK_PASSED);
   assert_int_equal(rig.dialect, S3LECT_ETAG_UNKNOWN);
   assert_int_equal(rig.clock_known, 1);
@@ -109,7 +109,7 @@ static void trusts_memory(void** state) {
   assert_int_equal(rig.leftovers, 0);
 }
 
-/* del and list may be missing: the verdict does not depend on them. */
+/* del and list may be missing: the lockfile does not depend on them, epoch files on list. */
 static void does_without_list_and_delete(void** state) {
   s3lect_verify_options_t o = options();
   (void)state;
@@ -117,8 +117,9 @@ static void does_without_list_and_delete(void** state) {
   front.ops.del = NULL;
   o.store = &front.store;
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
-  assert_int_equal(s3l_verify_rig_check(&rig, "list"), S3LECT_CHECK_SKIPPED);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+  s3l_verify_rig_failed(&rig, (const char* const[]){"list", NULL});
   assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_SKIPPED);
   assert_int_equal(rig.leftovers, 4);
 }
@@ -171,9 +172,9 @@ static void ends_when_cancelled_at_any_request(void** state) {
     assert_int_equal(count_objects(), 0);
     if (rig.error != UV_ECANCELED)
       break;
-    assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
+    assert_int_not_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
   }
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
   assert_true(n > 60); /* it was cancelled at each of so many */
 }
 
@@ -219,7 +220,7 @@ static void refuses_bad_options(void** state) {
   assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
   prefix[S3LECT_VERIFY_PREFIX_MAX] = '\0';
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
 }
 
 /* The shortest struct there can be: everything else is default. */
@@ -230,7 +231,7 @@ static void takes_a_shorter_struct(void** state) {
   s3lect_verify_options_init(&o, offsetof(s3lect_verify_options_t, prefix));
   o.store = &store;
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_LOCKFILE);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
 }
 
 static void survives_memory_running_out(void** state) {
@@ -251,7 +252,7 @@ static void survives_memory_running_out(void** state) {
       s3l_verify_rig_run(&rig, &o);
     failed = s3l_heap_fail_end();
     if (n > 0)
-      assert_true(rig.safety == S3LECT_SAFETY_LOCKFILE || rig.error == UV_ENOMEM);
+      assert_true(rig.safety == S3LECT_SAFETY_SAFE || rig.error == UV_ENOMEM);
     s3lect_store_close(&store, NULL);
     s3l_wait_loop_end(&loop);
     s3l_heap_remove();
@@ -260,8 +261,7 @@ static void survives_memory_running_out(void** state) {
 
 static void names_things(void** state) {
   (void)state;
-  assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_LOCKFILE), "lockfile");
-  assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_EPOCH_FILES), "epoch files only");
+  assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_SAFE), "safe");
   assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_UNSAFE), "unsafe");
   assert_string_equal(s3lect_safety_name(99), "unknown");
   assert_string_equal(s3lect_check_verdict_name(S3LECT_CHECK_PASSED), "passed");

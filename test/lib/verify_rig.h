@@ -7,7 +7,8 @@
 typedef struct s3l_verify_rig_s {
   s3lect_verify_t verify;
   unsigned done; /* how often the callback ran */
-  int safety;
+  int safety;    /* of the lockfile */
+  int epochs;
   int error;
   int dialect;
   int weak;
@@ -17,7 +18,8 @@ typedef struct s3l_verify_rig_s {
   uint32_t requests;
   uint32_t leftovers;
   uint32_t p50_us, p90_us, p99_us, max_us;
-  char reason[512];
+  char reason[512]; /* of the lockfile's verdict */
+  char epochs_reason[512];
   size_t checks_len;
   struct {
     char name[32];
@@ -37,7 +39,8 @@ void s3l_verify_rig_run(s3l_verify_rig_t* rig, const s3lect_verify_options_t* op
 int s3l_verify_rig_check(const s3l_verify_rig_t* rig, const char* name);
 
 /** Asserts that exactly the named checks (ends with NULL) have failed, and that the reason is the
- * first one's; prints the whole table otherwise. */
+ * first one's; prints the whole table otherwise. Where "list" stands first, that is the reason of
+ * the verdict on epoch files. */
 void s3l_verify_rig_failed(const s3l_verify_rig_t* rig, const char* const* names);
 
 void s3l_verify_rig_print(const s3l_verify_rig_t* rig);

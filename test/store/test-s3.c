@@ -353,6 +353,8 @@ static void reads_listings(void** state) {
       "<ListBucketResult><Contents><Key>k</Key><Size>-1</Size></Contents></ListBucketResult>",
       S3LECT_EBADREPLY);
   list_reply("<ListBucketResult><Contents><Key>k</Key>", S3LECT_EBADREPLY);
+  list_reply("<ListBucketResult><Contents><Key>q/a</Key></Contents></ListBucketResult>",
+             S3LECT_ELISTING);
   list_reply("<html>no bucket here</html>", S3LECT_EBADREPLY);
   list_reply("", S3LECT_EBADREPLY);
   list_reply("<Error><Message>no code</Message></Error>", S3LECT_ESERVER);
