@@ -79,11 +79,11 @@ static int open_store(election_t* election, const char** key) {
   *key = slash + 1;
   if (is_s3)
     return open_s3(election, election->place);
-  int err = s3lect_file_init(election->proxy->loop, &election->store, election->place);
+  char message[512];
+  int err = s3lect_file_check(election->place, message, sizeof message);
   if (err != 0)
-    fprintf(stderr, "example-tcp-proxy: --store %s: %s: %s\n", url, election->place,
-            s3lect_strerror(err));
-  return err;
+    return complain(err, message);
+  return s3lect_file_init(election->proxy->loop, &election->store, election->place);
 }
 
 static int open_elector(election_t* election, const char* key, const char* addr) {

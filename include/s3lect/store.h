@@ -251,13 +251,19 @@ S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
  * objects end with it. Errors: UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store);
 
-/** Opens a store in a directory, which must exist: for the processes of one machine, or of several
- * that share a file system whose flock(2) and rename(2) hold between them. An object is a file of
- * its key's name, one line of the store's own before it. Writes reach the disk before they are
- * confirmed, and happen at once or not at all, whatever crashes. Nothing blocks the loop: the work
- * is done on libuv's thread pool; close waits for what is under way there.
+/** Checks a directory for s3lect_file_init, and writes what is wrong with it, and what to do, into
+ * `message` (of `message_size` bytes, may be 0). Returns what s3lect_file_init would. */
+S3LECT_EXTERN int s3lect_file_check(const char* directory, char* message, size_t message_size);
+
+/** Opens a store in a directory, which must exist, for the processes of one machine. An object is a
+ * file of its key's name, with one line of the store's own before it. Writes reach the disk before
+ * they are confirmed, and happen at once or not at all, whatever crashes. Nothing blocks the loop:
+ * the work is done on libuv's thread pool; close waits for what is under way there.
+ * Whoever may write to the directory can make two leaders. So a directory that every user may write
+ * to is refused (UV_EPERM), unless it has the sticky bit and is root's or this user's own: then
+ * files of other users in it are refused (docs/operations.md, "A directory as the store").
  * Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR, UV_EACCES and
- * what else opening a directory gives, UV_ENOMEM. */
+ * what else opening a directory gives, UV_EPERM, UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory);
 
 #ifdef __cplusplus

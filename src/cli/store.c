@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "text.h"
@@ -88,28 +87,18 @@ static bool is_file(const cli_options_t* options) {
   return options->directory[0] != '\0';
 }
 
-static int say_directory(const cli_options_t* options, int err) {
-  const char* directory = options->directory;
-  if (err == ENOENT)
-    cli_say("--store %.200s: there is no directory %.200s: make it first", options->store,
-            directory);
-  else if (err == ENOTDIR)
-    cli_say("--store %.200s: %.200s is no directory: write file:///DIRECTORY/NAME", options->store,
-            directory);
-  else
-    cli_say("--store %.200s: cannot use the directory %.200s: %s", options->store, directory,
-            strerror(err));
-  return CLI_EXIT_USAGE;
-}
-
 static int check_directory(const cli_options_t* options) {
-  struct stat st;
+  char message[CLI_MESSAGE_SIZE] = "";
   int mode = options->command == CLI_STATUS ? X_OK : X_OK | W_OK;
-  if (stat(options->directory, &st) != 0)
-    return say_directory(options, errno);
-  if (!S_ISDIR(st.st_mode))
-    return say_directory(options, ENOTDIR);
-  return access(options->directory, mode) == 0 ? 0 : say_directory(options, errno);
+  int r = s3lect_file_check(options->directory, message, sizeof message);
+  if (r == 0 && access(options->directory, mode) == 0)
+    return 0;
+  if (r != 0)
+    cli_say("--store %.200s: %s", options->store, message);
+  else
+    cli_say("--store %.200s: cannot use the directory %.200s: %s", options->store,
+            options->directory, strerror(errno));
+  return CLI_EXIT_USAGE;
 }
 
 /* ---- The store ---- */

@@ -5,19 +5,20 @@
  * job does is in file_disk.h.
  *
  * Jobs that write go one after the other, as the directory's lock would have it anyway; one that
- * meets another process's lock tries again a little later. Reads go beside them.
+ * meets another process's lock tries again a little later. Reads go beside them. A job whose
+ * request has ended runs once more if it left a temporary file.
  *
  * States of a job
  *   QUEUED    waits for the job that writes before it
  *   PAUSING   met the lock; its retry deadline is set
  *   WORKING   with the thread pool */
-#include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "net/deadlines.h"
 #include "store/file_disk.h"
+#include "store/file_open.h"
 #include "util/hex.h"
 #include "util/list.h"
 #include "util/mem.h"
@@ -30,6 +31,8 @@ typedef struct job_s job_t;
 typedef struct file_s {
   s3lect_store_t* store;
   int dir;
+  char* directory; /* its name */
+  bool cleaned_up; /* a put has been asked to remove old temporary files */
   s3l_deadlines_t deadlines;
   s3l_list_t jobs;    /* all of them */
   s3l_list_t writers; /* QUEUED ones */
@@ -89,6 +92,7 @@ static void answer_result(job_t* job) {
   s3lect_store_result_t r = s3l_store_result(d->status, d->outcome);
   bool shows = d->status == 0 || d->status == S3LECT_ENOTMODIFIED || d->status == S3LECT_ETOOBIG;
   r.store_time_ms = d->now_ms;
+  r.message = d->message[0] != '\0' ? d->message : NULL;
   if (shows && (d->op == S3L_STORE_GET || d->op == S3L_STORE_PUT)) {
     r.etag = d->found;
     r.modified_ms = d->modified_ms;
@@ -114,6 +118,7 @@ static void on_deadlines_closed(s3l_deadlines_t* q) {
   s3lect_store_t* store = f->store;
   s3lect_store_close_cb cb = f->close_cb;
   (void)close(f->dir);
+  s3l_free(f->directory);
   s3l_free(f);
   store->internal = NULL;
   if (cb != NULL)
@@ -138,6 +143,7 @@ static void free_job(job_t* job) {
 /* ---- Work ---- */
 
 static void next_writer(file_t* f);
+static void start(job_t* job);
 
 static void pause_job(job_t* job) {
   job->state = PAUSING;
@@ -152,6 +158,10 @@ static void on_worked(uv_work_t* work, int status) {
   file_t* f = job->file;
   if (status == 0 && job->disk.busy && job->req != NULL) {
     pause_job(job);
+    return;
+  }
+  if (job->disk.has_temp) { /* the request ended before a run that could remove it */
+    start(job);
     return;
   }
   if (job->req != NULL)
@@ -190,19 +200,31 @@ static void on_retry(s3l_deadline_t* deadline) {
 static void on_deadline(s3l_deadline_t* deadline) {
   job_t* job = S3L_CONTAINER_OF(deadline, job_t, deadline);
   file_t* f = job->file;
+  char message[S3L_FILE_MESSAGE_SIZE];
   bool running = job->state == WORKING && uv_cancel((uv_req_t*)&job->work) != 0;
   bool working = job->state == WORKING;
   s3lect_store_result_t r = s3l_store_result(
       job->error, running && is_write(job) ? S3LECT_UNCERTAIN : S3LECT_NOT_APPLIED);
-  r.message = job->state == PAUSING ? "another process holds the store's lock" : NULL;
+  if (job->error == UV_ETIMEDOUT && job->state != PAUSING) {
+    (void)snprintf(message, sizeof(message), "%.400s: the file system did not answer in time",
+                   f->directory);
+    r.message = message;
+  } else if (job->error == UV_ETIMEDOUT) {
+    r.message = job->disk.message;
+  }
   atomic_store(&job->disk.abandoned, true);
   if (job->state == QUEUED)
     s3l_list_remove(&job->queue);
-  if (job->state == PAUSING)
-    f->writer = NULL;
+  s3l_deadlines_clear(&f->deadlines, &job->retry);
   answer(job, &r);
   if (working)
     return; /* on_worked comes */
+  if (job->disk.has_temp) {
+    start(job);
+    return;
+  }
+  if (f->writer == job)
+    f->writer = NULL;
   free_job(job);
   next_writer(f);
   end_if_closed(f);
@@ -286,6 +308,9 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   job->file = f;
   job->req = req;
   job->disk.dir = f->dir;
+  job->disk.directory = f->directory;
+  job->disk.cleans_up = op == S3L_STORE_PUT && !f->cleaned_up;
+  f->cleaned_up = f->cleaned_up || op == S3L_STORE_PUT;
   job->error = UV_ETIMEDOUT;
   s3l_deadline_init(&job->deadline, on_deadline);
   s3l_deadline_init(&job->retry, on_retry);
@@ -358,17 +383,34 @@ static const s3lect_store_ops_t file_ops = {
     .close = file_close,
 };
 
+int s3lect_file_check(const char* directory, char* message, size_t message_size) {
+  if (directory == NULL || directory[0] == '\0') {
+    if (message_size > 0)
+      (void)snprintf(message, message_size, "no directory is given: name one");
+    return S3LECT_EOPTION;
+  }
+  int fd = s3l_file_open_store(directory, message, message_size);
+  if (fd < 0)
+    return fd;
+  (void)close(fd);
+  return 0;
+}
+
 int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory) {
   if (directory == NULL || directory[0] == '\0')
     return S3LECT_EOPTION;
   file_t* f = s3l_calloc(1, sizeof(*f));
   if (f == NULL)
     return UV_ENOMEM;
-  f->dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  int err = f->dir < 0 ? uv_translate_sys_error(errno) : s3l_deadlines_init(&f->deadlines, loop);
+  f->dir = s3l_file_open_store(directory, NULL, 0);
+  f->directory = s3l_strdup(directory);
+  int err = f->dir < 0 ? f->dir : f->directory == NULL ? UV_ENOMEM : 0;
+  if (err == 0)
+    err = s3l_deadlines_init(&f->deadlines, loop);
   if (err != 0) {
     if (f->dir >= 0)
       (void)close(f->dir);
+    s3l_free(f->directory);
     s3l_free(f);
     return err;
   }

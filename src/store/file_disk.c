@@ -5,15 +5,17 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "store/file_open.h"
 #include "util/hex.h"
-#include "util/mem.h"
 
-#define HEAD_MAGIC "s3lect 1 "
+#define HEAD_MAGIC   "s3lect 1 "
+#define TEMP_PREFIX  ".s3lect-tmp"
+#define TEMP_SIZE    (sizeof(TEMP_PREFIX) + S3L_FILE_ID_SIZE)
+#define LEFTOVER_AGE 3600000 /* ms: longer than any write takes */
 
 static int last_error(void) {
   return uv_translate_sys_error(errno);
@@ -77,7 +79,8 @@ static bool read_head(const char* p, size_t n, char etag[S3L_FILE_ETAG_SIZE]) {
 static void foreign_etag(const struct stat* st, char etag[S3L_FILE_ETAG_SIZE]) {
   (void)snprintf(etag, S3L_FILE_ETAG_SIZE, "\"foreign-%llx-%llx-%llx-%lx\"",
                  (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
-                 (unsigned long long)st->st_mtim.tv_sec, (unsigned long)st->st_mtim.tv_nsec);
+                 (unsigned long long)st->S3L_ST_MTIM.tv_sec,
+                 (unsigned long)st->S3L_ST_MTIM.tv_nsec);
 }
 
 typedef struct file_s {
@@ -88,17 +91,14 @@ typedef struct file_s {
 } file_t;
 
 /* Opens an object's file and reads its head. 0, with fd -1 if there is no such object. */
-static int open_file(int dir, const char* path, file_t* f, char etag[S3L_FILE_ETAG_SIZE]) {
+static int open_file(int store, int dir, const char* name, file_t* f,
+                     char etag[S3L_FILE_ETAG_SIZE]) {
   char head[S3L_FILE_HEAD_SIZE];
   etag[0] = '\0';
-  f->fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  f->fd = s3l_file_open_old(store, dir, name, &f->st);
   if (f->fd < 0)
-    return errno == ENOENT || errno == ENOTDIR ? 0 : last_error();
-  ssize_t n = fstat(f->fd, &f->st) != 0 ? last_error() : 0;
-  if (n == 0 && !S_ISREG(f->st.st_mode))
-    n = UV_EISDIR;
-  if (n == 0)
-    n = read_all(f->fd, head, sizeof(head));
+    return f->fd == UV_ENOENT ? 0 : f->fd;
+  ssize_t n = read_all(f->fd, head, sizeof(head));
   if (n < 0) {
     (void)close(f->fd);
     f->fd = -1;
@@ -120,7 +120,7 @@ static void close_file(file_t* f) {
 /* ---- get ---- */
 
 static int read_body(s3l_disk_t* d, const file_t* f) {
-  d->modified_ms = to_ms(f->st.st_mtim);
+  d->modified_ms = to_ms(f->st.S3L_ST_MTIM);
   if (d->condition == S3LECT_IF_CHANGED && strcmp(d->etag, d->found) == 0)
     return S3LECT_ENOTMODIFIED;
   if (f->body_len > d->buf_size)
@@ -135,36 +135,22 @@ static int read_body(s3l_disk_t* d, const file_t* f) {
 }
 
 static void do_get(s3l_disk_t* d, const char* path) {
-  file_t f;
-  int rc = open_file(d->dir, path, &f, d->found);
+  file_t f = {.fd = -1};
+  const char* name;
+  int dir = s3l_file_open_dir(d->dir, path, S3L_WALK_FIND, &name);
+  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->found) : dir;
   if (rc == 0)
     rc = f.fd < 0 ? S3LECT_ENOTFOUND : read_body(d, &f);
   close_file(&f);
-  bool told =
-      rc == 0 || rc == S3LECT_ENOTFOUND || rc == S3LECT_ENOTMODIFIED || rc == S3LECT_ETOOBIG;
-  d->status = rc;
+  if (dir >= 0)
+    (void)close(dir);
+  d->status = rc == UV_ENOENT ? S3LECT_ENOTFOUND : rc;
+  bool told = d->status == 0 || d->status == S3LECT_ENOTFOUND || d->status == S3LECT_ENOTMODIFIED ||
+              d->status == S3LECT_ETOOBIG;
   d->outcome = told ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
 }
 
 /* ---- put and del ---- */
-
-/* Takes the directory's lock, or sets busy. The lock file must still be the one that others take:
- * somebody may have removed it. */
-static int take_lock(s3l_disk_t* d) {
-  struct stat mine, theirs;
-  int fd = openat(d->dir, S3L_FILE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0)
-    return last_error();
-  int rc = flock(fd, LOCK_EX | LOCK_NB) != 0 ? last_error() : 0;
-  if (rc == 0 && (fstat(fd, &mine) != 0 || fstatat(d->dir, S3L_FILE_LOCK, &theirs, 0) != 0 ||
-                  mine.st_ino != theirs.st_ino || mine.st_dev != theirs.st_dev))
-    rc = UV_EAGAIN;
-  d->busy = rc == UV_EAGAIN || rc == UV_EINTR;
-  if (rc == 0)
-    return fd;
-  (void)close(fd);
-  return rc;
-}
 
 static int check_condition(const s3l_disk_t* d) {
   bool there = d->found[0] != '\0';
@@ -177,39 +163,25 @@ static int check_condition(const s3l_disk_t* d) {
   return 0;
 }
 
-static int sync_dir(int dir, const char* name) {
-  int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
-    return last_error();
-  int rc = fsync(fd) != 0 ? last_error() : 0;
-  (void)close(fd);
-  return rc;
+static int look(s3l_disk_t* d, int dir, const char* name) {
+  file_t f = {.fd = -1};
+  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->found) : 0;
+  close_file(&f);
+  return rc == 0 ? check_condition(d) : rc;
 }
 
-/* Calls `each` with each directory of a path but the store's own, from the outside in. */
-static int for_each_dir(s3l_disk_t* d, const char* path, int (*each)(int dir, const char* name)) {
-  char name[S3L_FILE_PATH_MAX];
-  for (const char* p = strchr(path, '/'); p != NULL; p = strchr(p + 1, '/')) {
-    size_t n = (size_t)(p - path);
-    memcpy(name, path, n);
-    name[n] = '\0';
-    int rc = each(d->dir, name);
-    if (rc != 0)
-      return rc;
-  }
-  return 0;
-}
-
-static int make_dir(int dir, const char* name) {
-  return mkdirat(dir, name, 0777) == 0 || errno == EEXIST ? 0 : last_error();
+static void temp_name(const s3l_disk_t* d, char name[TEMP_SIZE]) {
+  (void)snprintf(name, TEMP_SIZE, TEMP_PREFIX "-%s", d->id);
 }
 
 static int write_temp(s3l_disk_t* d) {
-  char head[S3L_FILE_HEAD_SIZE + 1];
+  char head[S3L_FILE_HEAD_SIZE + 1], name[TEMP_SIZE];
   struct stat st;
-  int fd = openat(d->dir, S3L_FILE_TEMP, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  temp_name(d, name);
+  int fd = s3l_file_open_new(d->dir, name);
   if (fd < 0)
-    return last_error();
+    return fd;
+  d->has_temp = true;
   (void)snprintf(head, sizeof(head), HEAD_MAGIC "%s\n", d->id);
   int rc = write_all(fd, head, S3L_FILE_HEAD_SIZE);
   if (rc == 0)
@@ -217,72 +189,108 @@ static int write_temp(s3l_disk_t* d) {
   if (rc == 0 && (fsync(fd) != 0 || fstat(fd, &st) != 0))
     rc = last_error();
   if (rc == 0)
-    d->modified_ms = to_ms(st.st_mtim);
+    d->modified_ms = to_ms(st.S3L_ST_MTIM);
   if (close(fd) != 0 && rc == 0)
     rc = last_error();
   return rc;
 }
 
-/* From here on what is done is done: whether it will survive a loss of power is another matter. */
-static void settle(s3l_disk_t* d, const char* path) {
-  int rc = sync_dir(d->dir, ".");
-  if (rc == 0)
-    rc = for_each_dir(d, path, sync_dir);
-  d->status = rc;
-  d->outcome = rc == 0 ? S3LECT_SETTLED : S3LECT_UNCERTAIN;
-}
-
-static void replace(s3l_disk_t* d, const char* path) {
-  int rc = write_temp(d);
-  if (rc == 0)
-    rc = for_each_dir(d, path, make_dir);
-  if (rc == 0 && atomic_load(&d->abandoned))
-    rc = UV_ECANCELED;
-  if (rc == 0 && renameat(d->dir, S3L_FILE_TEMP, d->dir, path) != 0)
-    rc = last_error();
-  if (rc != 0) {
-    (void)unlinkat(d->dir, S3L_FILE_TEMP, 0);
-    d->status = rc;
-    d->outcome = S3LECT_NOT_APPLIED;
+/* Removes the temporary files of processes that crashed. A process that was stopped for so long
+ * finds its file gone and fails. Ages are told by the time of a file just written, since the disk
+ * may be another machine's, with a clock of its own. */
+static void remove_leftovers(const s3l_disk_t* d) {
+  struct stat st;
+  int fd = openat(d->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* stream = fd >= 0 ? fdopendir(fd) : NULL;
+  if (stream == NULL) {
+    if (fd >= 0)
+      (void)close(fd);
     return;
   }
+  for (const struct dirent* e = readdir(stream); e != NULL; e = readdir(stream))
+    if (strncmp(e->d_name, TEMP_PREFIX, sizeof(TEMP_PREFIX) - 1) == 0 &&
+        fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+        d->modified_ms - to_ms(st.S3L_ST_MTIM) > LEFTOVER_AGE)
+      (void)unlinkat(fd, e->d_name, 0);
+  (void)closedir(stream);
+}
+
+/* Puts the new file in the object's place, or removes the object: the only step that others see. */
+static int apply(s3l_disk_t* d, int dir, const char* name) {
+  char temp[TEMP_SIZE];
+  if (d->op == S3L_STORE_DEL)
+    return d->found[0] == '\0' || unlinkat(dir, name, 0) == 0 ? 0 : last_error();
+  temp_name(d, temp);
+  if (renameat(d->dir, temp, dir, name) != 0)
+    return last_error();
+  d->has_temp = false;
   put_id(d->id, d->found);
-  settle(d, path);
+  return 0;
 }
 
-static void erase(s3l_disk_t* d, const char* path) {
-  if (d->found[0] == '\0')
-    return; /* like S3, says nothing of whether there was such an object */
-  if (unlinkat(d->dir, path, 0) != 0 && errno != ENOENT) {
-    d->status = last_error();
-    d->outcome = S3LECT_NOT_APPLIED;
-    return;
-  }
-  settle(d, path);
+/* What takes long, writing and flushing the new file, comes before the lock is taken, so that a
+ * process which is stopped there keeps nobody out. The first look spares a write in vain. */
+static int try_write(s3l_disk_t* d, const char* path, int dir, const char* name) {
+  int rc = look(d, dir, name);
+  if (rc == 0 && d->op == S3L_STORE_PUT && !d->has_temp)
+    rc = write_temp(d);
+  if (rc != 0)
+    return rc;
+  d->at = S3L_FILE_LOCK;
+  int lock = s3l_file_lock(d->dir);
+  d->busy = lock == UV_EAGAIN;
+  if (lock < 0)
+    return lock;
+  d->at = path;
+  rc = look(d, dir, name);
+  if (rc == 0)
+    rc = atomic_load(&d->abandoned) ? UV_ECANCELED : apply(d, dir, name);
+  s3l_file_unlock(lock);
+  return rc;
+}
+
+static void drop_temp(s3l_disk_t* d) {
+  char temp[TEMP_SIZE];
+  temp_name(d, temp);
+  if (d->has_temp)
+    (void)unlinkat(d->dir, temp, 0);
+  d->has_temp = false;
+}
+
+/* What was done stays done; whether it survives a loss of power is another matter. */
+static void flush(s3l_disk_t* d, const char* path) {
+  const char* name;
+  int dir = s3l_file_open_dir(d->dir, path, S3L_WALK_SYNC, &name);
+  d->status = dir < 0 ? dir : 0;
+  d->outcome = dir < 0 ? S3LECT_UNCERTAIN : S3LECT_SETTLED;
+  if (dir >= 0)
+    (void)close(dir);
 }
 
 static void do_write(s3l_disk_t* d, const char* path) {
-  file_t f;
-  int lock = take_lock(d);
-  if (lock < 0) {
-    d->status = lock;
-    d->outcome = S3LECT_NOT_APPLIED;
-    return;
-  }
-  int rc = open_file(d->dir, path, &f, d->found);
-  close_file(&f);
-  if (rc == 0 && atomic_load(&d->abandoned))
+  const char* name = NULL;
+  s3l_walk_t how = d->op == S3L_STORE_PUT ? S3L_WALK_MAKE : S3L_WALK_FIND;
+  int dir = s3l_file_open_dir(d->dir, path, how, &name);
+  int rc = dir;
+  if (atomic_load(&d->abandoned))
     rc = UV_ECANCELED;
-  if (rc != 0) {
-    d->status = rc;
-    d->outcome = S3LECT_NOT_APPLIED;
-  } else if ((d->status = check_condition(d)) == 0) {
-    if (d->op == S3L_STORE_PUT)
-      replace(d, path);
-    else
-      erase(d, path);
-  }
-  (void)close(lock);
+  else if (dir >= 0 || (dir == UV_ENOENT && d->op == S3L_STORE_DEL))
+    rc = try_write(d, path, dir, name);
+  if (dir >= 0)
+    (void)close(dir);
+  if (d->busy && !atomic_load(&d->abandoned))
+    return;
+  drop_temp(d);
+  d->status = rc;
+  d->outcome =
+      rc == S3LECT_EPRECONDITION || rc == S3LECT_ENOTFOUND ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
+  if (rc == 0 && d->found[0] == '\0')
+    d->outcome =
+        S3LECT_SETTLED; /* a delete; like S3, says nothing of whether there was an object */
+  else if (rc == 0)
+    flush(d, path);
+  if (d->op == S3L_STORE_PUT && d->cleans_up && rc == 0)
+    remove_leftovers(d);
 }
 
 /* ---- list ---- */
@@ -300,20 +308,20 @@ static void keep_entry(s3l_disk_t* d, const s3l_file_entry_t* e) {
   d->entries_len += d->entries_len < cap ? 1 : 0;
 }
 
-static int list_file(s3l_disk_t* d, const char* path) {
+static int list_file(s3l_disk_t* d, int dir, const char* name, const char* path) {
   s3l_file_entry_t e;
   file_t f;
   if (!s3l_file_key(s3l_span_cstr(path), e.key) ||
       !s3l_span_starts_with(s3l_span_cstr(e.key), s3l_span_cstr(d->key)) ||
       (d->after != NULL && strcmp(e.key, d->after) <= 0))
     return 0;
-  int rc = open_file(d->dir, path, &f, e.etag);
+  int rc = open_file(d->dir, dir, name, &f, e.etag);
   if (rc == UV_EISDIR)
     return 0;
   if (rc != 0 || f.fd < 0)
     return rc; /* deleted meanwhile, or unreadable */
   e.body_len = f.body_len;
-  e.modified_ms = to_ms(f.st.st_mtim);
+  e.modified_ms = to_ms(f.st.S3L_ST_MTIM);
   close_file(&f);
   keep_entry(d, &e);
   return 0;
@@ -327,7 +335,7 @@ static int list_name(s3l_disk_t* d, int dir, const char* name, char* path, size_
     return 0;
   memcpy(path + len, name, n + 1);
   if (name[n - 1] != '+')
-    return list_file(d, path);
+    return list_file(d, dir, name, path);
   if (n + 1 < S3L_FILE_PART_MAX)
     return 0; /* no part of ours goes on so early: so the depth is bounded, too */
   path[len + n] = '/';
@@ -335,9 +343,9 @@ static int list_name(s3l_disk_t* d, int dir, const char* name, char* path, size_
 }
 
 static int list_dir(s3l_disk_t* d, int parent, const char* name, char* path, size_t len) {
-  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
-    return errno == ENOTDIR || errno == ENOENT ? 0 : last_error();
+  int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) /* a link is none of ours */
+    return errno == ENOTDIR || errno == ENOENT || errno == ELOOP ? 0 : last_error();
   DIR* stream = fdopendir(fd);
   int rc = stream == NULL ? last_error() : 0;
   while (rc == 0) {
@@ -356,8 +364,7 @@ static int list_dir(s3l_disk_t* d, int parent, const char* name, char* path, siz
   return rc;
 }
 
-static void do_list(s3l_disk_t* d) {
-  char path[S3L_FILE_PATH_MAX];
+static void do_list(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
   d->entries_len = 0;
   d->status = list_dir(d, d->dir, ".", path, 0);
   d->outcome = d->status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
@@ -366,13 +373,29 @@ static void do_list(s3l_disk_t* d) {
     d->entries_len = d->max_keys;
 }
 
+static const char* reason(const s3l_disk_t* d) {
+  if (d->busy)
+    return "another process holds the lock";
+  switch (d->status) {
+  case UV_EFTYPE:
+    return "is a link or another special file, which the store does not use: remove it";
+  case UV_EPERM:
+    return "belongs to another user";
+  case UV_EISDIR:
+    return "is a directory";
+  default:
+    return uv_strerror(d->status);
+  }
+}
+
 void s3l_disk_run(s3l_disk_t* d) {
-  char path[S3L_FILE_PATH_MAX];
+  char path[S3L_FILE_PATH_MAX] = "";
   struct timespec now;
   d->busy = false;
   d->status = 0;
   d->outcome = S3LECT_SETTLED;
   d->found[0] = '\0';
+  d->at = path;
   if (d->op != S3L_STORE_LIST)
     s3l_file_path(d->key, path);
   switch (d->op) {
@@ -384,9 +407,13 @@ void s3l_disk_run(s3l_disk_t* d) {
     do_write(d, path);
     break;
   case S3L_STORE_LIST:
-    do_list(d);
+    do_list(d, path);
     break;
   }
+  d->message[0] = '\0';
+  if (d->busy || d->outcome != S3LECT_SETTLED)
+    (void)snprintf(d->message, sizeof(d->message), "%.200s/%.200s: %s", d->directory, d->at,
+                   reason(d));
   (void)clock_gettime(CLOCK_REALTIME, &now);
   d->now_ms = to_ms(now);
 }

@@ -126,11 +126,8 @@ static int open_file(store_t* s, napi_value from, texts_t* texts, char* message,
   const char* directory = NULL;
   if (!fields_read(s->object.addon->env, from, fields, 1, (void*)&directory, texts))
     return 1;
-  int r = s3lect_file_init(s->object.addon->loop, &s->handle, directory);
-  if (r != 0)
-    (void)snprintf(message, size, "directory \"%.256s\": %s", directory != NULL ? directory : "",
-                   s3lect_strerror(r));
-  return r;
+  int r = s3lect_file_check(directory, message, size);
+  return r == 0 ? s3lect_file_init(s->object.addon->loop, &s->handle, directory) : r;
 }
 
 static int open_memory(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
