@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "elect.h"
@@ -13,6 +14,8 @@
 #include "text.h"
 #include "verify.h"
 #include "watch.h"
+
+#define NEEDED_FDS 24
 
 static int flush_stdout(void) {
   if (fflush(stdout) == 0)
@@ -50,6 +53,22 @@ static int help_command(const char* name) {
   return command != 0 ? print_help(command) : unknown_command(name, hint);
 }
 
+/* libuv ends the process without a word where it cannot open what every loop needs. So make sure
+ * that there is room for that, and for the first requests: where files can be opened is no matter
+ * of the limit alone, since some may have been inherited. */
+static bool has_descriptors(void) {
+  int fds[NEEDED_FDS], n = 0;
+  while (n < NEEDED_FDS && (fds[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+    n++;
+  bool enough = n == NEEDED_FDS;
+  if (!enough)
+    cli_say("only %d more files can be opened, and %d are needed: raise the limit (ulimit -n)", n,
+            NEEDED_FDS);
+  while (n > 0)
+    close(fds[--n]);
+  return enough;
+}
+
 static int dispatch(cli_command_t command, int argc, char** argv) {
   static cli_options_t options;
   char message[CLI_MESSAGE_SIZE];
@@ -59,6 +78,8 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
   }
   if (options.help)
     return print_help(command);
+  if (!has_descriptors())
+    return CLI_EXIT_FAILED;
   switch (command) {
   case CLI_ELECT:
     return cli_elect(&options);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,8 +43,7 @@ static void says_what_is_wrong_with_a_file(void** state) {
           "s3lect verify: --store file://lock.json is no absolute path: write "
           "file:///DIRECTORY/NAME");
   refused(&s3, "elect", "file:///dev/null/lock.json", NULL,
-          "s3lect elect: --store file:///dev/null/lock.json: /dev/null is no directory: write "
-          "file:///DIRECTORY/NAME");
+          "s3lect elect: --store file:///dev/null/lock.json: /dev/null is not a directory");
   snprintf(store, sizeof store, "file://%s/", s3.dir);
   snprintf(says, sizeof says,
            "s3lect elect: --store %s names no file: add the lockfile's name, %sleader.json", store,
@@ -53,6 +53,49 @@ static void says_what_is_wrong_with_a_file(void** state) {
            "s3lect elect: --endpoint is for stores that speak S3: with --store %s leave it away",
            s3.store);
   refused(&s3, "elect", s3.store, "--endpoint=http://127.0.0.1:1", says);
+  s3proc_end(&s3);
+}
+
+static void refuses_a_directory_that_all_may_write_to(void** state) {
+  char directory[256], says[1024];
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  snprintf(directory, sizeof directory, "%s", s3proc_path(&s3, "open"));
+  assert_int_equal(mkdir(directory, 0700), 0);
+  assert_int_equal(chmod(directory, 0777), 0);
+  char store[300];
+  snprintf(store, sizeof store, "file://%s/lock.json", directory);
+  snprintf(says, sizeof says,
+           "s3lect elect: --store %s: every user may write to %s, and so make two leaders: use a "
+           "directory that only the electors' user or group may write to (chmod o-w)",
+           store, directory);
+  refused(&s3, "elect", store, "--leader-timeout=5s", says);
+  assert_int_equal(rmdir(directory), 0);
+  s3proc_end(&s3);
+}
+
+/* Whatever the limit of open files is, it works or says that it cannot. (Below 4, the dynamic
+ * linker says so.) */
+static void says_when_too_few_files_can_be_opened(void** state) {
+  static const char* const commands[] = {"elect", "run", "status", "verify", "watch"};
+  char script[1024];
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
+    for (int limit = 3; limit <= 26; limit++) {
+      snprintf(script, sizeof script, "ulimit -n %d; exec %s/src/s3lect %s --store %s%s", limit,
+               S3L_BUILD_DIR, commands[c], s3.store,
+               strcmp(commands[c], "run") == 0 ? " true" : "");
+      proc_t* p = proc_spawn(&s3.procs, (const char*[]){"/bin/sh", "-c", script, NULL},
+                             (const char*[]){"ASAN_OPTIONS=detect_leaks=0", NULL});
+      const char* line = proc_line(p, PROC_ERR, "");
+      assert_non_null(strstr(line, limit == 3 ? "" : "files can be opened, and 24 are needed"));
+      int code = proc_wait(p);
+      assert_true(code == 1 || (limit == 3 && code == 127));
+      proc_forget(p);
+    }
   s3proc_end(&s3);
 }
 
@@ -211,6 +254,8 @@ static void says_what_is_wrong_with_a_header(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(says_what_is_wrong_with_a_file),
+      cmocka_unit_test(refuses_a_directory_that_all_may_write_to),
+      cmocka_unit_test(says_when_too_few_files_can_be_opened),
       cmocka_unit_test(sends_what_buckets_demand),
       cmocka_unit_test(goes_through_a_proxy),
       cmocka_unit_test(goes_through_none),
