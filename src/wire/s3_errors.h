@@ -41,8 +41,8 @@
   XX(301, 301, "PermanentRedirect", ANY, EREGION, NOT_APPLIED, REGION,                             \
      "the bucket is in another region: set AWS_REGION (or the option region) to it")               \
   XX(307, 307, NULL, ANY, EREDIRECT, NOT_APPLIED, REDIRECT,                                        \
-     "it is followed only to the endpoint's own host, or one below it, for the same object: use "  \
-     "the endpoint of the bucket's own region")                                                    \
+     "it is followed only to the endpoint's own host, or one below it, at the same port, for the " \
+     "same object: use the endpoint of the bucket's own region")                                   \
   XX(300, 399, NULL, ANY, EREDIRECT, NOT_APPLIED, REGION,                                          \
      "use the endpoint of the bucket's own region; a bucket made less than a day ago may need "    \
      "its regional endpoint until DNS knows it")                                                   \

@@ -16,26 +16,76 @@
 
 /* ---- Over sockets ---- */
 
-/* The place that the store redirects to: another server of the same address. */
+#define HOME "store.test"    /* 127.0.0.1 */
+#define AWAY "n1.store.test" /* 127.0.0.2 */
+
+/* In place of libuv's: only these two names can be looked up. */
+int uv_getaddrinfo(uv_loop_t* loop, uv_getaddrinfo_t* req, uv_getaddrinfo_cb cb, const char* node,
+                   const char* service, const struct addrinfo* hints);
+
+typedef struct answer_s {
+  uv_timer_t soon;
+  uv_getaddrinfo_t* req;
+  uv_getaddrinfo_cb cb;
+  struct addrinfo* found;
+} answer_t;
+
+static void on_answer_closed(uv_handle_t* handle) {
+  free(handle->data);
+}
+
+static void on_soon(uv_timer_t* timer) {
+  answer_t* answer = timer->data;
+  uv_close((uv_handle_t*)timer, on_answer_closed);
+  answer->cb(answer->req, 0, answer->found);
+}
+
+int uv_getaddrinfo(uv_loop_t* loop, uv_getaddrinfo_t* req, uv_getaddrinfo_cb cb, const char* node,
+                   const char* service, const struct addrinfo* hints) {
+  struct addrinfo numeric = *hints;
+  answer_t* answer = calloc(1, sizeof(*answer));
+  bool home = strcmp(node, HOME) == 0;
+  assert_non_null(answer);
+  assert_true(home || strcmp(node, AWAY) == 0);
+  answer->req = req;
+  answer->cb = cb;
+  numeric.ai_flags |= AI_NUMERICHOST;
+  assert_int_equal(getaddrinfo(home ? "127.0.0.1" : "127.0.0.2", service, &numeric, &answer->found),
+                   0);
+  assert_int_equal(uv_timer_init(loop, &answer->soon), 0);
+  answer->soon.data = answer;
+  return uv_timer_start(&answer->soon, on_soon, 0, 0);
+}
+
+/* The place that the store redirects to: a host below the endpoint's, at the same port. */
 static s3l_script_server_t other;
 static char to_other[256];  /* a 307 that names it */
 static char other_host[64]; /* its Host line */
 
-static void (*adjust)(s3lect_s3_options_t* options);
+static uint32_t connections = 1; /* of the stores that are opened */
+
+static void adjust(s3lect_s3_options_t* o) {
+  static char endpoint[64];
+  snprintf(endpoint, sizeof(endpoint), "http://" HOME "%s", strrchr(o->endpoint, ':'));
+  o->endpoint = endpoint;
+  o->max_connections = connections;
+}
 
 static s3_rig_t* begin(const s3l_step_t* const* home, size_t home_len,
                        const s3l_step_t* const* away) {
   s3_rig_t* rig = s3_rig_open(home, home_len, adjust);
   memset(&other, 0, sizeof(other));
+  other.ip = "127.0.0.2";
+  other.port = rig->server.port;
   other.scripts = away;
   other.scripts_len = 1;
   other.unref = true;
   s3l_script_server_start(&other, &rig->loop);
   snprintf(to_other, sizeof(to_other),
-           "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:%u/bucket/leases/k\r\n"
+           "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://" AWAY ":%u/bucket/leases/k\r\n"
            "Content-Length: 0\r\n\r\n",
            other.port);
-  snprintf(other_host, sizeof(other_host), "\r\nhost: 127.0.0.1:%u\r\n", other.port);
+  snprintf(other_host, sizeof(other_host), "\r\nhost: " AWAY ":%u\r\n", other.port);
   return rig;
 }
 
@@ -103,12 +153,6 @@ static void follows_once(void** state) {
   end(rig);
 }
 
-static uint32_t connections; /* of the stores that are opened */
-
-static void set_connections(s3lect_s3_options_t* o) {
-  o->max_connections = connections;
-}
-
 /* Two at once, over one connection, where the second goes along unasked, and over two, where both
  * are redirected. The way back is taken when both have ended. */
 static void many_go_together(void** state) {
@@ -125,9 +169,7 @@ static void many_go_together(void** state) {
   for (connections = 1; connections <= 2; connections++) {
     s3l_suite_req_t* second = calloc(1, sizeof(*second));
     assert_non_null(second);
-    adjust = set_connections;
     s3_rig_t* rig = begin(homes + 2 - connections, 1 + connections, aways + connections - 1);
-    adjust = NULL;
     s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
     s3l_suite_prepare(&rig->suite, second, "leases/k");
     assert_int_equal(s3l_suite_start(&rig->r, rig->store.ops->get), 0);
@@ -141,6 +183,7 @@ static void many_go_together(void** state) {
     free(second);
     end(rig);
   }
+  connections = 1;
 }
 
 static void a_cancelled_one_comes_back_too(void** state) {
@@ -167,12 +210,16 @@ static void a_cancelled_one_comes_back_too(void** state) {
 /* Each of these ends the request, without a word to anybody else. */
 static void goes_nowhere_else(void** state) {
   static const char* const locations[] = {
+      "Location: http://evil" HOME ":%u/bucket/leases/k\r\n",
+      "Location: http://" AWAY ".other:%u/bucket/leases/k\r\n",
       "Location: http://127.0.0.2:%u/bucket/leases/k\r\n",
-      "Location: https://127.0.0.1:%u/bucket/leases/k\r\n",
-      "Location: http://127.0.0.1:%u/bucket/leases/other\r\n",
-      "Location: http://127.0.0.1:%u/other/leases/k\r\n",
-      "Location: http://127.0.0.1:%u/\r\n",
-      "Location: http://user@127.0.0.1:%u/bucket/leases/k\r\n",
+      "Location: http://" AWAY "/bucket/leases/k\r\n",
+      "Location: http://" HOME ":1/bucket/leases/k\r\n",
+      "Location: https://" AWAY ":%u/bucket/leases/k\r\n",
+      "Location: http://" AWAY ":%u/bucket/leases/other\r\n",
+      "Location: http://" AWAY ":%u/other/leases/k\r\n",
+      "Location: http://" AWAY ":%u/\r\n",
+      "Location: http://user@" AWAY ":%u/bucket/leases/k\r\n",
       "Location: /bucket/leases/k\r\n",
       "",
   };
@@ -239,13 +286,16 @@ static void keeps_to_the_endpoints_own(void** state) {
   const s3l_s3_endpoint_t ip6 = endpoint("::1", false, true, false);
   s3l_s3_endpoint_t to;
   (void)state;
-  may(&path, "https://store.example:8443/my-bucket/a%20b/k", "store.example:8443", true);
+  may_not(&path, "https://store.example:8443/my-bucket/a%20b/k");
   may(&path, "https://n1.STORE.example/my-bucket/a%20b/k?x", "n1.STORE.example", true);
   may(&path, "https://my-bucket.n1.store.example/a%20b/k", "my-bucket.n1.store.example", false);
-  may(&virtual, "https://my-bucket.store.example:1/a%20b/k", "my-bucket.store.example:1", false);
+  may_not(&virtual, "https://my-bucket.store.example:1/a%20b/k");
+  may(&virtual, "https://my-bucket.store.example/a%20b/k", "my-bucket.store.example", false);
   may(&virtual, "https://store.example/my-bucket/a%20b/k", "store.example", true);
-  may(&ip, "http://10.0.0.1:7480/my-bucket/a%20b/k", "10.0.0.1:7480", true);
-  may(&ip6, "http://[::1]:7480/my-bucket/a%20b/k", "[::1]:7480", true);
+  may(&ip, "http://10.0.0.1/my-bucket/a%20b/k", "10.0.0.1", true);
+  may(&ip6, "http://[::1]/my-bucket/a%20b/k", "[::1]", true);
+  may_not(&ip, "http://10.0.0.1:7480/my-bucket/a%20b/k");
+  may_not(&ip6, "http://[::1]:7480/my-bucket/a%20b/k");
   may_not(&path, "https://evilstore.example/my-bucket/a%20b/k");
   may_not(&path, "https://store.example.evil/my-bucket/a%20b/k");
   may_not(&path, "https://example/my-bucket/a%20b/k");
