@@ -38,17 +38,28 @@ static bool take_rewrite(s3l_verify_run_t* run, s3l_verify_check_t check) {
 
 /* ---- create, create-again, read-after-write ---- */
 
+/* Phases of the first create: 0 the create itself; 1, after a refusal, the same write without a
+ * condition: if the store refuses that as well, the condition is not what it minds (encryption that
+ * it does not have, an endpoint that is no store). */
 static void start_create(s3l_verify_run_t* run) {
-  (void)s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN, S3LECT_IF_ABSENT, NULL);
+  (void)s3l_verify_add(run, S3L_VERIFY_PUT, S3L_KEY_MAIN,
+                       run->phase == 0 ? S3LECT_IF_ABSENT : S3LECT_ALWAYS, NULL);
 }
 
 static bool done_create(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
-  if (op->status == 0) {
+  bool refused = s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED;
+  if (run->phase == 1 && op->status == 0) {
+    run->checks[S3L_CHECK_CREATE].verdict = S3LECT_CHECK_FAILED; /* with what phase 0 saw */
+    s3l_verify_end(run, 0);
+  } else if (op->status == 0) {
     s3l_verify_confirm(run, op);
     s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_PASSED, "created, ETag %.80s", op->etag);
-  } else if (s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED ||
-             op->status == S3LECT_EETAG) {
+  } else if (run->phase == 0 && refused) {
+    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_INCONCLUSIVE, "%s", s3l_verify_said(op));
+    run->phase = 1;
+    return false;
+  } else if (op->status == S3LECT_EETAG) {
     s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", s3l_verify_said(op));
     s3l_verify_end(run, 0);
   } else {

@@ -23,7 +23,7 @@ extern "C" {
      "access denied: check s3:GetObject and s3:PutObject on the key, s3:ListBucket on the bucket") \
   XX(ENOBUCKET, -5006, "the bucket does not exist: check its name, region and endpoint")           \
   XX(ETHROTTLED, -5007, "the store asks to slow down (429, 503)")                                  \
-  XX(ESERVER, -5008, "the store failed (5xx)")                                                     \
+  XX(ESERVER, -5008, "the store, or something before it, failed")                                  \
   XX(EUNSUPPORTED, -5009,                                                                          \
      "the store does not implement a condition that was asked for: it cannot hold an election")    \
   XX(EREGION, -5010, "the bucket is in another region: set the region that the store names")       \

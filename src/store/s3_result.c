@@ -180,6 +180,16 @@ static void describe(int http_status, const s3l_s3_error_t* error, const char* a
   r->message = s3l_buf_cstr(&b);
 }
 
+/* A 404 is about the object if it says so by its code. Without a body it may be: no store that is
+ * known answers a GET so, but some may. It is not, where the store's other replies had an ID of the
+ * request, as most stores' have, and this one has none: a gateway before the store made it. */
+static bool is_foreign_404(const s3l_http_reply_t* reply, s3l_s3_scratch_t* scratch) {
+  bool has_id = s3l_http_reply_header(reply, "x-amz-request-id").n > 0;
+  bool says_nothing = reply->status == 0 && reply->body.n == 0;
+  scratch->names_requests = scratch->names_requests || has_id;
+  return reply->http_status == 404 && (!says_nothing || (scratch->names_requests && !has_id));
+}
+
 static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_http_reply_t* reply,
                        s3l_span_t region, s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
   s3l_s3_error_t error = {0};
@@ -187,7 +197,8 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   bool is_object = op == S3L_S3_GET && reply->http_status == 200;
   bool is_error = !is_object && s3l_s3_error_parse(reply->body, &error);
   s3l_span_t code = s3l_span_cstr(error.code);
-  if (is_error && code.n == 0)
+  bool foreign = is_foreign_404(reply, scratch);
+  if (code.n == 0 && (is_error || foreign))
     code = S3L_SPAN("InternalError"); /* an error without a code is one all the same */
   bool other_region = reply->http_status >= 300 && names_other_region(reply, &error, region);
   s3l_s3_verdict_t v = s3l_s3_verdict(op, reply->http_status, code, other_region);

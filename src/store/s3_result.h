@@ -13,9 +13,10 @@
 typedef struct s3l_s3_scratch_s {
   char etag[S3L_ETAG_MAX + 1];
   char message[S3L_S3_MESSAGE_MAX];
-  s3l_s3_mend_t mend; /* what may be put right before the request is sent again */
-  char region[64];    /* the one that the reply names, if it is not the one asked, or "" */
-  void* listing;      /* entries and the text that they point to; NULL: none yet */
+  s3l_s3_mend_t mend;  /* what may be put right before the request is sent again */
+  char region[64];     /* the one that the reply names, if it is not the one asked, or "" */
+  bool names_requests; /* this store's replies have an ID of the request; kept */
+  void* listing;       /* entries and the text that they point to; NULL: none yet */
   size_t listing_size;
 } s3l_s3_scratch_t;
 

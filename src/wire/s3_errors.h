@@ -93,9 +93,16 @@
                                                                                                    \
   XX(404, 404, "NoSuchBucket", ANY, ENOBUCKET, NOT_APPLIED, NOTHING,                               \
      "create the bucket, or check its name, the region and the endpoint")                          \
-  XX(404, 404, NULL, LISTS, ENOBUCKET, NOT_APPLIED, NOTHING,                                       \
-     "create the bucket, or check its name, the region and the endpoint")                          \
-  XX(404, 404, NULL, ANY, ENOTFOUND, SETTLED, NOTHING, NULL)                                       \
+  XX(404, 404, "NoSuchKey", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                   \
+  /* Without a body, and not from a store that tells more of itself: see s3_result.c. */           \
+  XX(404, 404, "", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                            \
+  XX(404, 404, "XAdminUserNotFound", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
+     "the store does not know this access key: check that it belongs to this store, and still "    \
+     "exists")                                                                                     \
+  /* A gateway without a route, a web server: nothing that the store says about the object. */     \
+  XX(404, 404, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
+     "this 404 says nothing about the object: check that the endpoint is an S3 API, and what "     \
+     "stands before it")                                                                           \
                                                                                                    \
   /* A proxy gave up on the store, which may still carry the request out. Tigris sheds load with   \
    * 408, and tells of lost replies with 499. */                                                   \

@@ -147,6 +147,24 @@ static void a_bucket_that_is_not_there(void** state) {
   s3proc_end(&s3);
 }
 
+/* Neither says that there is no lockfile. */
+static void a_404_about_something_else(void** state) {
+  static const char* const rules[] = {
+      "{\"status\":404,\"html\":\"default backend - 404\"}",
+      "{\"status\":404,\"code\":\"XAdminUserNotFound\"}",
+  };
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    s3proc_t s3;
+    char line[2048];
+    s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+    s3proc_fault(&s3, rules[i]);
+    assert_int_equal(s3proc_status(&s3, NULL, line), 1);
+    assert_non_null(strstr(line, i == 0 ? "says nothing about the object" : "this access key"));
+    s3proc_end(&s3);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_lockfile),
@@ -156,6 +174,7 @@ int main(void) {
       cmocka_unit_test(a_name_cannot_drive_the_terminal),
       cmocka_unit_test(a_store_that_cannot_be_read),
       cmocka_unit_test(a_bucket_that_is_not_there),
+      cmocka_unit_test(a_404_about_something_else),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

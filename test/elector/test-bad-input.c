@@ -109,6 +109,10 @@ static void test_one_connection_closed_after_each(void** state) {
   leads_with(el, "{\"close_after\":true}");
 }
 
+static void test_404_without_a_body(void** state) {
+  leads_under(state, "{\"plain_404\":true}");
+}
+
 static void test_weak_etags(void** state) {
   leads_under(state, "{\"weak_etag\":true}");
 }
@@ -143,6 +147,14 @@ static void test_forbidden(void** state) {
 
 static void test_no_such_bucket(void** state) {
   fails_under(state, "{\"status\":404,\"code\":\"NoSuchBucket\"}", S3LECT_ENOBUCKET);
+}
+
+static void test_404_of_a_gateway(void** state) {
+  fails_under(state, "{\"status\":404,\"html\":\"default backend - 404\"}", S3LECT_ESERVER);
+}
+
+static void test_unknown_access_key(void** state) {
+  fails_under(state, "{\"status\":404,\"code\":\"XAdminUserNotFound\"}", S3LECT_ESIGNATURE);
 }
 
 static void test_slow_down(void** state) {
@@ -284,6 +296,9 @@ int main(void) {
       T(test_html_from_a_proxy),
       T(test_forbidden),
       T(test_no_such_bucket),
+      T(test_404_of_a_gateway),
+      T(test_unknown_access_key),
+      T(test_404_without_a_body),
       T(test_slow_down),
       T(test_truncated_reply),
       T(test_garbage),

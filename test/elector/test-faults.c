@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -114,6 +115,34 @@ static void test_412_on_a_renewal(void** state) {
 static void test_404_on_a_renewal(void** state) {
   refused_once(state, "{\"match\":{\"method\":\"PUT\"},\"count\":1,\"status\":404,"
                       "\"code\":\"NoSuchKey\"}");
+}
+
+/* A gateway that has lost its route, or another store's word for it: says nothing of the object, to
+ * writes and reads alike. */
+static void outlasts(void** state, const char* outcome) {
+  s3l_election_t* el = *state;
+  s3l_candidate_t c;
+  char rule[160];
+  lead(el, &c);
+  snprintf(rule, sizeof rule, "{\"count\":2,\"status\":404,%s}", outcome);
+  s3l_election_fault(el, rule);
+  s3l_election_wait(el, &c.renewed, 4, "renewals");
+  assert_int_equal(s3l_candidate_stats(&c).conflicts, 0);
+  assert_int_equal(c.started, 1);
+  assert_int_equal(c.stopped, 0);
+  s3l_election_end(el);
+}
+
+static void test_404_of_a_gateway(void** state) {
+  outlasts(state, "\"html\":\"default backend - 404\"");
+}
+
+static void test_404_of_a_gateway_without_a_word(void** state) {
+  outlasts(state, "\"html\":\"\"");
+}
+
+static void test_404_about_something_else(void** state) {
+  outlasts(state, "\"code\":\"NoSuchBucket\"");
 }
 
 static void test_409_on_a_renewal(void** state) {
@@ -287,6 +316,9 @@ int main(void) {
       T(test_landing_between_read_back_and_repetition),
       T(test_412_on_a_renewal),
       T(test_404_on_a_renewal),
+      T(test_404_of_a_gateway),
+      T(test_404_of_a_gateway_without_a_word),
+      T(test_404_about_something_else),
       T(test_409_on_a_renewal),
       T(test_deposed_by_another_record),
       T(test_lockfile_deleted),

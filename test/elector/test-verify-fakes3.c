@@ -279,6 +279,14 @@ static void learns_the_bare_dialect(void** state) {
   }
 }
 
+static void knows_a_404_without_a_body(void** state) {
+  (void)state;
+  lie("{\"plain_404\":true}");
+  run(true);
+  NONE_FAILED;
+  nothing_is_left();
+}
+
 static void notes_weak_etags(void** state) {
   (void)state;
   lie("{\"weak_etag\":true}");
@@ -332,6 +340,11 @@ static void tells_errors(void** state) {
          S3LECT_EDENIED, "read-after-write");
   nothing_is_left();
   denied("{\"status\":404,\"code\":\"NoSuchBucket\"}", S3LECT_ENOBUCKET, "create");
+  /* An unknown access key on VersityGW, a gateway, encryption that the store does not have. */
+  denied("{\"status\":404,\"code\":\"XAdminUserNotFound\"}", S3LECT_ESIGNATURE, "create");
+  denied("{\"status\":404,\"html\":\"default backend - 404\"}", S3LECT_ESERVER, "create");
+  denied("{\"match\":{\"method\":\"PUT\"},\"status\":501,\"code\":\"NotImplemented\"}",
+         S3LECT_EUNSUPPORTED, "create");
 }
 
 /* No permission to delete: the verdict stands, and what is left is counted. */
@@ -391,6 +404,7 @@ int main(void) {
       T(knows_stores_without_if_match),
       T(knows_stores_without_conditions),
       T(learns_the_bare_dialect),
+      T(knows_a_404_without_a_body),
       T(notes_weak_etags),
       T(is_patient),
       T(waits_for_a_throttling_store),

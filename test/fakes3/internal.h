@@ -117,6 +117,7 @@ typedef enum {
   XX(ignore_conditions, FLAG, DIALECT)                                                             \
   XX(no_if_match, FLAG, DIALECT)                                                                   \
   XX(endless_lists, FLAG, DIALECT)                                                                 \
+  XX(plain_404, FLAG, DIALECT)                                                                     \
   XX(empty_lists, FLAG, DIALECT)                                                                   \
   XX(foreign_lists, FLAG, DIALECT)                                                                 \
   XX(normalise_keys, FLAG, KEYS)                                                                   \

@@ -43,6 +43,10 @@ static fakes3_bucket_t* bucket_of(fakes3_request_t* r) {
 
 static void no_such_key(fakes3_request_t* r) {
   fakes3_bytes_t e = {NULL, 0, 0};
+  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_plain_404)) {
+    r->reply.status = 404;
+    return;
+  }
   fakes3_puts(&e, "<Key>");
   fakes3_put_xml(&e, s3l_span_cstr(r->key));
   fakes3_puts(&e, "</Key>");

@@ -4,6 +4,8 @@
 #include "fakes3/internal.h"
 #include "util/timefmt.h"
 
+#define HTML "text/html"
+
 typedef struct fakes3_error_s {
   const char* code;
   int status;
@@ -153,7 +155,7 @@ void fakes3_error(fakes3_request_t* r, const char* code) {
 void fakes3_html(fakes3_request_t* r, int status, const char* html) {
   clear_reply(&r->reply);
   r->reply.status = status;
-  r->reply.type = "text/html";
+  r->reply.type = HTML;
   fakes3_puts(&r->reply.body, html);
 }
 
@@ -221,11 +223,15 @@ void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
                   (unsigned)r->plan.value[FAKES3_SLOT_CONTINUE]);
   bool http10 = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10);
   fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status, reason(reply->status));
-  fakes3_puts(out, "x-amz-id-2: fakes3\r\nx-amz-request-id: ");
-  put_request_id(out, r);
+  bool page = reply->type != NULL && strcmp(reply->type, HTML) == 0;
+  if (!page) {
+    fakes3_puts(out, "x-amz-id-2: fakes3\r\nx-amz-request-id: ");
+    put_request_id(out, r);
+    fakes3_puts(out, "\r\n");
+  }
   if (s3l_time_format_http(fakes3_wall_ms(r->server), date))
-    fakes3_printf(out, "\r\nDate: %s", date);
-  fakes3_puts(out, "\r\nServer: AmazonS3\r\n");
+    fakes3_printf(out, "Date: %s\r\n", date);
+  fakes3_puts(out, page ? "Server: proxy\r\n" : "Server: AmazonS3\r\n");
   fakes3_put(out, reply->headers.p, reply->headers.n);
   if (reply->type != NULL)
     fakes3_printf(out, "Content-Type: %s\r\n", reply->type);

@@ -77,9 +77,12 @@ static const case_t cases[] = {
     {403, "AccessDenied", D, S3LECT_EDENIED, NOT, false, "allow s3:DeleteObject"},
 
     {404, "NoSuchBucket", ALL, S3LECT_ENOBUCKET, NOT, false, "create the bucket"},
-    {404, "", L, S3LECT_ENOBUCKET, NOT, false, "create the bucket"},
     {404, "NoSuchKey", G | P | D, S3LECT_ENOTFOUND, DONE, true, NULL},
-    {404, "", G | P | D, S3LECT_ENOTFOUND, DONE, true, NULL},
+    {404, "NoSuchKey", L, S3LECT_ESERVER, LOST, true, "says nothing about the object"},
+    {404, "XAdminUserNotFound", ALL, S3LECT_ESIGNATURE, NOT, false,
+     "does not know this access key"},
+    {404, "NoSuchWhatever", ALL, S3LECT_ESERVER, LOST, true, "says nothing about the object"},
+    {404, "", ALL, S3LECT_ESERVER, LOST, true, "check that the endpoint is an S3 API"},
 
     {408, "RequestCanceled", ALL, S3LECT_ESERVER, LOST, true, "gave up waiting"},
     {499, "", ALL, S3LECT_ESERVER, LOST, true, "a proxy before the store lost the request"},

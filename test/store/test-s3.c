@@ -127,6 +127,27 @@ static void names_what_the_store_said(void** state) {
              500, "500");
 }
 
+/* Without a body a 404 means absence, unless the store's other replies tell that it is not its own:
+ * they have an ID of the request. */
+static void knows_whose_404_it_is(void** state) {
+  static const char ours[] = "HTTP/1.1 404 Not Found\r\nx-amz-request-id: 1\r\n"
+                             "Content-Length: 0\r\n\r\n";
+  static const char other[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+  static const char page[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 21\r\n\r\n"
+                             "default backend - 404";
+  (void)state;
+  s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(other), S3L_EXPECT("\r\n\r\n"),
+                                    S3L_SEND(page), S3L_EXPECT("\r\n\r\n"), S3L_SEND(ours),
+                                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(other), S3L_EXPECT(S3_BODY),
+                                    S3L_SEND(other)));
+  s3_assert_result(s3_rig_get(rig, NULL), S3LECT_ENOTFOUND, S3LECT_SETTLED, 404);
+  s3_assert_result(s3_rig_get(rig, NULL), S3LECT_ESERVER, S3LECT_NOT_APPLIED, 404);
+  s3_assert_result(s3_rig_get(rig, NULL), S3LECT_ENOTFOUND, S3LECT_SETTLED, 404);
+  s3_assert_result(s3_rig_get(rig, NULL), S3LECT_ESERVER, S3LECT_NOT_APPLIED, 404);
+  s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), S3LECT_ESERVER, S3LECT_UNCERTAIN, 404);
+  s3_rig_close(rig);
+}
+
 static void minds_etags(void** state) {
   (void)state;
   answer_put("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", S3LECT_EETAG, S3LECT_UNCERTAIN, 200,
@@ -463,6 +484,7 @@ int main(void) {
       cmocka_unit_test(reads_and_writes),
       cmocka_unit_test(sends_nothing_but_what_it_needs),
       cmocka_unit_test(names_what_the_store_said),
+      cmocka_unit_test(knows_whose_404_it_is),
       cmocka_unit_test(minds_etags),
       cmocka_unit_test(bounds_what_it_reads),
       cmocka_unit_test(hears_to_slow_down),
