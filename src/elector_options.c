@@ -12,7 +12,8 @@
 #include "util/utf8.h"
 
 #define DEFAULT_FREQUENT_MS       5000
-#define DEFAULT_INFREQUENT_MS     30000
+#define DEFAULT_INFREQUENT_MS     5000
+#define DEFAULT_PEER_MODE_MS      30000 /* asking the leader costs nothing */
 #define DEFAULT_LEADER_TIMEOUT_MS 15000
 #define DEFAULT_RELEASE_MS        1000
 #define DEFAULT_DRIFT_PPM         10000
@@ -27,7 +28,9 @@
 
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
-  o->infrequent_interval_ms = s3l_or_default(o->infrequent_interval_ms, DEFAULT_INFREQUENT_MS);
+  o->infrequent_interval_ms =
+      s3l_or_default(o->infrequent_interval_ms,
+                     o->peer_client != NULL ? DEFAULT_PEER_MODE_MS : DEFAULT_INFREQUENT_MS);
   /* Who looks often under a stable leader does not want to look less often while there is none. */
   o->frequent_interval_ms =
       s3l_or_default(o->frequent_interval_ms, o->infrequent_interval_ms < DEFAULT_FREQUENT_MS

@@ -79,10 +79,10 @@ struct s3lect_event_s {
   int64_t legal_ns; /* CLOCK_BOOTTIME. Started, new leader: from when on what stood before could be
                        replaced, as far as this elector knew: its release was seen, or its time was
                        over. A take-over comes later by its requests (with epoch files there are
-                       more of them), and by as long as this elector did not look, which under a
-                       leader that renewed is up to an infrequent interval, or let others go first
-                       after a resignation of its own. Of a new leader it may lie ahead, where a
-                       release was not seen. 0: nothing stood before; other kinds: 0 */
+                       more of them), and where this elector let others go first after a
+                       resignation of its own, or unverified answers in peer mode kept it from
+                       looking. Of a new leader it may lie ahead, where a release was not seen.
+                       0: nothing stood before; other kinds: 0 */
 };
 
 /** Tells of what has happened. Any call is legal inside. */
@@ -133,7 +133,9 @@ typedef struct s3lect_elector_options_s {
   const char* server_addr;         /* host:port at which others reach this server; may be NULL */
   uint32_t frequent_interval_ms;   /* polling while leadership is in transition; default: the
                                       smaller of 5000 and the infrequent interval */
-  uint32_t infrequent_interval_ms; /* polling under a stable leader; default 30000 */
+  uint32_t infrequent_interval_ms; /* polling under a stable leader; the follower also looks when
+                                      the record that it saw may be replaced. Default: 5000, or
+                                      30000 with a peer_client */
   uint32_t leader_timeout_ms;      /* T: default 15000 */
 
   s3lect_store_t* store;       /* required; on the same loop */

@@ -65,7 +65,8 @@ const cli_option_t cli_option_table[] = {
      "how often a follower looks while leadership is open (the smaller of\n"
      "5s and --infrequent)"},
     {"infrequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(infrequent_ms), 0,
-     "how often a follower looks while a leader stands (30s)"},
+     "how often a follower looks while a leader stands, at the least every\n"
+     "--leader-timeout (5s, or 30s where it asks the leader)"},
     {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(request_timeout_ms), 0,
      "bound on each request to the store (3s, or what fits)"},
     {"peer-listen", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(peer_listen), 0,

@@ -45,6 +45,9 @@ void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* re
                         uint64_t number);
 /** What is in view is taken to be seen for the first time. */
 void s3l_view_restart(s3l_core_t* c);
+/** The next read is due in `ms`, give or take 10 %. A follower that is not watching would sleep
+ * through the instant at which the record may be replaced (design rule 3): it reads then. */
+void s3l_view_look_after(s3l_core_t* c, uint32_t ms);
 /** A read is over that ended with this reply: how soon is it to be looked again? */
 void s3l_view_read_over(s3l_core_t* c, const s3l_result_t* result);
 /** The view is what this elector just wrote. */

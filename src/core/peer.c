@@ -131,7 +131,7 @@ void s3l_peer_store_told(s3l_core_t* c, bool steady) {
   if (!c->watching) {
     /* Whom one has never got a word from is watched as without peer mode, but as often as that. */
     c->watching = p->word != S3L_PEER_TOLD_NOTHING;
-    c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
+    s3l_view_look_after(c, c->config.frequent_interval_ms);
   }
   if (p->look_again) {
     c->poll_at = c->now;

@@ -238,17 +238,24 @@ void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx) {
   fx->viewed = true;
 }
 
-/* How often to look: a leader that was seen to renew, and not long ago, is stable. */
+void s3l_view_look_after(s3l_core_t* c, uint32_t ms) {
+  s3l_ns_t at = s3l_ns_add(c->now, s3l_core_jitter(c, ms));
+  bool sleeps = !c->watching && c->view.legal_at < at;
+  c->poll_at = sleeps ? c->view.legal_at : at;
+}
+
+/* Sets when the next read is due. A leader that was seen to renew not long ago is stable: the
+ * follower need not watch it, and reads at the infrequent interval. */
 static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
   const s3l_view_t* v = &c->view;
   s3l_ns_t late = s3l_view_renew_ms(c) * (2 * S3L_MS);
-  bool fresh = c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
+  bool fresh =
+      c->now < v->legal_at && c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
   bool followed = !v->own || c->config.epochs == NULL; /* nobody leads by a file of one's own */
   c->watching =
       !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh && followed);
-  c->poll_at =
-      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching ? c->config.frequent_interval_ms
-                                                        : c->config.infrequent_interval_ms));
+  s3l_view_look_after(c, c->watching ? c->config.frequent_interval_ms
+                                     : c->config.infrequent_interval_ms);
   s3l_peer_store_told(c, !c->watching);
 }
 

@@ -168,7 +168,7 @@ static s3lect_record_t record(const char* line) {
   r.epoch = number(line, "epoch", 7);
   r.write = number(line, "n", 1);
   r.leader_timeout_ms = (uint32_t)number(line, "T", 15000);
-  r.renew_interval_ms = 5000;
+  r.renew_interval_ms = (uint32_t)number(line, "renew", 5000);
   r.transitions = number(line, "transitions", 3);
   if (!has(line, "go"))
     memset(r.incarnation, word(line, "by", text, has(line, "own") ? "a" : "b")[0],

@@ -196,13 +196,19 @@ static void test_resolved(void** state) {
   assert_int_equal(resolved.size, sizeof resolved);
   assert_int_equal(resolved.leader_timeout_ms, 15000);
   assert_int_equal(resolved.frequent_interval_ms, 5000);
-  assert_int_equal(resolved.infrequent_interval_ms, 30000);
+  assert_int_equal(resolved.infrequent_interval_ms, 5000);
   assert_int_equal(resolved.renew_interval_ms, 5000);
   assert_int_equal(resolved.request_timeout_ms, 3000);
   assert_int_equal(resolved.release_timeout_ms, 1000);
   assert_int_equal(resolved.drift_ppm, 10000);
   assert_ptr_equal(resolved.store, &some_store);
   assert_ptr_equal(resolved.server_id, o.server_id);
+  s3lect_peer_client_t peer_client; /* in peer mode the store is hardly polled */
+  o.peer_client = &peer_client;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(resolved.infrequent_interval_ms, 30000);
+  assert_int_equal(resolved.peer_interval_ms, 30000);
+  o.peer_client = NULL;
   o.leader_timeout_ms = 6000;
   o.renew_interval_ms = 1500;
   assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);

@@ -31,7 +31,7 @@ static inline int setup(void** state) {
   oracle_config_t config = {.leader_timeout_ms = 15000,
                             .renew_interval_ms = 5000,
                             .frequent_interval_ms = 5000,
-                            .infrequent_interval_ms = 30000,
+                            .infrequent_interval_ms = 12000,
                             .drift_ppm = 10000};
   oracle_init(&o, 3, boot, NULL);
   for (int i = 0; i < 3; i++) {

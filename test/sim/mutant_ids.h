@@ -54,6 +54,8 @@
      "a release waits only for the acknowledgement of the epoch that it releases")                 \
   XX(NEVER_TAKES_OVER, "never-takes-over", LIVENESS, "crash", 3, 4,                                \
      "a record that is not released is never taken over")                                          \
+  XX(ASLEEP, "asleep", REPLACED, "peers", 5, 24,                                                   \
+     "a follower reads at its polling interval only, however early it may take over")              \
   XX(CLAIM_RELEASED, "claim-released", EXCLUSION, "delete,leave,partition,pause", 5, 24,           \
      "a claim over absence is released before it may be led")                                      \
   XX(STORE_CLOCK_NO_MARGIN, "store-clock-no-margin", EXCLUSION,                                    \

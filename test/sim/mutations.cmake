@@ -105,9 +105,9 @@ mutation(READ_BACK_IS_SENDING lead.c
   "s3l_lead_if_valid(c, fx, SIM_IS(READ_BACK_IS_SENDING) ? c->now : sent->at);")
 
 mutation(ALWAYS_WATCHING view.c
-  "  c->poll_at =\n      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching"
+  "  s3l_view_look_after(c, c->watching"
   "  c->watching = c->watching || SIM_IS(ALWAYS_WATCHING);
-  c->poll_at =\n      s3l_ns_add(c->now, s3l_core_jitter(c, c->watching")
+  s3l_view_look_after(c, c->watching")
 
 mutation(LOSS_NOT_TOLD lead.c
   "  if (!announced)\n    return;\n  c->ack_owed"
@@ -130,6 +130,10 @@ mutation(NEVER_TAKES_OVER core.c
   "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
                !(SIM_IS(NEVER_TAKES_OVER) && c->view.kind == S3L_VIEW_RECORD &&
                  !c->view.record.released && !c->view.own);")
+
+mutation(ASLEEP view.c
+  "bool sleeps = !c->watching && c->view.legal_at < at;"
+  "bool sleeps = !c->watching && c->view.legal_at < at && !SIM_IS(ASLEEP);")
 
 mutation(CLAIM_RELEASED core.c
   "return s3l_view_is_own_claim(c) && !c->unfounded &&"

@@ -385,12 +385,15 @@ static void check_count(oracle_t* o, int64_t t, int node, const char* what, uint
 /* How often a follower reads the store when all is well, in ms; 0: never. Of a leader that is not
  * known to be itself it looks at each fourth infrequent interval, by one request, whenever that
  * falls: a look between a renewal's landing and its leader's knowing of it is no reason for more.
- */
+ * Of any other leader it looks again when the record that it saw may be replaced. */
 static double read_interval(const oracle_config_t* follower, const oracle_config_t* leader) {
-  if (!follower->peer_mode)
-    return follower->infrequent_interval_ms;
-  if (!leader->peer_mode) /* whom it asks in vain */
-    return follower->frequent_interval_ms;
+  uint32_t ms = follower->peer_mode ? follower->frequent_interval_ms /* the leader may not answer */
+                                    : follower->infrequent_interval_ms;
+  uint32_t timeout = leader->leader_timeout_ms > follower->leader_timeout_ms
+                         ? leader->leader_timeout_ms
+                         : follower->leader_timeout_ms;
+  if (!follower->peer_mode || !leader->peer_mode)
+    return ms < timeout ? ms : timeout;
   return leader->peer_proven ? 0 : 4.0 * follower->infrequent_interval_ms;
 }
 
@@ -415,7 +418,8 @@ void oracle_quiet_ends(oracle_t* o, int64_t t) {
     if (leads)
       interval = o->epochs ? n->config.renew_interval_ms : 0;
     /* A leader lists its own file apart for as long as there are too many old ones. */
-    check_count(o, t, i, "reads", n->reads, interval, leads ? 0.7 : 0.9, 1.1);
+    double early = leads ? 0.7 : n->config.store_clock ? 0.6 : 0.9; /* an age is counted, too */
+    check_count(o, t, i, "reads", n->reads, interval, early, 1.1);
   }
   o->quiet = false;
 }

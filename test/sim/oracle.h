@@ -67,6 +67,7 @@ typedef struct oracle_config_s {
   uint32_t infrequent_interval_ms;
   uint32_t stop_ack_ms;
   uint32_t drift_ppm;
+  bool store_clock; /* counts the record's age by the store's clock, too */
   bool peer_mode;   /* asks the leader, and answers as one */
   bool peer_proven; /* as a leader it is known to be itself */
 } oracle_config_t;

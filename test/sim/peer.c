@@ -307,28 +307,41 @@ void sim_ask_cancel(sim_world_t* w, unsigned i) {
 
 /* ---- The trial ---- */
 
+/* How long the last write of a leader that is cut off may stay unknown to a follower, in ms. One
+ * that asks nobody reads at its infrequent interval, and when the write that it saw may be
+ * replaced. One that asks learns of it when the next write is overdue; and it believes a leader
+ * that is known to be itself for half of what it promises, be that a lie. */
+static int64_t unknown_for(const sim_world_t* w, unsigned leader, unsigned follower) {
+  const s3l_core_config_t* f = &w->nodes[follower].plan->config;
+  const s3l_core_config_t* l = &w->plan->nodes[leader].config;
+  if (!f->peer_mode) {
+    int64_t most =
+        l->leader_timeout_ms > f->leader_timeout_ms ? l->leader_timeout_ms : f->leader_timeout_ms;
+    int64_t interval = (int64_t)f->infrequent_interval_ms * 11 / 10;
+    return interval < most ? interval : most;
+  }
+  int64_t known = l->renew_interval_ms + (w->plan->epochs ? 3000 : 2000);
+  if (known < f->frequent_interval_ms)
+    known = f->frequent_interval_ms;
+  int64_t believed = l->leader_timeout_ms / 2 + f->peer_timeout_ms;
+  return w->plan->nodes[leader].peer_tls && known < believed ? believed : known;
+}
+
 /* Within how much true time a follower must have replaced its leader; 0: it promises nothing. A
- * leader that is known to be itself, and honest, is replaced when its validity is over; of any
- * other the last write may not be known before its next one is overdue, and is then observed. */
+ * leader that is known to be itself, and honest, is replaced when its validity is over; the last
+ * write of any other is observed for a leader timeout. */
 static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) {
   const sim_node_t* n = &w->nodes[follower];
   const s3l_core_config_t* f = &n->plan->config;
   const s3l_core_config_t* l = &w->plan->nodes[leader].config;
-  if (follower == leader || n->process != SIM_UP || !f->peer_mode || !l->peer_mode ||
+  if (follower == leader || n->process != SIM_UP || f->peer_mode != l->peer_mode ||
       n->core.phase != S3L_PHASE_STANDING)
     return 0;
-  bool proven = w->plan->nodes[leader].peer_tls && !w->trial_stamps;
+  bool proven = f->peer_mode && w->plan->nodes[leader].peer_tls && !w->trial_stamps;
   int64_t timeout = l->leader_timeout_ms;
   if (!proven && f->leader_timeout_ms > timeout)
     timeout = f->leader_timeout_ms;
-  int64_t known = l->renew_interval_ms + (w->plan->epochs ? 3000 : 2000);
-  if (known < f->frequent_interval_ms)
-    known = f->frequent_interval_ms;
-  /* Who is known to be itself is believed for half of what it promises, be that a lie: so long may
-   * its last write stay unknown. */
-  int64_t believed = l->leader_timeout_ms / 2 + f->peer_timeout_ms;
-  if (w->plan->nodes[leader].peer_tls && known < believed)
-    known = believed;
+  int64_t known = unknown_for(w, leader, follower);
   int64_t grace = 0; /* of whoever is first */
   for (unsigned k = 0; k < w->plan->nodes_len; k++)
     if (w->plan->nodes[k].config.grace_period_ms > grace)

@@ -23,26 +23,37 @@ static void quiet_hour(int64_t renew, int64_t poll) {
 
 static void test_quiet_hour(void** state) {
   (void)state;
-  quiet_hour(4750 * MS, 30 * S);
+  quiet_hour(4750 * MS, 12 * S);
   assert_found(0);
 }
 
 static void test_a_leader_that_writes_too_often(void** state) {
   (void)state;
-  quiet_hour(4 * S, 30 * S);
+  quiet_hour(4 * S, 12 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_read_too_often(void** state) {
   (void)state;
-  quiet_hour(4750 * MS, 20 * S);
+  quiet_hour(4750 * MS, 8 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_hardly_read(void** state) {
   (void)state;
-  quiet_hour(4750 * MS, 60 * S);
+  quiet_hour(4750 * MS, 24 * S);
   assert_found(ONLY(BUDGET));
+}
+
+/* Whatever its interval is, a follower reads when the record that it saw may be replaced. */
+static void test_followers_that_sleep(void** state) {
+  for (int sleeps = 0; sleeps < 2; sleeps++) {
+    (void)setup(state);
+    for (int i = 0; i < 3; i++)
+      o.nodes[i].config.infrequent_interval_ms = 30000;
+    quiet_hour(4750 * MS, sleeps ? 30 * S : 15 * S);
+    assert_found(sleeps ? ONLY(BUDGET) : 0);
+  }
 }
 
 /* A swap that is refused costs what a read does; the next file is created after a look only. */
@@ -83,7 +94,7 @@ static void test_followers_that_ask_and_read(void** state) {
 static void test_followers_that_ask_whoever_it_is(void** state) {
   (void)state;
   all_in_peer_mode(false);
-  quiet_hour(4750 * MS, 120 * S);
+  quiet_hour(4750 * MS, 48 * S);
   assert_found(0);
 }
 
@@ -123,6 +134,7 @@ int main(void) {
       T(test_a_leader_that_writes_too_often),
       T(test_followers_that_read_too_often),
       T(test_followers_that_hardly_read),
+      T(test_followers_that_sleep),
       T(test_a_follower_that_tries_in_vain),
       T(test_followers_that_ask_a_proven_leader),
       T(test_followers_that_ask_and_read),

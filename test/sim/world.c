@@ -63,7 +63,8 @@ static void init_node(sim_world_t* w, unsigned i) {
                             .peer_mode = c->peer_mode,
                             .peer_proven = plan->peer_tls,
                             .stop_ack_ms = c->stop_ack_ms,
-                            .drift_ppm = c->drift_ppm};
+                            .drift_ppm = c->drift_ppm,
+                            .store_clock = c->store_clock};
   oracle_set_config(&w->oracle, (int)i, &config);
   if ((w->nodes_out & (1u << i)) == 0)
     sim_push(w, plan->starts_at, SIM_ON_BEGIN, i, 0);
