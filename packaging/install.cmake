@@ -91,3 +91,20 @@ if(TARGET s3lect_cli)
   install(FILES ${made_dir}/s3lect-run@.service DESTINATION lib/systemd/system
     COMPONENT s3lect_command)
 endif()
+
+# What to set where the prefix is none that programs are looked for in. Not when packages are made.
+foreach(dir BINDIR LIBDIR)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
+    set(S3LECT_SHOWN_${dir} ${CMAKE_INSTALL_${dir}})
+  else()
+    set(S3LECT_SHOWN_${dir} "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_${dir}}")
+  endif()
+endforeach()
+install(CODE "
+  if(NOT DEFINED ENV{DESTDIR} AND NOT CMAKE_INSTALL_PREFIX MATCHES \"^/usr(/local)?/?\$\")
+    message(\"So that programs find what is installed here:
+  export PATH=${S3LECT_SHOWN_BINDIR}:\\$PATH
+  export LD_LIBRARY_PATH=${S3LECT_SHOWN_LIBDIR}:\\$LD_LIBRARY_PATH
+  export PKG_CONFIG_PATH=${S3LECT_SHOWN_LIBDIR}/pkgconfig:\\$PKG_CONFIG_PATH
+  export CMAKE_PREFIX_PATH=\${CMAKE_INSTALL_PREFIX}:\\$CMAKE_PREFIX_PATH\")
+  endif()" COMPONENT s3lect_development)

@@ -77,6 +77,11 @@ case $part in
     done
     needs "$scratch/shared/consumer-shared" libs3lect.so.0 || { echo "not the shared library" >&2; exit 1; }
     ! needs "$scratch/static/consumer-static" libs3lect.so.0 || { echo "not the static library" >&2; exit 1; }
+    # s3lect::s3lect is the shared one, where it is there.
+    for build in all shared; do
+      needs "$scratch/$build/consumer-s3lect" libs3lect.so.0 || { echo "$build: not the shared library" >&2; exit 1; }
+    done
+    ! needs "$scratch/static/consumer-s3lect" libs3lect.so.0 || { echo "not the static library" >&2; exit 1; }
     ;;
   pkg-config)
     command -v pkg-config >/dev/null || { echo "skipped: no pkg-config here"; exit 77; }
@@ -101,7 +106,8 @@ case $part in
     ;;
   subdirectory)
     build subdirectory build -DS3LECT_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
-    run "$scratch"/build/consumer-static "$scratch"/build/consumer-shared
+    run "$scratch"/build/consumer-{static,shared,s3lect}
+    ! needs "$scratch/build/consumer-s3lect" libs3lect.so.0 || { echo "not the static library" >&2; exit 1; }
     ;;
   fetchcontent)
     build fetchcontent build -DFETCHCONTENT_SOURCE_DIR_S3LECT="$source" -DCMAKE_BUILD_TYPE=Debug

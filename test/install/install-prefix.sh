@@ -6,7 +6,7 @@ set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1 prefix=$2 version=$3
 rm -rf "$prefix"
-cmake --install "$build" --prefix "$prefix" >/dev/null
+said=$(cmake --install "$build" --prefix "$prefix" 2>&1)
 cd "$prefix"
 
 fail() {
@@ -37,6 +37,21 @@ named=$(grep -r -F "$source" include lib/cmake lib/pkgconfig lib/systemd share |
 [ -z "$named" ] || fail "the source's path is in there: $named"
 ! grep -r -l '@[A-Z0-9_]*@' lib/pkgconfig lib/systemd >&2 || fail "a variable was not filled in"
 grep -q "^ExecStart=$prefix/bin/s3lect run " lib/systemd/system/s3lect-run@.service || fail "the unit's command"
+
+# What it said to set, is what it takes.
+lines=$(grep '^  export ' <<<"$said") || fail "it does not say what to set: $said"
+[ "$(wc -l <<<"$lines")" = 4 ] || fail "what to set: $lines"
+(
+  set +u
+  eval "$lines"
+  [ "$(command -v s3lect)" = "$prefix/bin/s3lect" ] || fail "PATH"
+  [ "${LD_LIBRARY_PATH%%:*}" = "$prefix/lib" ] || fail "LD_LIBRARY_PATH"
+  [ "${CMAKE_PREFIX_PATH%%:*}" = "$prefix" ] || fail "CMAKE_PREFIX_PATH"
+  ! command -v pkg-config >/dev/null || pkg-config --exists s3lect || fail "PKG_CONFIG_PATH"
+)
+! DESTDIR=$prefix/destdir cmake --install "$build" --prefix /opt/x 2>&1 | grep '^  export ' ||
+  fail "a package's build is told what to set"
+rm -r destdir
 
 # By components, as packages are made.
 cmake --install "$build" --prefix "$prefix/parts" --component s3lect_runtime >/dev/null

@@ -2,7 +2,7 @@
 #   cmake -DINCLUDE=<include folder> -DCC=<C compiler> -DCXX=<C++ compiler> -DDIRS=<more include
 #   folders> -DTREE=<scratch folder> -P headers.cmake
 # CXX may be empty where there is no C++ compiler; then only C is tried, and said so.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE} ${INCLUDE}/*.h)
 if(NOT headers)

@@ -1,6 +1,6 @@
 # Shows that the layer check can fail: cmake -DTREE=<scratch folder> -P layers-selftest.cmake
 # Writes a small tree that breaks each rule once, and one that breaks none.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22)
 
 function(run_check tree)
   execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${tree} -P ${CMAKE_CURRENT_LIST_DIR}/layers.cmake
