@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <netdb.h>
+#include <sys/socket.h>
 
 #include "net/tcp.h"
 #include "util/assert.h"

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 /* Enough for every front end that S3 puts into one answer. */
 #define S3L_DNS_ADDRESSES_MAX 8

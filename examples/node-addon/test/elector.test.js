@@ -376,7 +376,7 @@ describe('elector', { concurrency: true }, () => {
     assert.throws(() => new Elector({ ...good, leaderTimeoutMs: 1000 }),
       { code: 'S3LECT_ETIMING', message: /leaderTimeoutMs/ });
     assert.throws(() => new Elector({ store: 'file:///no/such/place' }),
-      { code: 'S3LECT_ENOENT', message: /^directory "\/no\/such": / });
+      { code: 'S3LECT_ENOENT', message: /^there is no directory \/no\/such: make it first$/ });
     return store.close();
   });
 
