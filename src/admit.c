@@ -23,7 +23,7 @@ static void make_prefix(const char* key, char out[S3LECT_VERIFY_PREFIX_MAX + 1])
 
 static void try_again_later(s3l_driver_t* d, int error, const char* message) {
   d->admit->error = error;
-  d->admit->retry_at = s3l_clock_boottime_ns() + d->admit->retry_ms * S3L_MS;
+  d->admit->retry_at = s3l_clock_lease_ns() + d->admit->retry_ms * S3L_MS;
   s3l_driver_report(d, error, message);
 }
 
@@ -57,7 +57,7 @@ bool s3l_admit_is_open(s3l_driver_t* d) {
   s3lect_verify_options_t o;
   if (a == NULL || a->passed)
     return true;
-  if (a->running || s3l_clock_boottime_ns() < a->retry_at)
+  if (a->running || s3l_clock_lease_ns() < a->retry_at)
     return false;
   make_prefix(s3l_files_election(d), prefix);
   s3lect_verify_options_init(&o, sizeof o);

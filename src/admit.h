@@ -18,7 +18,7 @@ typedef struct s3l_admit_s {
   bool passed;
   bool running;     /* `verify` is under way */
   int error;        /* of the last run; 0 if there was none, or none since */
-  int64_t retry_at; /* CLOCK_BOOTTIME; not before then */
+  int64_t retry_at; /* lease time; not before then */
   uint32_t retry_ms;
   s3lect_verify_t verify;
 } s3l_admit_t;

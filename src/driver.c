@@ -203,7 +203,7 @@ static void step(s3l_driver_t* d, s3l_event_t* event) {
     s3l_trace_event(event, line, sizeof line);
     trace_line(d, line);
   }
-  s3l_core_step(&d->core, s3l_clock_boottime_ns(), event, &fx);
+  s3l_core_step(&d->core, s3l_clock_lease_ns(), event, &fx);
   publish(d);
   const s3l_core_config_t* own = &d->core.config;
   bool named = !fx.viewed || s3l_names_keep(&d->names, &fx.seen, own->id, own->addr);
@@ -290,8 +290,7 @@ static void arm(s3l_driver_t* d) {
     uv_timer_stop(&d->timer);
     return;
   }
-  int64_t left = deadline - s3l_clock_boottime_ns();
-  uint64_t ms = left > 0 ? (uint64_t)((left + S3L_MS - 1) / S3L_MS) : 0;
+  uint64_t ms = s3l_lease_sleep_ms(deadline - s3l_clock_lease_ns());
   uv_update_time(d->handle->loop); /* else the timer would count from when this iteration began */
   uv_timer_start(&d->timer, on_timer, ms, 0);
 }
@@ -299,6 +298,11 @@ static void arm(s3l_driver_t* d) {
 static void end(s3l_driver_t* d) {
   s3l_suspend_unwatch(d->handle->loop, &d->watched);
   uv_close((uv_handle_t*)&d->timer, on_closed);
+}
+
+/* A timer that sleeps for a part of the time comes before there is anything to do. */
+static bool is_early(const s3l_driver_t* d, const s3l_event_t* event) {
+  return event->kind == S3L_EV_TICK && s3l_clock_lease_ns() < s3l_core_deadline(&d->core);
 }
 
 void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
@@ -311,7 +315,7 @@ void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
     ;
   s3l_event_t copy = *event;
   d->ended = false;
-  if (d->core.phase != S3L_PHASE_STOPPED)
+  if (d->core.phase != S3L_PHASE_STOPPED && !is_early(d, event))
     step(d, &copy);
   while (step_asked(d))
     ;

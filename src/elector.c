@@ -146,7 +146,7 @@ int s3lect_is_leader(const s3lect_elector_t* elector) {
   if (d == NULL)
     return 0; /* closed */
   int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
-  return valid_until != 0 && s3l_clock_boottime_ns() < valid_until;
+  return valid_until != 0 && s3l_clock_lease_ns() < valid_until;
 }
 
 uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector) {
@@ -154,7 +154,7 @@ uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector) {
   if (d == NULL)
     return 0;
   int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
-  int64_t left = valid_until != 0 ? valid_until - s3l_clock_boottime_ns() : 0;
+  int64_t left = valid_until != 0 ? valid_until - s3l_clock_lease_ns() : 0;
   return left > 0 ? (uint64_t)(left / S3L_MS) : 0;
 }
 

@@ -20,7 +20,7 @@ static bool is_leaving(const s3l_driver_t* d) {
 }
 
 static s3l_seat_state_t state(const s3l_driver_t* d, s3l_confirmed_t* confirmed) {
-  bool leads = s3l_core_confirmed(&d->core, s3l_clock_boottime_ns(), confirmed);
+  bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
   if (leads && !is_leaving(d))
     return S3L_SEAT_LEADS;
   return leads || d->core.parting ? S3L_SEAT_PARTING : S3L_SEAT_AWAY;

@@ -14,8 +14,8 @@
 #include "util/mem.h"
 
 #define TICK_MS 250
-/* Of the two clocks: less is no suspension. */
-#define APART_NS INT64_C(2000000)
+/* Less is no suspension, but the clocks' grain. */
+#define SUSPENDED_NS INT64_C(2000000)
 
 typedef struct watch_s {
   s3l_list_t link; /* in `watches` */
@@ -25,7 +25,7 @@ typedef struct watch_s {
   int fd; /* -1: none */
   uv_poll_t poll;
   uv_timer_t ticker;
-  int64_t apart; /* by how much CLOCK_BOOTTIME is ahead of the loop's clock */
+  int64_t suspended; /* s3l_clock_suspended_ns, at the last tick */
   unsigned handles;
 } watch_t;
 
@@ -59,26 +59,16 @@ static void tell(watch_t* w) {
     w->resumed(l);
 }
 
-/* The clock that goes on is read first: being held up between the two readings makes them seem less
- * apart, never more. */
-static int64_t apart(void) {
-  int64_t boottime = s3l_clock_boottime_ns();
-  return boottime - (int64_t)uv_hrtime();
-}
-
 static void on_tick(uv_timer_t* ticker) {
   watch_t* w = ticker->data;
-  int64_t now = apart();
-  if (now <= w->apart)
-    return;
-  bool suspended = now - w->apart >= APART_NS;
-  w->apart = now;
-  if (suspended)
+  int64_t before = w->suspended;
+  w->suspended = s3l_clock_suspended_ns();
+  if (w->suspended - before >= SUSPENDED_NS)
     tell(w);
 }
 
 static void start_ticking(watch_t* w) {
-  w->apart = apart();
+  w->suspended = s3l_clock_suspended_ns();
   (void)uv_timer_start(&w->ticker, on_tick, TICK_MS, TICK_MS);
 }
 

@@ -1,15 +1,15 @@
 /* suspend.h (L7): the end of a suspension of the machine, told to those who count time.
  *
- * Leases are measured with CLOCK_BOOTTIME, which goes on while the machine is suspended; a loop's
- * timers with CLOCK_MONOTONIC, which does not. One that was set for the end of a lease comes late
- * by as long as the suspension was. So every loop with electors has one watch, which has all of
- * them look at the clock again:
+ * Lease time (clock.h) goes on while the machine is suspended; a loop's timers run on
+ * CLOCK_MONOTONIC, which stands still. A timer that was set for the end of a lease comes late by
+ * the length of the suspension. So every loop with electors has one watch, which has all of them
+ * look at the clock again:
  *
  *   timerfd   on Linux: the kernel cancels a timer on CLOCK_REALTIME that asks for it whenever that
  *             clock is set, and a resume sets it. One descriptor for a loop, and no work at all
  *             until then
- *   ticker    elsewhere, and where there is no descriptor to be had: a timer that compares the two
- *             clocks. Where a loop's own clock goes on in suspension, but not the system call that
+ *   ticker    elsewhere, and where there is no descriptor to be had: a timer that asks the clocks.
+ *             Where a loop's own clock goes on in suspension, but not the system call that
  *             it waits in, it is enough that this comes round
  *
  * Neither keeps its loop alive. */

@@ -4,8 +4,8 @@
  *   record     what the lockfile holds (s3lect/record.h): who leads, in which epoch
  *   leader timeout  how long a record stands without renewal before others may take it; "T" here
  *   renewal    the leader's next write of the record, which prolongs its validity
- *   validity   the instant, on this machine's CLOCK_BOOTTIME, at which this elector stops being
- *              leader unless a renewal is confirmed before
+ *   validity   the instant, in lease time (s3lect_now_ns), at which this elector stops being leader
+ *              unless a renewal is confirmed before
  *   epoch      the fencing token: grows with every leadership, never repeats. Pass it along with
  *              whatever you write, and let the receiver refuse a smaller one than it has seen: a
  *              process can always be paused between asking s3lect_is_leader and acting on it
@@ -71,12 +71,12 @@ struct s3lect_event_s {
                      S3LECT_EETAG may be news of the store (s3lect_store_result_t), once each */
   uint32_t reserved;
   uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown */
-  int64_t valid_until_ns;  /* CLOCK_BOOTTIME. Started, renewed: validity now in force. Stopped: the
+  int64_t valid_until_ns;  /* Lease time. Started, renewed: validity now in force. Stopped: the
                               instant at which leadership ended. Others: 0 if not leading */
   const char* leader_id;   /* the leader as far as is known; "" if none is, never of a new leader */
   const char* leader_addr; /* its server_addr; "" if it has given none, or none is known */
   const char* message;     /* error: one line for people; else "" */
-  int64_t legal_ns; /* CLOCK_BOOTTIME. Started, new leader: from when on what stood before could be
+  int64_t legal_ns; /* Lease time. Started, new leader: from when on what stood before could be
                        replaced, as far as this elector knew: its release was seen, or its time was
                        over. A take-over comes later by its requests (with epoch files there are
                        more of them), and where this elector let others go first after a
@@ -284,9 +284,9 @@ typedef struct s3lect_status_s {
   int32_t role;            /* s3lect_role_t */
   int32_t last_error;      /* 0, or the error that on_error was told last */
   uint64_t epoch;          /* as s3lect_epoch */
-  int64_t valid_until_ns;  /* CLOCK_BOOTTIME; 0 if not leading */
+  int64_t valid_until_ns;  /* Lease time; 0 if not leading */
   s3lect_record_t record;  /* the last record seen or written; leader_id "" if there is none */
-  int64_t leader_until_ns; /* CLOCK_BOOTTIME; of a record that is another's: when it may be replaced
+  int64_t leader_until_ns; /* Lease time; of a record that is another's: when it may be replaced
                               unless it changes. Whoever it names may be gone by then. 0: no leader
                               is known, or it is this elector */
   int32_t known;           /* 1: the store has told what it holds, since start; else the record says

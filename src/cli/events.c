@@ -22,7 +22,7 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
     cli_json_string(&json, "error", s3lect_err_name(event->error));
     cli_json_string(&json, "message", message);
   }
-  cli_json_i64(&json, "boottime_ns", s3lect_now_ns());
+  cli_json_clocks(&json);
   cli_json_i64(&json, "valid_until_ns", event->valid_until_ns);
   if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER)
     cli_json_i64(&json, "legal_ns", event->legal_ns);

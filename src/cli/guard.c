@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define NEVER        INT64_MAX
-#define SWEEP_MS     20  /* how often a group that should be gone is looked at again */
+#define SWEEP_MS     20 /* how often a group that should be gone is looked at again */
+#define SLEEP_MIN_NS 100000
 #define CHILDREN_MAX 512 /* descendants killed in one sweep */
 
 typedef struct guard_s {
@@ -247,14 +248,16 @@ static void arm(const guard_t* guard) {
     when = guard->asked ? guard->kill_ns : guard->bound_ns - guard->grace_ns;
     if (guard->bound_ns < when)
       when = guard->bound_ns;
-    if (when < 1)
-      when = 1;
   }
+  /* NTP may slow this timer down by a twelfth, but not lease time, which counts: it sleeps for 90 %
+   * of what is left, then looks again. */
+  int64_t left = when != NEVER ? when - s3lect_now_ns() : 0;
+  int64_t sleep = left > SLEEP_MIN_NS ? left - left / 10 : SLEEP_MIN_NS;
   struct itimerspec spec = {.it_value = {0, 0}};
   if (when != NEVER)
-    spec.it_value = (struct timespec){.tv_sec = (time_t)(when / 1000000000),
-                                      .tv_nsec = (long)(when % 1000000000)};
-  timerfd_settime(guard->timer, TFD_TIMER_ABSTIME, &spec, NULL);
+    spec.it_value = (struct timespec){.tv_sec = (time_t)(sleep / 1000000000),
+                                      .tv_nsec = (long)(sleep % 1000000000)};
+  timerfd_settime(guard->timer, 0, &spec, NULL);
 }
 
 static _Noreturn void guard_main(guard_t* guard) {

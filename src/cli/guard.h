@@ -7,8 +7,8 @@
  *
  * Vocabulary
  *   group     the command's process group: its ID is the command's pid
- *   bound     the instant, on CLOCK_BOOTTIME, by which the whole group must be gone; each renewal
- *             moves it. The end of the socket counts as a bound that has passed
+ *   bound     the instant, in lease time (s3lect_now_ns), by which the whole group must be gone;
+ *             each renewal moves it. The end of the socket counts as a bound that has passed
  *   gone      no process of the group is left, nor any other descendant: the guard is their
  *             subreaper, so that whatever loses its parent becomes the guard's child
  *

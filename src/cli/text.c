@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <s3lect.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -182,6 +183,13 @@ void cli_json_i64(cli_json_t* json, const char* name, int64_t value) {
   json_name(json, name);
   int n = snprintf(digits, sizeof digits, "%" PRId64, value);
   json_put(json, digits, (size_t)n);
+}
+
+void cli_json_clocks(cli_json_t* json) {
+  struct timespec boottime = {0};
+  (void)clock_gettime(CLOCK_BOOTTIME, &boottime);
+  cli_json_i64(json, "boottime_ns", (int64_t)boottime.tv_sec * 1000000000 + boottime.tv_nsec);
+  cli_json_i64(json, "lease_ns", s3lect_now_ns());
 }
 
 void cli_json_array(cli_json_t* json, const char* name) {

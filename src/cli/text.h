@@ -44,6 +44,8 @@ void cli_json_open(cli_json_t* json, char* out, size_t cap);
 void cli_json_string(cli_json_t* json, const char* name, const char* value);
 void cli_json_u64(cli_json_t* json, const char* name, uint64_t value);
 void cli_json_i64(cli_json_t* json, const char* name, int64_t value);
+/** The members boottime_ns and lease_ns: now. */
+void cli_json_clocks(cli_json_t* json);
 /** A member that is an array; its elements are objects, begun with cli_json_object. Each is ended
  * with its own bracket. */
 void cli_json_array(cli_json_t* json, const char* name);

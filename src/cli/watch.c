@@ -31,7 +31,7 @@ static void print(watch_t* w) {
   cli_json_string(&json, "leader", w->led ? w->leader : "");
   cli_json_string(&json, "addr", w->led ? w->addr : "");
   cli_json_u64(&json, "epoch", w->epoch);
-  cli_json_i64(&json, "boottime_ns", s3lect_now_ns());
+  cli_json_clocks(&json);
   cli_json_string(&json, "time", now);
   if (cli_json_close(&json))
     (void)cli_writer_line(w->session.events.writer, line, json.len);

@@ -180,7 +180,8 @@ typedef struct s3l_effect_s {
   s3l_effect_kind_t kind;
   /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
   const char* etag;
-  uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift of the clock that waits */
+  uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift and the slewing of the clock
+                          that waits */
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
   uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
   bool plain;          /* WRITE: without a condition */
@@ -373,7 +374,7 @@ typedef struct s3l_core_s {
 /** Prepares a core. The configuration must have passed the option check. */
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
-/** Tells the core what happened at `now` (ns, CLOCK_BOOTTIME of its executor); `effects` is
+/** Tells the core what happened at `now` (ns, lease time of its executor); `effects` is
  * overwritten with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER an
  * ASK, SWEPT a SWEEP; START only while stopped; RESIGN and TRANSFER only while leading; others at
  * any time. */

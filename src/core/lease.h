@@ -11,7 +11,7 @@
  *
  * The send comes before the write takes effect, and that before anybody's receipt of it; so with T
  * the same in both (the observer takes the larger of its own and the record's) validity ends before
- * a take-over is legal. All times are nanoseconds on the caller's CLOCK_BOOTTIME. */
+ * a take-over is legal. All times are nanoseconds of the caller's lease time (clock.h). */
 #ifndef S3L_CORE_LEASE_H
 #define S3L_CORE_LEASE_H
 
@@ -22,6 +22,9 @@ typedef int64_t s3l_ns_t;
 #define S3L_NEVER  INT64_MAX
 #define S3L_MS     INT64_C(1000000)
 #define S3L_SECOND INT64_C(1000000000)
+
+/** By how much NTP may slew the clock of timers: chrony's default bound. */
+#define S3L_SLEW_PPM 83334
 
 /** Attempts of one operation: the first, then one more after each of these delays. */
 #define S3L_RETRY_DELAYS_MS                                                                        \
@@ -42,6 +45,11 @@ s3l_ns_t s3l_lease_wait(s3l_ns_t leader_timeout, uint32_t drift_ppm);
 /** valid_for * (1 + drift) / (1 - drift), rounded up: how long an observer must wait from the
  * receipt of its holder's word that validity lasts for `valid_for` (>= 0) more. */
 s3l_ns_t s3l_lease_outlast(s3l_ns_t valid_for, uint32_t drift_ppm);
+
+/** How many ms a timer may be set for when `left` ns of lease time remain: 90 %, rounded up, since
+ * timers run on a clock that NTP may slow down by S3L_SLEW_PPM. The caller then looks at the clock
+ * again. 0: the time has come. */
+uint64_t s3l_lease_sleep_ms(s3l_ns_t left);
 
 /** Delay before attempt number `attempt` (1 is the first retry); S3L_NEVER: give up. */
 s3l_ns_t s3l_retry_delay(uint32_t attempt);

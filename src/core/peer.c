@@ -146,9 +146,10 @@ static s3l_ns_t ask_gap(const s3l_core_t* c) {
   return sooner(ASK_GAP, c->config.frequent_interval_ms * S3L_MS);
 }
 
-/* How long an answer may take: the server waits by its own clock. */
+/* How long an answer may take: the server waits by its own timers, and those that end the ask may
+ * be slewed the other way. */
 static s3l_ns_t patience(const s3l_core_t* c, uint32_t wait_ms) {
-  s3l_ns_t wait = s3l_lease_outlast(wait_ms * S3L_MS, c->config.drift_ppm);
+  s3l_ns_t wait = s3l_lease_outlast(wait_ms * S3L_MS, c->config.drift_ppm + S3L_SLEW_PPM);
   return s3l_ns_add(wait, c->config.peer_timeout_ms * S3L_MS);
 }
 
@@ -160,9 +161,9 @@ static s3l_ns_t spacing(const s3l_core_t* c) {
     most = sooner(most, (p->until - c->now) / 2);
   if (p->word != S3L_PEER_HINTED)
     return later(most, ask_gap(c));
-  /* When the renewal that is due should have come, by the leader's clock, which counts the wait. */
+  /* When the renewal that is due should have come, by the leader's timers, which count the wait. */
   s3l_ns_t due = p->until - hint_margin(c) - c->now;
-  due -= due > 0 ? s3l_lease_outlast(due, c->config.drift_ppm) - due : 0;
+  due = due > 0 ? s3l_lease_hold(due, c->config.drift_ppm + S3L_SLEW_PPM) : due;
   return later(sooner(most, due + ASK_GAP), 0);
 }
 

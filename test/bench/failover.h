@@ -3,7 +3,7 @@
  * Three `s3lect elect` processes hold an election on a fake S3 in a process of its own, which lets
  * every request wait (--latency). Round by round the leader of the moment is made to go, and is
  * started again when another one leads. Everything is read off the processes' own events: their
- * boottime_ns is CLOCK_BOOTTIME, one clock for all processes of a machine.
+ * lease_ns is one clock for all processes of a machine.
  *
  * What is measured
  *   round trip  a signed GET of the lockfile, sending to reply, over a warm connection to the same

@@ -79,7 +79,7 @@ static void take_event(failover_group_t* g, failover_proc_t* proc, const s3l_jso
                        const char* event) {
   failover_leadership_t it = {0, 0, 0};
   bench_require(s3l_json_get_u64(j, S3L_JSON_ROOT, "epoch", &it.epoch) == 0 &&
-                    s3l_json_get_i64(j, S3L_JSON_ROOT, "boottime_ns", &it.from) == 0 &&
+                    s3l_json_get_i64(j, S3L_JSON_ROOT, "lease_ns", &it.from) == 0 &&
                     s3l_json_get_i64(j, S3L_JSON_ROOT, "valid_until_ns", &it.until) == 0,
                 "an event lacks what every event has");
   bool starts = strcmp(event, "started_leading") == 0;

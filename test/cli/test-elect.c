@@ -1,5 +1,5 @@
 /* `s3lect elect`, from end to end: the real command against a fake S3 in another process. What is
- * compared are the events' own times: CLOCK_BOOTTIME is one clock for all processes of a machine.
+ * compared are the events' own times: lease time is one clock for all processes of a machine.
 
  *
  * ctest labels: no-valgrind. */
@@ -57,7 +57,7 @@ static void one_candidate_leads_and_releases(void** state) {
     assert_true(proc_json_i64(line, "epoch") > epoch);
     epoch = proc_json_i64(line, "epoch");
     int64_t until = proc_json_i64(line, "valid_until_ns");
-    assert_true(proc_json_i64(line, "boottime_ns") < until);
+    assert_true(proc_json_i64(line, "lease_ns") < until);
     const char* time = proc_json_string(line, "time");
     assert_int_equal(strlen(time), strlen("2024-10-27T10:30:45.123Z"));
     line = proc_line(a, PROC_OUT, RENEWED);
@@ -66,7 +66,7 @@ static void one_candidate_leads_and_releases(void** state) {
     proc_signal(a, signals[i]);
     line = proc_line(a, PROC_OUT, STOPPED);
     assert_string_equal(proc_json_string(line, "reason"), "closed");
-    assert_true(proc_json_i64(line, "valid_until_ns") <= proc_json_i64(line, "boottime_ns"));
+    assert_true(proc_json_i64(line, "valid_until_ns") <= proc_json_i64(line, "lease_ns"));
     assert_int_equal(proc_wait(a), 0);
     assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
   }
@@ -84,7 +84,7 @@ static void hands_over_at_sigterm(void** state) {
   proc_signal(a, SIGTERM);
   int64_t ended = proc_json_i64(proc_line(a, PROC_OUT, STOPPED), "valid_until_ns");
   const char* line = proc_line(b, PROC_OUT, STARTED);
-  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "lease_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > epoch);
   assert_int_equal(proc_wait(a), 0);
   s3proc_end(&s3);
@@ -102,7 +102,7 @@ static void fails_over_after_sigkill(void** state) {
   proc_signal(a, SIGKILL);
   assert_int_equal(proc_wait(a), 128 + SIGKILL);
   const char* line = proc_line(b, PROC_OUT, STARTED);
-  int64_t started = proc_json_i64(line, "boottime_ns");
+  int64_t started = proc_json_i64(line, "lease_ns");
   int64_t legal = proc_json_i64(line, "legal_ns");
   assert_true(proc_json_i64(line, "epoch") > epoch);
   assert_true(started >= last_valid_until(a));
@@ -121,7 +121,7 @@ static void knows_that_it_slept(void** state) {
   proc_t* b = elect(&s3, "b");
   proc_line(b, PROC_OUT, NEW);
   proc_signal(a, SIGSTOP);
-  int64_t started = proc_json_i64(proc_line(b, PROC_OUT, STARTED), "boottime_ns");
+  int64_t started = proc_json_i64(proc_line(b, PROC_OUT, STARTED), "lease_ns");
   /* All that a has printed was printed before; what comes now is new. */
   while (proc_try_line(a, PROC_OUT, "{", true) != NULL)
     continue;
@@ -130,7 +130,7 @@ static void knows_that_it_slept(void** state) {
   assert_non_null(strstr(line, STOPPED));
   assert_string_equal(proc_json_string(line, "reason"), "expired");
   assert_true(proc_json_i64(line, "valid_until_ns") <= started);
-  assert_true(proc_json_i64(line, "boottime_ns") > started);
+  assert_true(proc_json_i64(line, "lease_ns") > started);
   assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, NEW), "leader"), "b");
   s3proc_end(&s3);
 }
@@ -145,11 +145,11 @@ static void stops_itself_when_the_store_is_silent(void** state) {
   const char* line = proc_line(a, PROC_OUT, STOPPED);
   assert_string_equal(proc_json_string(line, "reason"), "expired");
   int64_t ended = proc_json_i64(line, "valid_until_ns");
-  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "lease_ns") >= ended);
   proc_signal(s3.fake, SIGCONT);
   line = proc_line(a, PROC_OUT, STARTED);
   assert_true(proc_json_i64(line, "epoch") > epoch);
-  assert_true(proc_json_i64(line, "boottime_ns") > ended);
+  assert_true(proc_json_i64(line, "lease_ns") > ended);
   proc_signal(a, SIGTERM);
   assert_int_equal(proc_wait(a), 0);
   s3proc_end(&s3);

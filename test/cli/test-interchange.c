@@ -80,7 +80,7 @@ static void test_hand_over_to_and_fro(void** state) {
   assert_int_equal(proc_wait(plain), 0);
   const char* start = proc_line(elect, PROC_OUT, STARTED);
   assert_int_equal(led(start), 2);
-  assert_true(proc_json_i64(start, "boottime_ns") > left);
+  assert_true(proc_json_i64(start, "lease_ns") > left);
 
   plain = other();
   assert_int_equal(said(plain, "follows ", NULL), 2);
@@ -109,7 +109,7 @@ static void test_fail_over_to_and_fro(void** state) {
   assert_int_equal(proc_wait(plain), 128 + SIGKILL);
   const char* line = proc_line(elect, PROC_OUT, STARTED);
   assert_int_equal(led(line), 2);
-  assert_true(proc_json_i64(line, "boottime_ns") > renewed + 2500 * INT64_C(1000000));
+  assert_true(proc_json_i64(line, "lease_ns") > renewed + 2500 * INT64_C(1000000));
 
   plain = other();
   assert_int_equal(said(plain, "follows ", NULL), 2);

@@ -42,7 +42,7 @@ static void followers_cost_nothing_for_long(void** state) {
   int64_t begin = 0, now = 0;
   while (now - begin < seconds * INT64_C(1000000000)) {
     for (int i = 0; i < 20; i++) {
-      now = proc_json_i64(proc_line(p[0], PROC_OUT, S3L_RENEWED), "boottime_ns");
+      now = proc_json_i64(proc_line(p[0], PROC_OUT, S3L_RENEWED), "lease_ns");
       begin = begin != 0 ? begin : now;
       renewals++;
     }

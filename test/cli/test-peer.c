@@ -151,7 +151,7 @@ static void hands_over_at_sigterm(void** state) {
   proc_signal(p[0], SIGTERM);
   int64_t ended = proc_json_i64(proc_line(p[0], PROC_OUT, S3L_STOPPED), "valid_until_ns");
   const char* line = next_start(&s3, p);
-  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "lease_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > 1001);
   assert_int_equal(proc_wait(p[0]), 0);
   s3proc_end(&s3);
@@ -167,7 +167,7 @@ static void fails_over_after_sigkill(void** state) {
   proc_signal(p[0], SIGKILL);
   assert_int_equal(proc_wait(p[0]), 128 + SIGKILL);
   const char* line = next_start(&s3, p);
-  int64_t started = proc_json_i64(line, "boottime_ns");
+  int64_t started = proc_json_i64(line, "lease_ns");
   assert_true(started >= last_valid_until(p[0]));
   s3proc_end(&s3);
 }
@@ -201,7 +201,7 @@ static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
   assert_string_equal(proc_json_string(line, "reason"), "expired");
   int64_t ended = proc_json_i64(line, "valid_until_ns");
   line = next_start(&s3, p);
-  assert_true(proc_json_i64(line, "boottime_ns") >= ended);
+  assert_true(proc_json_i64(line, "lease_ns") >= ended);
   char leads[64];
   snprintf(leads, sizeof leads, "\"leader\":\"%s\"", proc_json_string(line, "leader"));
   proc_signal(relay, SIGCONT); /* what was on its way arrives late, and changes nothing */
@@ -233,7 +233,7 @@ static void watch_follows(void** state) {
   assert_string_equal(proc_json_string(proc_line(w, PROC_OUT, S3L_NEW), "leader"), "b");
   proc_signal(b, SIGKILL);
   proc_wait(b);
-  int64_t gone = proc_json_i64(proc_line(w, PROC_OUT, NONE), "boottime_ns");
+  int64_t gone = proc_json_i64(proc_line(w, PROC_OUT, NONE), "lease_ns");
   assert_true(gone >= last_valid_until(b));
   proc_signal(w, SIGTERM);
   assert_int_equal(proc_wait(w), 0);

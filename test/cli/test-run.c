@@ -1,6 +1,6 @@
 /* `s3lect run`, from end to end: the command runs only while its s3lect leads, and all of it is
  * gone before validity ends, whatever happens to the store or to s3lect. The scripts note the time
- * with /proc/uptime, which is CLOCK_BOOTTIME, the clock of the events.
+ * with /proc/uptime, which is CLOCK_BOOTTIME, one of the two clocks of the events.
  *
  * ctest labels: no-valgrind. */
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static proc_t* run(s3proc_t* s3, const char* id, const char* script) {
   return s3proc_s3lect(s3, "run", id, more);
 }
 
-/* The last validity that a candidate's events tell of while it led. */
+/* The last validity that a candidate's events tell of while it led, by the clock of the notes. */
 static int64_t last_valid_until(const s3proc_t* s3, const char* id) {
   char name[64];
   int64_t last = 0;
@@ -57,7 +57,8 @@ static int64_t last_valid_until(const s3proc_t* s3, const char* id) {
     char event[1024];
     snprintf(event, sizeof event, "%.*s", (int)(n < 1000 ? n : 1000), line);
     if (strstr(event, "\"started_leading\"") != NULL || strstr(event, "\"renewed\"") != NULL)
-      last = proc_json_i64(event, "valid_until_ns");
+      last = proc_json_i64(event, "valid_until_ns") + proc_json_i64(event, "boottime_ns") -
+             proc_json_i64(event, "lease_ns");
     line += n + (line[n] == '\n');
   }
   assert_true(last > 0);

@@ -134,6 +134,7 @@ static void each_kind_has_its_fields(void** state) {
   static const char head[] = "{\"event\":\"started_leading\",\"id\":\"me\",\"epoch\":7,"
                              "\"leader\":\"lead\",\"boottime_ns\":";
   assert_memory_equal(line, head, sizeof head - 1);
+  assert_non_null(strstr(line, ",\"lease_ns\":"));
   const char* rest = strstr(line, ",\"valid_until_ns\":123,\"legal_ns\":99,\"time\":\"");
   assert_non_null(rest);
   assert_string_equal(rest + strlen(rest) - 4, "Z\"}\n");

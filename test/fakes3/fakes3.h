@@ -81,7 +81,7 @@ void fakes3_disconnect(fakes3_t* server);
 /* ---- What happened ---- */
 
 /** One request to a bucket or an object; control requests are not logged. Times are nanoseconds of
- * CLOCK_BOOTTIME, 0 where the thing has not happened (yet). */
+ * s3lect_now_ns(), 0 where the thing has not happened (yet). */
 typedef struct fakes3_entry_s {
   uint64_t seq;   /* from 1, in order of arrival */
   uint64_t conn;  /* from 1, in order of acceptance */

@@ -27,7 +27,7 @@ static void send_reply(fakes3_request_t* r) {
     after = FAKES3_RESET;
   }
   if (r->entry != NULL)
-    r->entry->e.replied_ns = fakes3_boottime_ns();
+    r->entry->e.replied_ns = fakes3_lease_ns();
   fakes3_request_finish(r);
   fakes3_conn_send(c, fakes3_span(&out), after);
   fakes3_bytes_free(&out);

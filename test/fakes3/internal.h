@@ -399,7 +399,7 @@ struct fakes3_s {
   void* stop_arg;
 };
 
-uint64_t fakes3_boottime_ns(void);
+uint64_t fakes3_lease_ns(void);
 int64_t fakes3_wall_ms(const fakes3_t* s);
 /** To be called when a handle that counts in `handles` has been closed. */
 void fakes3_handle_closed(fakes3_t* s);

@@ -36,7 +36,7 @@ fakes3_log_entry_t* fakes3_log_begin(fakes3_request_t* r) {
   fakes3_entry_t* e = &entry->e;
   e->seq = ++s->last_seq;
   e->conn = r->conn->id;
-  e->arrived_ns = fakes3_boottime_ns();
+  e->arrived_ns = fakes3_lease_ns();
   e->size = r->body.n;
   fakes3_log_set(&e->method, s3l_span_cstr(fakes3_request_method(r)));
   fakes3_log_set(&e->bucket, s3l_span_cstr(r->bucket));
@@ -54,7 +54,7 @@ fakes3_log_entry_t* fakes3_log_begin(fakes3_request_t* r) {
 
 void fakes3_log_effect(fakes3_request_t* r) {
   r->entry->e.order = ++r->server->counters.effects;
-  r->entry->e.effect_ns = fakes3_boottime_ns();
+  r->entry->e.effect_ns = fakes3_lease_ns();
 }
 
 void fakes3_log_end(fakes3_request_t* r) {

@@ -71,7 +71,7 @@ void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* ve
   free_version(o->before);
   o->before = o->now;
   o->now = version;
-  o->changed_ns = fakes3_boottime_ns();
+  o->changed_ns = fakes3_lease_ns();
 }
 
 size_t fakes3_object_count(const fakes3_t* s) {

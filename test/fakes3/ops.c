@@ -28,7 +28,7 @@ static const fakes3_version_t* visible(const fakes3_request_t* r, const fakes3_o
   if (o == NULL)
     return NULL;
   if (!writes(r) && has_plan(r, FAKES3_SLOT_STALE, FAKES3_DO_stale_reads) &&
-      fakes3_boottime_ns() - o->changed_ns < r->plan.value[FAKES3_SLOT_STALE] * 1000000u)
+      fakes3_lease_ns() - o->changed_ns < r->plan.value[FAKES3_SLOT_STALE] * 1000000u)
     return o->before;
   return o->now;
 }

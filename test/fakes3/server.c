@@ -5,12 +5,10 @@
 #include <time.h>
 
 #include "fakes3/internal.h"
+#include "s3lect.h"
 
-uint64_t fakes3_boottime_ns(void) {
-  struct timespec t;
-  if (clock_gettime(CLOCK_BOOTTIME, &t) != 0)
-    abort();
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+uint64_t fakes3_lease_ns(void) {
+  return (uint64_t)s3lect_now_ns();
 }
 
 int64_t fakes3_wall_ms(const fakes3_t* s) {

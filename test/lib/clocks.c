@@ -12,15 +12,28 @@
 #  define OURS __attribute__((visibility("default")))
 
 static _Atomic int64_t skipped_ns, suspended_ns;
+static _Atomic int64_t slew_ppm, slewed_since_ns; /* of CLOCK_MONOTONIC_RAW */
+
+static int64_t kernel_ns(clockid_t id) {
+  struct timespec t = {0};
+  (void)syscall(SYS_clock_gettime, id, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static int64_t slewed_ns(void) {
+  int64_t raw = kernel_ns(CLOCK_MONOTONIC_RAW) + atomic_load(&skipped_ns);
+  return (raw - atomic_load(&slewed_since_ns)) / 1000000 * atomic_load(&slew_ppm);
+}
 
 static int64_t ahead_ns(clockid_t id) {
   switch (id) {
   case CLOCK_BOOTTIME:
-    return atomic_load(&skipped_ns) + atomic_load(&suspended_ns);
+    return atomic_load(&skipped_ns) + slewed_ns() + atomic_load(&suspended_ns);
   case CLOCK_REALTIME:
   case CLOCK_REALTIME_COARSE:
   case CLOCK_MONOTONIC:
   case CLOCK_MONOTONIC_COARSE:
+    return atomic_load(&skipped_ns) + slewed_ns();
   case CLOCK_MONOTONIC_RAW:
     return atomic_load(&skipped_ns);
   default: /* of the CPU's time */
@@ -60,7 +73,13 @@ bool s3l_clocks_move(void) {
 }
 
 void s3l_clocks_skip(int64_t ns) {
-  atomic_fetch_add(&skipped_ns, ns);
+  int64_t rate = 1000000 + atomic_load(&slew_ppm);
+  atomic_fetch_add(&skipped_ns, ns / rate * 1000000 + ns % rate * 1000000 / rate);
+}
+
+void s3l_clocks_slew(int64_t ppm) {
+  atomic_store(&slewed_since_ns, kernel_ns(CLOCK_MONOTONIC_RAW));
+  atomic_store(&slew_ppm, ppm);
 }
 
 void s3l_clocks_suspend(int64_t ns) {
@@ -75,6 +94,10 @@ bool s3l_clocks_move(void) {
 
 void s3l_clocks_skip(int64_t ns) {
   (void)ns;
+}
+
+void s3l_clocks_slew(int64_t ppm) {
+  (void)ppm;
 }
 
 void s3l_clocks_suspend(int64_t ns) {

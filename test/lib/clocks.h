@@ -13,6 +13,10 @@ bool s3l_clocks_move(void);
 /** All clocks: as if so much time had passed. */
 void s3l_clocks_skip(int64_t ns);
 
+/** From now on all clocks but CLOCK_MONOTONIC_RAW run faster by so many ppm, as NTP slews them;
+ * what is skipped counts by them. Once in a process, before anything is skipped. */
+void s3l_clocks_slew(int64_t ppm);
+
 /** CLOCK_BOOTTIME alone: as if the machine had been suspended for so long. */
 void s3l_clocks_suspend(int64_t ns);
 

@@ -2,7 +2,7 @@
  *
  * True time is what the simulator counts (ns since the run began); a node only ever sees its own
  * clock, which runs at a rate of 1 + ppb / 10^9 of it. The rate may change; the reading never
- * jumps. */
+ * jumps. Its timers run on a second such clock, which NTP slews. */
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 

@@ -205,8 +205,9 @@ static void do_to_node(sim_world_t* w, const sim_fault_t* f, unsigned i) {
     break;
   default:
     sim_clock_set_rate(&n->clock, w->t, f->a);
+    sim_clock_set_rate(&n->slewed, w->t, f->a + n->plan->slew_ppb);
     if (n->process == SIM_UP) { /* the timer was set by the old rate */
-      n->timer_boot = S3L_NEVER;
+      n->timer_at = S3L_NEVER;
       sim_push(w, w->t, SIM_ON_TIMER, i, ++n->timer_stamp);
     }
     break;

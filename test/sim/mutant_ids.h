@@ -33,6 +33,10 @@
      "a resigning leader releases first and stops then")                                           \
   XX(NO_DRIFT_MARGIN, "no-drift-margin", EXCLUSION, "drift,pause,partition", 9, 24,                \
      "clocks are taken to run at one rate")                                                        \
+  XX(LEASE_SLEWED, "lease-slewed", EXCLUSION, "slew,pause,partition", 9, 24,                       \
+     "leases are measured with the clock that NTP slews")                                          \
+  XX(TIMER_TRUSTED, "timer-trusted", STOP_LATE, "slew,outage,partition", 3, 4,                     \
+     "a timer on the slewed clock sleeps until the end of a lease")                                \
   XX(OWN_TIMEOUT_ONLY, "own-timeout-only", EXCLUSION, "options,pause,partition", 5, 24,            \
      "a follower waits for its own leader timeout, not for the leader's")                          \
   XX(ABSENCE_IS_FREEDOM, "absence-is-freedom", EXCLUSION, "delete", 5, 24,                         \

@@ -10,8 +10,6 @@
 #define SEEDS_MAX 3000
 #define BESIDE    "s3lect-sim-mutants"
 
-int sim_mutant = SIM_MUTANT_NONE;
-
 static const struct {
   const char* name;
   oracle_check_t check;

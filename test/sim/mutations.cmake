@@ -85,6 +85,10 @@ mutation(NO_DRIFT_MARGIN lease.c
   "return leader_timeout + part(leader_timeout, drift_ppm) + 1;"
   "return leader_timeout + (SIM_IS(NO_DRIFT_MARGIN) ? 0 : part(leader_timeout, drift_ppm)) + 1;")
 
+mutation(TIMER_TRUSTED lease.c
+  "s3l_ns_t slept = left - left / 10;"
+  "s3l_ns_t slept = SIM_IS(TIMER_TRUSTED) ? left : left - left / 10;")
+
 mutation(OWN_TIMEOUT_ONLY view.c
   "return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);"
   "return s3l_lease_wait((t > seen || SIM_IS(OWN_TIMEOUT_ONLY) ? t : seen) * S3L_MS,

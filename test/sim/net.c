@@ -151,8 +151,7 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   r->sent_at = w->t;
   if (e->etag != NULL)
     memcpy(r->etag, e->etag, strlen(e->etag) + 1);
-  r->timeout_boot =
-      n->weather.stuck ? S3L_NEVER : s3l_ns_add(sim_boot(w, n), e->timeout_ms * S3L_MS);
+  r->timeout_slewed = n->weather.stuck ? S3L_NEVER : sim_slewed_in(w, n, e->timeout_ms);
   if (r->is_write)
     fill_write(w, i, r, e);
   else if (!r->is_sweep)

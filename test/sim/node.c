@@ -105,36 +105,39 @@ void sim_rearm(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   if (n->process == SIM_DOWN)
     return;
-  s3l_ns_t due = s3l_core_deadline(&n->core);
-  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot < due)
-    due = w->requests[n->request].timeout_boot;
-  if (n->ask.active && n->ask.timeout_boot < due)
-    due = n->ask.timeout_boot;
-  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_boot < due)
-    due = w->requests[n->sweep].timeout_boot;
-  /* One that is set for earlier stays, and is set anew when it fires. */
-  if (due >= n->timer_boot)
+  s3l_ns_t deadline = s3l_core_deadline(&n->core);
+  s3l_ns_t due = S3L_NEVER;
+  if (deadline != S3L_NEVER)
+    due = sim_slewed_in(w, n, (s3l_ns_t)s3l_lease_sleep_ms(deadline - sim_boot(w, n)));
+  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_slewed < due)
+    due = w->requests[n->request].timeout_slewed;
+  if (n->ask.active && n->ask.timeout_slewed < due)
+    due = n->ask.timeout_slewed;
+  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_slewed < due)
+    due = w->requests[n->sweep].timeout_slewed;
+  if (due == S3L_NEVER)
     return;
-  n->timer_boot = due;
-  s3l_ns_t grain = (due + S3L_MS - 1) / S3L_MS * S3L_MS;
-  s3l_ns_t at = sim_clock_when(&n->clock, grain);
+  s3l_ns_t at = sim_clock_when(&n->slewed, due);
   if (at < w->t)
     at = w->t;
-  at += (s3l_ns_t)sim_below(&n->rnd, TIMER_LATE_MAX);
-  sim_push(w, at, SIM_ON_TIMER, i, ++n->timer_stamp);
+  /* A timer that is set for earlier stays, and is set anew when it fires. */
+  if (at >= n->timer_at)
+    return;
+  n->timer_at = at;
+  sim_push(w, at + (s3l_ns_t)sim_below(&n->rnd, TIMER_LATE_MAX), SIM_ON_TIMER, i, ++n->timer_stamp);
 }
 
 void sim_on_timer(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
-  s3l_ns_t boot = sim_boot(w, n);
-  n->timer_boot = S3L_NEVER;
-  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_boot <= boot)
+  s3l_ns_t now = sim_slewed_in(w, n, 0);
+  n->timer_at = S3L_NEVER;
+  if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_slewed <= now)
     sim_timed_out(w, n->request);
-  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_boot <= boot)
+  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_slewed <= now)
     sim_timed_out(w, n->sweep);
-  if (n->ask.active && n->ask.timeout_boot <= boot)
+  if (n->ask.active && n->ask.timeout_slewed <= now)
     sim_ask_timed_out(w, i);
-  if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= boot) {
+  if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= sim_boot(w, n)) {
     s3l_event_t ev = {.kind = S3L_EV_TICK};
     sim_step(w, i, &ev);
   }

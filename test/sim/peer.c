@@ -201,7 +201,7 @@ void sim_ask(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   ask->asked = find_asked(w, n->leader_addr);
   ask->wait_ms = e->wait_ms;
   ask->sent_at = w->t;
-  ask->timeout_boot = s3l_ns_add(sim_boot(w, n), (e->wait_ms + (s3l_ns_t)e->timeout_ms) * S3L_MS);
+  ask->timeout_slewed = sim_slewed_in(w, n, e->wait_ms + (s3l_ns_t)e->timeout_ms);
   const sim_weather_t* x = ask->asked >= 0 ? &w->nodes[ask->asked].weather : NULL;
   if (ask->asked == SIM_ASKED_NOBODY)
     lose(w, i, 1);
@@ -228,8 +228,8 @@ void sim_on_ask(sim_world_t* w, unsigned i) {
   sim_answer_t a;
   if (ask->wait_ms > 0 && asked->plan->peer_holds && confirmed(w, k, &a)) {
     ask->waits = true;
-    s3l_ns_t until = s3l_ns_add(sim_boot(w, asked), ask->wait_ms * S3L_MS);
-    push(w, i, sim_clock_when(&asked->clock, until), SIM_ON_WAITED);
+    s3l_ns_t until = sim_slewed_in(w, asked, ask->wait_ms);
+    push(w, i, sim_clock_when(&asked->slewed, until), SIM_ON_WAITED);
   } else {
     give(w, i, answer_of(w, i, k, false));
   }

@@ -70,6 +70,14 @@ static int64_t pick_ppb(s3l_prng_t* g, uint32_t drift_ppm, uint32_t troubles, bo
   return sim_between(g, -bound, bound);
 }
 
+/* chrony slews by as much as this by default. */
+static int64_t pick_slew_ppb(s3l_prng_t* g, uint32_t troubles) {
+  const int64_t bound = 83333000;
+  if ((troubles & SIM_BIT(SLEW)) == 0)
+    return 0;
+  return sim_chance(g, 500) ? sim_between(g, -bound, bound) : sim_chance(g, 500) ? bound : -bound;
+}
+
 static void plan_nodes(sim_plan_t* p, s3l_prng_t* g) {
   bool vary = (p->troubles & SIM_BIT(OPTIONS)) != 0;
   bool twins = (p->troubles & SIM_BIT(DUPLICATE)) != 0 && p->nodes_len > 1 && sim_chance(g, 150);
@@ -95,6 +103,7 @@ static void plan_nodes(sim_plan_t* p, s3l_prng_t* g) {
                             ? sim_heavy(&own, 20000, 12) * (sim_chance(&own, 500) ? 1 : -1)
                             : sim_between(&own, -300, 300);
     n->starts_at = sim_between(&own, 0, 2 * t) * S3L_MS;
+    n->slew_ppb = pick_slew_ppb(&own, p->troubles);
   }
   if (twins)
     memcpy(p->nodes[1].id, p->nodes[0].id, sizeof p->nodes[1].id);

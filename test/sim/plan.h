@@ -32,6 +32,7 @@
   XX(STUCK, "stuck", "a store that does not keep the request timeout")                             \
   XX(WALL, "wall", "wall clocks are wrong, and jump")                                              \
   XX(DRIFT, "drift", "clocks run at different rates, up to the bound")                             \
+  XX(SLEW, "slew", "NTP slews the clocks of timers by up to 83,333 ppm")                           \
   XX(OPTIONS, "options", "nodes with different option values")                                     \
   XX(DUPLICATE, "duplicate-id", "two nodes have one server ID")                                    \
   XX(DIALECT, "dialect", "stores that take If-Match in one spelling only")                         \
@@ -123,7 +124,8 @@ typedef struct sim_node_plan_s {
   char id[24];
   char addr[24];
   int64_t ppb;
-  s3l_ns_t boot; /* what its clock shows when the run begins */
+  int64_t slew_ppb; /* of the clock of its timers, on top */
+  s3l_ns_t boot;    /* what its clock shows when the run begins */
   int64_t wall_offset_ms;
   s3l_ns_t starts_at;
   bool peer_tls;         /* as a leader it is known to be itself */

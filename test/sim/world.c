@@ -4,12 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/mutants.h"
 #include "sim/observe.h"
 
 enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000, RND_PEER_NET = 8000, RND_TRIALS = 9000 };
 
+int sim_mutant = SIM_MUTANT_NONE;
+
 s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n) {
-  return sim_clock_read(&n->clock, w->t);
+  return sim_clock_read(SIM_IS(LEASE_SLEWED) ? &n->slewed : &n->clock, w->t);
+}
+
+s3l_ns_t sim_slewed_in(const sim_world_t* w, const sim_node_t* n, s3l_ns_t ms) {
+  return s3l_ns_add(sim_clock_read(&n->slewed, w->t), ms * S3L_MS);
 }
 
 int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n) {
@@ -18,7 +25,8 @@ int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n) {
 
 static int64_t oracle_boot(void* ctx, int node, int64_t t) {
   const sim_world_t* w = ctx;
-  return sim_clock_read(&w->nodes[node].clock, t);
+  const sim_node_t* n = &w->nodes[node];
+  return sim_clock_read(SIM_IS(LEASE_SLEWED) ? &n->slewed : &n->clock, t);
 }
 
 void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp) {
@@ -47,13 +55,14 @@ static void init_node(sim_world_t* w, unsigned i) {
   const sim_node_plan_t* plan = &w->plan->nodes[i];
   n->plan = plan;
   n->clock = (sim_clock_t){.boot_base = plan->boot, .ppb = plan->ppb};
+  n->slewed = (sim_clock_t){.boot_base = plan->boot, .ppb = plan->ppb + plan->slew_ppb};
   n->wall_offset_ms = plan->wall_offset_ms;
   n->rnd = sim_rnd(w->plan->seed, RND_RUN + i);
   n->net = sim_rnd(w->plan->seed, RND_NET + i);
   n->peer_net = sim_rnd(w->plan->seed, RND_PEER_NET + i);
   n->request = SIM_NO_REQUEST;
   n->sweep = SIM_NO_REQUEST;
-  n->timer_boot = S3L_NEVER;
+  n->timer_at = S3L_NEVER;
   n->weather = (sim_weather_t){.slow = 1, .fair = true, .peer_slow = 1};
   const s3l_core_config_t* c = &plan->config;
   oracle_config_t config = {.leader_timeout_ms = c->leader_timeout_ms,
@@ -96,7 +105,7 @@ void sim_begin(sim_world_t* w, unsigned i) {
   n->dialect_bare = false;
   n->dialect_proven = false;
   n->closing = false;
-  n->timer_boot = S3L_NEVER;
+  n->timer_at = S3L_NEVER;
   n->timer_stamp++;
   sim_tape_line(w->tape, w->t, "n%u begins", i);
   sim_saw_begin(w, i);
@@ -115,7 +124,7 @@ void sim_crash(sim_world_t* w, unsigned i) {
   sim_saw_end(w, i);
   n->process = SIM_DOWN;
   n->paused_until = 0;
-  n->timer_boot = S3L_NEVER;
+  n->timer_at = S3L_NEVER;
   n->timer_stamp++;
   oracle_dies(&w->oracle, (int)i, w->t);
 }

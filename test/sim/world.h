@@ -2,8 +2,8 @@
  *
  * The world owns true time, the heap of what happens next, the store, the nodes with their clocks
  * and cores, and the requests under way. A node executes its core's effects as the libuv driver
- * does: one request at a time, each ending exactly once and by its timeout as the node's clock
- * runs, ticks rounded up to a millisecond and a little late.
+ * does: one request at a time, each ending exactly once and by its timeout, timers on the node's
+ * slewed clock, set for 90 % of what is left, rounded up to a millisecond and a little late.
  *
  *   world.c    the loop; processes: begin, pause, crash
  *   node.c     the executor: events into a core, effects out of it
@@ -82,7 +82,7 @@ typedef struct sim_request_s {
   uint64_t file;
   s3l_ns_t reply_in;  /* how long the reply takes; 0: as the weather has it */
   uint32_t stale_len; /* what it overwrote, and is to come back */
-  s3l_ns_t timeout_boot;
+  s3l_ns_t timeout_slewed;
   oracle_write_t write;
   char leader_id[24];
   char successor[24];
@@ -136,7 +136,7 @@ typedef struct sim_ask_s {
   int asked; /* node, or one of the above */
   uint32_t wait_ms;
   s3l_ns_t sent_at;
-  s3l_ns_t timeout_boot;
+  s3l_ns_t timeout_slewed;
   sim_answer_t answer;
   sim_answer_t earlier; /* one from the same node, to be given again */
   int earlier_from;
@@ -147,7 +147,8 @@ typedef enum { SIM_DOWN = 0, SIM_UP } sim_process_t;
 typedef struct sim_node_s {
   const sim_node_plan_t* plan;
   s3l_core_t core;
-  sim_clock_t clock;
+  sim_clock_t clock;  /* of leases */
+  sim_clock_t slewed; /* of timers */
   int64_t wall_offset_ms;
   s3l_prng_t rnd; /* executor and application */
   s3l_prng_t net; /* its requests */
@@ -156,7 +157,7 @@ typedef struct sim_node_s {
   uint32_t starts; /* counts incarnations */
   s3l_ns_t paused_until;
   uint32_t timer_stamp;
-  s3l_ns_t timer_boot; /* what the timer is set for; S3L_NEVER: none is set */
+  s3l_ns_t timer_at; /* true time that the timer is set for; S3L_NEVER: none is set */
   uint16_t request;
   uint16_t sweep;       /* the request that removes an old file */
   uint64_t listed_last; /* where a listing's next page begins */
@@ -242,6 +243,8 @@ void sim_begin(sim_world_t* w, unsigned node);
 void sim_crash(sim_world_t* w, unsigned node);
 void sim_pause(sim_world_t* w, unsigned node, s3l_ns_t until);
 s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n);
+/** `ms` from now, by the clock of a node's timers. */
+s3l_ns_t sim_slewed_in(const sim_world_t* w, const sim_node_t* n, s3l_ns_t ms);
 int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n);
 /** A node that believes it leads now; -1 if none does. */
 int sim_leader(const sim_world_t* w);

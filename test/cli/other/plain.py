@@ -5,7 +5,7 @@
 The highest PREFIXlock-%010d.json counts, {"validity_ms": N, "expired": false} in it; whoever finds
 it expired, or not written for N ms by the store's clock, creates the next one with If-None-Match.
 Knows nothing of s3lect, and shares no code with it. Prints "leads N AT", "renewed N AT", "follows N",
-with AT in ns of CLOCK_BOOTTIME: when it began to lead, or sent the write. SIGTERM gives the epoch
+with AT in ns of lease time: when it began to lead, or sent the write. SIGTERM gives the epoch
 up.
 """
 
@@ -24,7 +24,9 @@ KEY_ID, SECRET, REGION = "test", "testtest", "us-east-1"
 
 
 def now_ns():
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    boottime = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    suspended = boottime - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + suspended
 
 
 class Store:
