@@ -371,7 +371,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);
   conn->stream.read_buf = conn->read_buf;
-  conn->stream.on_shake = NULL;
+  conn->stream.on_due = NULL;
   conn->stream.on_ready = on_stream_ready;
   conn->stream.on_read = on_stream_read;
   conn->stream.on_end = on_stream_end;

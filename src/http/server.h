@@ -14,9 +14,10 @@
  *   - bodies of requests are read, up to a limit, and ignored;
  *   - what the server cannot accept it answers itself (400, 408, 413, 414, 417, 431, 500, 501, 503,
  *     505) and then closes the connection. Methods and paths are the owner's: s3l_http_refuse;
- *   - one turn of the loop takes S3L_LISTEN_ACCEPTS connections at most, and then works on requests
- *     and handshakes for about S3L_HTTP_SERVER_TURN_MS: a flood delays others, but not the loop's
- *     timers;
+ *   - one turn of the loop takes S3L_LISTEN_ACCEPTS connections at most, and then reads, shakes
+ *     hands and answers for about S3L_HTTP_SERVER_TURN_MS, S3L_STREAM_READ_MAX bytes of one
+ *     connection at a time: a flood delays other clients, but not the loop's timers;
+ *   - a client whose TLS records bring too little application data is dropped (net/tls_engine.h);
  *   - every state that a client can leave a connection in has a bound in time, but a held exchange:
  *     that one is its owner's to end.
  *
@@ -54,7 +55,7 @@
 
 #define S3L_HTTP_SERVER_PATIENCE_MS  500
 #define S3L_HTTP_SERVER_TURN_MS      2
-#define S3L_HTTP_SERVER_TURN_MAX     64 /* requests and handshake steps, however quick */
+#define S3L_HTTP_SERVER_TURN_MAX     64 /* connections worked on, however quick */
 
 typedef struct s3l_http_server_s s3l_http_server_t;
 typedef struct s3l_http_exchange_s s3l_http_exchange_t;

@@ -180,6 +180,7 @@ static void answer_is_out(s3l_sconn_t* conn) {
 
 static void write_answer(s3l_sconn_t* conn) {
   bool handed;
+  conn->state = S3L_SCONN_WRITING;
   int rc = s3l_stream_write(&conn->stream, conn->answer, conn->answer_len, &handed);
   if (rc < 0)
     s3l_sconn_close(conn);
@@ -190,7 +191,7 @@ static void write_answer(s3l_sconn_t* conn) {
 /* Takes the text over. Who answers a thousand held exchanges in one go does not block the loop with
  * it: those beyond the turn's measure are written in the next ones. */
 static void send_text(s3l_sconn_t* conn, char* text, size_t len) {
-  conn->state = S3L_SCONN_WRITING;
+  conn->state = S3L_SCONN_ANSWERED;
   conn->answer = text;
   conn->answer_len = len;
   set_deadline(conn, conn->server->options.write_time_ms);
@@ -304,11 +305,9 @@ static void feed_rest(s3l_sconn_t* conn) {
 
 void s3l_sconn_work(s3l_sconn_t* conn) {
   switch (conn->state) {
-  case S3L_SCONN_SHAKING:
-    s3l_stream_resume(&conn->stream);
-    break;
   case S3L_SCONN_READING:
-    feed_rest(conn);
+    if (conn->rest != NULL)
+      feed_rest(conn);
     break;
   case S3L_SCONN_QUEUED:
     if (conn->server->closing)
@@ -316,17 +315,18 @@ void s3l_sconn_work(s3l_sconn_t* conn) {
     else
       open_exchange(conn);
     break;
-  case S3L_SCONN_WRITING:
+  case S3L_SCONN_ANSWERED:
     write_answer(conn);
     break;
   default:
     break; /* nothing is owed in the others */
   }
+  s3l_stream_take(&conn->stream);
 }
 
 /* ---- what the stream tells ---- */
 
-static void on_stream_shake(s3l_stream_t* stream) {
+static void on_stream_due(s3l_stream_t* stream) {
   s3l_server_ready(S3L_CONTAINER_OF(stream, s3l_sconn_t, stream));
 }
 
@@ -359,6 +359,11 @@ static void on_stream_written(s3l_stream_t* stream, int status) {
     answer_is_out(conn);
 }
 
+static bool is_owed_an_answer(const s3l_sconn_t* conn) {
+  return conn->state == S3L_SCONN_QUEUED || conn->state == S3L_SCONN_ANSWERED ||
+         conn->state == S3L_SCONN_WRITING;
+}
+
 static void on_stream_end(s3l_stream_t* stream, int status) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
   conn->eof = status == UV_EOF;
@@ -366,7 +371,7 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
     conn->server->stats.tls_failures++;
   if (conn->state == S3L_SCONN_OPEN)
     s3l_sconn_gone(conn);
-  else if (!conn->eof || (conn->state != S3L_SCONN_QUEUED && conn->state != S3L_SCONN_WRITING))
+  else if (!conn->eof || !is_owed_an_answer(conn))
     s3l_sconn_close(conn);
 }
 
@@ -375,7 +380,7 @@ static void on_deadline(s3l_deadline_t* deadline) {
   s3l_http_server_stats_t* stats = &conn->server->stats;
   if (conn->state == S3L_SCONN_SHAKING)
     stats->timeouts_tls++;
-  else if (conn->state == S3L_SCONN_WRITING)
+  else if (conn->state == S3L_SCONN_ANSWERED || conn->state == S3L_SCONN_WRITING)
     stats->timeouts_write++;
   else if (conn->state == S3L_SCONN_READING && !conn->timed)
     stats->timeouts_idle++;
@@ -408,7 +413,7 @@ static s3l_sconn_t* create(s3l_http_server_t* server) {
   s3l_list_init(&conn->ready);
   s3l_deadline_init(&conn->deadline, on_deadline);
   conn->stream.read_buf = server->read_buf;
-  conn->stream.on_shake = on_stream_shake;
+  conn->stream.on_due = on_stream_due;
   conn->stream.on_ready = on_stream_ready;
   conn->stream.on_read = on_stream_read;
   conn->stream.on_end = on_stream_end;

@@ -6,6 +6,7 @@
  *   READING    waits for a request, or reads one
  *   QUEUED     a request is complete, and waits for its turn
  *   OPEN       the exchange is with the owner
+ *   ANSWERED   the answer is made, and waits for its turn
  *   WRITING    the answer is on its way, and the client slow to take it
  *   LINGERING  the last answer is out; what still comes is thrown away until the client closes
  *   CLOSING    freed when libuv has closed the socket
@@ -28,6 +29,7 @@ typedef enum {
   S3L_SCONN_READING,
   S3L_SCONN_QUEUED,
   S3L_SCONN_OPEN,
+  S3L_SCONN_ANSWERED,
   S3L_SCONN_WRITING,
   S3L_SCONN_LINGERING,
   S3L_SCONN_CLOSING

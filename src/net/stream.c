@@ -136,31 +136,18 @@ static void pump_tls(s3l_stream_t* s) {
   }
 }
 
-static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
-  s3l_stream_t* s = handle->data;
-  (void)suggested;
-  buf->base = s->read_buf;
-  buf->len = S3L_STREAM_READ_MAX;
-}
-
-static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
-  s3l_stream_t* s = stream->data;
-  if (n == 0 || s->closing || s->ended)
-    return;
+/* `n` bytes are in read_buf; or an end, UV_EOF or an error. */
+static void on_input(s3l_stream_t* s, ssize_t n) {
   if (n > 0 && !s->tls) {
-    s->on_read(s, buf->base, (size_t)n);
+    s->on_read(s, s->read_buf, (size_t)n);
     return;
   }
   if (n > 0) {
-    int rc = s3l_tls_feed(&s->engine, buf->base, (size_t)n);
-    if (rc != 0) {
+    int rc = s3l_tls_feed(&s->engine, s->read_buf, (size_t)n);
+    if (rc != 0)
       end(s, rc);
-    } else if (!s->ready && s->on_shake != NULL) {
-      s3l_stream_pause(s);
-      s->on_shake(s);
-    } else {
+    else
       pump_tls(s);
-    }
     return;
   }
   if (n == UV_EOF && s->tls) {
@@ -169,6 +156,51 @@ static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
     n = S3LECT_ETLS;
   }
   end(s, (int)n);
+}
+
+/* Without a buffer libuv does not read, and only reports that there is something (UV_ENOBUFS). */
+static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
+  s3l_stream_t* s = handle->data;
+  (void)suggested;
+  buf->base = s->on_due != NULL ? NULL : s->read_buf;
+  buf->len = s->on_due != NULL ? 0 : S3L_STREAM_READ_MAX;
+}
+
+static void on_uv_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
+  s3l_stream_t* s = stream->data;
+  (void)buf;
+  if (n == 0 || s->closing || s->ended)
+    return;
+  if (s->on_due == NULL) {
+    on_input(s, n);
+    return;
+  }
+  (void)uv_read_stop(stream);
+  s->due = true;
+  s->on_due(s);
+}
+
+static void listen_on(s3l_stream_t* s) {
+  if (s->paused || s->closing || s->ended || s->due)
+    return;
+  int rc = uv_read_start((uv_stream_t*)s->tcp, on_alloc, on_uv_read);
+  if (rc != 0 && rc != UV_EALREADY)
+    end(s, rc);
+}
+
+void s3l_stream_take(s3l_stream_t* s) {
+  ssize_t n;
+  if (!s->due || s->paused || s->closing || s->ended)
+    return;
+  s->due = false;
+  do
+    n = recv(s->fd, s->read_buf, S3L_STREAM_READ_MAX, 0);
+  while (n < 0 && errno == EINTR);
+  if (n >= 0)
+    on_input(s, n > 0 ? n : UV_EOF);
+  else if (errno != EAGAIN && errno != EWOULDBLOCK)
+    on_input(s, uv_translate_sys_error(errno));
+  listen_on(s);
 }
 
 static int begin_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* host) {
@@ -202,7 +234,7 @@ static int prepare_socket(s3l_stream_t* s) {
 
 int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
   s->tcp = tcp;
-  s->tls = s->ended = s->paused = s->closing = s->writing = s->user_write = false;
+  s->tls = s->ended = s->paused = s->due = s->closing = s->writing = s->user_write = false;
   s->ready = context == NULL;
   s->why = NULL;
   s->out = NULL;
@@ -242,6 +274,7 @@ int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed) 
 
 void s3l_stream_pause(s3l_stream_t* s) {
   s->paused = true;
+  s->due = false; /* it is still in the socket, and is told again */
   if (!s->closing)
     (void)uv_read_stop((uv_stream_t*)s->tcp);
 }
@@ -252,11 +285,7 @@ void s3l_stream_resume(s3l_stream_t* s) {
   s->paused = false;
   if (s->tls)
     pump_tls(s);
-  if (s->paused || s->closing || s->ended)
-    return;
-  int rc = uv_read_start((uv_stream_t*)s->tcp, on_alloc, on_uv_read);
-  if (rc != 0)
-    end(s, rc);
+  listen_on(s);
 }
 
 void s3l_stream_shutdown(s3l_stream_t* s) {

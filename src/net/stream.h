@@ -32,9 +32,9 @@ typedef struct s3l_stream_s s3l_stream_t;
 struct s3l_stream_s {
   /* Set by the owner before open. */
   char* read_buf; /* of S3L_STREAM_READ_MAX bytes */
-  /* NULL, or: bytes of a handshake have come, and the stream has paused itself; resume goes on with
-   * it. So an owner of many can spread the arithmetic. */
-  void (*on_shake)(s3l_stream_t* s);
+  /* NULL: what comes is read at once. Else the stream only says that there is something to read,
+   * and reads it in s3l_stream_take, so that an owner of many streams can spread the work. */
+  void (*on_due)(s3l_stream_t* s);
   void (*on_ready)(s3l_stream_t* s); /* TLS: the handshake is over (plain: never called) */
   void (*on_read)(s3l_stream_t* s, const char* data, size_t n);
   void (*on_end)(s3l_stream_t* s, int status);
@@ -43,6 +43,7 @@ struct s3l_stream_s {
 
   /* For the owner to read. */
   bool ready;
+  bool due;        /* s3l_stream_take has something to do */
   const char* why; /* on_end with an S3LECT_ETLS* status: text for people, else NULL */
 
   /* Private. */
@@ -76,6 +77,10 @@ int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed);
 
 /** Stops reading, from the end of the on_read that it is called in, or from now. */
 void s3l_stream_pause(s3l_stream_t* s);
+
+/** Reads one piece of what on_due told of, S3L_STREAM_READ_MAX bytes at most; no-op if there is
+ * nothing, or while the stream is paused. Tells from inside: on_ready, on_read, on_end. */
+void s3l_stream_take(s3l_stream_t* s);
 
 /** Goes on reading. What TLS holds already is told from inside: on_ready, on_read, on_end. */
 void s3l_stream_resume(s3l_stream_t* s);

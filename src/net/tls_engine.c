@@ -12,6 +12,26 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
+static bool is_flooded(const s3l_tls_engine_t* e) {
+  return e->quiet > S3L_TLS_QUIET_MAX + e->plain_bytes / S3L_TLS_QUIET_BYTES;
+}
+
+/* OpenSSL handles all records that it has before it returns, so a flood is stopped from within: the
+ * ciphertext that has not been looked at is dropped, and OpenSSL then asks for more. */
+static void on_message(int sent, int version, int type, const void* data, size_t n, SSL* ssl,
+                       void* arg) {
+  s3l_tls_engine_t* e = arg;
+  (void)version;
+  (void)data;
+  (void)n;
+  (void)ssl;
+  if (sent || (type != SSL3_RT_HEADER && type != SSL3_RT_HANDSHAKE))
+    return;
+  e->quiet++;
+  if (is_flooded(e))
+    (void)BIO_reset(e->in);
+}
+
 static int set_host(s3l_tls_engine_t* e, const char* host) {
   struct in6_addr address; /* large enough for IPv4 too */
   if (uv_inet_pton(AF_INET, host, &address) == 0 || uv_inet_pton(AF_INET6, host, &address) == 0)
@@ -51,6 +71,8 @@ int s3l_tls_engine_init(s3l_tls_engine_t* e, s3l_tls_context_t* context, const c
   (void)s3l_tls_context_ref(context);
   BIO_set_mem_eof_return(e->in, -1);  /* empty is "later", not "end" */
   SSL_set_bio(e->ssl, e->in, e->out); /* they are the SSL's now */
+  SSL_set_msg_callback(e->ssl, on_message);
+  (void)SSL_set_msg_callback_arg(e->ssl, e); /* sets a pointer, and cannot fail */
   int rc = 0;
   if (context->server)
     SSL_set_accept_state(e->ssl);
@@ -104,7 +126,9 @@ static int fail(s3l_tls_engine_t* e) {
   long verify = SSL_get_verify_result(e->ssl);
   int rc = S3LECT_ETLS;
   e->failed = true;
-  if (!e->ready && verify != X509_V_OK && e->context->server) {
+  if (is_flooded(e)) {
+    snprintf(e->why, sizeof(e->why), "the peer sends too many records without application data");
+  } else if (!e->ready && verify != X509_V_OK && e->context->server) {
     snprintf(e->why, sizeof(e->why), "the client's certificate is refused (%s)",
              X509_verify_cert_error_string(verify));
   } else if (!e->ready && verify != X509_V_OK) {
@@ -135,6 +159,8 @@ static int fail(s3l_tls_engine_t* e) {
 int s3l_tls_handshake(s3l_tls_engine_t* e) {
   ERR_clear_error();
   int rc = SSL_do_handshake(e->ssl);
+  if (is_flooded(e))
+    return fail(e);
   if (rc == 1) {
     e->ready = true;
     e->resumed = SSL_session_reused(e->ssl) == 1;
@@ -153,8 +179,14 @@ ssize_t s3l_tls_read(s3l_tls_engine_t* e, char* buf, size_t cap) {
   size_t n = 0;
   ERR_clear_error();
   int rc = SSL_read_ex(e->ssl, buf, cap, &n);
-  if (rc == 1)
+  if (rc == 1) {
+    e->plain_bytes += n;
+    if (e->quiet > 0)
+      e->quiet--; /* this record brought some */
     return (ssize_t)n;
+  }
+  if (is_flooded(e))
+    return fail(e);
   switch (SSL_get_error(e->ssl, rc)) {
   case SSL_ERROR_WANT_READ:
   case SSL_ERROR_WANT_WRITE:

@@ -18,6 +18,12 @@
 
 #include "net/tls_context.h"
 
+/* How many records and handshake messages without application data a peer may send, and how much
+ * application data earns it one more. A handshake takes about a dozen; key updates, session tickets
+ * and attempts to renegotiate after it are rare. Each costs us more than it costs the peer. */
+#define S3L_TLS_QUIET_MAX   64
+#define S3L_TLS_QUIET_BYTES 1024
+
 /* A common name has at most 64 characters, a DNS name 253. */
 #define S3L_TLS_NAME_MAX 256
 
@@ -29,8 +35,10 @@ typedef struct s3l_tls_engine_s {
   bool ready;   /* the handshake is over and good */
   bool resumed; /* valid when ready */
   bool failed;
-  bool ended;    /* the peer's close_notify has been read */
-  char why[160]; /* the last error, for people: "the certificate has expired" */
+  bool ended;           /* the peer's close_notify has been read */
+  uint64_t plain_bytes; /* application data received */
+  uint64_t quiet;       /* records and handshake messages received that brought none */
+  char why[160];        /* the last error, for people: "the certificate has expired" */
 } s3l_tls_engine_t;
 
 enum { S3L_TLS_MORE = 0, S3L_TLS_READY = 1 };
@@ -43,7 +51,8 @@ void s3l_tls_engine_free(s3l_tls_engine_t* e);
 /** Ciphertext from the network; takes all of it or fails with UV_ENOMEM. */
 int s3l_tls_feed(s3l_tls_engine_t* e, const char* data, size_t n);
 
-/** S3L_TLS_MORE: needs bytes from the peer; S3L_TLS_READY. Errors: S3LECT_ETLSCA, S3LECT_ETLSNAME,
+/** S3L_TLS_MORE: needs bytes from the peer; S3L_TLS_READY. Errors, also where the peer sends more
+ * without application data than S3L_TLS_QUIET_MAX allows: S3LECT_ETLSCA, S3LECT_ETLSNAME,
  * S3LECT_ETLSEXPIRED, S3LECT_ETLS. */
 int s3l_tls_handshake(s3l_tls_engine_t* e);
 

@@ -1,0 +1,150 @@
+/* The HTTP server under floods that cost the sender little: whatever a connection sends is read in
+ * turns, a bounded number of bytes in each, so that the loop's other users go on; and clients that
+ * only change their keys are dropped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "http/server_internal.h"
+#include "lib/certs.h"
+#include "lib/server_rig.h"
+#include "lib/wait.h"
+
+#define ATTACKERS 10
+#define BODY      (1u << 20)
+#define UPDATES   5000
+#define GET       "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+#define POST      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n"
+
+static s3l_certs_t certs;
+static s3l_server_rig_t rig;
+static s3l_tls_context_t* server_tls;
+static s3l_tls_context_t* client_tls;
+static s3l_caller_t* attackers[ATTACKERS];
+
+static void start(bool tls) {
+  s3l_server_rig_init(&rig);
+  rig.options.max_body_bytes = BODY;
+  rig.options.tls = tls ? server_tls : NULL;
+  s3l_server_rig_start(&rig);
+  for (int i = 0; i < ATTACKERS; i++) {
+    attackers[i] = s3l_caller_new(&rig, tls ? client_tls : NULL);
+    s3l_caller_open(attackers[i]);
+  }
+}
+
+static void end(void) {
+  for (int i = 0; i < ATTACKERS; i++)
+    s3l_caller_free(attackers[i]);
+  s3l_server_rig_end(&rig);
+}
+
+/* ---- bodies ---- */
+
+typedef struct turns_s {
+  uv_prepare_t prepare;
+  size_t before;
+  size_t most;
+} turns_t;
+
+/* Of all bodies that are being read. */
+static size_t bytes_read(void) {
+  size_t n = 0;
+  for (s3l_list_t* l = rig.server->pending.next; l != &rig.server->pending; l = l->next)
+    n += S3L_CONTAINER_OF(l, s3l_sconn_t, link)->request.body_raw;
+  return n;
+}
+
+static void on_turn(uv_prepare_t* prepare) {
+  turns_t* t = S3L_CONTAINER_OF(prepare, turns_t, prepare);
+  size_t now = bytes_read();
+  if (now > t->before && now - t->before > t->most)
+    t->most = now - t->before;
+  t->before = now;
+}
+
+static void test_bodies(void** state) {
+  static char body[BODY];
+  (void)state;
+  for (int tls = 0; tls <= 1; tls++) {
+    turns_t turns = {.most = 0};
+    bool handed;
+    start(tls != 0);
+    assert_int_equal(uv_prepare_init(&rig.loop, &turns.prepare), 0);
+    assert_int_equal(uv_prepare_start(&turns.prepare, on_turn), 0);
+    for (int i = 0; i < ATTACKERS; i++) {
+      s3l_caller_send(attackers[i], POST);
+      assert_true(s3l_stream_write(&attackers[i]->stream, body, sizeof(body), &handed) >= 0);
+    }
+    for (int i = 0; i < ATTACKERS; i++)
+      s3l_caller_expect(attackers[i], "405 Method Not Allowed");
+    uv_close((uv_handle_t*)&turns.prepare, NULL);
+    assert_true(turns.most > 0 && turns.most <= ATTACKERS * S3L_STREAM_READ_MAX);
+    end();
+  }
+}
+
+/* ---- key updates ---- */
+
+static unsigned messages; /* of handshakes and after them, at the server */
+
+static void on_info(const SSL* ssl, int where, int value) {
+  (void)ssl;
+  (void)value;
+  if (where == SSL_CB_ACCEPT_LOOP)
+    messages++;
+}
+
+static void test_key_updates(void** state) {
+  bool handed;
+  (void)state;
+  SSL_CTX_set_info_callback(server_tls->ssl_ctx, on_info);
+  start(true);
+  s3l_caller_t* honest = s3l_caller_new(&rig, client_tls);
+  s3l_caller_open(honest);
+  s3l_caller_send(honest, GET);
+  s3l_caller_expect(honest, "hello");
+  for (int i = 0; i < ATTACKERS; i++) {
+    SSL* ssl = attackers[i]->stream.engine.ssl;
+    s3l_stream_pause(&attackers[i]->stream); /* and reads none of the replies */
+    for (int k = 0; k < UPDATES; k++) {
+      assert_int_equal(SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+      assert_int_equal(SSL_do_handshake(ssl), 1);
+    }
+    assert_true(s3l_stream_write(&attackers[i]->stream, "G", 1, &handed) >= 0);
+  }
+  messages = 0;
+  s3l_caller_talk(honest, GET, "hello", false);
+  s3l_server_rig_wait_connections(&rig, 1);
+  assert_true(messages > 0 && messages <= ATTACKERS * 3 * S3L_TLS_QUIET_MAX);
+  s3l_caller_talk(honest, GET, "hello", false);
+  s3l_caller_free(honest);
+  end();
+  SSL_CTX_set_info_callback(server_tls->ssl_ctx, NULL);
+}
+
+static int set_up(void** state) {
+  (void)state;
+  return s3l_certs_make(&certs) != 0 ||
+         s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL, 0) != 0 ||
+         s3l_tls_context_client(certs.ca, &client_tls, NULL, 0) != 0;
+}
+
+static int tear_down(void** state) {
+  (void)state;
+  s3l_tls_context_free(server_tls);
+  s3l_tls_context_free(client_tls);
+  s3l_certs_remove(&certs);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bodies),
+                                     cmocka_unit_test(test_key_updates)};
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
