@@ -235,6 +235,7 @@ static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
                .tls = context,
                .max_connections = o->max_connections, /* its default depends on the process */
                .max_held = o->max_held,
+               .max_per_address = o->max_per_address,
                .max_header_bytes = s3l_or_default(o->max_header_bytes, S3LECT_PEER_HEADER_BYTES),
                .header_time_ms =
                    s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),

@@ -115,6 +115,7 @@ export interface PeerServerOptions {
   health?: boolean;
   maxConnections?: number;
   maxHeld?: number;
+  maxPerAddress?: number;
   maxHeaderBytes?: number;
   headerTimeoutMs?: number;
   idleTimeoutMs?: number;

@@ -117,13 +117,15 @@ typedef struct s3lect_peer_server_options_s {
                                  what RLIMIT_NOFILE allows at init: a leader needs descriptors for
                                  its store. What is given here is not cut */
   uint32_t max_held;          /* requests held at once; others are answered at once. Default: three
-                                 quarters of max_connections */
+                                 quarters of max_connections, and one less than all */
   uint32_t max_header_bytes;  /* default S3LECT_PEER_HEADER_BYTES */
   uint32_t header_timeout_ms; /* from a connection's or request's begin to the end of its head;
                                  default S3LECT_PEER_HEADER_TIMEOUT_MS */
   uint32_t idle_timeout_ms;   /* default S3LECT_PEER_IDLE_TIMEOUT_MS */
   uint32_t max_wait_ms;       /* how long a request is held at most; default
                                  S3LECT_PEER_MAX_WAIT_MS */
+  uint32_t max_per_address;   /* connections of one client address (IPv6: of one /64 network).
+                                 Default:   seven eighths of max_connections */
 } s3lect_peer_server_options_t;
 
 /** A peer server. A fixed-size shell: the caller allocates it, must not move or copy it. */

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "http/server_internal.h"
@@ -35,14 +36,41 @@ static s3l_sconn_t* first_of(s3l_list_t* list) {
 
 /* ---- who may come in ---- */
 
-static bool make_room(s3l_http_server_t* s) {
-  s3l_sconn_t* victim = first_of(&s->lingering);
-  s3l_sconn_t* slow = first_of(&s->pending);
+/* Whether both belong to one client as far as addresses tell: a network of IPv6 clients is one. */
+static bool is_same_client(const s3l_address_t* a, const s3l_address_t* b) {
+  if (a->sa.sa_family != b->sa.sa_family)
+    return false;
+  if (a->sa.sa_family != AF_INET6)
+    return a->in4.sin_addr.s_addr == b->in4.sin_addr.s_addr;
+  size_t n = IN6_IS_ADDR_V4MAPPED(&a->in6.sin6_addr) ? 16 : 8;
+  return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, n) == 0;
+}
+
+/* The first of them that comes from the address; NULL: from any. */
+static s3l_sconn_t* first_from(s3l_list_t* list, const s3l_address_t* from) {
+  for (s3l_list_t* l = list->next; l != list; l = l->next) {
+    s3l_sconn_t* conn = S3L_CONTAINER_OF(l, s3l_sconn_t, link);
+    if (from == NULL || is_same_client(&conn->from, from))
+      return conn;
+  }
+  return NULL;
+}
+
+/* Of two that hang, the one that has done so for longer, if it is long enough. */
+static s3l_sconn_t* slower_of(s3l_sconn_t* a, s3l_sconn_t* b) {
+  uint64_t patience = (uint64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS;
+  if (a == NULL || (b != NULL && b->since_ns < a->since_ns))
+    a = b;
+  return a != NULL && uv_hrtime() - a->since_ns >= patience ? a : NULL;
+}
+
+/* `from`: only at the cost of connections from this address; NULL: of any. */
+static bool make_room(s3l_http_server_t* s, const s3l_address_t* from) {
+  s3l_sconn_t* victim = first_from(&s->lingering, from);
   if (victim == NULL)
-    victim = first_of(&s->idle);
-  if (victim == NULL && slow != NULL &&
-      uv_hrtime() - slow->pending_ns >= (uint64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS)
-    victim = slow;
+    victim = first_from(&s->idle, from);
+  if (victim == NULL)
+    victim = slower_of(first_from(&s->pending, from), first_from(&s->stalled, from));
   if (victim == NULL)
     return false;
   s->stats.evicted++;
@@ -50,16 +78,30 @@ static bool make_room(s3l_http_server_t* s) {
   return true;
 }
 
-static bool admit(s3l_listener_t* l) {
+static bool has_its_share(s3l_http_server_t* s, const s3l_address_t* from) {
+  s3l_list_t* const lists[] = {&s->idle, &s->pending, &s->busy, &s->stalled, &s->lingering};
+  uint32_t n = 0;
+  if (s->stats.connections < s->options.max_per_address)
+    return false;
+  for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+    for (s3l_list_t* l = lists[i]->next; l != lists[i]; l = l->next)
+      n += is_same_client(&S3L_CONTAINER_OF(l, s3l_sconn_t, link)->from, from);
+  return n >= s->options.max_per_address;
+}
+
+static bool admit(s3l_listener_t* l, const s3l_address_t* from) {
   s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
-  if (s->stats.connections < s->options.max_connections || make_room(s))
+  bool share = has_its_share(s, from);
+  if (!share && s->stats.connections < s->options.max_connections)
+    return true;
+  if (make_room(s, share ? from : NULL))
     return true;
   s->stats.refused++;
   return false;
 }
 
-static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp) {
-  s3l_sconn_open(S3L_CONTAINER_OF(l, s3l_http_server_t, listener), tcp);
+static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp, const s3l_address_t* from) {
+  s3l_sconn_open(S3L_CONTAINER_OF(l, s3l_http_server_t, listener), tcp, from);
 }
 
 /* Whoever waits gets the place of somebody idle when it goes on. */
@@ -67,7 +109,7 @@ static void on_pause(s3l_listener_t* l, int error) {
   s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
   (void)error;
   s->stats.pauses++;
-  (void)make_room(s);
+  (void)make_room(s, NULL);
 }
 
 /* ---- its end ---- */
@@ -114,6 +156,7 @@ static void close_all(s3l_list_t* list) {
 
 static void close_rest(s3l_http_server_t* s) {
   close_all(&s->busy);
+  close_all(&s->stalled);
   close_all(&s->lingering);
 }
 
@@ -217,7 +260,10 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
   o->max_connections = s3l_or_default(o->max_connections, half < S3L_HTTP_SERVER_MAX_CONNECTIONS
                                                               ? half
                                                               : S3L_HTTP_SERVER_MAX_CONNECTIONS);
-  o->max_held = s3l_or_default(o->max_held, o->max_connections - o->max_connections / 4);
+  uint32_t quarter = o->max_connections / 4;
+  o->max_held = s3l_or_default(o->max_held, o->max_connections - (quarter > 0 ? quarter : 1));
+  o->max_per_address =
+      s3l_or_default(o->max_per_address, o->max_connections - o->max_connections / 8);
   o->max_header_bytes = s3l_or_default(o->max_header_bytes, S3L_HTTP_SERVER_MAX_HEADER_BYTES);
   o->max_body_bytes = s3l_or_default(o->max_body_bytes, S3L_HTTP_SERVER_MAX_BODY_BYTES);
   o->tls_time_ms = s3l_or_default(o->tls_time_ms, S3L_HTTP_SERVER_TLS_TIME_MS);
@@ -248,6 +294,7 @@ static void init_lists(s3l_http_server_t* s) {
   s3l_list_init(&s->idle);
   s3l_list_init(&s->pending);
   s3l_list_init(&s->busy);
+  s3l_list_init(&s->stalled);
   s3l_list_init(&s->lingering);
   s3l_list_init(&s->ready);
 }

@@ -22,8 +22,11 @@
  *     that one is its owner's to end.
  *
  * Where max_connections are open, a new one takes the place of one that has had its last answer,
- * else of the one that has been idle for longest, else of the oldest that has not sent a whole
- * request within S3L_HTTP_SERVER_PATIENCE_MS; else it is closed at once.
+ * else of the one that has been idle for longest, else of the one that has hung for longest,
+ * for S3L_HTTP_SERVER_PATIENCE_MS at least: it has not sent a whole request, or does not take its
+ * answer. Else the new connection is closed at once. A held exchange is never ended for another. A
+ * client address (of IPv6 the first 64 bits) that has max_per_address connections gets a new one in
+ * the place of one of its own only.
  *
  * A client that shuts down its side before its request is taken up gets its answer; of a held
  * exchange it is the end. A client that sends further requests behind a held one is not read any
@@ -87,7 +90,9 @@ typedef struct s3l_http_server_options_s {
 
   /* Limits; 0: the default. */
   uint32_t max_connections;
-  uint32_t max_held; /* exchanges; default: three quarters of max_connections */
+  uint32_t max_held; /* exchanges; default: three quarters of max_connections, and one less than
+                        all: the rest is for requests that are answered at once */
+  uint32_t max_per_address; /* connections of one client address; default: seven eighths */
   uint32_t max_header_bytes;
   uint32_t max_body_bytes;
   uint32_t tls_time_ms;    /* handshake */

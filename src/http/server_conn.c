@@ -131,7 +131,7 @@ static void keep_rest(s3l_sconn_t* conn, const char* data, size_t n) {
 }
 
 static void begin_request(s3l_sconn_t* conn) {
-  conn->pending_ns = uv_hrtime();
+  conn->since_ns = uv_hrtime();
   move_to(conn, &conn->server->pending);
   if (!conn->timed)
     set_deadline(conn, conn->server->options.header_time_ms);
@@ -182,10 +182,14 @@ static void write_answer(s3l_sconn_t* conn) {
   bool handed;
   conn->state = S3L_SCONN_WRITING;
   int rc = s3l_stream_write(&conn->stream, conn->answer, conn->answer_len, &handed);
-  if (rc < 0)
+  if (rc < 0) {
     s3l_sconn_close(conn);
-  else if (rc == S3L_STREAM_WRITTEN)
+  } else if (rc == S3L_STREAM_WRITTEN) {
     answer_is_out(conn);
+  } else {
+    conn->since_ns = uv_hrtime();
+    move_to(conn, &conn->server->stalled);
+  }
 }
 
 /* Takes the text over. Who answers a thousand held exchanges in one go does not block the loop with
@@ -394,7 +398,7 @@ static void on_deadline(s3l_deadline_t* deadline) {
 
 /* ---- its beginning ---- */
 
-static s3l_sconn_t* create(s3l_http_server_t* server) {
+static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from) {
   s3l_sconn_t* conn = s3l_malloc(sizeof(*conn)); /* large, and not cleared as a whole */
   if (conn == NULL)
     return NULL;
@@ -404,8 +408,9 @@ static s3l_sconn_t* create(s3l_http_server_t* server) {
     return NULL;
   }
   conn->server = server;
+  conn->from = *from;
   conn->state = S3L_SCONN_SHAKING;
-  conn->pending_ns = uv_hrtime();
+  conn->since_ns = uv_hrtime();
   conn->timed = conn->held = conn->eof = conn->keep = false;
   conn->exchange = (s3l_http_exchange_t){.server = server};
   conn->answer = conn->rest = NULL;
@@ -422,8 +427,8 @@ static s3l_sconn_t* create(s3l_http_server_t* server) {
   return conn;
 }
 
-void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp) {
-  s3l_sconn_t* conn = create(server);
+void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp, const s3l_address_t* from) {
+  s3l_sconn_t* conn = create(server, from);
   if (conn == NULL) {
     server->stats.refused++;
     s3l_tcp_close(tcp, NULL);

@@ -21,6 +21,7 @@
 
 #include "http/server.h"
 #include "net/deadlines.h"
+#include "net/dns_cache.h"
 #include "net/stream.h"
 #include "util/list.h"
 
@@ -37,14 +38,15 @@ typedef enum {
 
 typedef struct s3l_sconn_s {
   s3l_http_server_t* server;
-  s3l_list_t link;  /* in the server's idle, pending, busy or lingering */
+  s3l_list_t link;  /* in the server's idle, pending, busy, stalled or lingering */
   s3l_list_t ready; /* in the server's list of those with something to do */
   s3l_sconn_state_t state;
-  uint64_t pending_ns; /* since when it has been in pending */
-  bool timed;          /* READING: the deadline is that of the request */
-  bool held;           /* OPEN */
-  bool eof;            /* the client has ended its side in good order */
-  bool keep;           /* WRITING: the connection may carry another request */
+  s3l_address_t from;
+  uint64_t since_ns; /* since when it has been in pending or stalled */
+  bool timed;        /* READING: the deadline is that of the request */
+  bool held;         /* OPEN */
+  bool eof;          /* the client has ended its side in good order */
+  bool keep;         /* WRITING: the connection may carry another request */
   s3l_deadline_t deadline;
   s3l_stream_t stream;
   s3l_http1_request_t request;
@@ -58,7 +60,7 @@ typedef struct s3l_sconn_s {
 } s3l_sconn_t;
 
 /** Takes a connection up, or closes it for want of memory. */
-void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp);
+void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp, const s3l_address_t* from);
 
 /** Does what it is in the ready list for. */
 void s3l_sconn_work(s3l_sconn_t* conn);

@@ -29,7 +29,8 @@ struct s3l_http_server_s {
 
   s3l_list_t idle;    /* READING, no byte of a request yet; the longest idle first */
   s3l_list_t pending; /* SHAKING, and READING with a part of a request; the oldest first */
-  s3l_list_t busy;
+  s3l_list_t busy;    /* QUEUED, OPEN, ANSWERED */
+  s3l_list_t stalled; /* WRITING; the longest stalled first */
   s3l_list_t lingering;
   s3l_list_t ready; /* of all states but CLOSING */
 

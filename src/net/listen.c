@@ -110,11 +110,13 @@ static void pause_for(s3l_listener_t* l, int error) {
   l->on_pause(l, error);
 }
 
-static int accept_one(int fd) {
+static int accept_one(int fd, s3l_address_t* from) {
+  socklen_t len = sizeof(*from);
+  memset(from, 0, sizeof(*from));
 #ifdef __linux__
-  return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  return accept4(fd, &from->sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 #else
-  int got = accept(fd, NULL, NULL);
+  int got = accept(fd, &from->sa, &len);
   if (got >= 0 && set_flags(got) != 0) {
     (void)close(got);
     errno = ECONNABORTED;
@@ -151,7 +153,8 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
   (void)status; /* accept says more */
   (void)events;
   for (int i = 0; i < S3L_LISTEN_ACCEPTS && !l->closing; i++) {
-    int fd = accept_one(l->fd);
+    s3l_address_t from;
+    int fd = accept_one(l->fd, &from);
     if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       return;
     if (fd < 0 && has_run_out(errno)) {
@@ -162,7 +165,7 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
     }
     if (fd < 0)
       continue;
-    if (!l->admit(l)) {
+    if (!l->admit(l, &from)) {
       (void)close(fd);
       continue;
     }
@@ -171,7 +174,7 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
       pause_for(l, UV_ENOMEM);
       return;
     }
-    l->on_accept(l, tcp);
+    l->on_accept(l, tcp, &from);
   }
 }
 

@@ -33,9 +33,11 @@ typedef struct s3l_listener_s s3l_listener_t;
 
 struct s3l_listener_s {
   /* Set by the owner before start. */
-  bool (*admit)(s3l_listener_t* l);                    /* false: the connection is closed at once */
-  void (*on_accept)(s3l_listener_t* l, uv_tcp_t* tcp); /* given back with s3l_tcp_close */
-  void (*on_pause)(s3l_listener_t* l, int error);      /* UV_EMFILE, ...: it pauses */
+  /* false: the connection, from this address, is closed at once */
+  bool (*admit)(s3l_listener_t* l, const s3l_address_t* from);
+  void (*on_accept)(s3l_listener_t* l, uv_tcp_t* tcp,
+                    const s3l_address_t* from);   /* given back with s3l_tcp_close */
+  void (*on_pause)(s3l_listener_t* l, int error); /* UV_EMFILE, ...: it pauses */
   void (*on_closed)(s3l_listener_t* l);
 
   /* For the owner to read, once started. */

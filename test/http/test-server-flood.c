@@ -1,12 +1,16 @@
 /* The HTTP server under floods that cost the sender little: whatever a connection sends is read in
  * turns, a bounded number of bytes in each, so that the loop's other users go on; and clients that
  * only change their keys are dropped. */
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -128,6 +132,75 @@ static void test_key_updates(void** state) {
   SSL_CTX_set_info_callback(server_tls->ssl_ctx, NULL);
 }
 
+/* ---- clients that do not read ---- */
+
+#define SILENT 32
+
+/* Sends a request for more than the kernel takes, and reads nothing of it. */
+static int connect_silent(const char* from) {
+  static const char request[] = "GET /big HTTP/1.1\r\nHost: x\r\n\r\n";
+  struct sockaddr_in to = {.sin_family = AF_INET};
+  struct sockaddr_in own = {.sin_family = AF_INET};
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  assert_true(fd >= 0);
+  assert_int_equal(inet_pton(AF_INET, from, &own.sin_addr), 1);
+  assert_int_equal(bind(fd, (struct sockaddr*)&own, sizeof(own)), 0);
+  to.sin_port = htons(s3l_http_server_port(rig.server));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  assert_int_equal(connect(fd, (struct sockaddr*)&to, sizeof(to)), 0);
+  (void)send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL);
+  return fd;
+}
+
+static bool all_are_stalled(void* arg) {
+  (void)arg;
+  size_t n = 0;
+  for (s3l_list_t* l = rig.server->stalled.next; l != &rig.server->stalled; l = l->next)
+    n++;
+  s3l_http_server_stats_t stats = s3l_server_rig_stats(&rig);
+  return n == stats.connections && stats.accepted + stats.refused == SILENT;
+}
+
+/* As many as there are places, where 64 descriptors are allowed: an honest client is answered. One
+ * from the same address may have to try again for half a second, others may not. */
+static void test_clients_that_do_not_read(void** state) {
+  static const char* const from[] = {"127.0.0.1", "127.0.0.2"};
+  struct rlimit limit, low;
+  int fds[SILENT];
+  (void)state;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  low = (struct rlimit){.rlim_cur = 64, .rlim_max = limit.rlim_max};
+  for (int other = 0; other <= 1; other++) {
+    s3l_server_rig_init(&rig);
+    rig.options.max_per_address = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    s3l_server_rig_start(&rig);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0); /* the attackers are here, too */
+    assert_int_equal(rig.server->options.max_connections, SILENT);
+    for (int i = 0; i < SILENT; i++)
+      fds[i] = connect_silent(from[other]);
+    s3l_wait(&rig.loop, all_are_stalled, NULL, "clients that do not read");
+    assert_int_equal(s3l_server_rig_stats(&rig).connections, SILENT - SILENT / 8);
+    uint64_t evicted = s3l_server_rig_stats(&rig).evicted;
+    for (bool answered = false; !answered;) {
+      s3l_caller_t* c = s3l_caller_new(&rig, NULL);
+      s3l_caller_open(c);
+      s3l_caller_send(c, GET);
+      while (!answered && c->ended == 0) {
+        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+        answered = strstr(c->text, "hello") != NULL;
+      }
+      assert_true(answered || other == 0);
+      s3l_caller_free(c);
+    }
+    assert_int_equal(s3l_server_rig_stats(&rig).evicted, other == 0 ? evicted + 1 : evicted);
+    assert_int_equal(s3l_server_rig_stats(&rig).timeouts_write, 0);
+    for (int i = 0; i < SILENT; i++)
+      (void)close(fds[i]);
+    s3l_server_rig_end(&rig);
+  }
+}
+
 static int set_up(void** state) {
   (void)state;
   return s3l_certs_make(&certs) != 0 ||
@@ -145,6 +218,7 @@ static int tear_down(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_bodies),
-                                     cmocka_unit_test(test_key_updates)};
+                                     cmocka_unit_test(test_key_updates),
+                                     cmocka_unit_test(test_clients_that_do_not_read)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

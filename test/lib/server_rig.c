@@ -97,6 +97,7 @@ void s3l_server_rig_init(s3l_server_rig_t* rig) {
   rig->options = (s3l_http_server_options_t){.listen = "127.0.0.1:0",
                                              .on_request = on_request,
                                              .data = rig,
+                                             .max_per_address = UINT32_MAX,
                                              .tls_time_ms = 300000,
                                              .header_time_ms = 300000,
                                              .idle_time_ms = 300000,

@@ -27,13 +27,15 @@ static unsigned closed;
 static bool full;
 static bool close_in_accept;
 
-static bool admit(s3l_listener_t* l) {
+static bool admit(s3l_listener_t* l, const s3l_address_t* from) {
+  assert_true(from->sa.sa_family == AF_INET || from->sa.sa_family == AF_INET6);
   assert_ptr_equal(l, &listener);
   refused += full;
   return !full;
 }
 
-static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp) {
+static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp, const s3l_address_t* from) {
+  (void)from;
   accepted++;
   s3l_tcp_close(tcp, NULL);
   if (close_in_accept)

@@ -63,7 +63,7 @@ static bool all_are_told(void* arg) {
 }
 
 static void run(s3l_tls_context_t* tls) {
-  h.options.max_connections = h.options.max_held = FOLLOWERS + 10;
+  h.options.max_connections = h.options.max_held = h.options.max_per_address = FOLLOWERS + 10;
   h.o[0].frequent_interval_ms = h.o[0].infrequent_interval_ms = 200;
   s3l_house_open(&h);
   s3l_house_lead(&h, 0);

@@ -306,6 +306,30 @@ static void test_no_more_than_max_held(void** state) {
   s3l_house_end(&h);
 }
 
+/* However many requests are held, there is a place for who is answered at once. */
+static void test_pages_while_all_is_held(void** state) {
+  (void)state;
+  static const uint32_t places[] = {2, 3, 8};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    begin();
+    h.options.max_connections = places[i];
+    h.options.health = 1;
+    s3l_house_open(&h);
+    s3l_house_lead(&h, 0);
+    assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+    uint32_t quarter = places[i] / 4 > 0 ? places[i] / 4 : 1;
+    s3l_caller_t* c[8];
+    uint32_t n = places[i] - quarter;
+    for (uint32_t k = 0; k < n; k++)
+      c[k] = held(WAIT(HEALTH));
+    assert_non_null(strstr(s3l_house_ask(&h, NULL, GET("/readyz"), "\r\n\r\n"), "200 OK"));
+    assert_null(strstr(s3l_house_ask(&h, NULL, WAIT(HEALTH), "}"), "Preference-Applied"));
+    for (uint32_t k = 0; k < n; k++)
+      s3l_caller_free(c[k]);
+    s3l_house_end(&h);
+  }
+}
+
 /* ---- For a server of one's own ---- */
 
 static void test_the_response_for_ones_own_server(void** state) {
@@ -351,6 +375,7 @@ int main(void) {
       cmocka_unit_test(test_a_close_of_the_server_answers),
       cmocka_unit_test(test_no_longer_than_max_wait),
       cmocka_unit_test(test_no_more_than_max_held),
+      cmocka_unit_test(test_pages_while_all_is_held),
       cmocka_unit_test(test_the_response_for_ones_own_server),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

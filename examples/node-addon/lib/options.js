@@ -17,7 +17,7 @@ const PEER_CLIENT = ['caFile', 'ca', 'certFile', 'cert', 'keyFile', 'key', 'plai
   'connectTimeoutMs', 'idleTimeoutMs'];
 
 const PEER_SERVER = ['listen', 'certFile', 'cert', 'keyFile', 'key', 'clientCaFile', 'clientCa',
-  'plainHttp', 'metrics', 'health', 'maxConnections', 'maxHeld', 'maxHeaderBytes', 'headerTimeoutMs',
+  'plainHttp', 'metrics', 'health', 'maxConnections', 'maxHeld', 'maxPerAddress', 'maxHeaderBytes', 'headerTimeoutMs',
   'idleTimeoutMs', 'maxWaitMs'];
 
 const ADDRESSING = ['auto', 'path', 'virtual-host'];

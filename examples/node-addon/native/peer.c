@@ -111,6 +111,7 @@ static const field_t server_fields[] = {
     OPTION(FIELD_BOOL, "health", health),
     OPTION(FIELD_UINT32, "maxConnections", max_connections),
     OPTION(FIELD_UINT32, "maxHeld", max_held),
+    OPTION(FIELD_UINT32, "maxPerAddress", max_per_address),
     OPTION(FIELD_UINT32, "maxHeaderBytes", max_header_bytes),
     OPTION(FIELD_UINT32, "headerTimeoutMs", header_timeout_ms),
     OPTION(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
