@@ -36,7 +36,8 @@ static int set_host(s3l_tls_engine_t* e, const char* host) {
   struct in6_addr address; /* large enough for IPv4 too */
   if (uv_inet_pton(AF_INET, host, &address) == 0 || uv_inet_pton(AF_INET6, host, &address) == 0)
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(e->ssl), host); /* and no SNI: RFC 6066 */
-  SSL_set_hostflags(e->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  SSL_set_hostflags(e->ssl,
+                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
   return SSL_set1_host(e->ssl, host) == 1 && SSL_set_tlsext_host_name(e->ssl, host) == 1;
 }
 

@@ -1,8 +1,9 @@
 /* net/tls_engine.h (L2): one TLS session over memory: ciphertext in and out, plaintext in and out.
  *
  * Knows nothing of sockets and loops. Works for both sides; a client verifies the server's chain
- * and its name (or address) and ends the handshake where they do not hold, and so does a server
- * with the chain of a client where its context says that clients are verified.
+ * and its name (or address; of the certificate's alternative names only) and ends the handshake
+ * where they do not hold, and so does a server with the chain of a client where its context says
+ * that clients are verified.
  *
  * The owner feeds what the network gave, calls handshake until it is done, then read and write, and
  * after each of these takes what is to be sent. After an error only take (there may be an alert to

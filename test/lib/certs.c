@@ -24,7 +24,7 @@ static int add_extension(X509* cert, X509* issuer, int nid, const char* value) {
   return ok;
 }
 
-/* names NULL: an authority that signs itself. */
+/* names NULL: an authority that signs itself; "": no alternative names. */
 static X509* make_cert(const char* cn, const char* names, long from, long until, EVP_PKEY* key,
                        X509* issuer, EVP_PKEY* issuer_key) {
   static long serial = 1;
@@ -46,7 +46,8 @@ static X509* make_cert(const char* cn, const char* names, long from, long until,
       add_extension(cert, signer, NID_subject_key_identifier, "hash") &&
       add_extension(cert, signer, NID_key_usage,
                     names != NULL ? "critical,digitalSignature" : "critical,keyCertSign,cRLSign") &&
-      (names == NULL || add_extension(cert, signer, NID_subject_alt_name, names)) &&
+      (names == NULL || names[0] == '\0' ||
+       add_extension(cert, signer, NID_subject_alt_name, names)) &&
       X509_sign(cert, issuer_key, EVP_sha256()) != 0;
   if (ok)
     return cert;
@@ -111,6 +112,11 @@ int s3l_certs_make(s3l_certs_t* c) {
                             key, ca, ca_key)) &&
        write_cert(c, c->stranger, "stranger.pem",
                   make_cert("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
+       write_cert(c, c->cn_only, "cn-only.pem",
+                  make_cert("localhost", "", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+       write_cert(
+           c, c->cn_email, "cn-email.pem",
+           make_cert("localhost", "email:root@localhost", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_cert(c, c->aws, "aws.pem",
                   make_cert("amazonaws.com", aws_names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_key(c, c->key, "key.pem", key);
@@ -150,8 +156,9 @@ void s3l_certs_replace(const char* to, const char* by) {
 }
 
 void s3l_certs_remove(const s3l_certs_t* c) {
-  const char* const files[] = {c->ca,    c->other_ca, c->good, c->expired, c->future,
-                               c->wrong, c->stranger, c->aws,  c->key};
+  const char* const files[] = {c->ca,       c->other_ca, c->good,     c->expired,
+                               c->future,   c->wrong,    c->stranger, c->cn_only,
+                               c->cn_email, c->aws,      c->key};
   for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
     if (files[i][0] != 0)
       (void)unlink(files[i]);

@@ -13,6 +13,8 @@ typedef struct s3l_certs_s {
   char future[S3L_CERTS_PATH_MAX];   /* the same names, from tomorrow on */
   char wrong[S3L_CERTS_PATH_MAX];    /* wrong.example, 192.0.2.1 */
   char stranger[S3L_CERTS_PATH_MAX]; /* the names of the good one, but by the other authority */
+  char cn_only[S3L_CERTS_PATH_MAX];  /* localhost as common name, and no alternative name */
+  char cn_email[S3L_CERTS_PATH_MAX]; /* the same, with an e-mail address as alternative name */
   char aws[S3L_CERTS_PATH_MAX];      /* hosts of S3 and STS in us-east-1 and eu-west-1 */
   char key[S3L_CERTS_PATH_MAX];      /* of each of them */
 } s3l_certs_t;

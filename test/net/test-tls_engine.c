@@ -111,6 +111,29 @@ static void test_address(void** state) {
   s3l_tls_context_free(sc);
 }
 
+/* A common name is no name of a host (RFC 9525), whatever other names there are. */
+static void test_common_name_is_no_host(void** state) {
+  const char* const refused[] = {certs.cn_only, certs.cn_email};
+  s3l_prng_t rng;
+  (void)state;
+  s3l_prng_seed(&rng, 9);
+  for (size_t i = 0; i < 2; i++) {
+    s3l_tls_context_t* cc;
+    s3l_tls_context_t* sc;
+    s3l_tls_engine_t client;
+    s3l_tls_engine_t server;
+    assert_int_equal(s3l_tls_context_client(certs.ca, &cc, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(refused[i], certs.key, &sc, NULL, 0), 0);
+    assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
+    assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
+    assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), S3LECT_ETLSNAME);
+    s3l_tls_engine_free(&client);
+    s3l_tls_engine_free(&server);
+    s3l_tls_context_free(cc);
+    s3l_tls_context_free(sc);
+  }
+}
+
 static void test_old_protocol_is_refused(void** state) {
   s3l_tls_context_t* cc;
   s3l_tls_context_t* sc;
@@ -181,6 +204,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_talk),
       cmocka_unit_test(test_address),
+      cmocka_unit_test(test_common_name_is_no_host),
       cmocka_unit_test(test_old_protocol_is_refused),
       cmocka_unit_test(test_tampered),
   };
