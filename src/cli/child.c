@@ -1,19 +1,72 @@
 #include "child.h"
 
 #include <errno.h>
+#include <s3lect.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void lost(cli_child_t* child) {
-  uv_poll_stop(&child->poll);
-  if (child->pid > 0)
-    kill(-child->pid, SIGKILL);
-  child->on_lost(child);
+#define NEVER        INT64_MAX
+#define MS           INT64_C(1000000)
+#define END_POLL_MS  10
+#define SLEEP_MAX_MS 3600000
+
+static void on_timer(uv_timer_t* timer);
+
+static void arm(cli_child_t* child) {
+  int64_t left = (child->due_ns - s3lect_now_ns()) / MS;
+  left -= left / 10; /* NTP may slow down the clock of the loop, but not lease time */
+  left = left < 0 ? 0 : left > SLEEP_MAX_MS ? SLEEP_MAX_MS : left;
+  if (child->due_ns == NEVER)
+    uv_timer_stop(&child->timer);
+  else
+    uv_timer_start(&child->timer, on_timer, (uint64_t)left + 1, 0);
 }
 
-/* Reads what the guard has reported. False if the guard is gone. */
+static void look_at(cli_child_t* child, int64_t at_ns) {
+  child->due_ns = at_ns;
+  arm(child);
+}
+
+static void expect(cli_child_t* child) {
+  if (!child->killing && !child->lost)
+    look_at(child, child->bound_ns < child->stop_ns ? child->bound_ns : child->stop_ns);
+}
+
+/* --- reports -------------------------------------------------------------------------------- */
+
+static void take(cli_child_t* child, const guard_report_t* report) {
+  if (report->kind == GUARD_READY)
+    child->guard = report->pid;
+  if (report->kind == GUARD_FORKED)
+    child->pid = report->pid;
+  if (report->kind == GUARD_KILLING) {
+    child->killing = true;
+    look_at(child, s3lect_now_ns() + child->remind_ns);
+  }
+  if (report->kind == GUARD_LOST && !child->lost) {
+    child->lost = true;
+    look_at(child, s3lect_now_ns() + child->remind_ns);
+  }
+  if (report->kind == GUARD_GONE) {
+    child->pid = 0;
+    child->running = false;
+    look_at(child, NEVER);
+  }
+  child->on_report(child, report);
+}
+
+/* Guard and keeper are gone, and with them whatever they could end; unless both were killed. */
+static void look_for_end(cli_child_t* child) {
+  if (child->pid > 0 && (kill(-child->pid, SIGKILL) == 0 || errno != ESRCH)) {
+    look_at(child, s3lect_now_ns() + END_POLL_MS * MS);
+    return;
+  }
+  take(child, &(guard_report_t){.kind = GUARD_GONE, .cause = GUARD_DIED});
+}
+
+/* Reads what the guard has reported. False if the socket has ended. */
 static bool receive(cli_child_t* child) {
   guard_report_t report;
   while (!uv_is_closing((uv_handle_t*)&child->poll)) {
@@ -24,13 +77,7 @@ static bool receive(cli_child_t* child) {
       return true;
     if (n != (ssize_t)sizeof report)
       return false;
-    if (report.kind == GUARD_STARTED)
-      child->pid = report.pid;
-    if (report.kind == GUARD_GONE) {
-      child->pid = 0;
-      child->running = false;
-    }
-    child->on_report(child, &report);
+    take(child, &report);
   }
   return true;
 }
@@ -38,36 +85,45 @@ static bool receive(cli_child_t* child) {
 static void on_readable(uv_poll_t* poll, int status, int events) {
   cli_child_t* child = poll->data;
   (void)events;
-  if (status != 0 || !receive(child))
-    lost(child);
+  if (status == 0 && receive(child))
+    return;
+  uv_poll_stop(&child->poll);
+  child->ended = true;
+  if (!child->lost)
+    take(child, &(guard_report_t){.kind = GUARD_LOST});
+  look_for_end(child);
 }
 
-int cli_child_open(cli_child_t* child, uv_loop_t* loop, int fd) {
-  child->fd = fd;
-  int r = uv_poll_init(loop, &child->poll, fd);
-  if (r != 0)
-    return r;
-  child->poll.data = child;
-  return uv_poll_start(&child->poll, UV_READABLE, on_readable);
-}
+/* --- orders --------------------------------------------------------------------------------- */
 
 static void order(cli_child_t* child, guard_order_t message) {
   if (!child->running)
     return;
-  /* A guard that takes no orders any more acts on the last bound it was told; one that is gone
-   * shows as the end of the socket. */
+  /* A guard that takes no more orders acts on the last bound it was told. */
   ssize_t sent = send(child->fd, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
   (void)sent;
 }
 
+static void set_bound(cli_child_t* child, int64_t bound_ns) {
+  child->bound_ns = bound_ns + child->margin_ns / 4;
+  child->doubts = 0;
+  expect(child);
+}
+
 void cli_child_start(cli_child_t* child, uint64_t epoch, int64_t bound_ns, int64_t grace_ns) {
   child->running = true;
+  child->killing = false;
+  child->grace_ns = grace_ns;
+  child->stop_ns = NEVER;
+  set_bound(child, bound_ns);
   order(child,
         (guard_order_t){
             .kind = GUARD_START, .epoch = epoch, .bound_ns = bound_ns, .grace_ns = grace_ns});
 }
 
 void cli_child_bound(cli_child_t* child, int64_t bound_ns) {
+  if (child->running)
+    set_bound(child, bound_ns);
   order(child, (guard_order_t){.kind = GUARD_BOUND, .bound_ns = bound_ns});
 }
 
@@ -75,11 +131,21 @@ void cli_child_signal(cli_child_t* child, int signum) {
   order(child, (guard_order_t){.kind = GUARD_SIGNAL, .signum = signum});
 }
 
+static void expect_stop(cli_child_t* child, int64_t grace_ns) {
+  int64_t at = s3lect_now_ns() + grace_ns + child->margin_ns;
+  if (at < child->stop_ns)
+    child->stop_ns = at;
+  if (child->running)
+    expect(child);
+}
+
 void cli_child_stop(cli_child_t* child, int signum) {
+  expect_stop(child, child->grace_ns);
   order(child, (guard_order_t){.kind = GUARD_STOP, .signum = signum});
 }
 
 void cli_child_kill(cli_child_t* child) {
+  expect_stop(child, 0);
   order(child, (guard_order_t){.kind = GUARD_KILL});
 }
 
@@ -91,12 +157,68 @@ void cli_child_make_sure(cli_child_t* child) {
     kill(-child->pid, SIGKILL);
 }
 
+/* --- the watch over the guard --------------------------------------------------------------- */
+
+/* SIGKILL was sent, or the guard was killed, a good while ago. */
+static void remind(cli_child_t* child) {
+  child->on_report(child, &(guard_report_t){.kind = GUARD_STUCK, .pid = child->pid});
+  if (child->lost) {
+    look_at(child, s3lect_now_ns() + child->remind_ns);
+    return;
+  }
+  /* Is the guard still at it? */
+  child->killing = false;
+  child->doubts = 0;
+  cli_child_kill(child);
+  look_at(child, s3lect_now_ns() + child->margin_ns);
+}
+
+static void on_timer(uv_timer_t* timer) {
+  cli_child_t* child = timer->data;
+  int64_t now = s3lect_now_ns();
+  if (now < child->due_ns) {
+    arm(child);
+  } else if (child->ended) {
+    look_for_end(child);
+  } else if (!child->running || !receive(child) || now < child->due_ns || !child->running) {
+    return; /* nothing to expect, or it has come just now */
+  } else if (child->killing || child->lost) {
+    remind(child);
+  } else {
+    /* Continued first: after a stop of all of them at once, the guard may be about to act. */
+    kill(child->keeper, SIGCONT);
+    if (child->guard > 0)
+      kill(child->guard, child->doubts == 0 ? SIGCONT : SIGKILL);
+    child->doubts++;
+    look_at(child, now + child->margin_ns / 2);
+  }
+}
+
+/* --- opening and closing -------------------------------------------------------------------- */
+
+int cli_child_open(cli_child_t* child, uv_loop_t* loop, int fd, pid_t keeper) {
+  child->fd = fd;
+  child->keeper = keeper;
+  child->due_ns = child->stop_ns = NEVER;
+  int r = uv_timer_init(loop, &child->timer);
+  if (r != 0)
+    return r;
+  child->timer.data = child;
+  r = uv_poll_init(loop, &child->poll, fd);
+  if (r != 0)
+    return r;
+  child->poll.data = child;
+  return uv_poll_start(&child->poll, UV_READABLE, on_readable);
+}
+
 static void on_closed(uv_handle_t* handle) {
   cli_child_t* child = handle->data;
   close(child->fd);
 }
 
 void cli_child_close(cli_child_t* child) {
-  if (!uv_is_closing((uv_handle_t*)&child->poll))
-    uv_close((uv_handle_t*)&child->poll, on_closed);
+  if (uv_is_closing((uv_handle_t*)&child->poll))
+    return;
+  uv_close((uv_handle_t*)&child->timer, NULL);
+  uv_close((uv_handle_t*)&child->poll, on_closed);
 }

@@ -39,21 +39,26 @@ static const struct {
      "run a command only while leader",
      "Waits until it leads, runs COMMAND, and releases the lockfile when COMMAND has\n"
      "ended; exits with its status (128+N if signal N ended it, 127 if it was not found,\n"
-     "126 if it cannot be executed). When leadership cannot be renewed, COMMAND gets\n"
-     "SIGTERM, then SIGKILL, so that all of it is gone before leadership ends; it is\n"
-     "started again once this process leads again.\n"
+     "126 if it cannot be executed; 128+N if signal N came while COMMAND did not run, so\n"
+     "that `s3lect run ... && next` goes on only after COMMAND). When leadership cannot be\n"
+     "renewed, COMMAND gets SIGTERM, then SIGKILL, so that all of it is gone before\n"
+     "leadership ends; it is started again once this process leads again.\n"
      "\n"
      "COMMAND runs in a process group of its own, with S3LECT_ID and S3LECT_EPOCH in its\n"
      "environment; standard input, where it is a terminal, becomes /dev/null. It must stay\n"
      "in the foreground: what it leaves running behind is killed when it ends. It is also\n"
-     "killed, on time, when s3lect itself is killed or stopped. (Its guard, the process\n"
-     "lease-guard, does that. Who kills both at once may leave behind what COMMAND has\n"
-     "started: a systemd unit or a container ends that, too.)\n"
+     "killed, on time, when s3lect itself is killed or stopped: the process lease-guard\n"
+     "does that, and lease-keeper where the guard is killed, too. Killing all three at once\n"
+     "may leave behind what COMMAND has started: a systemd unit or a container ends that.\n"
+     "While a process of COMMAND cannot be ended (it runs as another user, or hangs in the\n"
+     "kernel), s3lect neither releases the lockfile nor stands for election again, and\n"
+     "says so every --leader-timeout.\n"
      "\n"
      "SIGTERM and SIGINT are passed on, then s3lect waits for COMMAND (SIGKILL follows\n"
      "after --kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT,\n"
      "SIGUSR1, SIGUSR2 and SIGWINCH are passed on; SIGHUP also reads the peers' certificates\n"
-     "again, where there are any.\n"},
+     "again, where there are any. A signal that s3lect was started with as ignored stays so:\n"
+     "shells start `s3lect run ... &` in a script with SIGINT ignored. Send SIGTERM there.\n"},
     {CLI_WATCH, "watch", "s3lect watch --store STORE [OPTION]...",
      "follow who leads, without ever standing for election",
      "Prints one JSON object per line on standard output whenever who leads has changed,\n"
@@ -177,7 +182,8 @@ static void help_general(void) {
          "role.\n"
          "\n"
          "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status); run passes on its\n"
-         "command's; 128+N if a second signal N cut the release short.\n");
+         "command's, or 128+N if signal N came while that did not run; 128+N if a second signal N\n"
+         "cut the release short.\n");
 }
 
 void cli_help(cli_command_t command) {

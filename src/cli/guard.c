@@ -5,34 +5,48 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <s3lect.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tree.h"
+
 #define NEVER        INT64_MAX
-#define SWEEP_MS     20 /* how often a group that should be gone is looked at again */
+#define MS           INT64_C(1000000)
+#define PAUSE_MAX_MS 100 /* between two looks at a group that should be gone; the first: 1 ms */
+#define REHEARSE_MS  20  /* from a renewal to the rehearsal */
 #define SLEEP_MIN_NS 100000
-#define CHILDREN_MAX 512 /* descendants killed in one sweep */
+
+/* How s3lect itself was scheduled. The guard raises its own priority where it may. */
+typedef struct priority_s {
+  int policy;
+  struct sched_param param;
+  int nice;
+} priority_t;
 
 typedef struct guard_s {
   char** argv;
-  const char* id;
+  char* id;
   pid_t self;
   int sock;
+  priority_t priority;
   int children;  /* signalfd for SIGCHLD */
   int timer;     /* timerfd on CLOCK_BOOTTIME: poll's timeout does not count suspension */
   sigset_t mask; /* the signal mask that s3lect was started with: the command's */
   bool orphaned; /* s3lect is gone */
 
   pid_t group; /* 0: no command */
+  int exec_fd; /* shows how the command's execvp ended: its errno, or nothing; -1: known */
   bool reaped; /* the command itself has ended, with `status` */
   bool asked;  /* the group was sent SIGTERM, or what STOP said */
   bool killed; /* ... SIGKILL */
@@ -41,6 +55,11 @@ typedef struct guard_s {
   int64_t bound_ns;
   int64_t grace_ns;
   int64_t kill_ns; /* the grace that a signal started ends here */
+
+  int pause_ms;        /* until the group that should be gone is looked at again */
+  int64_t killing_ns;  /* when SIGKILL was sent first */
+  int64_t rehearse_ns; /* when a pass is rehearsed; NEVER: not until the next renewal */
+  int64_t took_ns;     /* what a pass takes, from when it is due to its end; the worst of late */
 } guard_t;
 
 static void report(guard_t* guard, guard_report_t message) {
@@ -61,10 +80,43 @@ static void signal_group(guard_t* guard, int signum) {
     kill(-guard->group, SIGCONT);
 }
 
-static void kill_group(guard_t* guard) {
-  guard->killed = true;
+/* The group, and every other descendant. */
+static void kill_all(guard_t* guard) {
+  if (!guard->killed) {
+    guard->killed = true;
+    guard->killing_ns = s3lect_now_ns();
+    guard->pause_ms = 1;
+    report(guard, (guard_report_t){.kind = GUARD_KILLING});
+  }
   signal_group(guard, SIGKILL);
+  cli_tree_signal(SIGKILL);
 }
+
+/* --- what a pass takes ---------------------------------------------------------------------- */
+
+static void note_pass(guard_t* guard, int64_t took_ns) {
+  guard->took_ns -= guard->took_ns / 8;
+  if (took_ns > guard->took_ns)
+    guard->took_ns = took_ns;
+}
+
+/* SIGKILL comes so long before the bound, at the cost of the grace alone: SIGTERM comes no
+ * earlier. */
+static int64_t lead(const guard_t* guard) {
+  int64_t most = guard->grace_ns / 4 * 3;
+  return guard->took_ns < most / 2 ? guard->took_ns * 2 : most;
+}
+
+static void rehearse(guard_t* guard, int64_t now) {
+  if (now < guard->rehearse_ns)
+    return;
+  int64_t due = guard->rehearse_ns;
+  guard->rehearse_ns = NEVER;
+  cli_tree_signal(0);
+  note_pass(guard, s3lect_now_ns() - due);
+}
+
+/* --- its end -------------------------------------------------------------------------------- */
 
 static void ask_group(guard_t* guard, int signum, int cause) {
   if (guard->asked)
@@ -76,33 +128,24 @@ static void ask_group(guard_t* guard, int signum, int cause) {
   signal_group(guard, signum);
 }
 
-int guard_kill_children(void) {
-  char path[64];
-  char text[CHILDREN_MAX * 8];
-  snprintf(path, sizeof path, "/proc/self/task/%" PRIdMAX "/children", (intmax_t)getpid());
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return 0;
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  text[n > 0 ? n : 0] = '\0';
-  int found = 0;
-  for (char* p = text; *p != '\0';) {
-    char* end;
-    long pid = strtol(p, &end, 10);
-    /* A number that the end of the buffer may have cut is left for the next sweep. */
-    if (end == p || *end != ' ')
-      break;
-    if (pid > 1 && (kill((pid_t)pid, SIGKILL) == 0 || errno == EPERM))
-      found++;
-    p = end + 1;
-  }
-  return found;
+/* Tells once whether the command is executed. */
+static void look_at_exec(guard_t* guard) {
+  int err;
+  ssize_t n = guard->exec_fd >= 0 ? read(guard->exec_fd, &err, sizeof err) : -1;
+  if (n < 0)
+    return;
+  if (n == (ssize_t)sizeof err)
+    report(guard, (guard_report_t){.kind = GUARD_NO_EXEC, .error = err});
+  else
+    report(guard, (guard_report_t){.kind = GUARD_STARTED, .pid = guard->group});
+  close(guard->exec_fd);
+  guard->exec_fd = -1;
 }
 
 static void reap(guard_t* guard) {
   int status;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    guard->pause_ms = 1;
     if (pid != guard->group || guard->reaped)
       continue;
     guard->reaped = true;
@@ -120,9 +163,11 @@ static void sweep(guard_t* guard) {
     return;
   bool exists = kill(-guard->group, 0) == 0 || errno != ESRCH;
   /* A group that was sent SIGKILL may go on existing by a zombie whose parent has left it. */
-  bool strays = (!exists || guard->killed) && guard_kill_children() > 0;
+  bool strays = (!exists || guard->killed) && cli_tree_signal(SIGKILL) > 0;
   if (exists || strays)
     return;
+  if (guard->killed)
+    note_pass(guard, s3lect_now_ns() - guard->killing_ns);
   report(guard,
          (guard_report_t){.kind = GUARD_GONE, .cause = guard->cause, .status = guard->status});
   guard->group = 0;
@@ -137,8 +182,11 @@ static void tick(guard_t* guard) {
     ask_group(guard, SIGTERM, GUARD_BOUNDED);
     report(guard, (guard_report_t){.kind = GUARD_STOPPING});
   }
-  if (guard->orphaned || now >= guard->bound_ns || (guard->asked && now >= guard->kill_ns))
-    kill_group(guard);
+  if (guard->orphaned || now >= guard->bound_ns - lead(guard) ||
+      (guard->asked && now >= guard->kill_ns))
+    kill_all(guard);
+  else
+    rehearse(guard, now);
 }
 
 /* --- starting it ---------------------------------------------------------------------------- */
@@ -150,8 +198,24 @@ static void command_environment(const guard_t* guard, uint64_t epoch) {
   setenv("S3LECT_ID", guard->id, 1);
 }
 
+static void raise_priority(priority_t* before) {
+  const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+  before->policy = sched_getscheduler(0);
+  sched_getparam(0, &before->param);
+  before->nice = getpriority(PRIO_PROCESS, 0);
+  setpriority(PRIO_PROCESS, 0, -20);
+  sched_setscheduler(0, SCHED_RR, &lowest); /* not throttled by a CPU quota */
+}
+
+/* Lowers what raise_priority could raise, and fails where that could not. */
+static void restore_priority(const priority_t* before) {
+  sched_setscheduler(0, before->policy, &before->param);
+  setpriority(PRIO_PROCESS, 0, before->nice);
+}
+
 /* In the forked child: becomes the command. */
-static _Noreturn void command_main(guard_t* guard, uint64_t epoch) {
+static _Noreturn void command_main(guard_t* guard, uint64_t epoch, int exec_fd) {
+  restore_priority(&guard->priority);
   setpgid(0, 0);
   /* Dies with the guard; if the guard died before this took hold, there is another parent now. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != guard->self)
@@ -166,7 +230,8 @@ static _Noreturn void command_main(guard_t* guard, uint64_t epoch) {
   sigprocmask(SIG_SETMASK, &guard->mask, NULL);
   execvp(guard->argv[0], guard->argv);
   int err = errno;
-  report(guard, (guard_report_t){.kind = GUARD_NO_EXEC, .error = err});
+  ssize_t written = write(exec_fd, &err, sizeof err);
+  (void)written;
   _exit(err == ENOENT || err == ENOTDIR ? 127 : 126);
 }
 
@@ -179,21 +244,28 @@ static void start(guard_t* guard, const guard_order_t* order) {
   guard->reaped = guard->asked = guard->killed = false;
   guard->status = 0;
   guard->cause = 0;
+  guard->rehearse_ns = s3lect_now_ns() + REHEARSE_MS * MS;
+  guard->pause_ms = 1;
   if (s3lect_now_ns() >= order->bound_ns - order->grace_ns) {
     report(guard, (guard_report_t){.kind = GUARD_GONE, .cause = GUARD_TOO_LATE});
     return;
   }
-  pid_t pid = fork();
+  int pair[2] = {-1, -1};
+  pid_t pid = pipe2(pair, O_CLOEXEC | O_NONBLOCK) == 0 ? fork() : -1;
   if (pid == 0)
-    command_main(guard, order->epoch);
+    command_main(guard, order->epoch, pair[1]);
+  int err = errno;
+  close(pair[1]);
   if (pid < 0) {
-    report(guard, (guard_report_t){.kind = GUARD_GONE, .cause = GUARD_NO_FORK, .error = errno});
+    close(pair[0]);
+    report(guard, (guard_report_t){.kind = GUARD_GONE, .cause = GUARD_NO_FORK, .error = err});
     return;
   }
+  guard->exec_fd = pair[0];
   /* Both sides do it: whoever comes first, the group exists before anything is sent to it. */
   setpgid(pid, pid);
   guard->group = pid;
-  report(guard, (guard_report_t){.kind = GUARD_STARTED, .pid = pid});
+  report(guard, (guard_report_t){.kind = GUARD_FORKED, .pid = pid});
 }
 
 /* --- orders and the loop -------------------------------------------------------------------- */
@@ -205,6 +277,7 @@ static void obey(guard_t* guard, const guard_order_t* order) {
     break;
   case GUARD_BOUND:
     guard->bound_ns = order->bound_ns;
+    guard->rehearse_ns = s3lect_now_ns() + REHEARSE_MS * MS;
     break;
   case GUARD_SIGNAL:
     signal_group(guard, order->signum);
@@ -219,6 +292,8 @@ static void obey(guard_t* guard, const guard_order_t* order) {
     guard->cause = guard->cause == 0 ? GUARD_ORDERED : guard->cause;
     guard->asked = true;
     guard->kill_ns = s3lect_now_ns();
+    if (guard->killed)
+      report(guard, (guard_report_t){.kind = GUARD_KILLING});
     break;
   default:
     break;
@@ -246,8 +321,10 @@ static void arm(const guard_t* guard) {
   int64_t when = NEVER;
   if (guard->group != 0 && !guard->killed) {
     when = guard->asked ? guard->kill_ns : guard->bound_ns - guard->grace_ns;
-    if (guard->bound_ns < when)
-      when = guard->bound_ns;
+    if (guard->bound_ns - lead(guard) < when)
+      when = guard->bound_ns - lead(guard);
+    if (guard->rehearse_ns < when)
+      when = guard->rehearse_ns;
   }
   /* NTP may slow this timer down by a twelfth, but not lease time, which counts: it sleeps for 90 %
    * of what is left, then looks again. */
@@ -262,17 +339,22 @@ static void arm(const guard_t* guard) {
 
 static _Noreturn void guard_main(guard_t* guard) {
   guard->self = getpid();
+  report(guard, (guard_report_t){.kind = GUARD_READY, .pid = guard->self});
   for (;;) {
-    struct pollfd fds[3] = {{.fd = guard->orphaned ? -1 : guard->sock, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = guard->orphaned ? -1 : guard->sock, .events = POLLIN},
                             {.fd = guard->children, .events = POLLIN},
-                            {.fd = guard->timer, .events = POLLIN}};
+                            {.fd = guard->timer, .events = POLLIN},
+                            {.fd = guard->exec_fd, .events = POLLIN}};
+    bool ending = guard->group != 0 && (guard->reaped || guard->killed);
     arm(guard);
-    poll(fds, 3, guard->reaped && guard->group != 0 ? SWEEP_MS : -1);
+    if (poll(fds, 4, ending ? guard->pause_ms : -1) == 0 && guard->pause_ms < PAUSE_MAX_MS)
+      guard->pause_ms *= 2;
     struct signalfd_siginfo info;
     while (read(guard->children, &info, sizeof info) > 0)
       continue;
     if (!guard->orphaned)
       receive(guard);
+    look_at_exec(guard);
     tick(guard);
     reap(guard);
     sweep(guard);
@@ -281,48 +363,94 @@ static _Noreturn void guard_main(guard_t* guard) {
   }
 }
 
-/* In the guard: the descriptors and settings that need no error path of s3lect's. */
-static bool prepare(guard_t* guard) {
-  sigset_t all, child;
-  sigfillset(&all);
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
+/* --- setting up ----------------------------------------------------------------------------- */
+
+/* What keeper and guard have in common. */
+static bool prepare(const guard_setup_t* setup, const char* name) {
   /* Out of s3lect's process group, so that what is sent to that (Ctrl-C, Ctrl-Z, kill -9 -PGID)
-   * does not meet the guard; blocked, not ignored: the command shall inherit how s3lect itself was
-   * started. */
+   * does not meet the guard. */
   setpgid(0, 0);
-  signal(SIGCHLD, SIG_DFL);
-  if (sigprocmask(SIG_BLOCK, &all, &guard->mask) != 0)
-    return false;
-  prctl(PR_SET_NAME, GUARD_NAME);
-  guard->children = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-  guard->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-  return guard->children >= 0 && guard->timer >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+  prctl(PR_SET_NAME, name);
+  if (setup->title_len > strlen(name)) {
+    memset(setup->title, 0, setup->title_len);
+    memcpy(setup->title, name, strlen(name));
+  }
+  return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
-int guard_fork(char** argv, const char* id, int* fd) {
+/* argv lies where the title is put. */
+static char** copy_argv(char** argv) {
+  size_t n = 0;
+  while (argv[n] != NULL)
+    n++;
+  char** copy = calloc(n + 1, sizeof *copy);
+  for (size_t i = 0; copy != NULL && i < n; i++) {
+    copy[i] = strdup(argv[i]);
+    if (copy[i] == NULL)
+      return NULL;
+  }
+  return copy;
+}
+
+static _Noreturn void start_guard(guard_t* guard, const guard_setup_t* setup) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  guard->exec_fd = -1;
+  guard->children = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+  guard->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (guard->children < 0 || guard->timer < 0 || !prepare(setup, GUARD_NAME))
+    _exit(1);
+  raise_priority(&guard->priority);
+  guard_main(guard);
+}
+
+/* Waits for the guard's end, then kills what the guard has left. */
+static _Noreturn void keeper_main(const guard_setup_t* setup, int sock) {
+  guard_t guard = {.sock = sock, .argv = copy_argv(setup->argv), .id = strdup(setup->id)};
+  sigset_t all;
+  sigfillset(&all);
+  signal(SIGCHLD, SIG_DFL);
+  /* Blocked, not ignored: the command shall inherit how s3lect itself was started. */
+  if (sigprocmask(SIG_BLOCK, &all, &guard.mask) != 0 || guard.argv == NULL || guard.id == NULL ||
+      !prepare(setup, KEEPER_NAME))
+    _exit(1);
+  pid_t pid = fork();
+  if (pid == 0)
+    start_guard(&guard, setup);
+  if (pid < 0)
+    _exit(1);
+  raise_priority(&guard.priority);
+  waitpid(pid, NULL, 0);
+  report(&guard, (guard_report_t){.kind = GUARD_LOST});
+  for (int pause_ms = 1;; pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms * 2 : pause_ms) {
+    cli_tree_signal(SIGKILL);
+    do
+      pid = waitpid(-1, NULL, WNOHANG);
+    while (pid > 0);
+    if (pid < 0)
+      _exit(0);
+    poll(NULL, 0, pause_ms);
+  }
+}
+
+int guard_fork(const guard_setup_t* setup, int* fd, pid_t* keeper) {
   int pair[2];
   /* SEQPACKET: one order, one message, and the end of the other side shows as an empty one. */
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return errno;
   pid_t pid = fork();
-  if (pid < 0) {
-    int err = errno;
-    close(pair[0]);
-    close(pair[1]);
-    return err;
-  }
+  int err = errno;
   if (pid == 0) {
     close(pair[0]);
-    guard_t guard = {.argv = argv, .id = id, .sock = pair[1]};
-    if (!prepare(&guard))
-      _exit(1);
-    guard_main(&guard);
+    keeper_main(setup, pair[1]);
   }
   close(pair[1]);
-  /* If the guard is killed, what it leaves becomes s3lect's to reap: nothing says that init would.
-   */
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (pid < 0) {
+    close(pair[0]);
+    return err;
+  }
   *fd = pair[0];
+  *keeper = pid;
   return 0;
 }

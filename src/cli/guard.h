@@ -5,37 +5,44 @@
  * The guard is forked first thing, while there is one thread and nothing is open; it shares
  * nothing with s3lect but a socket, and is told an instant up to which the command may live.
  *
+ * Between s3lect and the guard stands the keeper, which only waits: when the guard is killed, the
+ * keeper inherits what the guard has left, and kills that. s3lect itself adopts nothing: its own
+ * children (credential_process) have nothing to do with the command's.
+ *
  * Vocabulary
  *   group     the command's process group: its ID is the command's pid
  *   bound     the instant, in lease time (s3lect_now_ns), by which the whole group must be gone;
  *             each renewal moves it. The end of the socket counts as a bound that has passed
+ *   lead      how long before the bound SIGKILL is sent: twice what a pass over the command's
+ *             processes has lately taken, as rehearsed after each renewal, within the grace
  *   gone      no process of the group is left, nor any other descendant: the guard is their
- *             subreaper, so that whatever loses its parent becomes the guard's child
+ *             subreaper, so that a process that loses its parent becomes the guard's child
  *
- * What no guard can end: a process that runs as another user (sudo), or one that hangs in the
- * kernel: GONE is then not reported, and the lockfile not released. Nor what forks faster, each
- * time into a session of its own, than one sweep follows the other. Where s3lect and the guard are
- * killed both at once, the kernel kills the command itself, but nothing that it has started; where
- * both are stopped, nobody does anything. Only who keeps a cgroup or a container around all of it
- * can end the rest then. Not to make it too easy, the guard has a name of its own: `pkill s3lect`
- * and `killall s3lect` find s3lect alone.
+ * What the guard cannot end: a process that runs as another user (sudo), or one that hangs in the
+ * kernel: GONE is then not reported, and the lockfile not released. If s3lect, guard and keeper are
+ * killed all at once, the kernel kills the command itself, but nothing that it has started; if all
+ * three are stopped, nothing happens. A systemd unit or a container ends the rest then. Guard and
+ * keeper have names and arguments of their own, so that `pkill s3lect`, `killall s3lect` and
+ * `pkill -f 's3lect run'` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */
 #ifndef S3L_CLI_GUARD_H
 #define S3L_CLI_GUARD_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define GUARD_NAME "lease-guard"
+#define GUARD_NAME  "lease-guard"
+#define KEEPER_NAME "lease-keeper"
 
 typedef enum {
   GUARD_START = 1,  /* run the command, under epoch, within bound_ns */
   GUARD_BOUND = 2,  /* renewed: bound_ns moves */
   GUARD_SIGNAL = 3, /* pass signum on to the group */
   GUARD_STOP = 4,   /* end the group: signum now, SIGKILL after grace_ns */
-  GUARD_KILL = 5,   /* end the group with SIGKILL now */
+  GUARD_KILL = 5,   /* end the group with SIGKILL now; KILLING is the answer */
 } guard_order_kind_t;
 
 /** s3lect to guard. */
@@ -48,10 +55,16 @@ typedef struct guard_order_s {
 } guard_order_t;
 
 typedef enum {
-  GUARD_STARTED = 1,  /* pid */
-  GUARD_NO_EXEC = 2,  /* error: the errno of execvp; GONE follows */
-  GUARD_STOPPING = 3, /* the bound is near: SIGTERM was sent */
-  GUARD_GONE = 4,     /* cause; status: as waitpid(2) says, if the command ever ran */
+  GUARD_READY = 1,    /* pid: the guard's */
+  GUARD_FORKED = 2,   /* pid: the command's, which is about to be executed */
+  GUARD_STARTED = 3,  /* pid: it is executed */
+  GUARD_NO_EXEC = 4,  /* error: the errno of execvp; GONE follows */
+  GUARD_STOPPING = 5, /* the bound is near: SIGTERM was sent */
+  GUARD_KILLING = 6,  /* SIGKILL was sent */
+  GUARD_GONE = 7,     /* cause; status: as waitpid(2) says, if the command ever ran */
+  GUARD_LOST = 8,     /* by the keeper: the guard has ended. The end of the socket follows when all
+                         that it has left is gone */
+  GUARD_STUCK = 9,    /* by cli/child.h: the group was sent SIGKILL, but is still there */
 } guard_report_kind_t;
 
 typedef enum {
@@ -60,6 +73,7 @@ typedef enum {
   GUARD_BOUNDED = 3,  /* its bound came near */
   GUARD_TOO_LATE = 4, /* it was not started: the bound was too near already */
   GUARD_NO_FORK = 5,  /* it was not started: error */
+  GUARD_DIED = 6,     /* by cli/child.h: the guard itself has ended, and no START works any more */
 } guard_cause_t;
 
 /** Guard to s3lect. */
@@ -72,15 +86,15 @@ typedef struct guard_report_s {
   int32_t reserved;
 } guard_report_t;
 
-/** Forks the guard. To be called before threads and signal handlers. `argv` is the command, `id`
- * what S3LECT_ID shall be. Returns 0 with s3lect's end of the socket, non-blocking, in *fd, or an
- * errno. */
-int guard_fork(char** argv, const char* id, int* fd);
+typedef struct guard_setup_s {
+  char** argv;    /* the command; copied */
+  const char* id; /* what S3LECT_ID shall be; copied */
+  char* title;    /* this process's arguments in memory, for guard and keeper to overwrite */
+  size_t title_len;
+} guard_setup_t;
 
-/** SIGKILL to the calling process's children; of the guard's these are daemons that left the group.
- * Their own children become the caller's, and are met the next time. Returns how many there were,
- * those counted that it may not kill (they run as another user); 0 also on a kernel without
- * CONFIG_PROC_CHILDREN, where the group alone has to do. */
-int guard_kill_children(void);
+/** Forks keeper and guard. To be called before threads and signal handlers. Returns 0 with s3lect's
+ * end of the socket, non-blocking, in *fd and the keeper's pid in *keeper, or an errno. */
+int guard_fork(const guard_setup_t* setup, int* fd, pid_t* keeper);
 
 #endif

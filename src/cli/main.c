@@ -72,10 +72,13 @@ static bool has_descriptors(void) {
 static int dispatch(cli_command_t command, int argc, char** argv) {
   static cli_options_t options;
   char message[CLI_MESSAGE_SIZE];
-  if (cli_options_parse(&options, command, argc, argv, message) != 0) {
+  if (cli_options_parse(&options, command, argc - 2, argv + 2, message) != 0) {
     cli_say("%s", message);
     return CLI_EXIT_USAGE;
   }
+  options.title = argv[0];
+  for (int i = 0; i < argc && argv[i] == options.title + options.title_len; i++)
+    options.title_len += strlen(argv[i]) + 1;
   if (options.help)
     return print_help(command);
   if (!has_descriptors())
@@ -127,5 +130,5 @@ int main(int argc, char** argv) {
                                       [CLI_VERIFY] = "s3lect verify",
                                       [CLI_WATCH] = "s3lect watch"};
   cli_say_name(names[command]);
-  return dispatch(command, argc - 2, argv + 2);
+  return dispatch(command, argc, argv);
 }

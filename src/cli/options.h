@@ -77,6 +77,8 @@ typedef struct cli_options_s {
   uint32_t json;
   uint32_t quick;
   uint32_t verify_on_start;
+  char* title; /* run: this process's arguments, as they lie in memory */
+  size_t title_len;
   char** child_argv; /* run: the command, NULL-terminated */
 } cli_options_t;
 

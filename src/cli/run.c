@@ -1,7 +1,7 @@
 /* The command runs from the moment leadership starts until it ends by itself, leadership nears its
  * end, or s3lect is told to leave. Killing it on time is the guard's part (guard.h); this file
- * decides when it starts, moves its bound with every renewal, and releases the lockfile only when
- * the guard has reported that all of it is gone. */
+ * decides when it starts, moves its bound with every renewal, and releases the lockfile, or stands
+ * for election again, only when the guard has reported that all of it is gone. */
 #include "run.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define GRACE_MAX_MS   5000u
 #define MARGIN_MIN_MS  100u /* a loaded machine's delay between SIGKILL and a process's end */
 #define MARGIN_MAX_MS  1000u
-#define LOST_POLL_MS   10
+#define STAND_POLL_MS  20
 #define FORWARDED_ONLY 5 /* the signals in `forwarded` */
 
 static const int forwarded[FORWARDED_ONLY] = {SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
@@ -30,15 +30,16 @@ typedef struct run_s {
   cli_session_t session;
   cli_child_t child;
   cli_kill_times_t times;
-  uv_timer_t lost_timer; /* the guard is gone: polls for the end of the group */
-  pid_t lost_group;
+  uv_timer_t stand_timer; /* the elector is still stopping: polls until it can start */
   bool on_terminal;
   bool leading;
-  bool leaving;      /* told to: the command's end is the end */
-  bool start_failed; /* exec failed: exit_code says how */
+  bool stood_down; /* the command outlived its leadership: no other one before it is gone */
+  bool leaving;    /* told to: the command's end is the end */
+  bool forced;     /* exit_code counts, not the command's */
   int exit_code;
   uint64_t epoch;
   int64_t valid_until_ns;
+  int signum;     /* what ended it */
   int said_error; /* the last error that was said: repetitions are not */
 } run_t;
 
@@ -70,7 +71,7 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
              room > 0 ? room : 0);
     return S3LECT_ETIMING;
   }
-  *times = (cli_kill_times_t){margin, grace};
+  *times = (cli_kill_times_t){margin, grace, t};
   return 0;
 }
 
@@ -80,9 +81,47 @@ static int64_t bound(const run_t* run) {
   return run->valid_until_ns - run->times.margin_ms * MS;
 }
 
+/* Releases, once nothing runs any more. */
 static void leave(run_t* run, int exit_code) {
   run->leaving = true;
-  cli_session_finish(&run->session, exit_code);
+  if (!run->child.running) {
+    cli_session_finish(&run->session, exit_code);
+    return;
+  }
+  run->forced = true;
+  run->exit_code = exit_code;
+  cli_child_stop(&run->child, SIGTERM);
+}
+
+static void on_leave(cli_session_t* session, int exit_code) {
+  leave(session->data, exit_code);
+}
+
+/* The command has not run, or not to its end. */
+static void leave_by_signal(run_t* run, int signum) {
+  run->session.signum = signum;
+  leave(run, 128 + signum);
+}
+
+static void stand_again(run_t* run);
+
+static void on_stand_timer(uv_timer_t* timer) {
+  stand_again(timer->data);
+}
+
+static void stand_again(run_t* run) {
+  if (!run->stood_down || run->leaving)
+    return;
+  int r = s3lect_elector_start(&run->session.elector);
+  if (r == UV_EBUSY) {
+    uv_timer_start(&run->stand_timer, on_stand_timer, STAND_POLL_MS, 0);
+    return;
+  }
+  run->stood_down = false;
+  if (r == 0)
+    return;
+  cli_say("cannot stand for election again: %s", s3lect_strerror(r));
+  leave(run, CLI_EXIT_FAILED);
 }
 
 static void maybe_start(run_t* run) {
@@ -108,39 +147,49 @@ static void say_gone(const run_t* run, const guard_report_t* report) {
 }
 
 static void on_gone(run_t* run, const guard_report_t* report) {
-  if (run->start_failed) {
-    leave(run, run->exit_code);
-    return;
-  }
-  switch (report->cause) {
-  case GUARD_NO_FORK:
+  s3lect_elector_ack_epoch(&run->session.elector, run->epoch);
+  if (report->cause == GUARD_DIED && !run->forced)
+    leave(run, CLI_EXIT_FAILED);
+  else if (report->cause == GUARD_NO_FORK) {
     cli_say("cannot start a process: %s", strerror(report->error));
     leave(run, CLI_EXIT_FAILED);
-    return;
-  case GUARD_TOO_LATE:
-    break;
-  case GUARD_SELF:
+  } else if (run->forced) {
+    leave(run, run->exit_code);
+  } else if (report->cause == GUARD_TOO_LATE) {
+    if (run->leaving)
+      leave_by_signal(run, run->signum);
+  } else {
     say_gone(run, report);
-    leave(run, exit_status(report->status));
-    return;
-  default:
-    say_gone(run, report);
-    if (!run->leaving)
+    if (run->leaving || report->cause == GUARD_SELF)
+      leave(run, exit_status(report->status));
+    else
       cli_say("waiting to lead again");
-    break;
   }
-  if (run->leaving)
-    leave(run, report->cause == GUARD_TOO_LATE ? 0 : exit_status(report->status));
-  else
-    maybe_start(run);
+  stand_again(run);
+  maybe_start(run);
 }
 
 static void on_no_exec(run_t* run, int err) {
   const char* command = run->session.options->child_argv[0];
   bool missing = err == ENOENT || err == ENOTDIR;
   cli_say("cannot run %s: %s", command, missing ? "not found" : strerror(err));
-  run->start_failed = true;
+  run->forced = true;
   run->exit_code = missing ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_EXECUTE;
+}
+
+static void say_stuck(const run_t* run) {
+  cli_say("cannot end all of %s (pid %d): a process is left that runs as another user or hangs in "
+          "the kernel; %s until it is gone",
+          run->session.options->child_argv[0], (int)run->child.pid,
+          run->stood_down ? "not standing for election" : "leading on");
+}
+
+static void on_lost(run_t* run) {
+  if (run->session.finishing)
+    return;
+  cli_say(run->child.doubts > 1 ? "the guard process did not answer in time: stopping"
+                                : "the guard process was killed: stopping");
+  run->leaving = true;
 }
 
 static void on_report(cli_child_t* child, const guard_report_t* report) {
@@ -158,35 +207,18 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
             run->session.options->child_argv[0]);
     break;
   case GUARD_GONE:
-    on_gone(run, report);
+    if (!run->session.finishing)
+      on_gone(run, report);
+    break;
+  case GUARD_LOST:
+    on_lost(run);
+    break;
+  case GUARD_STUCK:
+    say_stuck(run);
     break;
   default:
     break;
   }
-}
-
-/* --- the guard is gone ---------------------------------------------------------------------- */
-
-static void on_lost_timer(uv_timer_t* timer) {
-  run_t* run = timer->data;
-  while (waitpid(-1, NULL, WNOHANG) > 0)
-    continue;
-  if (run->lost_group > 0 && (kill(-run->lost_group, 0) == 0 || errno != ESRCH))
-    return;
-  if (guard_kill_children() > 0) /* s3lect has none but those that the guard has left to it */
-    return;
-  uv_timer_stop(timer);
-  leave(run, CLI_EXIT_FAILED);
-}
-
-static void on_lost(cli_child_t* child) {
-  run_t* run = child->data;
-  if (run->session.finishing)
-    return;
-  cli_say("the guard process was killed: stopping");
-  run->leaving = true;
-  run->lost_group = child->running ? child->pid : 0;
-  uv_timer_start(&run->lost_timer, on_lost_timer, 0, LOST_POLL_MS);
 }
 
 /* --- events and signals --------------------------------------------------------------------- */
@@ -218,6 +250,10 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     /* Another may lead by now: no grace. */
     cli_child_kill(&run->child);
     cli_child_make_sure(&run->child);
+    if (!run->child.running)
+      s3lect_elector_ack_epoch(&session->elector, event->epoch);
+    else
+      run->stood_down = s3lect_elector_stop(&session->elector) == 0;
     break;
   case S3LECT_EVENT_NEW_LEADER:
     run->said_error = 0;
@@ -250,11 +286,12 @@ static void on_signal(cli_session_t* session, int signum) {
       _exit(128 + signum);
   } else if (!run->child.running) {
     if (ends_without_command(run, signum))
-      leave(run, 0);
+      leave_by_signal(run, signum);
   } else if (!ending) {
     cli_child_signal(&run->child, signum);
   } else if (!run->leaving) {
     run->leaving = true;
+    run->signum = signum;
     cli_child_stop(&run->child, signum);
   } else {
     cli_child_kill(&run->child);
@@ -264,19 +301,20 @@ static void on_signal(cli_session_t* session, int signum) {
 static void on_released(cli_session_t* session) {
   run_t* run = session->data;
   cli_child_close(&run->child);
-  uv_close((uv_handle_t*)&run->lost_timer, NULL);
+  uv_close((uv_handle_t*)&run->stand_timer, NULL);
 }
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
-static int install(run_t* run, int guard_fd) {
+static int install(run_t* run, int guard_fd, pid_t keeper) {
   run->child.data = run;
   run->child.on_report = on_report;
-  run->child.on_lost = on_lost;
-  run->lost_timer.data = run;
-  int r = uv_timer_init(&run->session.loop, &run->lost_timer);
+  run->child.margin_ns = run->times.margin_ms * MS;
+  run->child.remind_ns = run->times.leader_timeout_ms * MS;
+  run->stand_timer.data = run;
+  int r = uv_timer_init(&run->session.loop, &run->stand_timer);
   if (r == 0)
-    r = cli_child_open(&run->child, &run->session.loop, guard_fd);
+    r = cli_child_open(&run->child, &run->session.loop, guard_fd, keeper);
   if (r == 0)
     r = cli_session_signal(&run->session, SIGTERM);
   if (r == 0)
@@ -286,11 +324,22 @@ static int install(run_t* run, int guard_fd) {
   return r;
 }
 
-static int run_under_guard(run_t* run, const cli_options_t* options, int guard_fd, int events_fd) {
+static int run_under_guard(run_t* run, const cli_options_t* options, int events_fd) {
+  const guard_setup_t setup = {.argv = options->child_argv,
+                               .id = options->id,
+                               .title = options->title,
+                               .title_len = options->title_len};
+  int guard_fd;
+  pid_t keeper;
+  int err = guard_fork(&setup, &guard_fd, &keeper);
+  if (err != 0) {
+    cli_say("cannot start the guard process: %s", strerror(err));
+    return CLI_EXIT_FAILED;
+  }
   int r = cli_session_open(&run->session, options, events_fd);
   if (r != 0)
     return r;
-  r = install(run, guard_fd);
+  r = install(run, guard_fd, keeper);
   if (r != 0) {
     /* Nothing has started yet and little is left to rely on: leave it to the kernel. */
     cli_say("cannot start: %s", uv_strerror(r));
@@ -313,7 +362,7 @@ static int open_events(const cli_options_t* options, int* fd) {
 int cli_run(const cli_options_t* options) {
   static run_t run;
   char message[CLI_MESSAGE_SIZE];
-  int events_fd, guard_fd;
+  int events_fd;
   /* What is wrong with the options is said before there is a guard to clean up. */
   int r = cli_session_check(options);
   if (r != 0)
@@ -329,16 +378,12 @@ int cli_run(const cli_options_t* options) {
   run.on_terminal = terminal >= 0;
   if (terminal >= 0)
     close(terminal);
-  r = guard_fork(options->child_argv, options->id, &guard_fd);
-  if (r != 0) {
-    cli_say("cannot start the guard process: %s", strerror(r));
-    return CLI_EXIT_FAILED;
-  }
   run.session.data = &run;
   run.session.events_optional =
       true; /* the command comes first, and must be gone before a release */
   run.session.on_event = on_event;
   run.session.on_signal = on_signal;
+  run.session.on_leave = on_leave;
   run.session.on_released = on_released;
-  return run_under_guard(&run, options, guard_fd, events_fd);
+  return run_under_guard(&run, options, events_fd);
 }

@@ -9,6 +9,7 @@
 typedef struct cli_kill_times_s {
   uint32_t margin_ms; /* between the SIGKILL and the end of validity */
   uint32_t grace_ms;  /* between SIGTERM and SIGKILL */
+  uint32_t leader_timeout_ms;
 } cli_kill_times_t;
 
 /** Derives them. Returns 0, or S3LECT_ETIMING with a line in `message` if --kill-after leaves a

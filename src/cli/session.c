@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "store.h"
 #include "text.h"
 
+#define STOP_ACK_MS   86400000
 #define FLUSH_MS      1000 /* how long the exit waits for a slow reader of the events */
 #define CLOSING_TURNS 4    /* of the loop, in which closed handles' callbacks run */
 
@@ -28,6 +30,8 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->keep_epochs = (int32_t)from->keep_epochs;
   to->verify_on_start = (int32_t)from->verify_on_start;
   to->observe = from->command == CLI_WATCH;
+  if (from->command == CLI_RUN) /* nothing is released before the command is gone */
+    to->stop_ack_ms = STOP_ACK_MS;
   to->peer_health_path = from->peer_path;
   to->peer_interval_ms = from->peer_interval_ms;
   to->peer_timeout_ms = from->peer_timeout_ms;
@@ -46,6 +50,13 @@ int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
   return s3lect_elector_options_resolve(&given, timing, message, CLI_MESSAGE_SIZE);
 }
 
+static void leave(cli_session_t* session, int exit_code) {
+  if (session->on_leave != NULL)
+    session->on_leave(session, exit_code);
+  else
+    cli_session_finish(session, exit_code);
+}
+
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
   cli_session_t* session = elector->data;
   if (session->events.writer != NULL &&
@@ -58,7 +69,7 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_ENOBUCKET && !session->answered) {
     cli_say("--store %s: there is no bucket %s there: check its name, --endpoint and --region",
             session->options->store, session->options->bucket);
-    cli_session_finish(session, CLI_EXIT_USAGE);
+    leave(session, CLI_EXIT_USAGE);
     return;
   }
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_EUNSAFE) {
@@ -66,7 +77,7 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
     snprintf(message, sizeof message, "%s", event->message);
     cli_plain(message, strlen(message));
     cli_say("the store cannot hold an election: %s (s3lect verify says more)", message);
-    cli_session_finish(session, CLI_EXIT_FAILED);
+    leave(session, CLI_EXIT_FAILED);
     return;
   }
   if (session->on_event != NULL)
@@ -103,6 +114,12 @@ int cli_session_check(const cli_options_t* options) {
   if (r == 0)
     r = cli_peer_check(options);
   return r != 0 ? r : cli_store_check(options);
+}
+
+static void close_writers(cli_session_t* session) {
+  cli_writer_close(session->events.writer, FLUSH_MS);
+  cli_say_through(NULL);
+  cli_writer_close(session->messages, FLUSH_MS);
 }
 
 static void drop_loop(cli_session_t* session) {
@@ -144,7 +161,9 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
     return CLI_EXIT_FAILED;
   }
   session->events.id = options->id;
-  if (events_fd >= 0)
+  r = cli_writer_open(&session->messages, &session->loop, STDERR_FILENO, NULL, NULL);
+  cli_say_through(session->messages);
+  if (r == 0 && events_fd >= 0)
     r = cli_writer_open(&session->events.writer, &session->loop, events_fd, on_writer_error,
                         session);
   if (r != 0)
@@ -161,7 +180,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
     }
   }
   if (r != 0) {
-    cli_writer_close(session->events.writer, FLUSH_MS);
+    close_writers(session);
     drop_loop(session);
     return r == S3LECT_EOPTION || r == S3LECT_ECREDENTIALS || r == S3LECT_ETIMING ? CLI_EXIT_USAGE
                                                                                   : CLI_EXIT_FAILED;
@@ -223,11 +242,20 @@ void cli_session_finish(cli_session_t* session, int exit_code) {
   s3lect_elector_close(&session->elector, on_elector_closed);
 }
 
+/* Ends by the signal, so that a shell's script ends with it, too. */
+static void die_of(int signum) {
+  prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT: a dump would hold credentials */
+  signal(signum, SIG_DFL);
+  raise(signum);
+}
+
 int cli_session_run(cli_session_t* session) {
   uv_run(&session->loop, UV_RUN_DEFAULT);
-  cli_writer_close(session->events.writer, FLUSH_MS);
+  close_writers(session);
   for (int i = 0; i < CLOSING_TURNS && uv_loop_alive(&session->loop); i++)
     uv_run(&session->loop, UV_RUN_NOWAIT);
+  if (session->signum != 0)
+    die_of(session->signum);
   /* A host name's look-up that the system has not answered cannot be called off, and libuv waits
    * for it even after main: for as long as the resolver's own time-outs. */
   if (uv_loop_close(&session->loop) == UV_EBUSY)

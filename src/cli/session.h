@@ -20,8 +20,9 @@ struct cli_session_s {
   const cli_options_t* options;
   void* data; /* the command's */
   void (*on_event)(cli_session_t* session, const s3lect_event_t* event);
-  void (*on_signal)(cli_session_t* session, int signum); /* NULL: leaves, at the second exits */
-  void (*on_released)(cli_session_t* session);           /* the elector is closed; may be NULL */
+  void (*on_signal)(cli_session_t* session, int signum);   /* NULL: leaves, at the second exits */
+  void (*on_leave)(cli_session_t* session, int exit_code); /* NULL: cli_session_finish */
+  void (*on_released)(cli_session_t* session);             /* the elector is closed; may be NULL */
 
   uv_loop_t loop;
   s3lect_store_t store;
@@ -29,10 +30,12 @@ struct cli_session_s {
   cli_peer_t peer;
   uv_signal_t signals[8];
   size_t signals_len;
-  cli_events_t events;  /* writer NULL: events are not written */
-  bool errors_only;     /* of the events, only errors are written */
-  bool events_optional; /* not to be able to write them is no reason to leave */
+  cli_writer_t* messages; /* what cli_say says */
+  cli_events_t events;    /* writer NULL: events are not written */
+  bool errors_only;       /* of the events, only errors are written */
+  bool events_optional;   /* not to be able to write them is no reason to leave */
   int exit_code;
+  int signum; /* not 0: run ends by this signal in place of exit_code */
   bool finishing;
   bool closed;   /* the elector is closed: its functions must not be called any more */
   bool answered; /* the store has told something: a missing bucket is no slip any more */

@@ -9,9 +9,34 @@
 #include <unistd.h>
 
 static const char* program_name = "s3lect";
+static cli_writer_t* say_writer;
+static unsigned say_dropped; /* lines, since the last that was written */
 
 void cli_say_name(const char* name) {
   program_name = name;
+}
+
+void cli_say_through(cli_writer_t* writer) {
+  say_writer = writer;
+}
+
+/* stderr that is gone or full is no reason to stop, or to wait. */
+static void put_line(const char* line, size_t len) {
+  char gap[CLI_MESSAGE_SIZE];
+  if (say_writer == NULL) {
+    /* One write keeps the line whole among those of other processes. */
+    ssize_t written = write(STDERR_FILENO, line, len);
+    (void)written;
+    return;
+  }
+  if (say_dropped > 0) {
+    int n = snprintf(gap, sizeof gap, "%s: messages dropped because nobody reads them: %u\n",
+                     program_name, say_dropped);
+    if (n > 0 && cli_writer_line(say_writer, gap, (size_t)n) == 0)
+      say_dropped = 0;
+  }
+  if (say_dropped > 0 || cli_writer_line(say_writer, line, len) != 0)
+    say_dropped++;
 }
 
 void cli_say(const char* format, ...) {
@@ -31,10 +56,7 @@ void cli_say(const char* format, ...) {
     len = sizeof line - 2;
   cli_plain(line, len);
   line[len++] = '\n';
-  /* One write keeps the line whole among those of other processes. stderr that is gone is no
-   * reason to stop. */
-  ssize_t written = write(STDERR_FILENO, line, len);
-  (void)written;
+  put_line(line, len);
 }
 
 void cli_plain(char* text, size_t len) {

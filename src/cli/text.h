@@ -9,12 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "writer.h"
+
 #define CLI_TIME_SIZE    32 /* "2024-10-27T10:30:45.123Z" and its NUL, with room for odd years */
 #define CLI_SPAN_SIZE    32 /* "3 d 4 h" and the like */
 #define CLI_MESSAGE_SIZE 512
 
 /** Names the program in messages: "s3lect run". Static storage, or the caller's for good. */
 void cli_say_name(const char* name);
+
+/** Has messages go through a writer of stderr, so that nothing on the loop waits for its reader;
+ * NULL: straight to stderr again. What the writer has no room for is dropped and counted. */
+void cli_say_through(cli_writer_t* writer);
 
 /** One line on stderr, "s3lect run: ...", in one write(2). */
 void cli_say(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -65,7 +65,8 @@ static void on_failed(uv_async_t* async) {
   uv_mutex_lock(&writer->mutex);
   int err = writer->err;
   uv_mutex_unlock(&writer->mutex);
-  writer->cb(writer->arg, err);
+  if (writer->cb != NULL)
+    writer->cb(writer->arg, err);
 }
 
 /* Signals are the loop's: the thread takes none. */

@@ -16,7 +16,8 @@ typedef struct cli_writer_s cli_writer_t;
 /** Runs on the loop, once, when writing has failed for good (EPIPE: the reader has gone). */
 typedef void (*cli_writer_error_cb)(void* arg, int err);
 
-/** Starts writing to fd, which stays the caller's. Errors: UV_ENOMEM, what uv_thread_create says.
+/** Starts writing to fd, which stays the caller's. `cb` may be NULL. Errors: UV_ENOMEM, what
+ * uv_thread_create says.
  */
 int cli_writer_open(cli_writer_t** writer, uv_loop_t* loop, int fd, cli_writer_error_cb cb,
                     void* arg);

@@ -39,13 +39,9 @@ typedef struct test_s {
 
 static void on_report(cli_child_t* child, const guard_report_t* report) {
   test_t* t = child->data;
+  t->lost = t->lost || (report->kind == GUARD_GONE && report->cause == GUARD_DIED);
   assert_true(t->len < REPORTS_MAX);
   t->reports[t->len++] = *report;
-}
-
-static void on_lost(cli_child_t* child) {
-  test_t* t = child->data;
-  t->lost = true;
 }
 
 /* Waits for the next report of a kind. */
@@ -59,6 +55,16 @@ static guard_report_t await(test_t* t, uint32_t kind) {
   }
 }
 
+static void open_guard(test_t* t, char** argv) {
+  const guard_setup_t setup = {.argv = argv, .id = "the-id"};
+  int fd;
+  pid_t keeper;
+  assert_int_equal(guard_fork(&setup, &fd, &keeper), 0);
+  t->child = (cli_child_t){
+      .data = t, .on_report = on_report, .margin_ns = 200 * MS, .remind_ns = 1000 * MS};
+  assert_int_equal(cli_child_open(&t->child, &t->loop, fd, keeper), 0);
+}
+
 static void begin(test_t* t, const char* script) {
   static char* argv[] = {"/bin/sh", "-c", NULL, NULL};
   static char text[2048];
@@ -67,13 +73,8 @@ static void begin(test_t* t, const char* script) {
   assert_non_null(mkdtemp(t->dir));
   snprintf(text, sizeof text, "cd %s; %s", t->dir, script);
   argv[2] = text;
-  int fd;
-  assert_int_equal(guard_fork(argv, "the-id", &fd), 0);
   assert_int_equal(uv_loop_init(&t->loop), 0);
-  t->child.data = t;
-  t->child.on_report = on_report;
-  t->child.on_lost = on_lost;
-  assert_int_equal(cli_child_open(&t->child, &t->loop, fd), 0);
+  open_guard(t, argv);
 }
 
 static void end(test_t* t) {
@@ -202,9 +203,7 @@ static void says_what_cannot_be_executed(void** state) {
     begin(&t, "");
     cli_child_close(&t.child);
     uv_run(&t.loop, UV_RUN_DEFAULT);
-    int fd;
-    assert_int_equal(guard_fork(argv[i], "x", &fd), 0);
-    assert_int_equal(cli_child_open(&t.child, &t.loop, fd), 0);
+    open_guard(&t, argv[i]);
     start_for(&t, LONG_MS, 100);
     assert_true(await(&t, GUARD_NO_EXEC).error != 0);
     assert_int_equal(WEXITSTATUS(await(&t, GUARD_GONE).status), status[i]);

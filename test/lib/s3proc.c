@@ -157,7 +157,9 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
       "--infrequent",     "1s",     "--request-timeout", request, NULL};
   const char* protocol[] = {"--protocol", "epochs", NULL};
   const char* name[] = {"--id", id, NULL};
-  size_t n = add(argv, 0, common);
+  const char* shell[] = {"/bin/sh", "-c", s3->through, "sh", NULL};
+  size_t n = s3->through != NULL ? add(argv, 0, shell) : 0;
+  n = add(argv, n, common);
   if (s3->url[0] != '\0')
     n = add(argv, n, endpoint);
   if (strcmp(command, "elect") == 0 || strcmp(command, "run") == 0)

@@ -1,0 +1,73 @@
+#include "tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TREE_MAX  8192 /* descendants in one call; more are met by the next one */
+#define TEXT_SIZE 4096
+
+static pid_t found[TREE_MAX];
+static size_t found_len;
+
+static void add(pid_t pid) {
+  for (size_t i = 0; i < found_len; i++)
+    if (found[i] == pid)
+      return;
+  if (pid > 1 && found_len < TREE_MAX)
+    found[found_len++] = pid;
+}
+
+/* The children that one thread has started, as "PID PID ... ". */
+static void add_children_of_thread(const char* pid, const char* tid) {
+  char path[64];
+  char text[TEXT_SIZE];
+  snprintf(path, sizeof path, "/proc/%.16s/task/%.16s/children", pid, tid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  intmax_t number = 0;
+  for (ssize_t n; (n = read(fd, text, sizeof text)) > 0;) {
+    for (ssize_t i = 0; i < n; i++) {
+      if (text[i] >= '0' && text[i] <= '9') {
+        number = number * 10 + (text[i] - '0');
+      } else {
+        add((pid_t)number);
+        number = 0;
+      }
+    }
+  }
+  close(fd);
+}
+
+static void add_children(pid_t parent) {
+  char pid[16], path[64];
+  snprintf(pid, sizeof pid, "%jd", (intmax_t)parent);
+  snprintf(path, sizeof path, "/proc/%s/task", pid);
+  DIR* threads = opendir(path);
+  if (threads == NULL)
+    return;
+  for (const struct dirent* entry; (entry = readdir(threads)) != NULL;)
+    if (entry->d_name[0] != '.')
+      add_children_of_thread(pid, entry->d_name);
+  closedir(threads);
+}
+
+int cli_tree_signal(int signum) {
+  found_len = 0;
+  for (size_t done = 0;;) {
+    add_children(getpid()); /* also those whose parent has ended meanwhile */
+    if (done == found_len)
+      return (int)found_len;
+    for (; done < found_len; done++) {
+      if (signum != 0)
+        kill(found[done], signum);
+      add_children(found[done]);
+    }
+  }
+}
