@@ -182,6 +182,20 @@ static int check_protocol(s3l_problem_t* p, const s3lect_elector_options_t* o) {
   return 0;
 }
 
+static int check_expiry(s3l_problem_t* p, const s3lect_elector_options_t* o) {
+  if (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK)
+    return s3l_problem_say(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t",
+                           o->expiry);
+  const s3lect_store_ops_t* ops = o->store->ops;
+  if (o->expiry == S3LECT_EXPIRY_STORE_CLOCK && ops != NULL &&
+      (ops->flags & S3LECT_STORE_OWN_CLOCK) == 0)
+    return s3l_problem_say(p, S3LECT_EOPTION,
+                           "expiry: \"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs a store that "
+                           "has a clock of its own, and this one tells a local wall clock's time; "
+                           "use \"observed\" (S3LECT_EXPIRY_OBSERVED) or an S3 store");
+  return 0;
+}
+
 static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
   int r = check_string(p, "lockfile_path", o->lockfile_path,
                        o->protocol == S3LECT_PROTOCOL_EPOCHS ? PREFIX_MAX : S3L_STORE_KEY_MAX);
@@ -212,9 +226,8 @@ static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
     r = s3l_check_duration(p, "stop_ack_ms", o->stop_ack_ms);
   if (r == 0)
     r = s3l_check_duration(p, "release_timeout_ms", o->release_timeout_ms);
-  if (r == 0 && (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK))
-    r = s3l_problem_say(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t",
-                        o->expiry);
+  if (r == 0)
+    r = check_expiry(p, o);
   return r != 0 ? r : check_peer(p, o);
 }
 

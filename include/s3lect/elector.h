@@ -104,8 +104,10 @@ S3LECT_EXTERN const char* s3lect_reason_name(int reason);
 typedef enum {
   /* A record must stand unchanged for a whole leader timeout under this elector's own eyes. */
   S3LECT_EXPIRY_OBSERVED = 0,
-  /* Also if the store's own clock says so: Date minus Last-Modified of one response, plus 2 s. For
-   * stores whose nodes share a good clock; saves the wait after a start. */
+  /* Also if the store's own clock says so: Date minus Last-Modified of one response, plus 2 s.
+   * Saves the wait after a start. For stores whose nodes share a good clock: a step of that clock
+   * may make two leaders. Refused for the file and memory stores, whose time is a local wall
+   * clock's, and for stores without S3LECT_STORE_OWN_CLOCK. */
   S3LECT_EXPIRY_STORE_CLOCK = 1,
 } s3lect_expiry_t;
 

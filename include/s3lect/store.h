@@ -126,12 +126,17 @@ struct s3lect_store_result_s {
 #define S3LECT_NOTED_ETAG_QUOTED 0x02u
 #define S3LECT_NOTED_ETAG_BARE   0x04u
 
+/** A store's store_time_ms and modified_ms are told by one clock, which is the store's and not that
+ * of the machine that asks. Without it S3LECT_EXPIRY_STORE_CLOCK is refused. */
+#define S3LECT_STORE_OWN_CLOCK 0x1u
+
 /** What a store does. Each of the first four returns 0 and later calls req->cb once, or returns
  * an error and never calls it. None may call req->cb from inside itself.
  *   cancel  ends a request soon: UV_ECANCELED, and S3LECT_UNCERTAIN unless it provably never left
  *   close   cancels what is left, releases everything, then calls cb (which may be NULL) */
 struct s3lect_store_ops_s {
   uint32_t version; /* S3LECT_STORE_VERSION */
+  uint32_t flags;   /* S3LECT_STORE_* */
   int (*get)(s3lect_store_t* store, s3lect_store_req_t* req);
   int (*put)(s3lect_store_t* store, s3lect_store_req_t* req);
   int (*del)(s3lect_store_t* store, s3lect_store_req_t* req);  /* may be NULL */

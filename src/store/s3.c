@@ -366,6 +366,7 @@ static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 
 static const s3lect_store_ops_t s3_ops = {
     .version = S3LECT_STORE_VERSION,
+    .flags = S3LECT_STORE_OWN_CLOCK,
     .get = s3_get,
     .put = s3_put,
     .del = s3_del,

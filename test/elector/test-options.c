@@ -38,6 +38,32 @@ static void expect(const s3lect_elector_options_t* o, int code, const char* part
   assert_int_equal(uv_loop_close(&loop), 0); /* nothing to clean up */
 }
 
+/* S3LECT_EXPIRY_STORE_CLOCK with a store whose time is its own, or is not. */
+static void expect_store_clock(uint32_t flags, int code) {
+  char message[512];
+  s3lect_store_ops_t ops;
+  uv_loop_t loop;
+  s3lect_store_t store;
+  s3lect_elector_options_t o = good();
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
+  o.expiry = S3LECT_EXPIRY_STORE_CLOCK;
+  o.store = &store;
+  const s3lect_store_ops_t* memory = store.ops;
+  if (flags != 0) {
+    ops = *memory;
+    ops.flags = flags;
+    store.ops = &ops;
+  }
+  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), code);
+  if (code != 0)
+    assert_non_null(strstr(message, "expiry: \"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs "));
+  store.ops = memory;
+  s3lect_store_close(&store, NULL);
+  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static void test_missing_options(void** state) {
   (void)state;
   s3lect_elector_options_t o = good();
@@ -123,6 +149,8 @@ static void test_unsafe_timing(void** state) {
   o = good();
   o.expiry = 7;
   expect(&o, S3LECT_EOPTION, "expiry: 7");
+  expect_store_clock(0, S3LECT_EOPTION);
+  expect_store_clock(S3LECT_STORE_OWN_CLOCK, 0);
   o = good();
   o.frequent_interval_ms = UINT32_MAX;
   expect(&o, S3LECT_EOPTION, "frequent_interval_ms: ");

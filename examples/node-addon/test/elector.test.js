@@ -349,6 +349,7 @@ describe('elector', { concurrency: true }, () => {
     refused({ ...good, leaderTimeoutMs: 2 ** 32 }, /^leaderTimeoutMs must be a whole number .* not 4294967296$/);
     refused({ ...good, noRelease: 1 }, /^noRelease must be true or false, not a number$/);
     refused({ ...good, expiry: 'never' }, /^expiry must be one of "observed", "store-clock", not "never"$/);
+    refused({ ...good, expiry: 'store-clock' }, /^expiry: "store-clock" .* use "observed"/);
     refused({ ...good, protocol: 1n }, /^protocol must be one of "lockfile", "epochs", not a bigint$/);
     refused({ ...good, serverId: 'x'.repeat(256) }, /serverId/);
     refused({ ...good, serverId: 'a\0b' }, /^serverId must not contain U\+0000/);
