@@ -24,12 +24,40 @@ S3L_STATIC_ASSERT((int)S3L_NOTE_ERROR == (int)S3LECT_EVENT_ERROR, "notes agree")
 S3L_STATIC_ASSERT(sizeof(((s3l_driver_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
                   "incarnation and seed");
 
+int64_t s3l_driver_valid_until(s3l_driver_t* d) {
+  int64_t valid = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+  while (valid != 0 && s3l_clock_lease_ns() >= valid)
+    if (atomic_compare_exchange_weak_explicit(&d->valid_until, &valid, 0, memory_order_acq_rel,
+                                              memory_order_acquire))
+      return 0;
+  return valid;
+}
+
+/* Whether a later validity of the epoch that is shown could be published: the process may have been
+ * stopped since the core's reading of the clock, and other threads may have seen the end. */
+static bool prolong(s3l_driver_t* d, int64_t valid) {
+  int64_t before = d->shown;
+  return s3l_clock_lease_ns() < before &&
+         atomic_compare_exchange_strong_explicit(&d->valid_until, &before, valid,
+                                                 memory_order_acq_rel, memory_order_acquire);
+}
+
 /* What other threads see. The epoch goes first: whoever sees the new validity sees it too. */
 static void publish(s3l_driver_t* d) {
-  bool withdrawn = d->ask_resign || d->ask_stop != 0;
+  int64_t valid = s3l_driver_is_withdrawn(d) ? 0 : s3l_core_valid_until(&d->core);
+  bool same = valid != 0 && d->shown_epoch == d->core.epoch;
   atomic_store_explicit(&d->epoch, d->core.epoch, memory_order_release);
-  atomic_store_explicit(&d->valid_until, withdrawn ? 0 : s3l_core_valid_until(&d->core),
-                        memory_order_release);
+  if (same && valid == d->shown)
+    return;
+  if (same && !prolong(d, valid)) {
+    d->expired = true;
+    valid = 0;
+  }
+  if (!same || valid == 0)
+    atomic_store_explicit(&d->valid_until, valid, memory_order_release);
+  d->shown = valid;
+  if (valid != 0)
+    d->shown_epoch = d->core.epoch;
 }
 
 void s3l_driver_withdraw(s3l_driver_t* d) {
@@ -56,6 +84,8 @@ static s3lect_event_cb callback_for(const s3l_driver_t* d, s3l_note_t note) {
 
 static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
+  if (e->note == S3L_NOTE_RENEWED && d->expired)
+    return;
   if (e->note == S3L_NOTE_RENEWED)
     s3l_seat_renewed(d, d->core.now);
   if (e->note == S3L_NOTE_STOPPED && d->core.ack_owed && d->acks_owed < UINT8_MAX)
@@ -240,6 +270,9 @@ static bool step_asked(s3l_driver_t* d) {
     event = (s3l_event_t){.kind = S3L_EV_SWEPT, .result = &unswept};
   } else if (s3l_asker_failed(d, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
+  } else if (d->expired) {
+    event.kind = S3L_EV_EXPIRED;
+    d->expired = false;
   } else if (d->ask_ack != 0) {
     event = (s3l_event_t){.kind = S3L_EV_ACK, .epoch = d->ask_ack};
     d->ask_ack = 0;

@@ -10,6 +10,8 @@
  * Invariants
  *   - published validity is never later than the core's, and 0 from the moment at which the
  *     application has asked to stop or resign;
+ *   - once a validity has passed, no thread sees a later one of the same epoch: whoever finds that
+ *     it has passed, reader or publisher, ends it by compare-and-swap;
  *   - at most one store request is under way, one that removes an old epoch file apart, and the
  *     driver lives until it has ended.
  *
@@ -45,6 +47,9 @@ typedef struct s3l_driver_s {
   _Atomic int64_t valid_until;
   _Atomic uint64_t epoch;
 
+  int64_t shown;        /* the validity that was published last ... */
+  uint64_t shown_epoch; /* ... and its epoch, where it was not 0 */
+  bool expired;         /* a renewal came too late to be published: the core is still to be told */
   s3lect_elector_t* handle;
   uv_timer_t timer;
   s3l_list_t watched; /* member of suspend.h's watch of the loop */
@@ -97,6 +102,14 @@ void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event);
 
 /** Has the loop look at what was asked for, soon. */
 void s3l_driver_wake(s3l_driver_t* d);
+
+/** The published validity in lease time, 0 if it is over. Any thread. */
+int64_t s3l_driver_valid_until(s3l_driver_t* d);
+
+/** Whether leadership is over although the core is still to be told. */
+static inline bool s3l_driver_is_withdrawn(const s3l_driver_t* d) {
+  return d->ask_resign || d->ask_stop != 0 || d->expired;
+}
 
 /** Publishes 0: from here on is_leader says no, until the core has caught up. */
 void s3l_driver_withdraw(s3l_driver_t* d);

@@ -142,18 +142,13 @@ int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
 }
 
 int s3lect_is_leader(const s3lect_elector_t* elector) {
-  const s3l_driver_t* d = driver_of(elector);
-  if (d == NULL)
-    return 0; /* closed */
-  int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
-  return valid_until != 0 && s3l_clock_lease_ns() < valid_until;
+  s3l_driver_t* d = driver_of(elector);
+  return d != NULL && s3l_driver_valid_until(d) != 0; /* NULL: closed */
 }
 
 uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector) {
-  const s3l_driver_t* d = driver_of(elector);
-  if (d == NULL)
-    return 0;
-  int64_t valid_until = atomic_load_explicit(&d->valid_until, memory_order_acquire);
+  s3l_driver_t* d = driver_of(elector);
+  int64_t valid_until = d != NULL ? s3l_driver_valid_until(d) : 0;
   int64_t left = valid_until != 0 ? valid_until - s3l_clock_lease_ns() : 0;
   return left > 0 ? (uint64_t)(left / S3L_MS) : 0;
 }
@@ -177,9 +172,9 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   if (d == NULL)
     return UV_ECANCELED;
   const s3l_core_t* c = &d->core;
-  if (s3lect_is_leader(elector)) {
+  all.valid_until_ns = s3l_driver_valid_until(driver_of(elector));
+  if (all.valid_until_ns != 0) {
     all.role = S3LECT_ROLE_LEADER;
-    all.valid_until_ns = atomic_load_explicit(&d->valid_until, memory_order_acquire);
   } else {
     all.role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
   }

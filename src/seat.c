@@ -14,14 +14,9 @@ static s3l_seat_t* seat_of(s3l_peer_seat_t* peer) {
   return S3L_CONTAINER_OF(peer, s3l_seat_t, peer);
 }
 
-/* A resignation or stop that the core is still to be told of counts already. */
-static bool is_leaving(const s3l_driver_t* d) {
-  return d->ask_resign || d->ask_stop != 0;
-}
-
 static s3l_seat_state_t state(const s3l_driver_t* d, s3l_confirmed_t* confirmed) {
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
-  if (leads && !is_leaving(d))
+  if (leads && !s3l_driver_is_withdrawn(d))
     return S3L_SEAT_LEADS;
   return leads || d->core.parting ? S3L_SEAT_PARTING : S3L_SEAT_AWAY;
 }

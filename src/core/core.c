@@ -437,6 +437,9 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   case S3L_EV_STOP:
     stop(c, fx, ev->reason);
     break;
+  case S3L_EV_EXPIRED:
+    s3l_lead_stop(c, fx, S3L_REASON_EXPIRED);
+    break;
   case S3L_EV_ACK:
     acknowledged(c, ev->epoch);
     break;

@@ -108,6 +108,7 @@ typedef enum {
   S3L_EV_PEER,     /* the ask under way has ended */
   S3L_EV_TRANSFER, /* resign, and name a successor */
   S3L_EV_SWEPT,    /* the SWEEP under way has ended */
+  S3L_EV_EXPIRED,  /* a renewal could not be published before the validity before it was over */
 } s3l_event_kind_t;
 
 /** How a request ended; see s3lect_store_result_t. Borrowed during the step. */

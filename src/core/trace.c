@@ -67,6 +67,8 @@ size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
     return trace_peer(ev->peer, buf, cap);
   if (ev->kind == S3L_EV_SWEPT)
     return trace_swept(ev->result, buf, cap);
+  if (ev->kind == S3L_EV_EXPIRED)
+    return written(snprintf(buf, cap, "expired"), cap);
   if (ev->kind == S3L_EV_TRANSFER)
     return written(snprintf(buf, cap, "transfer %s", ev->successor), cap);
   return written(snprintf(buf, cap, "%s", names[ev->kind]), cap);

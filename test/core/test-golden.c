@@ -285,6 +285,8 @@ static void input(play_t* p, const char* line) {
     ev = (s3l_event_t){.kind = S3L_EV_TRANSFER, .successor = word(rest, "to", successor, "")};
   else if (has(rest, "resign"))
     ev.kind = S3L_EV_RESIGN;
+  else if (has(rest, "expired"))
+    ev.kind = S3L_EV_EXPIRED;
   else if (has(rest, "stop"))
     ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3L_REASON_STOPPED};
   else if (has(rest, "ack"))

@@ -14,6 +14,8 @@
 static _Atomic int64_t skipped_ns, suspended_ns;
 static _Atomic int64_t slew_ppm, slewed_since_ns; /* of CLOCK_MONOTONIC_RAW */
 
+static _Thread_local void (*after_reading)(void);
+
 static int64_t kernel_ns(clockid_t id) {
   struct timespec t = {0};
   (void)syscall(SYS_clock_gettime, id, &t);
@@ -47,6 +49,11 @@ OURS int clock_gettime(clockid_t id, struct timespec* t) {
   int64_t ns = t->tv_sec * INT64_C(1000000000) + t->tv_nsec + ahead_ns(id);
   t->tv_sec = (time_t)(ns / 1000000000);
   t->tv_nsec = (long)(ns % 1000000000);
+  if (id == CLOCK_MONOTONIC_RAW && after_reading != NULL) {
+    void (*then)(void) = after_reading;
+    after_reading = NULL;
+    then();
+  }
   return 0;
 }
 
@@ -82,6 +89,10 @@ void s3l_clocks_slew(int64_t ppm) {
   atomic_store(&slew_ppm, ppm);
 }
 
+void s3l_clocks_after_reading(void (*then)(void)) {
+  after_reading = then;
+}
+
 void s3l_clocks_suspend(int64_t ns) {
   atomic_fetch_add(&suspended_ns, ns);
 }
@@ -98,6 +109,10 @@ void s3l_clocks_skip(int64_t ns) {
 
 void s3l_clocks_slew(int64_t ppm) {
   (void)ppm;
+}
+
+void s3l_clocks_after_reading(void (*then)(void)) {
+  (void)then;
 }
 
 void s3l_clocks_suspend(int64_t ns) {

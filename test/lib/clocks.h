@@ -17,6 +17,10 @@ void s3l_clocks_skip(int64_t ns);
  * what is skipped counts by them. Once in a process, before anything is skipped. */
 void s3l_clocks_slew(int64_t ppm);
 
+/** Calls this once, right after the next reading of CLOCK_MONOTONIC_RAW: as if the process was
+ * stopped there. */
+void s3l_clocks_after_reading(void (*then)(void));
+
 /** CLOCK_BOOTTIME alone: as if the machine had been suspended for so long. */
 void s3l_clocks_suspend(int64_t ns);
 
