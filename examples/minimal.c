@@ -38,9 +38,9 @@ int main(int argc, char** argv) {
   options.on_stopped_leading = on_stopped;
   options.on_error = on_error;
 
-  int err = s3lect_s3_init(loop, &store, &s3);
+  int err = s3lect_s3_init(loop, &store, &s3, NULL);
   if (err == 0)
-    err = s3lect_elector_init(loop, &elector, &options);
+    err = s3lect_elector_init(loop, &elector, &options, NULL);
   if (err == 0)
     err = s3lect_elector_start(&elector);
   if (err != 0)

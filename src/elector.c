@@ -9,6 +9,7 @@
 #include "driver.h"
 #include "elector_options.h"
 #include "s3lect/peer.h"
+#include "util/error.h"
 #include "util/mem.h"
 #include "util/utf8.h"
 
@@ -19,14 +20,24 @@ static s3l_driver_t* driver_of(const s3lect_elector_t* elector) {
   return elector->internal;
 }
 
+static int check_peer_client(const s3lect_peer_client_t* client, const uv_loop_t* loop,
+                             s3lect_error_t* error) {
+  if (client != NULL && client->loop != loop)
+    return s3l_error_say(error, UV_EINVAL, "peer_client", NULL,
+                         "on another loop; open one on the elector's");
+  if (client != NULL && s3l_peer_client_of(client) == NULL)
+    return s3l_error_say(error, UV_ECANCELED, "peer_client", NULL,
+                         "closed, or closing; give one that is open");
+  return 0;
+}
+
 int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
-                        const s3lect_elector_options_t* options) {
+                        const s3lect_elector_options_t* options, s3lect_error_t* error) {
   s3lect_elector_options_t resolved;
-  int r = s3l_elector_options_resolve(options, &resolved, NULL, 0);
-  if (r == 0 && resolved.peer_client != NULL && resolved.peer_client->loop != loop)
-    r = UV_EINVAL;
-  if (r == 0 && resolved.peer_client != NULL && s3l_peer_client_of(resolved.peer_client) == NULL)
-    r = UV_ECANCELED;
+  s3l_error_clear(error);
+  int r = s3l_elector_options_resolve(options, &resolved, error);
+  if (r == 0)
+    r = check_peer_client(resolved.peer_client, loop, error);
   if (r != 0)
     return r;
   void* data = elector->data; /* the caller's, even before init */
@@ -37,7 +48,7 @@ int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
   r = s3l_driver_create(elector, &resolved, &d);
   if (r == 0)
     elector->internal = d;
-  return r;
+  return s3l_error_end(error, r);
 }
 
 static bool is_standing(const s3l_driver_t* d) {

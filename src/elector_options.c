@@ -5,9 +5,10 @@
 
 #include "core/epochs.h"
 #include "core/record.h"
+#include "option_checks.h"
 #include "peer/message.h"
-#include "problem.h"
 #include "store/store.h"
+#include "util/error.h"
 #include "util/sized.h"
 #include "util/utf8.h"
 
@@ -81,22 +82,21 @@ static uint32_t least_leader_timeout(const s3lect_elector_options_t* o,
   return longer.leader_timeout_ms;
 }
 
-static int check_string(s3l_problem_t* p, const char* name, const char* value, size_t max) {
+static int check_string(s3lect_error_t* error, const char* name, const char* value, size_t max) {
   size_t n = value != NULL ? strlen(value) : 0;
   if (n == 0)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s: missing; it is required", name);
+    return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "missing; it is required");
   if (n > max)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "%s: \"%.40s...\" has %zu bytes; at most %zu are allowed", name, value,
-                           n, max);
+    return s3l_error_say(error, S3LECT_EOPTION, name, value,
+                         "has %zu bytes; at most %zu are allowed", n, max);
   if (!s3l_utf8_is_valid(s3l_span_cstr(value)))
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s: \"%s\" is not valid UTF-8", name, value);
+    return s3l_error_say(error, S3LECT_EOPTION, name, value, "not valid UTF-8");
   return 0;
 }
 
 /* Stores differ in which object a key with such a segment names: MinIO and VersityGW take "/a//b"
  * for "a/b", but list it under neither. What follows the last '/' of a prefix is no segment yet. */
-static int check_segments(s3l_problem_t* p, const char* key, bool is_prefix) {
+static int check_segments(s3lect_error_t* error, const char* key, bool is_prefix) {
   char tidy[S3L_STORE_KEY_MAX + 1];
   size_t len = 0;
   const char* bad = NULL;
@@ -120,127 +120,123 @@ static int check_segments(s3l_problem_t* p, const char* key, bool is_prefix) {
   if (!is_prefix && len > 0 && tidy[len - 1] == '/')
     len--;
   tidy[len] = '\0';
-  return s3l_problem_say(
-      p, S3LECT_EOPTION,
-      "lockfile_path: \"%.200s\" has %s: stores differ in the object that such a "
-      "key names; write \"%.200s\"",
-      key, bad,
+  return s3l_error_say(
+      error, S3LECT_EOPTION, "lockfile_path", key,
+      "has %s: stores differ in the object that such a key names; write \"%.200s\"", bad,
       len > 0     ? tidy
       : is_prefix ? "jobs/"
                   : "leader.json");
 }
 
-static int check_timing(s3l_problem_t* p, s3lect_elector_options_t* o,
+static int check_timing(s3lect_error_t* error, s3lect_elector_options_t* o,
                         const s3lect_elector_options_t* given) {
   if (o->drift_ppm > DRIFT_PPM_MAX)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "drift_ppm: %" PRIu32 " is over the limit of %d (20 %%)", o->drift_ppm,
-                           DRIFT_PPM_MAX);
+    return s3l_error_say(error, S3LECT_EOPTION, "drift_ppm", NULL,
+                         "%" PRIu32 " is over the limit of %d (20 %%)", o->drift_ppm,
+                         DRIFT_PPM_MAX);
   uint64_t missing = settle_timing(o, given);
   if (missing == 0)
     return 0;
   bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
-  return s3l_problem_say(p, S3LECT_ETIMING,
-                         "leader_timeout: %" PRIu32 " ms is unsafe: renewal interval %" PRIu32
-                         " ms + retry schedule %d ms + %srequest timeout %" PRIu32
-                         " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
-                         " ms or shorten the others by %" PRIu64 " ms",
-                         o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
-                         epochs ? "twice the " : "", o->request_timeout_ms,
-                         (double)o->drift_ppm / 10000, least_leader_timeout(o, given), missing);
+  return s3l_error_say(error, S3LECT_ETIMING, "leader_timeout_ms", NULL,
+                       "%" PRIu32 " ms is unsafe: renewal interval %" PRIu32
+                       " ms + retry schedule %d ms + %srequest timeout %" PRIu32
+                       " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
+                       " ms or shorten the others by %" PRIu64 " ms",
+                       o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
+                       epochs ? "twice the " : "", o->request_timeout_ms,
+                       (double)o->drift_ppm / 10000, least_leader_timeout(o, given), missing);
 }
 
 /* It goes into a request's first line as it is. */
-static int check_path(s3l_problem_t* p, const char* path) {
+static int check_path(s3lect_error_t* error, const char* path) {
   size_t n = strlen(path);
   if (!s3l_peer_is_path(path))
-    return s3l_problem_say(
-        p, S3LECT_EOPTION,
-        "peer_health_path: must begin with '/' and hold only what a URL may: letters, digits "
-        "and punctuation, no blanks, no '#'");
+    return s3l_error_say(error, S3LECT_EOPTION, "peer_health_path", NULL,
+                         "must begin with '/' and hold only what a URL may: letters, digits "
+                         "and punctuation, no blanks, no '#'");
   if (n > S3L_PEER_PATH_MAX)
-    return s3l_problem_say(p, S3LECT_EOPTION, "peer_health_path: %zu bytes; at most %d are allowed",
-                           n, S3L_PEER_PATH_MAX);
+    return s3l_error_say(error, S3LECT_EOPTION, "peer_health_path", NULL,
+                         "%zu bytes; at most %d are allowed", n, S3L_PEER_PATH_MAX);
   return 0;
 }
 
-static int check_peer(s3l_problem_t* p, const s3lect_elector_options_t* o) {
-  int r = s3l_check_duration(p, "peer_interval_ms", o->peer_interval_ms);
+static int check_peer(s3lect_error_t* error, const s3lect_elector_options_t* o) {
+  int r = s3l_check_duration(error, "peer_interval_ms", o->peer_interval_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "peer_timeout_ms", o->peer_timeout_ms);
-  return r != 0 ? r : check_path(p, o->peer_health_path);
+    r = s3l_check_duration(error, "peer_timeout_ms", o->peer_timeout_ms);
+  return r != 0 ? r : check_path(error, o->peer_health_path);
 }
 
-static int check_protocol(s3l_problem_t* p, const s3lect_elector_options_t* o) {
+static int check_protocol(s3lect_error_t* error, const s3lect_elector_options_t* o) {
   if (o->protocol < S3LECT_PROTOCOL_LOCKFILE || o->protocol > S3LECT_PROTOCOL_EPOCHS)
-    return s3l_problem_say(p, S3LECT_EOPTION, "protocol: %" PRId32 " is not an s3lect_protocol_t",
-                           o->protocol);
+    return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
+                         "%" PRId32 " is not an s3lect_protocol_t", o->protocol);
   if (o->protocol == S3LECT_PROTOCOL_EPOCHS && o->store->ops != NULL && o->store->ops->list == NULL)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "protocol: epoch files need a store that can list its objects, and this "
-                           "one cannot; use S3LECT_PROTOCOL_LOCKFILE or another store");
+    return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
+                         "epoch files need a store that can list its objects, and this "
+                         "one cannot; use S3LECT_PROTOCOL_LOCKFILE or another store");
   return 0;
 }
 
-static int check_expiry(s3l_problem_t* p, const s3lect_elector_options_t* o) {
+static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o) {
   if (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK)
-    return s3l_problem_say(p, S3LECT_EOPTION, "expiry: %" PRId32 " is not an s3lect_expiry_t",
-                           o->expiry);
+    return s3l_error_say(error, S3LECT_EOPTION, "expiry", NULL,
+                         "%" PRId32 " is not an s3lect_expiry_t", o->expiry);
   const s3lect_store_ops_t* ops = o->store->ops;
   if (o->expiry == S3LECT_EXPIRY_STORE_CLOCK && ops != NULL &&
       (ops->flags & S3LECT_STORE_OWN_CLOCK) == 0)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "expiry: \"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs a store that "
-                           "has a clock of its own, and this one tells a local wall clock's time; "
-                           "use \"observed\" (S3LECT_EXPIRY_OBSERVED) or an S3 store");
+    return s3l_error_say(error, S3LECT_EOPTION, "expiry", NULL,
+                         "\"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs a store that has a "
+                         "clock of its own, and this one tells a local wall clock's time; use "
+                         "\"observed\" (S3LECT_EXPIRY_OBSERVED) or an S3 store");
   return 0;
 }
 
-static int check_values(s3l_problem_t* p, s3lect_elector_options_t* o) {
-  int r = check_string(p, "lockfile_path", o->lockfile_path,
+static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
+  int r = check_string(error, "lockfile_path", o->lockfile_path,
                        o->protocol == S3LECT_PROTOCOL_EPOCHS ? PREFIX_MAX : S3L_STORE_KEY_MAX);
   if (r == 0)
-    r = check_segments(p, o->lockfile_path, o->protocol == S3LECT_PROTOCOL_EPOCHS);
+    r = check_segments(error, o->lockfile_path, o->protocol == S3LECT_PROTOCOL_EPOCHS);
   if (r == 0)
-    r = check_string(p, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
+    r = check_string(error, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
   if (r == 0 && o->server_addr[0] != '\0')
-    r = check_string(p, "server_addr", o->server_addr, S3LECT_ADDR_SIZE - 1);
+    r = check_string(error, "server_addr", o->server_addr, S3LECT_ADDR_SIZE - 1);
   if (r == 0 && o->store == NULL)
-    r = s3l_problem_say(p, S3LECT_EOPTION,
-                        "store: missing; open one with s3lect_s3_init or another");
+    r = s3l_error_say(error, S3LECT_EOPTION, "store", NULL,
+                      "missing; open one with s3lect_s3_init or another");
   if (r == 0)
-    r = check_protocol(p, o);
+    r = check_protocol(error, o);
   if (r == 0)
-    r = s3l_check_duration(p, "frequent_interval_ms", o->frequent_interval_ms);
+    r = s3l_check_duration(error, "frequent_interval_ms", o->frequent_interval_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "infrequent_interval_ms", o->infrequent_interval_ms);
+    r = s3l_check_duration(error, "infrequent_interval_ms", o->infrequent_interval_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "leader_timeout_ms", o->leader_timeout_ms);
+    r = s3l_check_duration(error, "leader_timeout_ms", o->leader_timeout_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "renew_interval_ms", o->renew_interval_ms);
+    r = s3l_check_duration(error, "renew_interval_ms", o->renew_interval_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "request_timeout_ms", o->request_timeout_ms);
+    r = s3l_check_duration(error, "request_timeout_ms", o->request_timeout_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "grace_period_ms", o->grace_period_ms);
+    r = s3l_check_duration(error, "grace_period_ms", o->grace_period_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "stop_ack_ms", o->stop_ack_ms);
+    r = s3l_check_duration(error, "stop_ack_ms", o->stop_ack_ms);
   if (r == 0)
-    r = s3l_check_duration(p, "release_timeout_ms", o->release_timeout_ms);
+    r = s3l_check_duration(error, "release_timeout_ms", o->release_timeout_ms);
   if (r == 0)
-    r = check_expiry(p, o);
-  return r != 0 ? r : check_peer(p, o);
+    r = check_expiry(error, o);
+  return r != 0 ? r : check_peer(error, o);
 }
 
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
-                                char* message, size_t message_size) {
-  s3l_problem_t p = s3l_problem(message, message_size);
-  int r = s3l_options_copy(&p, "s3lect_elector_options", in, out, sizeof *out, OLDEST_SIZE);
+                                s3lect_error_t* error) {
+  int r = s3l_sized_copy(error, "s3lect_elector_options", in, out, sizeof *out, OLDEST_SIZE);
   if (r != 0)
     return r;
   s3lect_elector_options_t given = *out;
   put_defaults(out);
-  r = check_values(&p, out);
-  return r != 0 ? r : check_timing(&p, out, &given);
+  r = check_values(error, out);
+  return r != 0 ? r : check_timing(error, out, &given);
 }
 
 s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, const char* id,
@@ -271,22 +267,21 @@ void s3lect_elector_options_init(s3lect_elector_options_t* options, size_t size)
   options->size = size;
 }
 
-int s3lect_elector_options_check(const s3lect_elector_options_t* options, char* message,
-                                 size_t message_size) {
+int s3lect_elector_options_check(const s3lect_elector_options_t* options, s3lect_error_t* error) {
   s3lect_elector_options_t resolved;
-  return s3l_elector_options_resolve(options, &resolved, message, message_size);
+  s3l_error_clear(error);
+  return s3l_elector_options_resolve(options, &resolved, error);
 }
 
 int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
-                                   s3lect_elector_options_t* resolved, char* message,
-                                   size_t message_size) {
-  s3l_problem_t p = s3l_problem(message, message_size);
+                                   s3lect_elector_options_t* resolved, s3lect_error_t* error) {
   s3lect_elector_options_t all;
   size_t size = resolved->size;
+  s3l_error_clear(error);
   if (size < OLDEST_SIZE || size > S3L_SIZED_MAX)
-    return s3l_problem_say(
-        &p, UV_EINVAL, "size: %zu of `resolved` is not a size of s3lect_elector_options_t", size);
-  int r = s3l_elector_options_resolve(options, &all, message, message_size);
+    return s3l_error_say(error, UV_EINVAL, "size", NULL,
+                         "%zu of `resolved` is not a size of s3lect_elector_options_t", size);
+  int r = s3l_elector_options_resolve(options, &all, error);
   if (r != 0)
     return r;
   memset(resolved, 0, size);

@@ -8,9 +8,10 @@
 
 #include "driver_peer.h"
 #include "net/tls_context.h"
+#include "option_checks.h"
 #include "peer/client.h"
-#include "problem.h"
 #include "s3lect/peer.h"
+#include "util/error.h"
 #include "util/mem.h"
 #include "util/sized.h"
 
@@ -40,6 +41,11 @@ typedef struct shell_s {
   trust_t trust;
   s3lect_peer_client_cb close_cb;
 } shell_t;
+
+/* What is to be named in a message: as it was given, a file or text. */
+static const char* const ca[] = {"ca_file", "ca_pem"};
+static const char* const cert[] = {"cert_file", "cert_pem"};
+static const char* const key[] = {"key_file", "key_pem"};
 
 static void drop(pem_text_t* t) {
   if (t->p != NULL)
@@ -73,7 +79,7 @@ static int read_stream(FILE* f, pem_text_t* out) {
   return out->n > PEM_MAX ? UV_EFBIG : 0;
 }
 
-static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_text_t* out) {
+static int read_file(s3lect_error_t* error, const char* option, const char* path, pem_text_t* out) {
   FILE* f = fopen(path, "re");
   int err = f != NULL ? read_stream(f, out) : uv_translate_sys_error(errno);
   if (f != NULL)
@@ -81,9 +87,8 @@ static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_t
   if (err == UV_ENOMEM)
     return err;
   if (err != 0)
-    return s3l_problem_say(p, S3LECT_ETLS,
-                           "%s_file: \"%s\" cannot be read (%s); give a file of PEM text", name,
-                           path, uv_strerror(err));
+    return s3l_error_say(error, S3LECT_ETLS, option, path,
+                         "cannot be read (%s); give a file of PEM text", uv_strerror(err));
   /* As small as it is: a key should not lie in a megabyte of memory. */
   pem_text_t exact = {s3l_malloc(out->n + 1), out->n};
   if (exact.p == NULL)
@@ -95,14 +100,14 @@ static int read_file(s3l_problem_t* p, const char* name, const char* path, pem_t
 }
 
 /* Keeps one text, from the file or from the option itself. */
-static int keep(s3l_problem_t* p, const char* name, const char* path, const char* text,
-                given_t* out) {
-  int err = s3l_check_pem_pair(p, name, path, text);
+static int keep(s3lect_error_t* error, const char* const options[2], const char* path,
+                const char* text, given_t* out) {
+  int err = s3l_check_pem_pair(error, options[1], path, text);
   if (err != 0)
     return err;
   if (path != NULL) {
     out->file = s3l_strdup(path);
-    return out->file != NULL ? read_file(p, name, path, &out->text) : UV_ENOMEM;
+    return out->file != NULL ? read_file(error, options[0], path, &out->text) : UV_ENOMEM;
   }
   if (text == NULL)
     return 0;
@@ -111,54 +116,50 @@ static int keep(s3l_problem_t* p, const char* name, const char* path, const char
   return out->text.p != NULL ? 0 : UV_ENOMEM;
 }
 
+static s3l_pem_t pem_of(const given_t* g, const char* const options[2]) {
+  return (s3l_pem_t){
+      .option = options[g->file == NULL], .file = g->file, .text = {g->text.p, g->text.n}};
+}
+
 static s3l_tls_client_options_t options_of(const trust_t* t) {
-  return (s3l_tls_client_options_t){.ca.text = {t->ca.text.p, t->ca.text.n},
-                                    .cert.text = {t->cert.text.p, t->cert.text.n},
-                                    .key.text = {t->key.text.p, t->key.text.n}};
+  return (s3l_tls_client_options_t){
+      .ca = pem_of(&t->ca, ca), .cert = pem_of(&t->cert, cert), .key = pem_of(&t->key, key)};
 }
 
 /* Whether contexts can be made of it, which the first ask would find out too late to tell. */
-static int try_trust(s3l_problem_t* p, const s3l_tls_client_options_t* trust) {
-  char why[256] = "";
+static int try_trust(s3lect_error_t* error, const s3l_tls_client_options_t* trust) {
   s3l_tls_context_t* context;
-  int err = s3l_tls_context_new_client(trust, &context, why, sizeof why);
-  if (err == UV_ENOMEM)
-    return err;
-  if (err != 0)
-    return s3l_problem_say(p, S3LECT_ETLS, "ca, cert, key: %s; give PEM text",
-                           why[0] != '\0' ? why : s3lect_strerror(err));
+  int err = s3l_tls_context_new_client(trust, &context, error);
   s3l_tls_context_free(context);
-  return 0;
-}
-
-/* Reads what is given; whatever comes of it, *t is to be dropped. */
-static int read_trust(s3l_problem_t* p, const s3lect_peer_client_options_t* o, trust_t* t) {
-  int err = keep(p, "ca", o->ca_file, o->ca_pem, &t->ca);
-  if (err == 0)
-    err = keep(p, "cert", o->cert_file, o->cert_pem, &t->cert);
-  if (err == 0)
-    err = keep(p, "key", o->key_file, o->key_pem, &t->key);
-  if (err == 0 && (t->cert.text.p == NULL) != (t->key.text.p == NULL))
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "%s: missing; certificate and key are needed together",
-                           t->cert.text.p == NULL ? "cert_file" : "key_file");
   return err;
 }
 
-static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_options_t* o,
+/* Reads what is given; whatever comes of it, *t is to be dropped. */
+static int read_trust(s3lect_error_t* error, const s3lect_peer_client_options_t* o, trust_t* t) {
+  int err = keep(error, ca, o->ca_file, o->ca_pem, &t->ca);
+  if (err == 0)
+    err = keep(error, cert, o->cert_file, o->cert_pem, &t->cert);
+  if (err == 0)
+    err = keep(error, key, o->key_file, o->key_pem, &t->key);
+  if (err == 0 && (t->cert.text.p == NULL) != (t->key.text.p == NULL))
+    return s3l_error_say(error, S3LECT_EOPTION, t->cert.text.p == NULL ? cert[0] : key[0], NULL,
+                         "missing; certificate and key are needed together");
+  return err;
+}
+
+static int configure(s3lect_error_t* error, shell_t* s, const s3lect_peer_client_options_t* o,
                      s3l_peer_client_config_t* config) {
-  int err = read_trust(p, o, &s->trust);
+  int err = read_trust(error, o, &s->trust);
   if (err != 0)
     return err;
   bool any = s->trust.ca.text.p != NULL || s->trust.cert.text.p != NULL;
   if (o->plain_http != 0 && any)
-    return s3l_problem_say(
-        p, S3LECT_EOPTION,
-        "plain_http: set beside certificates, which it has no use for; give one or the "
-        "other");
-  err = s3l_check_duration(p, "connect_timeout_ms", o->connect_timeout_ms);
+    return s3l_error_say(error, S3LECT_EOPTION, "plain_http", NULL,
+                         "set beside certificates, which it has no use for; give one or the "
+                         "other");
+  err = s3l_check_duration(error, "connect_timeout_ms", o->connect_timeout_ms);
   if (err == 0)
-    err = s3l_check_duration(p, "idle_timeout_ms", o->idle_timeout_ms);
+    err = s3l_check_duration(error, "idle_timeout_ms", o->idle_timeout_ms);
   if (err != 0)
     return err;
   uint32_t connect_ms = s3l_or_default(o->connect_timeout_ms, CONNECT_MS);
@@ -170,7 +171,7 @@ static int configure(s3l_problem_t* p, shell_t* s, const s3lect_peer_client_opti
       .tls_timeout_ms = connect_ms < UINT32_MAX / 2 ? 2 * connect_ms : UINT32_MAX,
       .idle_timeout_ms = s3l_or_default(o->idle_timeout_ms, IDLE_MS),
   };
-  return config->tls ? try_trust(p, &config->trust) : 0;
+  return config->tls ? try_trust(error, &config->trust) : 0;
 }
 
 void s3lect_peer_client_options_init(s3lect_peer_client_options_t* options, size_t size) {
@@ -179,24 +180,23 @@ void s3lect_peer_client_options_init(s3lect_peer_client_options_t* options, size
 }
 
 int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
-                            const s3lect_peer_client_options_t* options, char* message,
-                            size_t message_size) {
-  s3l_problem_t p = s3l_problem(message, message_size);
+                            const s3lect_peer_client_options_t* options, s3lect_error_t* error) {
   s3lect_peer_client_options_t known;
   s3l_peer_client_config_t config;
-  int err = s3l_options_copy(&p, "s3lect_peer_client_options", options, &known, sizeof known,
-                             offsetof(s3lect_peer_client_options_t, cert_file));
+  s3l_error_clear(error);
+  int err = s3l_sized_copy(error, "s3lect_peer_client_options", options, &known, sizeof known,
+                           offsetof(s3lect_peer_client_options_t, cert_file));
   if (err != 0)
     return err;
   shell_t* s = s3l_calloc(1, sizeof *s);
   if (s == NULL)
-    return UV_ENOMEM;
-  err = configure(&p, s, &known, &config);
+    return s3l_error_end(error, UV_ENOMEM);
+  err = configure(error, s, &known, &config);
   if (err == 0)
     err = s3l_peer_client_create(loop, &config, &s->client);
   if (err != 0) {
     drop_shell(s);
-    return err;
+    return s3l_error_end(error, err);
   }
   void* data = client->data; /* the caller's, even before init */
   memset(client, 0, sizeof *client);
@@ -217,7 +217,7 @@ static bool is_text(const given_t* g) {
 }
 
 /* What a reload goes by. `known` is all zero. */
-static int find_trust(s3l_problem_t* p, const trust_t* now,
+static int find_trust(s3lect_error_t* error, const trust_t* now,
                       const s3lect_peer_client_options_t* options,
                       s3lect_peer_client_options_t* known) {
   if (options == NULL) {
@@ -225,40 +225,40 @@ static int find_trust(s3l_problem_t* p, const trust_t* now,
     known->cert_file = now->cert.file;
     known->key_file = now->key.file;
     if (is_text(&now->ca) || is_text(&now->cert) || is_text(&now->key))
-      return s3l_problem_say(p, S3LECT_EOPTION,
-                             "options: missing; what was given as text cannot be read again: give "
-                             "the new text");
+      return s3l_error_say(error, S3LECT_EOPTION, "options", NULL,
+                           "missing; what was given as text cannot be read again: give "
+                           "the new text");
     return 0;
   }
-  int err = s3l_options_copy(p, "s3lect_peer_client_options", options, known, sizeof *known,
-                             offsetof(s3lect_peer_client_options_t, cert_file));
+  int err = s3l_sized_copy(error, "s3lect_peer_client_options", options, known, sizeof *known,
+                           offsetof(s3lect_peer_client_options_t, cert_file));
   if (err == 0 && now->ca.text.p != NULL && known->ca_file == NULL && known->ca_pem == NULL)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "ca_file: missing; without it whoever the system trusts would be a "
-                           "leader from now on: give it, too");
+    return s3l_error_say(error, S3LECT_EOPTION, "ca_file", NULL,
+                         "missing; without it whoever the system trusts would be a "
+                         "leader from now on: give it, too");
   return err;
 }
 
 int s3lect_peer_client_reload(s3lect_peer_client_t* client,
-                              const s3lect_peer_client_options_t* options, char* message,
-                              size_t message_size) {
+                              const s3lect_peer_client_options_t* options, s3lect_error_t* error) {
   shell_t* s = client->internal;
-  s3l_problem_t p = s3l_problem(message, message_size);
   s3lect_peer_client_options_t known = {.size = sizeof known};
   trust_t trust = {{{NULL, 0}, NULL}, {{NULL, 0}, NULL}, {{NULL, 0}, NULL}};
+  s3l_error_clear(error);
   if (s == NULL || s->client == NULL)
-    return UV_ECANCELED;
+    return s3l_error_end(error, UV_ECANCELED);
   if (!s->tls)
-    return s3l_problem_say(&p, UV_EINVAL, "plain_http: there are no certificates to read again");
-  int err = find_trust(&p, &s->trust, options, &known);
+    return s3l_error_say(error, UV_EINVAL, "plain_http", NULL,
+                         "there are no certificates to read again");
+  int err = find_trust(error, &s->trust, options, &known);
   if (err == 0)
-    err = read_trust(&p, &known, &trust);
+    err = read_trust(error, &known, &trust);
   s3l_tls_client_options_t tls = options_of(&trust);
   if (err == 0)
-    err = try_trust(&p, &tls);
+    err = try_trust(error, &tls);
   if (err != 0) {
     drop_trust(&trust);
-    return err;
+    return s3l_error_end(error, err);
   }
   s3l_peer_client_trust(s->client, &tls);
   drop_trust(&s->trust);

@@ -3,11 +3,12 @@
 
 #include "driver.h"
 #include "net/tls_context.h"
+#include "option_checks.h"
 #include "peer/server.h"
-#include "problem.h"
 #include "s3lect/peer.h"
 #include "seat.h"
 #include "util/assert.h"
+#include "util/error.h"
 #include "util/mem.h"
 #include "util/sized.h"
 
@@ -34,47 +35,43 @@ typedef struct shell_s {
 
 /* ---- Certificates ---- */
 
-static int check_certificates(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
-  int err = s3l_check_pem_pair(p, "cert", o->cert_file, o->cert_pem);
+static int check_certificates(s3lect_error_t* error, const s3lect_peer_server_options_t* o) {
+  int err = s3l_check_pem_pair(error, "cert_pem", o->cert_file, o->cert_pem);
   if (err == 0)
-    err = s3l_check_pem_pair(p, "key", o->key_file, o->key_pem);
+    err = s3l_check_pem_pair(error, "key_pem", o->key_file, o->key_pem);
   if (err == 0)
-    err = s3l_check_pem_pair(p, "client_ca", o->client_ca_file, o->client_ca_pem);
+    err = s3l_check_pem_pair(error, "client_ca_pem", o->client_ca_file, o->client_ca_pem);
   if (err != 0)
     return err;
   bool cert = o->cert_file != NULL || o->cert_pem != NULL;
   bool key = o->key_file != NULL || o->key_pem != NULL;
   bool client_ca = o->client_ca_file != NULL || o->client_ca_pem != NULL;
   if (o->plain_http != 0 && (cert || key || client_ca))
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "plain_http: set beside certificates, which it has no use for; give one "
-                           "or the other");
+    return s3l_error_say(error, S3LECT_EOPTION, "plain_http", NULL,
+                         "set beside certificates, which it has no use for; give one "
+                         "or the other");
   if (o->plain_http == 0 && !(cert && key))
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "%s: missing; give certificate and key, or ask for plain_http by name",
-                           cert ? "key_file" : "cert_file");
+    return s3l_error_say(error, S3LECT_EOPTION, cert ? "key_file" : "cert_file", NULL,
+                         "missing; give certificate and key, or ask for plain_http by name");
   return 0;
 }
 
-static s3l_pem_t pem(const char* file, const char* text) {
-  return (s3l_pem_t){.file = file, .text = s3l_span_cstr(text)};
+static s3l_pem_t pem(const char* file_option, const char* file, const char* pem_option,
+                     const char* text) {
+  return (s3l_pem_t){
+      .option = text != NULL ? pem_option : file_option, .file = file, .text = s3l_span_cstr(text)};
 }
 
-static int new_context(s3l_problem_t* p, const s3lect_peer_server_options_t* o,
+static int new_context(s3lect_error_t* error, const s3lect_peer_server_options_t* o,
                        s3l_tls_context_t** out) {
   bool verify = o->client_ca_file != NULL || o->client_ca_pem != NULL;
   const s3l_tls_server_options_t tls = {
-      .cert = pem(o->cert_file, o->cert_pem),
-      .key = pem(o->key_file, o->key_pem),
+      .cert = pem("cert_file", o->cert_file, "cert_pem", o->cert_pem),
+      .key = pem("key_file", o->key_file, "key_pem", o->key_pem),
       .client_auth = verify ? S3L_TLS_CLIENT_AUTH_REQUIRED : S3L_TLS_CLIENT_AUTH_NONE,
-      .client_ca = pem(o->client_ca_file, o->client_ca_pem),
+      .client_ca = pem("client_ca_file", o->client_ca_file, "client_ca_pem", o->client_ca_pem),
   };
-  char why[256] = "";
-  int err = s3l_tls_context_new_server(&tls, out, why, sizeof why);
-  if (err != 0 && err != UV_ENOMEM)
-    return s3l_problem_say(p, S3LECT_ETLS, "cert, key, client_ca: %s; give PEM text",
-                           why[0] != '\0' ? why : s3lect_strerror(err));
-  return err;
+  return s3l_tls_context_new_server(&tls, out, error);
 }
 
 static size_t size_of(const char* s) {
@@ -102,12 +99,12 @@ static int copy_files(const s3lect_peer_server_options_t* o, files_t* out) {
 }
 
 /* Makes a context of certificates that have passed the check, and remembers what they are. */
-static int take_certificates(s3l_problem_t* p, shell_t* s, const s3lect_peer_server_options_t* o,
-                             s3l_tls_context_t** out) {
+static int take_certificates(s3lect_error_t* error, shell_t* s,
+                             const s3lect_peer_server_options_t* o, s3l_tls_context_t** out) {
   files_t files;
   int err = copy_files(o, &files);
   if (err == 0)
-    err = new_context(p, o, out);
+    err = new_context(error, o, out);
   if (err != 0) {
     s3l_free(files.block);
     return err;
@@ -120,46 +117,46 @@ static int take_certificates(s3l_problem_t* p, shell_t* s, const s3lect_peer_ser
 }
 
 /* What a reload goes by. `known` is all zero. */
-static int find_certificates(s3l_problem_t* p, const shell_t* s,
+static int find_certificates(s3lect_error_t* error, const shell_t* s,
                              const s3lect_peer_server_options_t* options,
                              s3lect_peer_server_options_t* known) {
   if (options == NULL) {
     known->cert_file = s->files.cert;
     known->key_file = s->files.key;
     known->client_ca_file = s->files.client_ca;
-    return s->text ? s3l_problem_say(p, S3LECT_EOPTION,
-                                     "options: missing; what was given as text cannot be read "
-                                     "again: give the new text")
+    return s->text ? s3l_error_say(error, S3LECT_EOPTION, "options", NULL,
+                                   "missing; what was given as text cannot be read "
+                                   "again: give the new text")
                    : 0;
   }
-  int err = s3l_options_copy(p, "s3lect_peer_server_options", options, known, sizeof *known,
-                             offsetof(s3lect_peer_server_options_t, client_ca_file));
+  int err = s3l_sized_copy(error, "s3lect_peer_server_options", options, known, sizeof *known,
+                           offsetof(s3lect_peer_server_options_t, client_ca_file));
   known->plain_http = 0;
   if (err == 0)
-    err = check_certificates(p, known);
+    err = check_certificates(error, known);
   if (err == 0 && s->verifies && known->client_ca_file == NULL && known->client_ca_pem == NULL)
-    return s3l_problem_say(p, S3LECT_EOPTION,
-                           "client_ca_file: missing; this server wants clients' certificates, and "
-                           "goes on to: give their authority, too");
+    return s3l_error_say(error, S3LECT_EOPTION, "client_ca_file", NULL,
+                         "missing; this server wants clients' certificates, and "
+                         "goes on to: give their authority, too");
   return err;
 }
 
 int s3lect_peer_server_reload(s3lect_peer_server_t* server,
-                              const s3lect_peer_server_options_t* options, char* message,
-                              size_t message_size) {
+                              const s3lect_peer_server_options_t* options, s3lect_error_t* error) {
   shell_t* s = server->internal;
-  s3l_problem_t p = s3l_problem(message, message_size);
   s3lect_peer_server_options_t known = {.size = sizeof known};
   s3l_tls_context_t* context;
+  s3l_error_clear(error);
   if (s == NULL || s->server == NULL)
-    return UV_ECANCELED;
+    return s3l_error_end(error, UV_ECANCELED);
   if (!s->tls)
-    return s3l_problem_say(&p, UV_EINVAL, "plain_http: there are no certificates to read again");
-  int err = find_certificates(&p, s, options, &known);
+    return s3l_error_say(error, UV_EINVAL, "plain_http", NULL,
+                         "there are no certificates to read again");
+  int err = find_certificates(error, s, options, &known);
   if (err == 0)
-    err = take_certificates(&p, s, &known, &context);
+    err = take_certificates(error, s, &known, &context);
   if (err != 0)
-    return err;
+    return s3l_error_end(error, err);
   s3l_http_server_set_tls(s3l_peer_server_http(s->server), context);
   s3l_tls_context_free(context); /* the server holds its own */
   return 0;
@@ -215,21 +212,20 @@ void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options, size
   options->size = size;
 }
 
-static int check(s3l_problem_t* p, const s3lect_peer_server_options_t* o) {
+static int check(s3lect_error_t* error, const s3lect_peer_server_options_t* o) {
   if (o->listen == NULL || o->listen[0] == '\0')
-    return s3l_problem_say(p, S3LECT_EOPTION, "listen: missing; give HOST:PORT");
-  int err = s3l_check_duration(p, "header_timeout_ms", o->header_timeout_ms);
+    return s3l_error_say(error, S3LECT_EOPTION, "listen", NULL, "missing; give HOST:PORT");
+  int err = s3l_check_duration(error, "header_timeout_ms", o->header_timeout_ms);
   if (err == 0)
-    err = s3l_check_duration(p, "idle_timeout_ms", o->idle_timeout_ms);
+    err = s3l_check_duration(error, "idle_timeout_ms", o->idle_timeout_ms);
   if (err == 0)
-    err = s3l_check_duration(p, "max_wait_ms", o->max_wait_ms);
-  return err != 0 ? err : check_certificates(p, o);
+    err = s3l_check_duration(error, "max_wait_ms", o->max_wait_ms);
+  return err != 0 ? err : check_certificates(error, o);
 }
 
 /* `context` NULL: plain. */
-static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
+static int open_server(uv_loop_t* loop, s3lect_error_t* error, shell_t* s,
                        const s3lect_peer_server_options_t* o, s3l_tls_context_t* context) {
-  char why[256] = "";
   const s3l_peer_server_config_t config = {
       .http = {.listen = o->listen,
                .tls = context,
@@ -241,19 +237,13 @@ static int open_server(uv_loop_t* loop, s3l_problem_t* p, shell_t* s,
                    s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
                .tls_time_ms = s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
                .idle_time_ms = s3l_or_default(o->idle_timeout_ms, S3LECT_PEER_IDLE_TIMEOUT_MS),
-               .why = why,
-               .why_cap = sizeof why},
+               .error = error},
       .max_wait_ms = s3l_or_default(o->max_wait_ms, S3LECT_PEER_MAX_WAIT_MS),
       .data = s,
       .metrics = o->metrics != 0 ? on_metrics : NULL,
       .ready = o->health != 0 ? on_ready : NULL,
   };
-  int err = s3l_peer_server_create(loop, &config, &s->server);
-  if (err == UV_EINVAL)
-    return s3l_problem_say(p, S3LECT_EOPTION, "%s", why);
-  if (err != 0 && err != UV_ENOMEM)
-    return s3l_problem_say(p, err, "listen: \"%s\": %s", o->listen, uv_strerror(err));
-  return err;
+  return s3l_peer_server_create(loop, &config, &s->server);
 }
 
 static void drop_shell(shell_t* s) {
@@ -262,28 +252,27 @@ static void drop_shell(shell_t* s) {
 }
 
 int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
-                            const s3lect_peer_server_options_t* options, char* message,
-                            size_t message_size) {
-  s3l_problem_t p = s3l_problem(message, message_size);
+                            const s3lect_peer_server_options_t* options, s3lect_error_t* error) {
   s3lect_peer_server_options_t known;
   s3l_tls_context_t* context = NULL;
-  int err = s3l_options_copy(&p, "s3lect_peer_server_options", options, &known, sizeof known,
-                             offsetof(s3lect_peer_server_options_t, client_ca_file));
+  s3l_error_clear(error);
+  int err = s3l_sized_copy(error, "s3lect_peer_server_options", options, &known, sizeof known,
+                           offsetof(s3lect_peer_server_options_t, client_ca_file));
   if (err == 0)
-    err = check(&p, &known);
+    err = check(error, &known);
   if (err != 0)
     return err;
   shell_t* s = s3l_calloc(1, sizeof *s);
   if (s == NULL)
-    return UV_ENOMEM;
+    return s3l_error_end(error, UV_ENOMEM);
   s->tls = known.plain_http == 0;
-  err = s->tls ? take_certificates(&p, s, &known, &context) : 0;
+  err = s->tls ? take_certificates(error, s, &known, &context) : 0;
   if (err == 0)
-    err = open_server(loop, &p, s, &known, context);
+    err = open_server(loop, error, s, &known, context);
   s3l_tls_context_free(context); /* the server holds its own */
   if (err != 0) {
     drop_shell(s);
-    return err;
+    return s3l_error_end(error, err);
   }
   void* data = server->data; /* the caller's, even before init */
   memset(server, 0, sizeof *server);

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "util/assert.h"
+#include "util/error.h"
 #include "util/hex.h"
 #include "util/mem.h"
 #include "util/sized.h"
@@ -355,12 +356,17 @@ static void advance(s3l_verify_run_t* run) {
 
 /* ---- The public functions ---- */
 
-static int check_options(const s3lect_verify_options_t* o) {
-  if (o->store == NULL || o->concurrency < 2 || o->concurrency > S3LECT_VERIFY_CONCURRENCY_MAX)
-    return S3LECT_EOPTION;
-  size_t n = strlen(o->prefix);
-  bool good = n <= S3LECT_VERIFY_PREFIX_MAX && s3l_utf8_is_valid((s3l_span_t){o->prefix, n});
-  return good ? 0 : S3LECT_EOPTION;
+static int check_options(const s3lect_verify_options_t* o, s3lect_error_t* error) {
+  if (o->store == NULL)
+    return s3l_error_say(error, S3LECT_EOPTION, "store", NULL, "missing; give the store to try");
+  if (o->concurrency < 2 || o->concurrency > S3LECT_VERIFY_CONCURRENCY_MAX)
+    return s3l_error_say(error, S3LECT_EOPTION, "concurrency", NULL, "%u; it must be from 2 to %d",
+                         (unsigned)o->concurrency, S3LECT_VERIFY_CONCURRENCY_MAX);
+  s3l_span_t prefix = s3l_span_cstr(o->prefix);
+  if (prefix.n > S3LECT_VERIFY_PREFIX_MAX || !s3l_utf8_is_valid(prefix))
+    return s3l_error_say(error, S3LECT_EOPTION, "prefix", o->prefix,
+                         "must be UTF-8 of at most %d bytes", S3LECT_VERIFY_PREFIX_MAX);
+  return 0;
 }
 
 static void make_keys(s3l_verify_run_t* run, const char* prefix) {
@@ -386,27 +392,28 @@ static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
 }
 
 int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
-                  s3lect_verify_cb cb) {
+                  s3lect_verify_cb cb, s3lect_error_t* error) {
   s3lect_verify_options_t o;
+  s3l_error_clear(error);
   if (cb == NULL)
-    return UV_EINVAL;
-  s3l_sized_t known = s3l_sized_copy(&o, sizeof(o), options, options->size,
-                                     offsetof(s3lect_verify_options_t, prefix));
-  if (known != S3L_SIZED_OK)
-    return known == S3L_SIZED_NEWER ? UV_ENOTSUP : UV_EINVAL;
+    return s3l_error_end(error, UV_EINVAL);
+  int err = s3l_sized_copy(error, "s3lect_verify_options", options, &o, sizeof(o),
+                           offsetof(s3lect_verify_options_t, prefix));
+  if (err != 0)
+    return err;
   o.prefix = o.prefix != NULL ? o.prefix : DEFAULT_PREFIX;
-  o.concurrency = o.concurrency != 0 ? o.concurrency : DEFAULT_CONCURRENCY;
-  o.request_timeout_ms = o.request_timeout_ms != 0 ? o.request_timeout_ms : DEFAULT_TIMEOUT_MS;
-  int err = check_options(&o);
+  o.concurrency = s3l_or_default(o.concurrency, DEFAULT_CONCURRENCY);
+  o.request_timeout_ms = s3l_or_default(o.request_timeout_ms, DEFAULT_TIMEOUT_MS);
+  err = check_options(&o, error);
   if (err != 0)
     return err;
   s3l_verify_run_t* run = s3l_calloc(1, sizeof(*run));
   if (run == NULL)
-    return UV_ENOMEM;
+    return s3l_error_end(error, UV_ENOMEM);
   err = open_run(run, &o);
   if (err != 0) {
     s3l_free(run);
-    return err;
+    return s3l_error_end(error, err);
   }
   run->handle = verify;
   run->cb = cb;

@@ -152,25 +152,25 @@ static int open_store(server_t* server, const char** key) {
   server->directory[slash - path] = '\0';
   *key = slash + 1;
   if (!is_s3)
-    return s3lect_file_init(&server->loop, &server->store, server->directory);
+    return s3lect_file_init(&server->loop, &server->store, server->directory, NULL);
   s3lect_s3_options_t s3;
   s3lect_s3_options_init(&s3, sizeof s3);
   s3.bucket = server->directory;
-  return s3lect_s3_init(&server->loop, &server->store, &s3);
+  return s3lect_s3_init(&server->loop, &server->store, &s3, NULL);
 }
 
 /* Followers ask the leader at its server_addr. In plain HTTP, as this server speaks it: then
  * nothing that is answered is taken for more than a reason to look at the store. */
 static int open_peers(server_t* server) {
-  char message[512];
+  s3lect_error_t error;
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
   options.plain_http = 1;
-  return s3lect_peer_client_init(&server->loop, &server->peers, &options, message, sizeof message);
+  return s3lect_peer_client_init(&server->loop, &server->peers, &options, &error);
 }
 
 static int open_elector(server_t* server, const char* key) {
-  char message[512];
+  s3lect_error_t error;
   s3lect_elector_options_t options;
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = key;
@@ -187,11 +187,11 @@ static int open_elector(server_t* server, const char* key) {
   options.on_started_leading = on_started;
   options.on_stopped_leading = on_stopped;
   options.on_error = on_error;
-  int err = s3lect_elector_options_check(&options, message, sizeof message);
+  int err = s3lect_elector_options_check(&options, &error);
   if (err != 0)
-    fprintf(stderr, "%s\n", message);
+    fprintf(stderr, "%s\n", error.text);
   else
-    err = s3lect_elector_init(&server->loop, &server->elector, &options);
+    err = s3lect_elector_init(&server->loop, &server->elector, &options, NULL);
   server->elector.data = server;
   return err;
 }

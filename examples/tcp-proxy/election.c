@@ -6,8 +6,8 @@
 
 #include "proxy.h"
 
-static int complain(int err, const char* message) {
-  fprintf(stderr, "example-tcp-proxy: %s\n", message[0] != '\0' ? message : s3lect_strerror(err));
+static int complain(int err, const char* text) {
+  fprintf(stderr, "example-tcp-proxy: %s\n", text);
   return err;
 }
 
@@ -51,17 +51,15 @@ static void on_error(s3lect_elector_t* e, const s3lect_event_t* event) {
 
 static int open_s3(election_t* election, const char* bucket) {
   const options_t* options = &election->proxy->options;
-  char message[512] = "";
+  s3lect_error_t error;
   s3lect_s3_options_t s3;
   s3lect_s3_options_init(&s3, sizeof s3);
   s3.bucket = bucket;
   s3.endpoint = options->endpoint;
   s3.region = options->region;
   s3.ca_file = options->ca_file;
-  int err = s3lect_s3_options_check(&s3, message, sizeof message);
-  if (err == 0)
-    err = s3lect_s3_init(election->proxy->loop, &election->store, &s3);
-  return err != 0 ? complain(err, message) : 0;
+  int err = s3lect_s3_init(election->proxy->loop, &election->store, &s3, &error);
+  return err != 0 ? complain(err, error.text) : 0;
 }
 
 static int open_store(election_t* election, const char** key) {
@@ -79,16 +77,14 @@ static int open_store(election_t* election, const char** key) {
   *key = slash + 1;
   if (is_s3)
     return open_s3(election, election->place);
-  char message[512];
-  int err = s3lect_file_check(election->place, message, sizeof message);
-  if (err != 0)
-    return complain(err, message);
-  return s3lect_file_init(election->proxy->loop, &election->store, election->place);
+  s3lect_error_t error;
+  int err = s3lect_file_init(election->proxy->loop, &election->store, election->place, &error);
+  return err != 0 ? complain(err, error.text) : 0;
 }
 
 static int open_elector(election_t* election, const char* key, const char* addr) {
   proxy_t* proxy = election->proxy;
-  char message[512] = "";
+  s3lect_error_t error;
   s3lect_elector_options_t options;
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = key;
@@ -104,10 +100,8 @@ static int open_elector(election_t* election, const char* key, const char* addr)
   options.on_stopped_leading = on_stopped;
   options.on_new_leader = on_new_leader;
   options.on_error = on_error;
-  int err = s3lect_elector_options_check(&options, message, sizeof message);
-  if (err == 0)
-    err = s3lect_elector_init(proxy->loop, &election->elector, &options);
-  return err != 0 ? complain(err, message) : 0;
+  int err = s3lect_elector_init(proxy->loop, &election->elector, &options, &error);
+  return err != 0 ? complain(err, error.text) : 0;
 }
 
 static void on_elector_closed(s3lect_elector_t* e) {
@@ -133,7 +127,7 @@ int election_start(election_t* election, struct proxy_s* proxy, const char* addr
   err = s3lect_elector_start(&election->elector);
   if (err != 0)
     (void)s3lect_elector_close(&election->elector, on_elector_closed);
-  return err != 0 ? complain(err, "") : 0;
+  return err != 0 ? complain(err, s3lect_strerror(err)) : 0;
 }
 
 void election_close(election_t* election) {

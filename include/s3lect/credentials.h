@@ -95,7 +95,7 @@ S3LECT_EXTERN int s3lect_credentials_static_init(uv_loop_t* loop,
                                                  s3lect_credentials_provider_t* provider,
                                                  const char* access_key_id,
                                                  const char* secret_access_key,
-                                                 const char* session_token);
+                                                 const char* session_token, s3lect_error_t* error);
 
 /** The sources of a chain, in the order in which they are asked. */
 #define S3LECT_CREDENTIALS_ENVIRONMENT 0x01u /* AWS_ACCESS_KEY_ID, ... */
@@ -130,7 +130,8 @@ s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* option
  * UV_ENOTSUP (an option is set that only a newer library knows), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_credentials_chain_init(uv_loop_t* loop,
                                                 s3lect_credentials_provider_t* provider,
-                                                const s3lect_credentials_chain_options_t* options);
+                                                const s3lect_credentials_chain_options_t* options,
+                                                s3lect_error_t* error);
 
 #ifdef __cplusplus
 }

@@ -198,19 +198,18 @@ struct s3lect_elector_s {
 /** Sets every option to its default. `size` is sizeof(s3lect_elector_options_t). */
 S3LECT_EXTERN void s3lect_elector_options_init(s3lect_elector_options_t* options, size_t size);
 
-/** Says what is wrong with options: one line that names the option, its value and the mend, into
- * `message` (of `message_size` bytes, may be 0; "" if nothing is wrong). Returns what
- * s3lect_elector_init would, but for UV_ENOMEM. */
+/** Checks options without opening anything. Returns what s3lect_elector_init would, but for
+ * UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_options_check(const s3lect_elector_options_t* options,
-                                               char* message, size_t message_size);
+                                               s3lect_error_t* error);
 
 /** Fills `resolved`, whose `size` the caller has set, with the options as an elector would go by
  * them: defaults in place of zeros, those that depend on others included. Pointers are as given.
- * Else as s3lect_elector_options_check; `message` may be NULL. Further errors: UV_EINVAL (the size
- * of `resolved` is none of this struct). */
+ * Else as s3lect_elector_options_check. Further errors: UV_EINVAL (the size of `resolved` is none
+ * of this struct). */
 S3LECT_EXTERN int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
-                                                 s3lect_elector_options_t* resolved, char* message,
-                                                 size_t message_size);
+                                                 s3lect_elector_options_t* resolved,
+                                                 s3lect_error_t* error);
 
 /** Prepares an elector; does no I/O and calls nothing back.
  * Errors, with nothing to clean up: S3LECT_EOPTION (a missing or invalid option), S3LECT_ETIMING
@@ -218,7 +217,8 @@ S3LECT_EXTERN int s3lect_elector_options_resolve(const s3lect_elector_options_t*
  * UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an option is set that only a
  * newer library knows), UV_ECANCELED (the peer client is closing), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
-                                      const s3lect_elector_options_t* options);
+                                      const s3lect_elector_options_t* options,
+                                      s3lect_error_t* error);
 
 /** Stands in the election, under a fresh incarnation (random bits that tell it from any other with
  * its ID), until stop or close. Keeps the loop alive. Callbacks run from now on.

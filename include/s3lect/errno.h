@@ -62,6 +62,16 @@ typedef enum {
       S3LECT_ERRNO_END = -5099
 } s3lect_errno_t;
 
+/** Why a function that takes options failed. Each takes one as its last argument, or NULL, and
+ * fills it in: after a success, all of it is zero. */
+typedef struct s3lect_error_s {
+  int code;         /* what the function returned */
+  char option[100]; /* what is wrong: a member of the options, an environment variable, or a
+                       property of a profile; "" if it is none of these */
+  char text[600];   /* one line for people: the option, its value, what is wrong, what to do. It
+                       begins with `option`, so that text + strlen(option) is the rest */
+} s3lect_error_t;
+
 /** Describes a code of ours or of libuv's in one sentence. Never NULL; static storage. Any thread.
  */
 S3LECT_EXTERN const char* s3lect_strerror(int err);

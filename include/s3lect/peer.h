@@ -65,14 +65,13 @@ struct s3lect_peer_client_s {
 S3LECT_EXTERN void s3lect_peer_client_options_init(s3lect_peer_client_options_t* options,
                                                    size_t size);
 
-/** Opens a client; connects only when used. Certificates are read here, synchronously. On failure
- * `message` (of `message_size` bytes, may be 0) has one line that names the option and the mend.
- * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ETLS (a certificate or key), UV_EINVAL
- * (a struct size this library does not know), UV_ENOTSUP (an option that only a newer library
- * knows), UV_ENOMEM. */
+/** Opens a client; connects only when used. Certificates are read here, synchronously. Errors, with
+ * nothing to clean up: S3LECT_EOPTION, S3LECT_ETLS (a certificate or key), UV_EINVAL (a struct size
+ * this library does not know), UV_ENOTSUP (an option that only a newer library knows), UV_ENOMEM.
+ */
 S3LECT_EXTERN int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
                                           const s3lect_peer_client_options_t* options,
-                                          char* message, size_t message_size);
+                                          s3lect_error_t* error);
 
 /** Takes up new authorities, certificate and key: with `options` NULL from the files that are in
  * use, read again, else from its ca, cert and key members, all of them (others are not looked at).
@@ -84,7 +83,7 @@ S3LECT_EXTERN int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t*
  * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
 S3LECT_EXTERN int s3lect_peer_client_reload(s3lect_peer_client_t* client,
                                             const s3lect_peer_client_options_t* options,
-                                            char* message, size_t message_size);
+                                            s3lect_error_t* error);
 
 /** Closes a client: what is asked of leaders now ends, and electors that were given it ask the
  * store from then on. Once the last of these is closed, too, `cb` (may be NULL) runs, and the
@@ -140,12 +139,12 @@ struct s3lect_peer_server_s {
 S3LECT_EXTERN void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options,
                                                    size_t size);
 
-/** Opens a server and listens. `message` as in s3lect_peer_client_init. It does not keep the loop
- * alive. Errors, with nothing to clean up: as there, and what binding gives: UV_EADDRINUSE,
+/** Opens a server and listens. It does not keep the loop alive. Errors, with nothing to clean up:
+ * as of s3lect_peer_client_init, and what binding gives: UV_EADDRINUSE,
  * UV_EACCES, UV_EADDRNOTAVAIL. */
 S3LECT_EXTERN int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
                                           const s3lect_peer_server_options_t* options,
-                                          char* message, size_t message_size);
+                                          s3lect_error_t* error);
 
 /** The port that is listened on, in the machine's byte order: the one of `listen`, or which one the
  * system gave for 0. Errors: UV_ECANCELED (closing, or closed). */
@@ -174,7 +173,7 @@ S3LECT_EXTERN int s3lect_peer_server_remove(s3lect_peer_server_t* server,
  * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
 S3LECT_EXTERN int s3lect_peer_server_reload(s3lect_peer_server_t* server,
                                             const s3lect_peer_server_options_t* options,
-                                            char* message, size_t message_size);
+                                            s3lect_error_t* error);
 
 /** Stops listening, answers what is held with 404, closes all connections, then `cb` (may be NULL)
  * runs, and the handle's memory is the caller's again. Electors stand on. A second close does

@@ -224,10 +224,9 @@ typedef enum {
 /** Sets every option to its default. `size` is sizeof(s3lect_s3_options_t). */
 S3LECT_EXTERN void s3lect_s3_options_init(s3lect_s3_options_t* options, size_t size);
 
-/** Says what is wrong with options, for people: one line naming the option, its value and the
- * mend, into `message` (of `message_size` bytes, may be 0). Returns what s3lect_s3_init would. */
-S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, char* message,
-                                          size_t message_size);
+/** Checks options without opening anything. Returns what s3lect_s3_init would. */
+S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options,
+                                          s3lect_error_t* error);
 
 /** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
  * used. Reads the environment here and not later; and where options and environment name no region,
@@ -250,15 +249,14 @@ S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options, ch
  * option is set that only a newer library knows), UV_ENOMEM. After success the store must be
  * closed. */
 S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
-                                 const s3lect_s3_options_t* options);
+                                 const s3lect_s3_options_t* options, s3lect_error_t* error);
 
 /** Opens a store in this process's memory: for tests, and for electors of one process. Its
  * objects end with it. Errors: UV_ENOMEM. */
-S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store);
+S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_error_t* error);
 
-/** Checks a directory for s3lect_file_init, and writes what is wrong with it, and what to do, into
- * `message` (of `message_size` bytes, may be 0). Returns what s3lect_file_init would. */
-S3LECT_EXTERN int s3lect_file_check(const char* directory, char* message, size_t message_size);
+/** Checks a directory without opening the store. Returns what s3lect_file_init would. */
+S3LECT_EXTERN int s3lect_file_check(const char* directory, s3lect_error_t* error);
 
 /** Opens a store in a directory, which must exist, for the processes of one machine. An object is a
  * file of its key's name, with one line of the store's own before it. Writes reach the disk before
@@ -269,7 +267,8 @@ S3LECT_EXTERN int s3lect_file_check(const char* directory, char* message, size_t
  * files of other users in it are refused (docs/operations.md, "A directory as the store").
  * Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR, UV_EACCES and
  * what else opening a directory gives, UV_EPERM, UV_ENOMEM. */
-S3LECT_EXTERN int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory);
+S3LECT_EXTERN int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory,
+                                   s3lect_error_t* error);
 
 #ifdef __cplusplus
 }

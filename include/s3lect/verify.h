@@ -117,7 +117,7 @@ S3LECT_EXTERN void s3lect_verify_options_init(s3lect_verify_options_t* options, 
  * Errors, with no callback: UV_EINVAL (an option), UV_ENOTSUP (one is set that only a newer library
  * knows), UV_EIO (no random bytes), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
-                                s3lect_verify_cb cb);
+                                s3lect_verify_cb cb, s3lect_error_t* error);
 
 /** Ends a run soon: no further check is made, what is under way is cancelled, temporary objects are
  * removed, and the callback runs with UV_ECANCELED. No-op when the run is over its checks. */

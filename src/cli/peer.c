@@ -94,34 +94,19 @@ static int find_addr(const cli_options_t* o, cli_peer_t* peer) {
   return 0;
 }
 
-/* The library's words for options are not those of the command line: "listen", and "cert, key,
- * client_ca: " before what is wrong with one of these files. */
-static int failed(const cli_options_t* o, int r, const char* message) {
-  static const char address[] = "listen address";
-  static const char listen[] = "listen";
-  char given[CLI_MESSAGE_SIZE] = "";
-  pem_file_t files[FILES];
-  pem_files(o, files);
-  for (size_t i = 0; i < FILES; i++) {
-    size_t n = strlen(given);
-    if (files[i].path != NULL && n < sizeof given)
-      snprintf(given + n, sizeof given - n, "%s%s %.120s", n > 0 ? ", " : "", files[i].option,
-               files[i].path);
-  }
-  const char* why = strstr(message, ": ");
-  if (strncmp(message, address, sizeof address - 1) == 0)
-    cli_say("--peer-listen%s", message + sizeof address - 1);
-  else if (strncmp(message, listen, sizeof listen - 1) == 0)
-    cli_say("--peer-listen%s", message + sizeof listen - 1);
-  else if (r == S3LECT_ETLS && why != NULL)
-    cli_say("%s%s", given, why);
-  else
-    cli_say("peer mode: %s", message[0] != '\0' ? message : s3lect_strerror(r));
-  return r == S3LECT_EOPTION || r == S3LECT_ETLS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
+static const cli_word_t words[] = {
+    {"listen", "--peer-listen"}, {"cert_file", "--peer-cert"},    {"key_file", "--peer-key"},
+    {"ca_file", "--peer-ca"},    {"client_ca_file", "--peer-ca"}, {NULL, NULL},
+};
+
+static int failed(const s3lect_error_t* error) {
+  cli_say_error(words, "", error);
+  return error->code == S3LECT_EOPTION || error->code == S3LECT_ETLS ? CLI_EXIT_USAGE
+                                                                     : CLI_EXIT_FAILED;
 }
 
 static int open_server(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
-  char message[CLI_MESSAGE_SIZE];
+  s3lect_error_t error;
   s3lect_peer_server_options_t options;
   s3lect_peer_server_options_init(&options, sizeof options);
   options.listen = o->peer_listen;
@@ -131,22 +116,22 @@ static int open_server(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer
   options.plain_http = (int32_t)o->peer_plain_http;
   options.metrics = (int32_t)o->peer_metrics;
   options.health = (int32_t)o->peer_health;
-  int r = s3lect_peer_server_init(loop, &peer->server, &options, message, sizeof message);
+  int r = s3lect_peer_server_init(loop, &peer->server, &options, &error);
   peer->serves = r == 0;
-  return r != 0 ? failed(o, r, message) : find_addr(o, peer);
+  return r != 0 ? failed(&error) : find_addr(o, peer);
 }
 
 static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
-  char message[CLI_MESSAGE_SIZE];
+  s3lect_error_t error;
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
   options.ca_file = o->peer_ca;
   options.cert_file = o->peer_cert;
   options.key_file = o->peer_key;
   options.plain_http = (int32_t)o->peer_plain_http;
-  int r = s3lect_peer_client_init(loop, &peer->client, &options, message, sizeof message);
+  int r = s3lect_peer_client_init(loop, &peer->client, &options, &error);
   peer->asks = r == 0;
-  return r != 0 ? failed(o, r, message) : 0;
+  return r != 0 ? failed(&error) : 0;
 }
 
 int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* peer) {
@@ -169,22 +154,18 @@ bool cli_peer_reloads(const cli_options_t* options) {
   return asks(options) && options->peer_plain_http == 0;
 }
 
-static bool reload_failed(int r, const char* what, const char* message) {
-  if (r != 0)
-    cli_say("%s: %s", what, message[0] != '\0' ? message : s3lect_strerror(r));
-  return r != 0;
-}
-
 void cli_peer_reload(cli_peer_t* peer) {
-  char message[CLI_MESSAGE_SIZE] = "";
-  int r =
-      peer->serves ? s3lect_peer_server_reload(&peer->server, NULL, message, sizeof message) : 0;
-  if (reload_failed(r, "the certificates stay as they were", message))
-    return;
-  r = peer->asks ? s3lect_peer_client_reload(&peer->client, NULL, message, sizeof message) : 0;
-  const char* what = peer->serves ? "answering with the new certificates, but asking as before"
-                                  : "the certificates stay as they were";
-  if (!reload_failed(r, what, message))
+  s3lect_error_t error = {0};
+  const char* before = "the certificates stay as they were: ";
+  if (peer->serves)
+    (void)s3lect_peer_server_reload(&peer->server, NULL, &error);
+  if (error.code == 0 && peer->asks) {
+    before = peer->serves ? "answering with the new certificates, but asking as before: " : before;
+    (void)s3lect_peer_client_reload(&peer->client, NULL, &error);
+  }
+  if (error.code != 0)
+    cli_say_error(words, before, &error);
+  else
     cli_say("the certificates have been read again");
 }
 

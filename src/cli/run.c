@@ -46,7 +46,7 @@ typedef struct run_s {
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
                    char message[CLI_MESSAGE_SIZE]) {
   s3lect_elector_options_t timing;
-  int r = cli_timing(options, &timing, message);
+  int r = cli_timing(options, &timing, NULL); /* which has been checked */
   if (r != 0)
     return r;
   uint32_t t = timing.leader_timeout_ms;

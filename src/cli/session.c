@@ -42,12 +42,12 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
 }
 
 int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
-               char message[CLI_MESSAGE_SIZE]) {
+               s3lect_error_t* error) {
   cli_session_t session = {.options = options};
   s3lect_elector_options_t given;
   elector_options(&session, &given);
   timing->size = sizeof *timing;
-  return s3lect_elector_options_resolve(&given, timing, message, CLI_MESSAGE_SIZE);
+  return s3lect_elector_options_resolve(&given, timing, error);
 }
 
 static void leave(cli_session_t* session, int exit_code) {
@@ -108,9 +108,10 @@ static void on_writer_error(void* arg, int err) {
 }
 
 int cli_session_check(const cli_options_t* options) {
-  char message[CLI_MESSAGE_SIZE] = "";
+  s3lect_error_t error;
   s3lect_elector_options_t timing;
-  int r = cli_usage(cli_timing(options, &timing, message), message);
+  (void)cli_timing(options, &timing, &error);
+  int r = cli_usage(&error);
   if (r == 0)
     r = cli_peer_check(options);
   return r != 0 ? r : cli_store_check(options);
@@ -135,7 +136,7 @@ static int open_elector(cli_session_t* session) {
   options.on_new_leader = on_event;
   options.on_renewed = on_event;
   options.on_error = on_event;
-  int r = s3lect_elector_init(&session->loop, &session->elector, &options);
+  int r = s3lect_elector_init(&session->loop, &session->elector, &options, NULL);
   if (r == 0) {
     session->elector.data = session;
     r = cli_peer_add(&session->peer, &session->elector);

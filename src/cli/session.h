@@ -44,7 +44,7 @@ struct cli_session_s {
 /** The elector's options as it will see them, with the library's defaults. Returns 0, or what
  * s3lect_elector_options_resolve says. */
 int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
-               char message[CLI_MESSAGE_SIZE]);
+               s3lect_error_t* error);
 
 /** Says on stderr what is wrong with the options, if anything. Returns 0 or CLI_EXIT_USAGE. */
 int cli_session_check(const cli_options_t* options);

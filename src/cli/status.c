@@ -226,11 +226,12 @@ static int read_state(uv_loop_t* loop, const cli_options_t* options) {
 
 /* An elector's defaults, but not its checks: nobody stands for election here. */
 static int fill_in(cli_options_t* options) {
-  char message[CLI_MESSAGE_SIZE] = "";
+  s3lect_error_t error;
   const cli_options_t plain = {
       .key = options->key, .id = options->id, .protocol = options->protocol};
   s3lect_elector_options_t defaults;
-  int r = cli_usage(cli_timing(&plain, &defaults, message), message);
+  (void)cli_timing(&plain, &defaults, &error);
+  int r = cli_usage(&error);
   if (r != 0)
     return r;
   if (options->leader_timeout_ms == 0)

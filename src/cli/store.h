@@ -11,9 +11,8 @@ int cli_store_check(const cli_options_t* options);
 /** Opens it. Returns 0, or a code after a line on stderr, with nothing to clean up. */
 int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store);
 
-/** Says a message of the library's about an option (s3lect_s3_options_check, ...) in the words of
- * the command line; `r`, its code, where the message is empty. Returns CLI_EXIT_USAGE, or 0 if
- * `r` is. */
-int cli_usage(int r, const char* message);
+/** Says what is wrong with an option, if anything, in the words of the command line. Returns 0 or
+ * CLI_EXIT_USAGE. */
+int cli_usage(const s3lect_error_t* error);
 
 #endif

@@ -59,6 +59,15 @@ void cli_say(const char* format, ...) {
   put_line(line, len);
 }
 
+void cli_say_error(const cli_word_t* words, const char* before, const s3lect_error_t* error) {
+  while (words->member != NULL && strcmp(words->member, error->option) != 0)
+    words++;
+  if (words->member != NULL)
+    cli_say("%s%s%s", before, words->option, error->text + strlen(error->option));
+  else
+    cli_say("%s%s", before, error->text);
+}
+
 void cli_plain(char* text, size_t len) {
   for (size_t i = 0; i < len; i++) {
     unsigned char c = (unsigned char)text[i];

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <s3lect.h>
+
 #include "writer.h"
 
 #define CLI_TIME_SIZE    32 /* "2024-10-27T10:30:45.123Z" and its NUL, with room for odd years */
@@ -24,6 +26,15 @@ void cli_say_through(cli_writer_t* writer);
 
 /** One line on stderr, "s3lect run: ...", in one write(2). */
 void cli_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/** What the library calls an option, and people who use the command. */
+typedef struct cli_word_s {
+  const char* member; /* NULL: the last row */
+  const char* option;
+} cli_word_t;
+
+/** One line on stderr, `before` and then what is wrong, with the option's name from `words`. */
+void cli_say_error(const cli_word_t* words, const char* before, const s3lect_error_t* error);
 
 /** Makes text that others wrote fit for a terminal: control characters become '?', in place. */
 void cli_plain(char* text, size_t len);

@@ -188,7 +188,7 @@ static int start(run_t* run) {
   o.quick = (int32_t)options->quick;
   o.request_timeout_ms = options->request_timeout_ms;
   run->verify.data = run;
-  return s3lect_verify(&run->verify, &o, on_report);
+  return s3lect_verify(&run->verify, &o, on_report, NULL);
 }
 
 static int verify_on(run_t* run) {
@@ -209,11 +209,12 @@ static int verify_on(run_t* run) {
 
 /* As an elector would. */
 static int check_key(const cli_options_t* options) {
-  char message[CLI_MESSAGE_SIZE] = "";
+  s3lect_error_t error;
   const cli_options_t plain = {
       .key = options->key, .id = options->id, .protocol = options->protocol};
   s3lect_elector_options_t unused;
-  return cli_usage(cli_timing(&plain, &unused, message), message);
+  (void)cli_timing(&plain, &unused, &error);
+  return cli_usage(&error);
 }
 
 int cli_verify(const cli_options_t* options) {

@@ -5,6 +5,7 @@
 
 #include "creds/chain.h"
 #include "util/assert.h"
+#include "util/error.h"
 #include "util/mem.h"
 
 typedef struct builtin_s {
@@ -189,17 +190,18 @@ static int open_shell(uv_loop_t* loop, s3lect_credentials_provider_t* shell,
 
 int s3lect_credentials_static_init(uv_loop_t* loop, s3lect_credentials_provider_t* provider,
                                    const char* access_key_id, const char* secret_access_key,
-                                   const char* session_token) {
+                                   const char* session_token, s3lect_error_t* error) {
   s3l_creds_provider_t* inner;
   s3l_creds_t* looked_at;
   const char* why;
+  s3l_error_clear(error);
   int err = s3l_creds_new(s3l_span_cstr(access_key_id), s3l_span_cstr(secret_access_key),
                           s3l_span_cstr(session_token), 0, &looked_at, &why);
   if (err != 0)
-    return err;
+    return s3l_error_say(error, err, "", NULL, "%s", why);
   s3l_creds_free(looked_at);
   err = s3l_creds_static(access_key_id, secret_access_key, session_token, &inner);
-  return err != 0 ? err : open_shell(loop, provider, inner);
+  return s3l_error_end(error, err != 0 ? err : open_shell(loop, provider, inner));
 }
 
 void s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* options,
@@ -210,10 +212,12 @@ void s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* o
 }
 
 int s3lect_credentials_chain_init(uv_loop_t* loop, s3lect_credentials_provider_t* provider,
-                                  const s3lect_credentials_chain_options_t* options) {
+                                  const s3lect_credentials_chain_options_t* options,
+                                  s3lect_error_t* error) {
   s3l_creds_provider_t* inner;
-  int err = s3l_creds_chain(loop, options, &inner);
-  return err != 0 ? err : open_shell(loop, provider, inner);
+  s3l_error_clear(error);
+  int err = s3l_creds_chain(loop, options, &inner, error);
+  return s3l_error_end(error, err != 0 ? err : open_shell(loop, provider, inner));
 }
 
 void s3lect_credentials_close(s3lect_credentials_provider_t* provider,

@@ -447,10 +447,10 @@ int s3l_creds_chain_source(uv_loop_t* loop, s3l_settings_t* settings, s3l_creds_
 }
 
 int s3l_creds_chain(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                    s3l_creds_provider_t** out) {
+                    s3l_creds_provider_t** out, s3lect_error_t* error) {
   s3l_settings_t settings;
   s3l_creds_source_t* source;
-  int err = s3l_settings_init(&settings, options);
+  int err = s3l_settings_init(&settings, options, error);
   if (err == 0)
     err = s3l_creds_chain_source(loop, &settings, &source);
   if (err == 0)

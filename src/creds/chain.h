@@ -16,6 +16,6 @@ int s3l_creds_chain_source(uv_loop_t* loop, s3l_settings_t* settings, s3l_creds_
 
 /** A chain under a cache. Errors: S3LECT_EOPTION, UV_ENOMEM. */
 int s3l_creds_chain(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                    s3l_creds_provider_t** out);
+                    s3l_creds_provider_t** out, s3lect_error_t* error);
 
 #endif

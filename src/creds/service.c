@@ -84,7 +84,8 @@ static bool choose_proxy(const s3l_service_t* s, const s3l_url_t* url, s3l_proxy
 }
 
 int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
-  char host[S3L_SERVICE_HOST_MAX], header[S3L_SERVICE_HOST_MAX], detail[256] = "";
+  char host[S3L_SERVICE_HOST_MAX], header[S3L_SERVICE_HOST_MAX];
+  s3lect_error_t error = {0};
   if (!s3l_span_copy(url->host, host, sizeof(host)) || !write_host(url, header, sizeof(header)))
     return S3LECT_ECREDENTIALS; /* a host that was parsed always fits */
   if (!s3l_service_allows(url)) {
@@ -110,14 +111,15 @@ int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
                                              .idle_timeout_ms = IDLE_MS,
                                              .max_connections = 1,
                                              .secret = true,
-                                             .why = detail,
-                                             .why_cap = sizeof(detail)};
+                                             .ca_option = "ca_file",
+                                             .error = &error};
   close_client(s);
   int err = s3l_http_client_create(s->loop, &options, &s->client);
   s3l_wipe(&proxy, sizeof(proxy));
   if (err != 0) {
     s->client = NULL;
-    s3l_buf_puts(why, detail[0] != '\0' ? detail : s3lect_strerror(err));
+    (void)s3l_error_end(&error, err);
+    s3l_buf_puts(why, error.text);
     return err;
   }
   s->clients++;

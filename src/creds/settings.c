@@ -6,6 +6,7 @@
 
 #include "creds/cache.h"
 #include "util/buf.h"
+#include "util/error.h"
 #include "util/mem.h"
 #include "util/sized.h"
 
@@ -85,18 +86,21 @@ static void set_defaults(s3l_settings_t* s) {
   s->wall_ms = s3l_creds_wall_ms;
 }
 
-int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_t* options) {
+int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_t* options,
+                      s3lect_error_t* error) {
   s3lect_credentials_chain_options_t known;
   memset(s, 0, sizeof(*s));
   memset(&known, 0, sizeof(known));
-  s3l_sized_t sized = options == NULL
-                          ? S3L_SIZED_OK
-                          : s3l_sized_copy(&known, sizeof(known), options, options->size,
-                                           offsetof(s3lect_credentials_chain_options_t, profile));
-  if (sized != S3L_SIZED_OK)
-    return sized == S3L_SIZED_NEWER ? UV_ENOTSUP : UV_EINVAL;
+  int err = options == NULL ? 0
+                            : s3l_sized_copy(error, "s3lect_credentials_chain_options", options,
+                                             &known, sizeof(known),
+                                             offsetof(s3lect_credentials_chain_options_t, profile));
+  if (err != 0)
+    return err;
   if ((known.sources & ~S3LECT_CREDENTIALS_ALL) != 0)
-    return S3LECT_EOPTION;
+    return s3l_error_say(error, S3LECT_EOPTION, "sources", NULL,
+                         "0x%x has a bit that is none of S3LECT_CREDENTIALS_ALL",
+                         (unsigned)known.sources);
   set_defaults(s);
   s->sources = known.sources;
   bool ok = copy_environment(s);
@@ -105,7 +109,7 @@ int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_
   ok = copy(&s->opt_ca_file, known.ca_file) && ok;
   const s3l_proxy_rules_t proxies = s3l_proxy_rules(known.proxy);
   ok = s3l_proxy_rules_copy(&proxies, &s->proxies) == 0 && ok;
-  int err = ok ? choose(s) : UV_ENOMEM;
+  err = ok ? choose(s) : UV_ENOMEM;
   if (err != 0)
     s3l_settings_free(s);
   return err;

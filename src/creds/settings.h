@@ -72,7 +72,8 @@ typedef struct s3l_settings_s {
 
 /** Copies the options and the environment. Errors, with nothing to clean up: S3LECT_EOPTION,
  * UV_ENOMEM. */
-int s3l_settings_init(s3l_settings_t* settings, const s3lect_credentials_chain_options_t* options);
+int s3l_settings_init(s3l_settings_t* settings, const s3lect_credentials_chain_options_t* options,
+                      s3lect_error_t* error);
 
 void s3l_settings_free(s3l_settings_t* settings);
 

@@ -298,9 +298,9 @@ static int take_origin(s3l_http_client_t* c, const char* host, uint16_t port,
 static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
   c->options = *options;
   c->options.host = NULL;
-  c->options.ca_file = NULL;
+  c->options.ca_file = c->options.ca_option = NULL;
   c->options.tls_options = NULL;
-  c->options.why = NULL;
+  c->options.error = NULL;
   c->options.proxy = NULL;
   if (c->options.max_connections == 0)
     c->options.max_connections = 1;
@@ -308,9 +308,10 @@ static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* o
 }
 
 static int create_tls(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
-  const s3l_tls_client_options_t files = {.ca.file = options->ca_file};
+  const s3l_tls_client_options_t files = {
+      .ca = {.option = options->ca_option, .file = options->ca_file}};
   return s3l_tls_context_new_client(options->tls_options != NULL ? options->tls_options : &files,
-                                    &c->tls, options->why, options->why_cap);
+                                    &c->tls, options->error);
 }
 
 int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,

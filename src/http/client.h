@@ -26,6 +26,7 @@
 
 #include "http/proxy.h"
 #include "net/deadlines.h"
+#include "util/error.h"
 #include "util/list.h"
 #include "util/span.h"
 #include "wire/http1.h"
@@ -80,7 +81,8 @@ typedef struct s3l_http_client_options_s {
   const char* host; /* name or address literal, without brackets; copied */
   uint16_t port;
   bool tls;
-  const char* ca_file; /* PEM, or NULL for the system's authorities */
+  const char* ca_file;   /* PEM, or NULL for the system's authorities */
+  const char* ca_option; /* what ca_file is called in an error, or NULL. Not kept */
   /* In place of ca_file, where more is to be said: authorities in memory, a client certificate.
    * NULL: ca_file alone. Not kept. */
   const struct s3l_tls_client_options_s* tls_options;
@@ -95,9 +97,7 @@ typedef struct s3l_http_client_options_s {
   uint32_t max_connections; /* 0: 1 */
   bool background;          /* not even requests keep the loop alive */
   bool secret;              /* requests and replies hold secrets: connections' buffers are wiped */
-  /* Where create says what is wrong with the CA file; NULL: nowhere. Not kept. */
-  char* why;
-  size_t why_cap;
+  s3lect_error_t* error;    /* where create says what is wrong, or NULL. Not kept */
 } s3l_http_client_options_t;
 
 /** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, UV_EINVAL (the host), S3LECT_ETLS

@@ -231,16 +231,6 @@ const char* s3l_server_date(s3l_http_server_t* s) {
 
 /* ---- what the owner calls ---- */
 
-__attribute__((format(printf, 3, 4))) static int say(const s3l_http_server_options_t* o, int error,
-                                                     const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  if (o->why != NULL && o->why_cap > 0)
-    vsnprintf(o->why, o->why_cap, format, args);
-  va_end(args);
-  return error;
-}
-
 /* The rest is the application's; above all, a leader needs some to reach its store. */
 static uint32_t half_of_descriptors(void) {
   struct rlimit limit;
@@ -256,7 +246,7 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
   *o = *options;
   o->listen = NULL;
   o->tls = NULL;
-  o->why = NULL;
+  o->error = NULL;
   o->max_connections = s3l_or_default(o->max_connections, half < S3L_HTTP_SERVER_MAX_CONNECTIONS
                                                               ? half
                                                               : S3L_HTTP_SERVER_MAX_CONNECTIONS);
@@ -271,8 +261,9 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
   o->idle_time_ms = s3l_or_default(o->idle_time_ms, S3L_HTTP_SERVER_IDLE_TIME_MS);
   o->write_time_ms = s3l_or_default(o->write_time_ms, S3L_HTTP_SERVER_WRITE_TIME_MS);
   if (o->max_header_bytes < HEADER_BYTES_MIN || o->max_header_bytes > HEADER_BYTES_MAX)
-    return say(options, UV_EINVAL, "max_header_bytes %u must be from %u to %u", o->max_header_bytes,
-               HEADER_BYTES_MIN, HEADER_BYTES_MAX);
+    return s3l_error_say(options->error, S3LECT_EOPTION, "max_header_bytes", NULL,
+                         "%u; it must be from %u to %u", o->max_header_bytes, HEADER_BYTES_MIN,
+                         HEADER_BYTES_MAX);
   return 0;
 }
 
@@ -281,13 +272,13 @@ static int listen_on(s3l_http_server_t* s, const s3l_http_server_options_t* opti
   const char* reason;
   s3l_span_t text = s3l_span_cstr(options->listen != NULL ? options->listen : "");
   if (!s3l_listen_parse(text, &address, &reason))
-    return say(options, UV_EINVAL, "listen address \"%s\" %s", text.p, reason);
+    return s3l_error_say(options->error, S3LECT_EOPTION, "listen", text.p, "%s", reason);
   s->listener.admit = admit;
   s->listener.on_accept = on_accept;
   s->listener.on_pause = on_pause;
   s->listener.on_closed = on_listener_closed;
   int rc = s3l_listen_start(&s->listener, s->loop, &s->deadlines, &address);
-  return rc == 0 ? 0 : say(options, rc, "listen on %s: %s", text.p, uv_strerror(rc));
+  return rc == 0 ? 0 : s3l_error_say(options->error, rc, "listen", text.p, "%s", uv_strerror(rc));
 }
 
 static void init_lists(s3l_http_server_t* s) {
@@ -305,7 +296,7 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
   *out = NULL;
   s3l_http_server_t* s = s3l_calloc(1, sizeof(*s));
   if (s == NULL)
-    return say(options, UV_ENOMEM, "%s", uv_strerror(UV_ENOMEM));
+    return UV_ENOMEM;
   s->loop = loop;
   init_lists(s);
   s3l_deadline_init(&s->grace, on_grace);

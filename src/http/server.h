@@ -39,6 +39,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "util/error.h"
 #include "util/span.h"
 #include "wire/http1_request_parse.h"
 
@@ -101,9 +102,7 @@ typedef struct s3l_http_server_options_s {
   uint32_t idle_time_ms;   /* between requests */
   uint32_t write_time_ms;  /* for a client to take an answer */
 
-  /* Where create says what is wrong; NULL: nowhere. Not kept. */
-  char* why;
-  size_t why_cap;
+  s3lect_error_t* error; /* where create says what is wrong, or NULL. Not kept */
 } s3l_http_server_options_t;
 
 typedef struct s3l_http_server_stats_s {

@@ -1,8 +1,6 @@
 /* net/tls_context.c: see tls_context.h. */
 #include "net/tls_context.h"
 
-#include <stdio.h>
-
 #include <openssl/err.h>
 #include <uv.h>
 
@@ -10,28 +8,22 @@
 #include "s3lect/errno.h"
 #include "util/mem.h"
 
-static int fail(s3l_tls_context_t* c, const char* what, const char* file, const char* wrong,
-                char* why, size_t cap) {
-  if (why != NULL && cap > 0)
-    snprintf(why, cap, "%s%s%s: %s", what, file != NULL ? " " : "", file != NULL ? file : "",
-             wrong);
+static int fail(s3l_tls_context_t* c, const char* option, const char* value, const char* wrong,
+                s3lect_error_t* error) {
+  (void)s3l_error_say(error, S3LECT_ETLS, option, value, "%s", wrong);
   ERR_clear_error();
   s3l_tls_context_free(c);
   return S3LECT_ETLS;
 }
 
-static int fail_set_up(s3l_tls_context_t* c, const char* what, char* why, size_t cap) {
+static int fail_set_up(s3l_tls_context_t* c, const char* what, s3lect_error_t* error) {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
-  return fail(c, what, NULL, reason != NULL ? reason : "unknown error", why, cap);
+  return fail(c, what, NULL, reason != NULL ? reason : "unknown error", error);
 }
 
-/* What is named in a message: the file, or that it came from memory. */
-static int fail_pem(s3l_tls_context_t* c, const char* what, const s3l_pem_t* pem, const char* wrong,
-                    char* why, size_t cap) {
-  bool memory = pem->text.p != NULL;
-  char text[64];
-  snprintf(text, sizeof(text), memory ? "%s (from memory)" : "%s file", what);
-  return fail(c, text, memory ? NULL : pem->file, wrong, why, cap);
+static int fail_pem(s3l_tls_context_t* c, const char* role, const s3l_pem_t* pem, const char* wrong,
+                    s3lect_error_t* error) {
+  return fail(c, pem->option != NULL ? pem->option : role, pem->file, wrong, error);
 }
 
 /* TLS 1.3 hands out sessions after the handshake, and any number of them: the latest is kept. */
@@ -44,7 +36,7 @@ static int on_new_session(SSL* ssl, SSL_SESSION* session) {
   return 1; /* the reference is ours now */
 }
 
-static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
+static int create(bool server, s3l_tls_context_t** out, s3lect_error_t* error) {
   s3l_tls_context_t* c = s3l_calloc(1, sizeof(*c));
   *out = NULL;
   if (c == NULL)
@@ -54,7 +46,7 @@ static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
   ERR_clear_error();
   c->ssl_ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
   if (c->ssl_ctx == NULL || SSL_CTX_set_min_proto_version(c->ssl_ctx, TLS1_2_VERSION) != 1)
-    return fail_set_up(c, "TLS set-up", why, cap);
+    return fail_set_up(c, "TLS set-up", error);
   SSL_CTX_set_app_data(c->ssl_ctx, c);
   /* What is decrypted may be a secret, and its copy within OpenSSL outlives the connection. */
   SSL_CTX_set_options(c->ssl_ctx,
@@ -65,48 +57,40 @@ static int create(bool server, s3l_tls_context_t** out, char* why, size_t cap) {
   return 0;
 }
 
-static int missing(const char* text, char* why, size_t cap) {
-  if (why != NULL && cap > 0)
-    snprintf(why, cap, "%s", text);
-  return UV_EINVAL;
+static int missing(const char* option, const char* text, s3lect_error_t* error) {
+  return s3l_error_say(error, UV_EINVAL, option, NULL, "%s", text);
 }
 
 /* Certificate and key; on failure `c` is freed. */
-static int use_cert(s3l_tls_context_t* c, const char* whose, const s3l_pem_t* cert,
-                    const s3l_pem_t* key, char* why, size_t cap) {
-  char what[48];
+static int use_cert(s3l_tls_context_t* c, const s3l_pem_t* cert, const s3l_pem_t* key,
+                    s3lect_error_t* error) {
   const char* wrong = s3l_pem_use_chain(c->ssl_ctx, cert);
-  if (wrong != NULL) {
-    snprintf(what, sizeof(what), "%scertificate", whose);
-    return fail_pem(c, what, cert, wrong, why, cap);
-  }
+  if (wrong != NULL)
+    return fail_pem(c, "cert", cert, wrong, error);
   wrong = s3l_pem_use_key(c->ssl_ctx, key);
-  if (wrong != NULL) {
-    snprintf(what, sizeof(what), "%skey", whose);
-    return fail_pem(c, what, key, wrong, why, cap);
-  }
-  return 0;
+  return wrong == NULL ? 0 : fail_pem(c, "key", key, wrong, error);
 }
 
 int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_context_t** out,
-                               char* why, size_t cap) {
+                               s3lect_error_t* error) {
   s3l_tls_context_t* c;
   *out = NULL;
   if (s3l_pem_given(&options->cert) != s3l_pem_given(&options->key))
-    return missing("a client certificate needs its key, and a key its certificate", why, cap);
-  int rc = create(false, &c, why, cap);
+    return missing(s3l_pem_given(&options->key) ? "cert" : "key",
+                   "a client certificate needs its key, and a key its certificate", error);
+  int rc = create(false, &c, error);
   if (rc != 0)
     return rc;
   SSL_CTX_set_verify(c->ssl_ctx, SSL_VERIFY_PEER, NULL);
   if (s3l_pem_given(&options->ca)) {
     const char* wrong = s3l_pem_trust(c->ssl_ctx, &options->ca, false);
     if (wrong != NULL)
-      return fail_pem(c, "CA", &options->ca, wrong, why, cap);
+      return fail_pem(c, "ca", &options->ca, wrong, error);
   } else if (SSL_CTX_set_default_verify_paths(c->ssl_ctx) != 1) {
-    return fail_set_up(c, "the system's CA certificates", why, cap);
+    return fail_set_up(c, "the system's CA certificates", error);
   }
   if (s3l_pem_given(&options->cert)) {
-    rc = use_cert(c, "client ", &options->cert, &options->key, why, cap);
+    rc = use_cert(c, &options->cert, &options->key, error);
     if (rc != 0)
       return rc;
   }
@@ -117,8 +101,8 @@ int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_
   return 0;
 }
 
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap) {
-  return s3l_tls_context_new_client(&(s3l_tls_client_options_t){.ca.file = ca_file}, out, why, cap);
+int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, s3lect_error_t* error) {
+  return s3l_tls_context_new_client(&(s3l_tls_client_options_t){.ca.file = ca_file}, out, error);
 }
 
 /* HTTP/1.1 if the client offers it; a client that offers only other protocols is refused. */
@@ -154,28 +138,30 @@ static const char* ask_clients(SSL_CTX* ctx, const s3l_tls_server_options_t* opt
 }
 
 int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_context_t** out,
-                               char* why, size_t cap) {
+                               s3lect_error_t* error) {
   s3l_tls_context_t* c;
   bool ask = options->client_auth != S3L_TLS_CLIENT_AUTH_NONE;
   *out = NULL;
   if (!s3l_pem_given(&options->cert) || !s3l_pem_given(&options->key))
-    return missing("a TLS server needs a certificate and its key", why, cap);
+    return missing(s3l_pem_given(&options->cert) ? "key" : "cert",
+                   "a TLS server needs a certificate and its key", error);
   if (ask != s3l_pem_given(&options->client_ca))
-    return missing(ask ? "the verification of clients needs the authority of their certificates"
+    return missing("client_ca",
+                   ask ? "the verification of clients needs the authority of their certificates"
                        : "an authority for clients is of no use where they are not verified",
-                   why, cap);
-  int rc = create(true, &c, why, cap);
+                   error);
+  int rc = create(true, &c, error);
   if (rc != 0)
     return rc;
-  rc = use_cert(c, "", &options->cert, &options->key, why, cap);
+  rc = use_cert(c, &options->cert, &options->key, error);
   if (rc != 0)
     return rc;
   if (!set_sessions(c->ssl_ctx))
-    return fail_set_up(c, "TLS set-up", why, cap);
+    return fail_set_up(c, "TLS set-up", error);
   if (ask) {
     const char* wrong = ask_clients(c->ssl_ctx, options);
     if (wrong != NULL)
-      return fail_pem(c, "client CA", &options->client_ca, wrong, why, cap);
+      return fail_pem(c, "client_ca", &options->client_ca, wrong, error);
   }
   SSL_CTX_set_alpn_select_cb(c->ssl_ctx, on_alpn, NULL);
   ERR_clear_error(); /* the end of a PEM file is an error to OpenSSL */
@@ -184,9 +170,9 @@ int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_
 }
 
 int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
-                           char* why, size_t cap) {
+                           s3lect_error_t* error) {
   const s3l_tls_server_options_t options = {.cert.file = cert_file, .key.file = key_file};
-  return s3l_tls_context_new_server(&options, out, why, cap);
+  return s3l_tls_context_new_server(&options, out, error);
 }
 
 s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c) {

@@ -16,6 +16,7 @@
 
 #include <openssl/ssl.h>
 
+#include "util/error.h"
 #include "util/span.h"
 
 /* How long a client may resume a session with a server context, and so how long a client
@@ -33,6 +34,7 @@ typedef struct s3l_tls_context_s {
 /** PEM, from a file or from memory; memory where both are given. Neither: none. A key that is
  * encrypted is refused: nobody is asked for its password. */
 typedef struct s3l_pem_s {
+  const char* option; /* what it is called in an error; NULL: "ca", "cert", "key", "client_ca" */
   const char* file;
   s3l_span_t text;
 } s3l_pem_t;
@@ -56,17 +58,17 @@ typedef struct s3l_tls_server_options_s {
   s3l_pem_t client_ca; /* who signs the clients' certificates; not the system's authorities */
 } s3l_tls_server_options_t;
 
-/** Nothing of the options is kept. On failure *out is NULL, and `why` (may be NULL) says what was
- * wrong with which file. Errors: UV_ENOMEM, UV_EINVAL (an option is missing), S3LECT_ETLS. */
+/** Nothing of the options is kept. On failure *out is NULL. Errors: UV_ENOMEM, UV_EINVAL (an option
+ * is missing), S3LECT_ETLS. */
 int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_context_t** out,
-                               char* why, size_t cap);
+                               s3lect_error_t* error);
 int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_context_t** out,
-                               char* why, size_t cap);
+                               s3lect_error_t* error);
 
 /** The same from files, without client certificates. `ca_file` NULL: the system's authorities. */
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, char* why, size_t cap);
+int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, s3lect_error_t* error);
 int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
-                           char* why, size_t cap);
+                           s3lect_error_t* error);
 
 /** One owner more; gives `c` back. */
 s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c);

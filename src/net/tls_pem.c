@@ -44,7 +44,7 @@ static bool is_end_of_pem(void) {
 static const char* read_chain(SSL_CTX* ctx, BIO* bio) {
   X509* cert = PEM_read_bio_X509_AUX(bio, NULL, no_password, NULL);
   if (cert == NULL)
-    return is_end_of_pem() ? "there is no certificate in it" : openssl_reason();
+    return is_end_of_pem() ? "there is no certificate in it; give PEM text" : openssl_reason();
   int ok = SSL_CTX_use_certificate(ctx, cert);
   X509_free(cert);
   if (ok != 1 || SSL_CTX_clear_chain_certs(ctx) != 1)
@@ -75,7 +75,7 @@ const char* s3l_pem_use_key(SSL_CTX* ctx, const s3l_pem_t* pem) {
   if (key == NULL && asked)
     wrong = "the key is encrypted; give it decrypted, in a file that only its owner may read";
   else if (key == NULL)
-    wrong = "there is no usable key in it";
+    wrong = "there is no usable key in it; give PEM text";
   else if (SSL_CTX_use_PrivateKey(ctx, key) != 1)
     wrong = openssl_reason(); /* that it is not the certificate's, above all */
   EVP_PKEY_free(key);
@@ -114,7 +114,7 @@ const char* s3l_pem_trust(SSL_CTX* ctx, const s3l_pem_t* pem, bool name_to_clien
   const char* wrong =
       infos != NULL ? add_authorities(ctx, infos, name_to_clients, &count) : openssl_reason();
   if (wrong == NULL && count == 0)
-    wrong = "there is no certificate in it";
+    wrong = "there is no certificate in it; give PEM text";
   sk_X509_INFO_pop_free(infos, X509_INFO_free);
   BIO_free(bio);
   return wrong;

@@ -19,6 +19,7 @@
 #include "net/deadlines.h"
 #include "store/file_disk.h"
 #include "store/file_open.h"
+#include "util/error.h"
 #include "util/hex.h"
 #include "util/list.h"
 #include "util/mem.h"
@@ -383,27 +384,22 @@ static const s3lect_store_ops_t file_ops = {
     .close = file_close,
 };
 
-int s3lect_file_check(const char* directory, char* message, size_t message_size) {
-  if (directory == NULL || directory[0] == '\0') {
-    if (message_size > 0)
-      (void)snprintf(message, message_size, "no directory is given: name one");
-    return S3LECT_EOPTION;
-  }
-  int fd = s3l_file_open_store(directory, message, message_size);
-  if (fd < 0)
-    return fd;
-  (void)close(fd);
-  return 0;
+int s3lect_file_check(const char* directory, s3lect_error_t* error) {
+  s3l_error_clear(error);
+  int fd = s3l_file_open_store(directory, error);
+  if (fd >= 0)
+    (void)close(fd);
+  return fd < 0 ? fd : 0;
 }
 
-int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory) {
-  if (directory == NULL || directory[0] == '\0')
-    return S3LECT_EOPTION;
+int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory,
+                     s3lect_error_t* error) {
+  s3l_error_clear(error);
   file_t* f = s3l_calloc(1, sizeof(*f));
   if (f == NULL)
-    return UV_ENOMEM;
-  f->dir = s3l_file_open_store(directory, NULL, 0);
-  f->directory = s3l_strdup(directory);
+    return s3l_error_end(error, UV_ENOMEM);
+  f->dir = s3l_file_open_store(directory, error);
+  f->directory = f->dir < 0 ? NULL : s3l_strdup(directory);
   int err = f->dir < 0 ? f->dir : f->directory == NULL ? UV_ENOMEM : 0;
   if (err == 0)
     err = s3l_deadlines_init(&f->deadlines, loop);
@@ -412,7 +408,7 @@ int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directo
       (void)close(f->dir);
     s3l_free(f->directory);
     s3l_free(f);
-    return err;
+    return s3l_error_end(error, err);
   }
   f->store = store;
   s3l_list_init(&f->jobs);

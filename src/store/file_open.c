@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -70,46 +68,37 @@ static int check_file(int store, const struct stat* st) {
 
 /* ---- Directories ---- */
 
-static int refuse(char* message, size_t size, int err, const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  if (size > 0)
-    (void)vsnprintf(message, size, format, args);
-  va_end(args);
-  return err;
-}
-
-static int check_store(const char* directory, int fd, char* message, size_t size) {
+static int check_store(const char* directory, int fd, s3lect_error_t* error) {
   struct stat st;
   if (fstat(fd, &st) != 0)
-    return refuse(message, size, last_error(), "%s: %s", directory, strerror(errno));
+    return s3l_error_say(error, last_error(), "directory", directory, "%s", strerror(errno));
   if ((st.st_mode & OTHERS_WRITE) == 0)
     return 0;
   if ((st.st_mode & S_ISVTX) == 0)
-    return refuse(message, size, UV_EPERM,
-                  "every user may write to %s, and so make two leaders: use a directory that only "
-                  "the electors' user or group may write to (chmod o-w)",
-                  directory);
+    return s3l_error_say(error, UV_EPERM, "directory", directory,
+                         "every user may write to it, and so make two leaders; use a directory "
+                         "that only the electors' user or group may write to (chmod o-w)");
   if (st.st_uid != geteuid() && st.st_uid != 0)
-    return refuse(message, size, UV_EPERM,
-                  "every user may write to %s, and another user owns it: use a directory that only "
-                  "the electors' user or group may write to",
-                  directory);
+    return s3l_error_say(error, UV_EPERM, "directory", directory,
+                         "every user may write to it, and another user owns it; use a directory "
+                         "that only the electors' user or group may write to");
   return 0;
 }
 
-int s3l_file_open_store(const char* directory, char* message, size_t size) {
-  if (size > 0)
-    message[0] = '\0';
+int s3l_file_open_store(const char* directory, s3lect_error_t* error) {
+  if (directory == NULL || directory[0] == '\0')
+    return s3l_error_say(error, S3LECT_EOPTION, "directory", NULL,
+                         "missing; name the one that is to hold the lockfile");
   int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT)
-    return refuse(message, size, UV_ENOENT, "there is no directory %s: make it first", directory);
+    return s3l_error_say(error, UV_ENOENT, "directory", directory,
+                         "there is no such directory; make it first");
   if (fd < 0 && errno == ENOTDIR)
-    return refuse(message, size, UV_ENOTDIR, "%s is not a directory", directory);
+    return s3l_error_say(error, UV_ENOTDIR, "directory", directory, "this is not a directory");
   if (fd < 0)
-    return refuse(message, size, last_error(), "cannot use the directory %s: %s", directory,
-                  strerror(errno));
-  int err = check_store(directory, fd, message, size);
+    return s3l_error_say(error, last_error(), "directory", directory, "cannot be used: %s",
+                         strerror(errno));
+  int err = check_store(directory, fd, error);
   return err == 0 ? fd : close_with(fd, err);
 }
 

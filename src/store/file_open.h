@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "util/error.h"
+
 #ifdef __APPLE__
 #  define S3L_ST_MTIM st_mtimespec
 #else
@@ -23,8 +25,8 @@
 
 #define S3L_FILE_LOCK ".s3lect-lock"
 
-/** Opens the store's directory, or says in `message` why it cannot be used and what to do. */
-int s3l_file_open_store(const char* directory, char* message, size_t message_size);
+/** Opens the store's directory; NULL and "" are refused, too. */
+int s3l_file_open_store(const char* directory, s3lect_error_t* error);
 
 typedef enum {
   S3L_WALK_FIND = 0,

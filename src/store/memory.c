@@ -9,6 +9,7 @@
 
 #include "store/store.h"
 #include "util/buf.h"
+#include "util/error.h"
 #include "util/list.h"
 #include "util/mem.h"
 #include "util/span.h"
@@ -346,14 +347,15 @@ static const s3lect_store_ops_t memory_ops = {
     .close = memory_close,
 };
 
-int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store) {
+int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_error_t* error) {
   memory_t* m = s3l_calloc(1, sizeof(*m));
+  s3l_error_clear(error);
   if (m == NULL)
-    return UV_ENOMEM;
+    return s3l_error_end(error, UV_ENOMEM);
   int err = uv_idle_init(loop, &m->idle);
   if (err != 0) {
     s3l_free(m);
-    return err;
+    return s3l_error_end(error, err);
   }
   m->idle.data = m;
   m->store = store;

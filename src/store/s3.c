@@ -23,6 +23,7 @@
 #include "store/s3_redirect.h"
 #include "store/s3_result.h"
 #include "store/store.h"
+#include "util/error.h"
 #include "util/mem.h"
 #include "wire/s3_request.h"
 
@@ -388,7 +389,7 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
     chain.profile = c->profile;
     chain.region = c->chain_region;
     chain.proxy = c->proxies.option;
-    return s3l_creds_chain(loop, &chain, &s3->creds);
+    return s3l_creds_chain(loop, &chain, &s3->creds, c->http.error);
   }
   s3->creds = s3l_creds_builtin(c->credentials);
   s3->creds_borrowed = s3->creds != NULL;
@@ -458,14 +459,13 @@ static int open_store(uv_loop_t* loop, s3lect_store_t* store, const s3l_s3_confi
   return 0;
 }
 
-int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options) {
-  char unused[640];
-  s3l_buf_t message;
+int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store, const s3lect_s3_options_t* options,
+                   s3lect_error_t* error) {
   s3l_s3_config_t config;
-  s3l_buf_init(&message, unused, sizeof(unused));
-  int err = s3l_s3_configure(options, &config, &message);
+  s3l_error_clear(error);
+  int err = s3l_s3_configure(options, &config, error);
   if (err == 0)
     err = open_store(loop, store, &config);
   s3l_wipe(&config.proxy, sizeof(config.proxy));
-  return err;
+  return s3l_error_end(error, err);
 }

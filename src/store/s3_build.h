@@ -8,7 +8,7 @@
 typedef struct s3l_s3_build_s {
   const s3lect_s3_options_t* o; /* of this library's size */
   s3l_s3_config_t* c;
-  s3l_buf_t* message;
+  s3lect_error_t* error;
   s3l_s3_profile_t profile; /* zero where it was not needed */
 } s3l_s3_build_t;
 
@@ -17,10 +17,6 @@ typedef struct s3l_s3_source_s {
   const char* name;
   const char* value; /* NULL: not set */
 } s3l_s3_source_t;
-
-/** Writes the message; `value` NULL: without one. Returns err. */
-int s3l_s3_fail(const s3l_s3_build_t* b, int err, const char* name, const char* value,
-                const char* reason);
 
 /** NULL for an empty string, too. */
 const char* s3l_s3_set_or_null(const char* s);

@@ -40,18 +40,18 @@ static int build_bucket(s3l_s3_build_t* b) {
   s3l_s3_endpoint_t* e = &b->c->endpoint;
   const char* s = s3l_s3_set_or_null(b->o->bucket);
   if (s == NULL)
-    return s3l_s3_fail(b, S3LECT_EOPTION, "bucket", NULL,
-                       "not set; name the bucket that holds the lockfile");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "bucket", NULL,
+                         "not set; name the bucket that holds the lockfile");
   if (!bucket_is_valid(s, e->aws))
-    return s3l_s3_fail(
-        b, S3LECT_EOPTION, "bucket", s,
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "bucket", s, "%s",
         e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
                : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
   size_t n = strlen(s);
   if (n > strlen(DIRECTORY_BUCKET) &&
       strcmp(s + n - strlen(DIRECTORY_BUCKET), DIRECTORY_BUCKET) == 0)
-    return s3l_s3_fail(
-        b, S3LECT_EOPTION, "bucket", s,
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "bucket", s,
         "directory buckets (S3 Express) are not supported; use a general purpose bucket");
   (void)s3l_span_copy(s3l_span_cstr(s), e->bucket, sizeof(e->bucket));
   return 0;
@@ -139,10 +139,12 @@ static int build_addressing(s3l_s3_build_t* b, const s3l_url_t* url) {
     return 0;
   case S3LECT_ADDRESSING_VIRTUAL_HOST:
     b->c->endpoint.path_style = false;
-    return why_not == NULL ? 0 : s3l_s3_fail(b, S3LECT_EOPTION, "addressing", NULL, why_not);
+    return why_not == NULL
+               ? 0
+               : s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL, "%s", why_not);
   default:
-    return s3l_s3_fail(b, S3LECT_EOPTION, "addressing", NULL,
-                       "not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL,
+                         "not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
   }
 }
 
@@ -152,10 +154,10 @@ static int build_region(s3l_s3_build_t* b, s3l_s3_source_t s) {
   s3l_s3_endpoint_t* e = &b->c->endpoint;
   s3l_span_t region = s.value != NULL ? s3l_span_cstr(s.value) : S3L_SPAN(DEFAULT_REGION);
   if (region.n >= sizeof(e->region))
-    return s3l_s3_fail(b, S3LECT_EOPTION, s.name, s.value, "not a region: too long");
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "not a region: too long");
   if (!s3l_s3_is_region(region))
-    return s3l_s3_fail(b, S3LECT_EOPTION, s.name, s.value,
-                       "not a region; give one like eu-central-1");
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
+                         "not a region; give one like eu-central-1");
   (void)s3l_span_copy(region, e->region, sizeof(e->region));
   return 0;
 }
@@ -167,13 +169,13 @@ static int build_dualstack(s3l_s3_build_t* b) {
   if (s.value == NULL && b->profile.dualstack[0] != '\0')
     s = (s3l_s3_source_t){b->profile.dualstack_name, b->profile.dualstack};
   if (b->o->use_dualstack < -1 || b->o->use_dualstack > 1)
-    return s3l_s3_fail(b, S3LECT_EOPTION, "use_dualstack", NULL, "not one of -1, 0 and 1");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL, "not one of -1, 0 and 1");
   if (b->o->use_dualstack == 1 && !e->aws)
-    return s3l_s3_fail(b, S3LECT_EOPTION, "use_dualstack", NULL,
-                       "is for AWS's own endpoints, and another endpoint is set");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL,
+                         "is for AWS's own endpoints, and another endpoint is set");
   if (s.value != NULL && !s3l_settings_is_true(s.value) &&
       !s3l_span_ieq(s3l_span_cstr(s.value), S3L_SPAN("false")))
-    return s3l_s3_fail(b, S3LECT_EOPTION, s.name, s.value, "must be true or false");
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "must be true or false");
   e->dualstack =
       b->o->use_dualstack != 0 ? b->o->use_dualstack == 1 : s3l_settings_is_true(s.value);
   return 0;
@@ -182,10 +184,10 @@ static int build_dualstack(s3l_s3_build_t* b) {
 static int parse_endpoint(s3l_s3_build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
   const char* reason = NULL;
   if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
-    return s3l_s3_fail(b, S3LECT_EOPTION, s.name, s.value, reason);
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
   if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
-    return s3l_s3_fail(b, S3LECT_EOPTION, s.name, s.value,
-                       "must end with the host or port; the bucket is an option of its own");
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
+                         "must end with the host or port; the bucket is an option of its own");
   b->c->endpoint.tls = url->tls;
   b->c->endpoint.port = url->port;
   return 0;
@@ -200,8 +202,8 @@ static int build_host(s3l_s3_build_t* b, s3l_s3_source_t s) {
   if (err != 0)
     return err;
   if (!(e->aws ? put_aws_host(e) : put_host(e, url.host, url.ip6)))
-    return s3l_s3_fail(
-        b, S3LECT_EOPTION, "endpoint", NULL,
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "endpoint", NULL,
         "the host's name with the bucket in front of it is too long; use path style");
   return 0;
 }
@@ -215,7 +217,7 @@ int s3l_s3_build_endpoint(s3l_s3_build_t* b) {
       s3l_s3_choose("region", b->o->region, "AWS_REGION", "AWS_DEFAULT_REGION");
   int err = 0;
   if (endpoint.value == NULL || region.value == NULL)
-    err = s3l_s3_profile_read(b->o->profile, &b->profile, b->message);
+    err = s3l_s3_profile_read(b->o->profile, &b->profile, b->error);
   if (err != 0)
     return err;
   if (region.value == NULL && b->profile.region[0] != '\0')

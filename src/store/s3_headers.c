@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "store/option_text.h"
 #include "util/assert.h"
+#include "util/buf.h"
 #include "util/mem.h"
 
 #define SSE        "x-amz-server-side-encryption"
@@ -50,7 +50,7 @@ static const struct {
     {"x-amz-date", OWN},
     {"x-amz-decoded-content-length", OTHER},
     {"x-amz-expected-bucket-owner",
-     "is wanted on every request; set the option expected_bucket_owner in its place"},
+     "is wanted on every request; the bucket's owner is an option of its own"},
     {"x-amz-if-*", CONDITION},
     {"x-amz-sdk-checksum-algorithm", DIGEST},
     {"x-amz-security-token", OWN},
@@ -61,12 +61,12 @@ static const struct {
 
 typedef struct reading_s {
   s3l_s3_headers_t* out;
-  s3l_buf_t* message;
+  s3lect_error_t* error;
   size_t bytes;
 } reading_t;
 
 static int fail(const reading_t* r, const char* name, const char* value, const char* reason) {
-  return s3l_option_fail(r->message, S3LECT_EOPTION, name, value, reason);
+  return s3l_error_say(r->error, S3LECT_EOPTION, name, value, "%s", reason);
 }
 
 static bool is_set(const char* s) {
@@ -151,7 +151,7 @@ static int read_encryption(reading_t* r, const s3lect_s3_options_t* o) {
                 "not a kind of encryption; use AES256, aws:kms or aws:kms:dsse");
   if (key != NULL && !kms)
     return fail(r, "sse_kms_key_id", key,
-                "needs server_side_encryption to be aws:kms or aws:kms:dsse");
+                "is for encryption with aws:kms or aws:kms:dsse; ask for one of them, too");
   if (key != NULL && (!is_text(s3l_span_cstr(key)) || strpbrk(key, " \t") != NULL))
     return fail(r, "sse_kms_key_id", key,
                 "not a key; give its ID, or its ARN (arn:aws:kms:REGION:ACCOUNT:key/ID)");
@@ -174,8 +174,8 @@ static int read_owner(reading_t* r, const char* owner) {
 }
 
 int s3l_s3_headers_read(const s3lect_s3_options_t* options, s3l_s3_headers_t* out,
-                        s3l_buf_t* message) {
-  reading_t r = {.out = out, .message = message};
+                        s3lect_error_t* error) {
+  reading_t r = {.out = out, .error = error};
   memset(out, 0, sizeof(*out));
   if (options->headers_len > 0 && options->headers == NULL)
     return fail(&r, "headers_len", NULL, "not 0, although headers is not set");

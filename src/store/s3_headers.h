@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "s3lect/store.h"
-#include "util/buf.h"
+#include "util/error.h"
 #include "wire/s3_request.h"
 
 #define S3L_S3_HEADER_NAME_MAX 64
@@ -21,9 +21,9 @@ typedef struct s3l_s3_headers_s {
   bool checksum;
 } s3l_s3_headers_t;
 
-/** Checks them; `out` leads into the options. 0, or S3LECT_EOPTION with one line in `message`. */
+/** Checks them; `out` leads into the options. 0, or S3LECT_EOPTION. */
 int s3l_s3_headers_read(const s3lect_s3_options_t* options, s3l_s3_headers_t* out,
-                        s3l_buf_t* message);
+                        s3lect_error_t* error);
 
 /** The same with its texts, in one block to be freed with s3l_free; NULL for lack of memory. */
 s3l_s3_headers_t* s3l_s3_headers_copy(const s3l_s3_headers_t* from);

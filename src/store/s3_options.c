@@ -6,7 +6,6 @@
 
 #include "creds/creds.h"
 #include "net/tls_context.h"
-#include "store/option_text.h"
 #include "store/s3_build.h"
 #include "util/mem.h"
 #include "util/sized.h"
@@ -16,11 +15,6 @@
 #define IDLE_MS         10000
 #define CONNECTIONS     8
 #define CONNECTIONS_MAX 1024
-
-int s3l_s3_fail(const s3l_s3_build_t* b, int err, const char* name, const char* value,
-                const char* reason) {
-  return s3l_option_fail(b->message, err, name, value, reason);
-}
 
 const char* s3l_s3_set_or_null(const char* s) {
   return s != NULL && s[0] != '\0' ? s : NULL;
@@ -49,12 +43,13 @@ static int build_credentials(s3l_s3_build_t* b) {
   b->c->chain_region = s3l_s3_set_or_null(b->o->region);
   bool keys = values[0] != NULL || values[1] != NULL || values[2] != NULL;
   if (keys + (b->c->credentials != NULL) + (b->c->profile != NULL) > 1)
-    return s3l_s3_fail(b, S3LECT_EOPTION, b->c->credentials != NULL ? "credentials" : "profile",
-                       NULL, "give one only of access_key_id, credentials and profile");
+    return s3l_error_say(b->error, S3LECT_EOPTION,
+                         b->c->credentials != NULL ? "credentials" : "profile", NULL,
+                         "give one only of access_key_id, credentials and profile");
   if (b->c->credentials != NULL && (b->c->credentials->ops == NULL ||
                                     b->c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
-    return s3l_s3_fail(b, S3LECT_EOPTION, "credentials", NULL,
-                       "not an open provider of this version");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "credentials", NULL,
+                         "not an open provider of this version");
   if (b->c->credentials != NULL || b->c->profile != NULL)
     return 0;
   if (!keys) {
@@ -70,20 +65,20 @@ static int build_credentials(s3l_s3_build_t* b) {
   }
   for (int i = 0; i < 2; i++) {
     if (values[i] == NULL)
-      return s3l_s3_fail(b, S3LECT_ECREDENTIALS, names[i], NULL,
-                         "not set; access key and secret are needed together");
+      return s3l_error_say(b->error, S3LECT_ECREDENTIALS, names[i], NULL,
+                           "not set; access key and secret are needed together");
   }
   static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
                                    S3L_CREDS_TOKEN_MAX};
   for (int i = 0; i < 3; i++) {
     size_t n = values[i] != NULL ? strlen(values[i]) : 0;
     if (n > limits[i])
-      return s3l_s3_fail(b, S3LECT_EOPTION, names[i], NULL, "too long to be one");
+      return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL, "too long to be one");
     for (size_t k = 0; k < n; k++) {
       /* The value itself is a secret and not shown. */
       if ((unsigned char)values[i][k] <= 0x20 || (unsigned char)values[i][k] >= 0x7f)
-        return s3l_s3_fail(b, S3LECT_EOPTION, names[i], NULL,
-                           "holds a blank, a line end or another character that no key has");
+        return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL,
+                             "holds a blank, a line end or another character that no key has");
     }
   }
   b->c->access_key = values[0];
@@ -106,12 +101,12 @@ static int build_connection(s3l_s3_build_t* b) {
   h->idle_timeout_ms = s3l_or_default(b->o->idle_timeout_ms, IDLE_MS);
   h->max_connections = s3l_or_default(b->o->max_connections, CONNECTIONS);
   if (h->max_connections > CONNECTIONS_MAX)
-    return s3l_s3_fail(b, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
+    return s3l_error_say(b->error, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
   h->ca_file = h->tls ? ca.value : NULL;
-  b->c->ca_name = ca.value != NULL ? ca.name : "TLS";
+  h->ca_option = ca.name;
   if (h->ca_file != NULL && access(h->ca_file, R_OK) != 0)
-    return s3l_s3_fail(b, S3LECT_ETLS, ca.name, h->ca_file,
-                       "cannot be read; give a file of PEM certificates");
+    return s3l_error_say(b->error, S3LECT_ETLS, ca.name, h->ca_file,
+                         "cannot be read; give a file of PEM certificates");
   return 0;
 }
 
@@ -123,26 +118,20 @@ static int build_proxy(s3l_s3_build_t* b) {
   if (s3l_proxy_choose(&b->c->proxies, e->tls, s3l_span_cstr(e->host), e->port, &b->c->proxy, &name,
                        &reason))
     return 0;
-  return s3l_s3_fail(b, S3LECT_EOPTION, name, NULL, reason); /* its value may hold a password */
+  return s3l_error_say(b->error, S3LECT_EOPTION, name, NULL, "%s",
+                       reason); /* its value may hold a password */
 }
 
 int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config,
-                     s3l_buf_t* message) {
+                     s3lect_error_t* error) {
   s3lect_s3_options_t known;
-  s3l_s3_build_t b = {.o = &known, .c = config, .message = message};
+  s3l_s3_build_t b = {.o = &known, .c = config, .error = error};
   memset(config, 0, sizeof(*config));
-  switch (s3l_sized_copy(&known, sizeof(known), options, options->size,
-                         offsetof(s3lect_s3_options_t, endpoint))) {
-  case S3L_SIZED_OK:
-    break;
-  case S3L_SIZED_NEWER:
-    return s3l_s3_fail(&b, UV_ENOTSUP, "size", NULL,
-                       "an option is set that this version does not know");
-  default:
-    return s3l_s3_fail(&b, UV_EINVAL, "size", NULL,
-                       "not a size of s3lect_s3_options_t; call s3lect_s3_options_init first");
-  }
-  int err = s3l_s3_build_endpoint(&b);
+  config->http.error = error;
+  int err = s3l_sized_copy(error, "s3lect_s3_options", options, &known, sizeof(known),
+                           offsetof(s3lect_s3_options_t, endpoint));
+  if (err == 0)
+    err = s3l_s3_build_endpoint(&b);
   if (err == 0)
     err = build_proxy(&b);
   if (err == 0)
@@ -150,7 +139,7 @@ int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config
   if (err == 0)
     err = build_connection(&b);
   if (err == 0)
-    err = s3l_s3_headers_read(&known, &config->headers, message);
+    err = s3l_s3_headers_read(&known, &config->headers, error);
   return err;
 }
 
@@ -166,39 +155,17 @@ void s3lect_s3_options_init(s3lect_s3_options_t* options, size_t size) {
   memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }
 
-/* Whether the authorities can be loaded, which opening the store does again. */
-static int check_authorities(const s3l_s3_config_t* config, s3l_buf_t* message) {
-  char why[256] = "";
-  s3l_tls_context_t* context;
-  if (!config->http.tls)
-    return 0;
-  int err = s3l_tls_context_client(config->http.ca_file, &context, why, sizeof(why));
-  if (err == 0) {
-    s3l_tls_context_free(context);
-    return 0;
-  }
-  s3l_buf_puts(message, config->ca_name);
-  s3l_buf_puts(message, ": ");
-  s3l_buf_puts(message, why[0] != '\0' ? why : s3lect_strerror(err));
-  if (err == S3LECT_ETLS)
-    s3l_buf_puts(message, "; give a file of PEM certificates");
-  return err;
-}
-
-int s3lect_s3_options_check(const s3lect_s3_options_t* options, char* message,
-                            size_t message_size) {
-  char text[640];
+int s3lect_s3_options_check(const s3lect_s3_options_t* options, s3lect_error_t* error) {
   s3l_s3_config_t config;
-  s3l_buf_t b;
-  s3l_buf_init(&b, text, sizeof(text));
-  int err = s3l_s3_configure(options, &config, &b);
-  if (err == 0)
-    err = check_authorities(&config, &b);
-  s3l_wipe(&config.proxy, sizeof(config.proxy));
-  if (message_size > 0) {
-    size_t n = b.len < message_size - 1 ? b.len : message_size - 1;
-    memcpy(message, text, n);
-    message[n] = '\0';
+  s3l_error_clear(error);
+  int err = s3l_s3_configure(options, &config, error);
+  if (err == 0 && config.http.tls) { /* whether the authorities can be loaded */
+    const s3l_tls_client_options_t tls = {
+        .ca = {.option = config.http.ca_option, .file = config.http.ca_file}};
+    s3l_tls_context_t* context;
+    err = s3l_tls_context_new_client(&tls, &context, error);
+    s3l_tls_context_free(context);
   }
-  return err;
+  s3l_wipe(&config.proxy, sizeof(config.proxy));
+  return s3l_error_end(error, err);
 }

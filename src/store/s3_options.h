@@ -8,7 +8,7 @@
 #include "s3lect/store.h"
 #include "store/s3_endpoint.h"
 #include "store/s3_headers.h"
-#include "util/buf.h"
+#include "util/error.h"
 
 /** What the store is made of. Pointers lead into the options, the environment, or the struct
  * itself, which therefore must not be copied. */
@@ -24,12 +24,11 @@ typedef struct s3l_s3_config_s {
   const char* profile;                        /* of this profile only, if not NULL, */
   const char* chain_region;                   /* with this region for STS, if not NULL */
   s3l_s3_headers_t headers;
-  const char* ca_name; /* what to call the CA file in a message: the option or the variable */
 } s3l_s3_config_t;
 
-/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS, UV_EINVAL, UV_ENOTSUP with one line in
- * `message`. What is in the CA file is not looked at here. */
+/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS, UV_EINVAL, UV_ENOTSUP . What is in the
+ * CA file is not looked at here. */
 int s3l_s3_configure(const s3lect_s3_options_t* options, s3l_s3_config_t* config,
-                     s3l_buf_t* message);
+                     s3lect_error_t* error);
 
 #endif

@@ -3,10 +3,10 @@
 #ifndef S3L_STORE_S3_PROFILE_H
 #define S3L_STORE_S3_PROFILE_H
 
-#include "util/buf.h"
+#include "util/error.h"
 
 #define S3L_S3_PROFILE_VALUE_MAX 512 /* with its NUL */
-#define S3L_S3_PROFILE_NAME_MAX  128
+#define S3L_S3_PROFILE_NAME_MAX  100
 
 /** Each value with what to call it in a message; "" where it is not set. */
 typedef struct s3l_s3_profile_s {
@@ -20,7 +20,7 @@ typedef struct s3l_s3_profile_s {
 
 /** Reads the files now, each if it is a regular file of up to 1 MiB. `name` NULL or "": what the
  * environment names, else "default". Files that are not there, or may not be read, say nothing,
- * unless the profile was named. Errors, with one line in `message`: S3LECT_EOPTION, UV_ENOMEM. */
-int s3l_s3_profile_read(const char* name, s3l_s3_profile_t* out, s3l_buf_t* message);
+ * unless the profile was named. Errors: S3LECT_EOPTION, UV_ENOMEM. */
+int s3l_s3_profile_read(const char* name, s3l_s3_profile_t* out, s3lect_error_t* error);
 
 #endif

@@ -9,18 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/error.h"
+
 /* A size that is larger is no size, but memory that nobody has initialised. */
 #define S3L_SIZED_MAX 4096
 
-typedef enum {
-  S3L_SIZED_OK = 0,
-  S3L_SIZED_BAD = 1,   /* no size of this struct */
-  S3L_SIZED_NEWER = 2, /* something is set that this version does not know */
-} s3l_sized_t;
-
-/** Copies a struct of `size` bytes into one of `known` bytes, zeros for what is missing. `least` is
- * the size that it had in its first version. */
-s3l_sized_t s3l_sized_copy(void* to, size_t known, const void* from, size_t size, size_t least);
+/** Copies a struct of options into one of `known` bytes, zeros for what is missing; the copy's size
+ * is its own. `type` is the struct's name without "_t", `least` the size that it had in its first
+ * version. Errors: -EINVAL (no size of this struct), -ENOTSUP (something is set that this version
+ * does not know); libuv's codes on every Unix. */
+int s3l_sized_copy(s3lect_error_t* error, const char* type, const void* from, void* to,
+                   size_t known, size_t least);
 
 /** The value of a field in which 0 asks for what is usual. */
 static inline uint32_t s3l_or_default(uint32_t value, uint32_t usual) {

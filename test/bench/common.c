@@ -113,7 +113,7 @@ void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server
   o.access_key_id = "test";
   o.secret_access_key = "testtest";
   o.ca_file = ca_file;
-  bench_require(s3lect_s3_init(loop, store, &o) == 0, "cannot open the store");
+  bench_require(s3lect_s3_init(loop, store, &o, NULL) == 0, "cannot open the store");
 }
 
 /* ---- Memory ---- */

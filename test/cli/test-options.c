@@ -122,7 +122,7 @@ static void defaults_are_the_librarys(void** state) {
   given.lockfile_path = "x";
   given.server_id = "a";
   given.store = &store;
-  assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL), 0);
   const struct {
     const char* option;
     uint32_t ms;
@@ -370,7 +370,7 @@ static void fit_kill_times(int32_t protocol, unsigned requests) {
     cli_options_t o = {.key = "k", .id = "a", .protocol = protocol, .leader_timeout_ms = t};
     cli_kill_times_t times;
     s3lect_elector_options_t timing;
-    assert_int_equal(cli_timing(&o, &timing, message), 0);
+    assert_int_equal(cli_timing(&o, &timing, NULL), 0);
     assert_int_equal(cli_kill_times(&o, &times, message), 0);
     assert_true(times.margin_ms >= 100 && times.grace_ms <= 5000);
     assert_true(times.grace_ms > 0);

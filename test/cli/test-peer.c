@@ -376,9 +376,9 @@ static void says_what_is_wrong(void** state) {
   refused(&s3, WITH("--peer-plain-http", "--peer-path", "health"), "--peer-path");
   refused(&s3,
           WITH("--peer-listen", "127.0.0.1:0", "--peer-cert", certs.good, "--peer-key", certs.ca),
-          ", --peer-key ");
+          "--peer-key \"");
   refused(&s3, WITH("--peer-plain-http", "--peer-listen", "127.0.0.1:99999"),
-          "--peer-listen \"127.0.0.1:99999\" must be ADDRESS:PORT");
+          "--peer-listen \"127.0.0.1:99999\": must be ADDRESS:PORT");
   refused(&s3, WITH("--peer-ca", certs.key), "there is no certificate in it");
 #undef WITH
   s3proc_end(&s3);

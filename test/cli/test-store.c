@@ -37,13 +37,12 @@ static void says_what_is_wrong_with_a_file(void** state) {
   (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   refused(&s3, "status", "file:///nonexistent/dir/lock.json", NULL,
-          "s3lect status: --store file:///nonexistent/dir/lock.json: there is no directory "
-          "/nonexistent/dir: make it first");
+          "s3lect status: --store \"/nonexistent/dir\": there is no such directory; make it first");
   refused(&s3, "verify", "file://lock.json", NULL,
           "s3lect verify: --store file://lock.json is no absolute path: write "
           "file:///DIRECTORY/NAME");
   refused(&s3, "elect", "file:///dev/null/lock.json", NULL,
-          "s3lect elect: --store file:///dev/null/lock.json: /dev/null is not a directory");
+          "s3lect elect: --store \"/dev/null\": this is not a directory");
   snprintf(store, sizeof store, "file://%s/", s3.dir);
   snprintf(says, sizeof says,
            "s3lect elect: --store %s names no file: add the lockfile's name, %sleader.json", store,
@@ -67,9 +66,9 @@ static void refuses_a_directory_that_all_may_write_to(void** state) {
   char store[300];
   snprintf(store, sizeof store, "file://%s/lock.json", directory);
   snprintf(says, sizeof says,
-           "s3lect elect: --store %s: every user may write to %s, and so make two leaders: use a "
-           "directory that only the electors' user or group may write to (chmod o-w)",
-           store, directory);
+           "s3lect elect: --store \"%s\": every user may write to it, and so make two leaders; use "
+           "a directory that only the electors' user or group may write to (chmod o-w)",
+           directory);
   refused(&s3, "elect", store, "--leader-timeout=5s", says);
   assert_int_equal(rmdir(directory), 0);
   s3proc_end(&s3);
@@ -239,12 +238,13 @@ static void says_what_is_wrong_with_a_header(void** state) {
           "for every write; set the option checksum in its place");
   refused(&s3, "verify", "s3://bucket/key", "--header=x-amz-expected-bucket-owner: 1",
           "s3lect verify: --header \"x-amz-expected-bucket-owner: 1\": is wanted on every request; "
-          "set the option --expected-bucket-owner in its place");
+          "the bucket's owner is an option of its own");
   refused(&s3, "elect", "s3://bucket/key", "--sse=des",
           "s3lect elect: --sse \"des\": not a kind of encryption; use AES256, aws:kms or "
           "aws:kms:dsse");
   refused(&s3, "elect", "s3://bucket/key", "--sse-kms-key-id=k",
-          "s3lect elect: --sse-kms-key-id \"k\": needs --sse to be aws:kms or aws:kms:dsse");
+          "s3lect elect: --sse-kms-key-id \"k\": is for encryption with aws:kms or aws:kms:dsse; "
+          "ask for one of them, too");
   refused(&s3, "elect", "s3://bucket/key", "--expected-bucket-owner=me",
           "s3lect elect: --expected-bucket-owner \"me\": not an AWS account; give its 12 digits, "
           "without dashes");

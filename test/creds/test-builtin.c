@@ -79,13 +79,13 @@ static void fixed_keys_are_given_to_all(void** state) {
   question_t q[3] = {{.done = 0}};
   (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "", "SK", NULL),
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "", "SK", NULL, NULL),
                    S3LECT_ECREDENTIALS);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", NULL, NULL),
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", NULL, NULL, NULL),
                    S3LECT_ECREDENTIALS);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "S K", NULL),
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "S K", NULL, NULL),
                    S3LECT_ECREDENTIALS);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", "T"), 0);
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", "T", NULL), 0);
   for (int i = 0; i < 3; i++)
     question(&q[i]);
   theirs.ops->cancel(&theirs, &q[1].req);
@@ -112,7 +112,7 @@ static void a_request_can_be_used_again_inside(void** state) {
   question_t q = {.then = ask_again};
   (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL), 0);
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
   question(&q);
   s3l_wait_count(&loop, &q.done, 2, "both answers");
   assert_string_equal(q.access_key, "AK");
@@ -129,7 +129,7 @@ static void closing_ends_questions(void** state) {
   question_t q[3] = {{.done = 0}};
   (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL), 0);
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
   question(&q[0]);
   question(&q[1]);
   theirs_closed = 0;
@@ -147,7 +147,7 @@ static void closing_ends_questions(void** state) {
   /* Inside an answer; those behind it are still answered. */
   memset(q, 0, sizeof(q));
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL), 0);
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
   q[0].then = close_inside;
   question(&q[0]);
   question(&q[1]);
@@ -193,7 +193,7 @@ static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* p
   o.region = "us-east-1";
   o.endpoint = url;
   o.credentials = provider;
-  assert_int_equal(s3lect_s3_init(&loop, &u->store, &o), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &u->store, &o, NULL), 0);
 }
 
 static void get(use_t* u) {
@@ -241,7 +241,7 @@ static void open_theirs(const s3l_step_t* const* scripts, size_t n) {
   serve(server, scripts, n);
   snprintf(url, sizeof(url), "http://127.0.0.1:%u/c", (unsigned)server->port);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
-  assert_int_equal(s3lect_credentials_chain_init(&loop, &theirs, NULL), 0);
+  assert_int_equal(s3lect_credentials_chain_init(&loop, &theirs, NULL, NULL), 0);
 }
 
 static void a_chain_is_asked_once_for_all(void** state) {
@@ -333,8 +333,8 @@ static void opens_without_memory(void** state) {
       assert_int_equal(uv_loop_init(&loop), 0);
       s3l_heap_install();
       s3l_heap_fail_at(at, false);
-      int err = chain ? s3lect_credentials_chain_init(&loop, &theirs, NULL)
-                      : s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", "T");
+      int err = chain ? s3lect_credentials_chain_init(&loop, &theirs, NULL, NULL)
+                      : s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", "T", NULL);
       failed = s3l_heap_fail_end();
       assert_int_equal(err, failed ? UV_ENOMEM : 0);
       if (err == 0)

@@ -197,7 +197,7 @@ static bool run_without_memory(size_t at, bool on) {
   o.profile = "p";
   s3l_heap_install();
   s3l_heap_fail_at(at, on);
-  int err = s3l_settings_init(&rig.settings, &o);
+  int err = s3l_settings_init(&rig.settings, &o, NULL);
   if (err == 0)
     err = s3l_creds_chain_source(&rig.loop, &rig.settings, &rig.source);
   if (err == 0) {

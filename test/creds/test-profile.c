@@ -35,7 +35,7 @@ static int resolve(const char* profile, const char* config, const char* credenti
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = profile;
   s3l_settings_free(&settings);
-  assert_int_equal(s3l_settings_init(&settings, &o), 0);
+  assert_int_equal(s3l_settings_init(&settings, &o, NULL), 0);
   s3l_buf_init(&why, message, sizeof(message));
   int err = s3l_profile_resolve(&settings, s3l_span_cstr(config), s3l_span_cstr(credentials), &plan,
                                 &why);

@@ -41,7 +41,7 @@ static void begin(const s3l_step_t* const* scripts) {
   setenv("AWS_CA_BUNDLE", certs.ca, 1);
   setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/r", 1);
   setenv("AWS_WEB_IDENTITY_TOKEN_FILE", s3l_creds_rig_file(&rig, "token", "eyJ"), 1);
-  assert_int_equal(s3l_tls_context_server(certs.aws, certs.key, &rig.server.tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.aws, certs.key, &rig.server.tls, NULL), 0);
   proxy = (s3l_proxy_server_t){.target = rig.server.port};
   s3l_proxy_server_start(&proxy, &rig.loop);
   snprintf(proxy_url, sizeof(proxy_url), "http://127.0.0.1:%u", proxy.port);

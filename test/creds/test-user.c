@@ -312,7 +312,7 @@ static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* p
   o.endpoint = url;
   o.credentials = provider;
   o.max_connections = 1;
-  assert_int_equal(s3lect_s3_init(&loop, &u->store, &o), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &u->store, &o, NULL), 0);
 }
 
 static void get(use_t* u) {

@@ -42,7 +42,7 @@ static int setup(void** state) {
   o.renew_interval_ms = 50;
   o.stop_ack_ms = S3L_WAIT_MS;
   o.on_stopped_leading = on_stopped;
-  assert_int_equal(s3lect_elector_init(&loop, &elector, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &elector, &o, NULL), 0);
   return 0;
 }
 

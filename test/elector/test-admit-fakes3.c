@@ -67,7 +67,7 @@ static int open_all(void** state) {
   s3.endpoint = fakes3_url(server);
   s3.access_key_id = FAKES3_ACCESS_KEY;
   s3.secret_access_key = FAKES3_SECRET_KEY;
-  assert_int_equal(s3lect_s3_init(&loop, &store, &s3), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, &s3, NULL), 0);
   s3lect_elector_options_init(&o, sizeof(o));
   o.lockfile_path = LOCKFILE;
   o.protocol = s3l_test_protocol();
@@ -81,7 +81,7 @@ static int open_all(void** state) {
   o.on_stopped_leading = on_stopped;
   o.on_error = on_error;
   o.verify_on_start = 1;
-  assert_int_equal(s3lect_elector_init(&loop, &elector, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &elector, &o, NULL), 0);
   started = stopped = errors = closed = 0;
   error = 0;
   in_error = NULL;

@@ -104,7 +104,7 @@ static int setup(void** state) {
 }
 
 static void begin(rig_t* rig) {
-  assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o), 0);
+  assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o, NULL), 0);
   rig->in_call = true;
   assert_int_equal(s3lect_elector_start(&rig->e), 0);
   rig->in_call = false;
@@ -155,7 +155,7 @@ static void end(rig_t* rig) {
 static void test_close_before_start(void** state) {
   rig_t* rig = *state;
   s3lect_status_t status = {.size = sizeof status};
-  assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o), 0);
+  assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o, NULL), 0);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
   assert_int_equal(status.known, 0);
   assert_int_equal(s3lect_is_leader(&rig->e), 0);

@@ -104,7 +104,7 @@ static void begin_in_memory(void) {
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
   el.key = PREFIX;
-  assert_int_equal(s3lect_memory_init(&el.loop, &el.store), 0);
+  assert_int_equal(s3lect_memory_init(&el.loop, &el.store, NULL), 0);
 }
 
 /* From nothing: the first file takes its number from the store's clock, and is not led. */
@@ -125,11 +125,11 @@ static void test_from_nothing(void** state) {
 
 /* ---- Options ---- */
 
-static void check(const s3lect_elector_options_t* o, int error, const char* part) {
-  char message[512];
-  assert_int_equal(s3lect_elector_options_check(o, message, sizeof message), error);
-  if (strstr(message, part) == NULL)
-    fail_msg("\"%s\" does not say \"%s\"", message, part);
+static void check(const s3lect_elector_options_t* o, int code, const char* part) {
+  s3lect_error_t error;
+  assert_int_equal(s3lect_elector_options_check(o, &error), code);
+  if (strstr(error.text, part) == NULL)
+    fail_msg("\"%s\" does not say \"%s\"", error.text, part);
 }
 
 static void test_options(void** state) {

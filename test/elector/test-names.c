@@ -71,7 +71,7 @@ static int setup(void** state) {
   o.on_stopped_leading = on_stopped;
   o.on_error = on_error;
   rig.e.data = &rig;
-  assert_int_equal(s3lect_elector_init(&rig.loop, &rig.e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&rig.loop, &rig.e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&rig.e), 0);
   *state = &rig;
   return 0;

@@ -68,7 +68,7 @@ static bool live(size_t n, bool on) {
   memset(&life, 0, sizeof life);
   assert_int_equal(uv_loop_init(&life.loop), 0);
   s3l_heap_install();
-  assert_int_equal(s3lect_memory_init(&life.loop, &life.store), 0);
+  assert_int_equal(s3lect_memory_init(&life.loop, &life.store, NULL), 0);
   seed(&life);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "k";
@@ -79,7 +79,7 @@ static bool live(size_t n, bool on) {
   o.on_error = on_error;
   e.data = &life;
   s3l_heap_fail_at(n, on);
-  int err = s3lect_elector_init(&life.loop, &e, &o);
+  int err = s3lect_elector_init(&life.loop, &e, &o, NULL);
   assert_true(err == 0 || err == UV_ENOMEM);
   if (err == 0) {
     assert_int_equal(s3lect_elector_start(&e), 0);
@@ -112,7 +112,7 @@ static void test_memory_store_says_so(void** state) {
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_heap_install();
   s3l_heap_fail_at(0, true);
-  assert_int_equal(s3lect_memory_init(&loop, &store), UV_ENOMEM);
+  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), UV_ENOMEM);
   assert_true(s3l_heap_fail_end());
   s3l_heap_remove();
   s3l_wait_loop_end(&loop);
@@ -134,7 +134,7 @@ static void test_s3_store_says_so(void** state) {
     o.access_key_id = "test";
     o.secret_access_key = "testtest";
     s3l_heap_fail_at(n, false);
-    int err = s3lect_s3_init(&loop, &store, &o);
+    int err = s3lect_s3_init(&loop, &store, &o, NULL);
     met = s3l_heap_fail_end();
     assert_int_equal(err, met ? UV_ENOMEM : 0);
     if (err == 0)

@@ -25,28 +25,33 @@ static s3lect_elector_options_t good(void) {
 }
 
 static void expect(const s3lect_elector_options_t* o, int code, const char* part) {
-  char message[512];
+  s3lect_error_t error;
   s3lect_elector_t e;
   uv_loop_t loop;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_elector_options_check(o, message, sizeof message), code);
-  if (strstr(message, part) == NULL)
-    fail_msg("\"%s\" does not say \"%s\"", message, part);
-  assert_null(strchr(message, '\n'));
-  assert_int_equal(s3lect_elector_options_check(o, NULL, 0), code);
-  assert_int_equal(s3lect_elector_init(&loop, &e, o), code);
+  assert_int_equal(s3lect_elector_options_check(o, &error), code);
+  assert_int_equal(error.code, code);
+  if (strstr(error.text, part) == NULL)
+    fail_msg("\"%s\" does not say \"%s\"", error.text, part);
+  assert_true(error.option[0] != '\0');
+  assert_memory_equal(error.text, error.option, strlen(error.option));
+  assert_null(strchr(error.text, '\n'));
+  assert_int_equal(s3lect_elector_options_check(o, NULL), code);
+  s3lect_error_t same;
+  assert_int_equal(s3lect_elector_init(&loop, &e, o, &same), code);
+  assert_string_equal(same.text, error.text);
   assert_int_equal(uv_loop_close(&loop), 0); /* nothing to clean up */
 }
 
 /* S3LECT_EXPIRY_STORE_CLOCK with a store whose time is its own, or is not. */
 static void expect_store_clock(uint32_t flags, int code) {
-  char message[512];
+  s3lect_error_t error;
   s3lect_store_ops_t ops;
   uv_loop_t loop;
   s3lect_store_t store;
   s3lect_elector_options_t o = good();
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
+  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), 0);
   o.expiry = S3LECT_EXPIRY_STORE_CLOCK;
   o.store = &store;
   const s3lect_store_ops_t* memory = store.ops;
@@ -55,9 +60,10 @@ static void expect_store_clock(uint32_t flags, int code) {
     ops.flags = flags;
     store.ops = &ops;
   }
-  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), code);
+  assert_int_equal(s3lect_elector_options_check(&o, &error), code);
   if (code != 0)
-    assert_non_null(strstr(message, "expiry: \"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs "));
+    assert_non_null(
+        strstr(error.text, "expiry: \"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs "));
   store.ops = memory;
   s3lect_store_close(&store, NULL);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
@@ -84,7 +90,7 @@ static void test_segments(void** state) {
     const char* lockfile; /* what the message says, or NULL */
     const char* prefix;
   } rows[] = {
-      {"/locks/db", "\"/locks/db\" has an empty segment", "write \"locks/db\""},
+      {"/locks/db", "\"/locks/db\": has an empty segment", "write \"locks/db\""},
       {"a//b/./c", "write \"a/b/c\"", "write \"a/b/c\""},
       {"a/../b", "a segment \".\" or \"..\"", "write \"a/b\""},
       {"./a", "write \"a\"", "write \"a\""},
@@ -103,7 +109,7 @@ static void test_segments(void** state) {
     if (part != NULL)
       expect(&o, S3LECT_EOPTION, part);
     else
-      assert_int_equal(s3lect_elector_options_check(&o, NULL, 0), 0);
+      assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
   }
 }
 
@@ -114,18 +120,18 @@ static void test_strings_out_of_bounds(void** state) {
   text[256] = '\0';
   s3lect_elector_options_t o = good();
   o.server_id = text;
-  expect(&o, S3LECT_EOPTION, "server_id: ");
+  expect(&o, S3LECT_EOPTION, "server_id \"xxx");
   expect(&o, S3LECT_EOPTION, "256 bytes");
   o = good();
   o.server_addr = text + 0;
   text[256] = 'x';
   text[264] = '\0';
-  expect(&o, S3LECT_EOPTION, "server_addr: ");
+  expect(&o, S3LECT_EOPTION, "server_addr \"xxx");
   o = good();
   text[264] = 'x';
   text[1025] = '\0';
   o.lockfile_path = text;
-  expect(&o, S3LECT_EOPTION, "lockfile_path: ");
+  expect(&o, S3LECT_EOPTION, "lockfile_path \"xxx");
   o = good();
   o.server_id = "a\xff";
   expect(&o, S3LECT_EOPTION, "UTF-8");
@@ -135,7 +141,7 @@ static void test_unsafe_timing(void** state) {
   (void)state;
   s3lect_elector_options_t o = good();
   o.leader_timeout_ms = 1000;
-  expect(&o, S3LECT_ETIMING, "leader_timeout: 1000 ms is unsafe");
+  expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 1000 ms is unsafe");
   o = good();
   o.request_timeout_ms = 9000;
   expect(&o, S3LECT_ETIMING,
@@ -159,25 +165,25 @@ static void test_unsafe_timing(void** state) {
   expect(&o, S3LECT_EOPTION, "request_timeout_ms: ");
   o = good();
   o.renew_interval_ms = o.request_timeout_ms = 2419200000;
-  expect(&o, S3LECT_ETIMING, "leader_timeout: 15000 ms is unsafe");
+  expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 15000 ms is unsafe");
 }
 
 static void expect_proposal(uint32_t timeout, uint32_t renew, uint32_t request) {
-  char message[512];
+  s3lect_error_t error;
   s3lect_elector_options_t o = good();
   o.leader_timeout_ms = timeout;
   o.renew_interval_ms = renew;
   o.request_timeout_ms = request;
-  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
-  const char* at = strstr(message, "raise it to ");
+  assert_int_equal(s3lect_elector_options_check(&o, &error), S3LECT_ETIMING);
+  const char* at = strstr(error.text, "raise it to ");
   assert_non_null(at);
   unsigned ms = 0;
   assert_int_equal(sscanf(at, "raise it to %u ms", &ms), 1);
   o.leader_timeout_ms = ms;
-  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), 0);
-  assert_string_equal(message, "");
+  assert_int_equal(s3lect_elector_options_check(&o, &error), 0);
+  assert_string_equal(error.text, "");
   o.leader_timeout_ms = ms - 2;
-  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), S3LECT_ETIMING);
+  assert_int_equal(s3lect_elector_options_check(&o, &error), S3LECT_ETIMING);
 }
 
 /* The timeout that the message proposes is one that passes, and the smallest one; also where other
@@ -201,13 +207,13 @@ static void test_struct_sizes(void** state) {
   memset(&newer, 0, sizeof newer);
   newer.o = good();
   newer.o.size = sizeof newer;
-  char message[512];
-  assert_int_equal(s3lect_elector_options_check(&newer.o, message, sizeof message), 0);
+  s3lect_error_t error;
+  assert_int_equal(s3lect_elector_options_check(&newer.o, &error), 0);
   newer.more[3] = 1;
   expect(&newer.o, UV_ENOTSUP, "does not know");
   s3lect_elector_options_t o = good();
   o.size = offsetof(s3lect_elector_options_t, on_trace);
-  assert_int_equal(s3lect_elector_options_check(&o, message, sizeof message), 0);
+  assert_int_equal(s3lect_elector_options_check(&o, &error), 0);
   o.size = 8;
   expect(&o, UV_EINVAL, "size");
   o.size = 4097;
@@ -218,9 +224,9 @@ static void test_struct_sizes(void** state) {
 static void test_resolved(void** state) {
   (void)state;
   s3lect_elector_options_t o = good(), resolved;
-  char message[512];
+  s3lect_error_t error;
   resolved.size = sizeof resolved;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, &error), 0);
   assert_int_equal(resolved.size, sizeof resolved);
   assert_int_equal(resolved.leader_timeout_ms, 15000);
   assert_int_equal(resolved.frequent_interval_ms, 5000);
@@ -233,51 +239,49 @@ static void test_resolved(void** state) {
   assert_ptr_equal(resolved.server_id, o.server_id);
   s3lect_peer_client_t peer_client; /* in peer mode the store is hardly polled */
   o.peer_client = &peer_client;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.infrequent_interval_ms, 30000);
   assert_int_equal(resolved.peer_interval_ms, 30000);
   o.peer_client = NULL;
   o.leader_timeout_ms = 6000;
   o.renew_interval_ms = 1500;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.renew_interval_ms, 1500);
   assert_int_equal(resolved.request_timeout_ms, s3l_test_epochs() ? 3340 / 2 : 3000);
   o.renew_interval_ms = 0;
   o.leader_timeout_ms = 3000;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.renew_interval_ms, 1000);
   /* 99 % of 3000, less 1000 and 1100 */
   assert_int_equal(resolved.request_timeout_ms, s3l_test_epochs() ? 870 / 2 : 870);
   /* Nobody looks less often while there is no leader than while there is one. */
   o.leader_timeout_ms = 0;
   o.infrequent_interval_ms = 2000;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.frequent_interval_ms, 2000);
   assert_int_equal(resolved.renew_interval_ms, 5000);
   o.frequent_interval_ms = 3000; /* unless told to */
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.frequent_interval_ms, 3000);
   assert_int_equal(resolved.renew_interval_ms, 3000);
   o.frequent_interval_ms = o.infrequent_interval_ms = 0;
   o.leader_timeout_ms = 3000;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   /* What it says passes is what passes: resolved options are options. */
-  assert_int_equal(s3lect_elector_options_check(&resolved, message, sizeof message), 0);
+  assert_int_equal(s3lect_elector_options_check(&resolved, &error), 0);
   /* A caller with an older, shorter struct gets no more than that. */
   resolved.size = offsetof(s3lect_elector_options_t, request_timeout_ms);
   resolved.request_timeout_ms = 77;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL, 0), 0);
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
   assert_int_equal(resolved.renew_interval_ms, 1000);
   assert_int_equal(resolved.request_timeout_ms, 77);
   resolved.size = 0;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message),
-                   UV_EINVAL);
-  assert_non_null(strstr(message, "size: 0 of `resolved`"));
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, &error), UV_EINVAL);
+  assert_non_null(strstr(error.text, "size: 0 of `resolved`"));
   resolved.size = sizeof resolved;
   o.leader_timeout_ms = 1000;
-  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, message, sizeof message),
-                   S3LECT_ETIMING);
-  assert_non_null(strstr(message, "leader_timeout: 1000 ms is unsafe"));
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, &error), S3LECT_ETIMING);
+  assert_non_null(strstr(error.text, "leader_timeout_ms: 1000 ms is unsafe"));
 }
 
 static void test_names(void** state) {

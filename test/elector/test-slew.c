@@ -64,7 +64,7 @@ static void test_told_of_the_end_by_lease_time(void** state) {
   o.on_started_leading = on_started;
   o.on_renewed = on_renewed;
   o.on_stopped_leading = on_stopped;
-  assert_int_equal(s3lect_elector_init(&loop, &e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&e), 0);
   s3l_wait_pace(S3L_PACE_TIMERS);
   s3l_script_store_expect(&store, false);

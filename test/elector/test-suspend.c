@@ -115,7 +115,7 @@ static void begin(rig_t* rig, candidate_t* c) {
   o.on_started_leading = on_started;
   o.on_stopped_leading = on_stopped;
   c->e.data = c;
-  assert_int_equal(s3lect_elector_init(&rig->loop, &c->e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&rig->loop, &c->e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&c->e), 0);
   s3l_script_store_expect(&c->store, false);
 }

@@ -82,7 +82,7 @@ static void test_questions_from_another_thread(void** state) {
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_t o = s3l_script_store_options(&store);
   s.e.data = &done;
-  assert_int_equal(s3lect_elector_init(&loop, &s.e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &s.e, &o, NULL), 0);
   assert_int_equal(pthread_create(&thread, NULL, ask, &s), 0);
   s3lect_record_t record = s3l_script_store_released();
   for (int i = 0; i < LEADERSHIPS; i++) {
@@ -162,7 +162,7 @@ static void test_a_late_publication_revives_nothing(void** state) {
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_t o = s3l_script_store_options(&store);
   o.on_started_leading = o.on_renewed = o.on_stopped_leading = on_event;
-  assert_int_equal(s3lect_elector_init(&loop, &late.e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &late.e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&late.e), 0);
   s3l_wait_pace(S3L_PACE_TIMERS);
   s3lect_record_t record = s3l_script_store_released();

@@ -32,7 +32,7 @@ static void open_all(const fakes3_options_t* options, const char* region) {
   o.access_key_id = FAKES3_ACCESS_KEY;
   o.secret_access_key = FAKES3_SECRET_KEY;
   o.max_connections = 16;
-  assert_int_equal(s3lect_s3_init(&loop, &store, &o), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, &o, NULL), 0);
 }
 
 static int open_plain(void** state) {

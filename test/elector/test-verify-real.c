@@ -24,7 +24,7 @@ static void finds_it_good_for_the_lockfile(void** state) {
   s3lect_s3_options_init(&s3, sizeof(s3));
   s3.bucket = getenv("S3LECT_TEST_BUCKET");
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, &s3), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, &s3, NULL), 0);
   s3lect_verify_options_init(&o, sizeof(o));
   o.store = &store;
   o.request_timeout_ms = 20000;

@@ -23,7 +23,7 @@ static s3l_verify_rig_t rig;
 static int open_store(void** state) {
   (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store), 0);
+  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), 0);
   return 0;
 }
 
@@ -200,24 +200,24 @@ static void refuses_bad_options(void** state) {
   s3lect_verify_options_t o = options();
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 2];
   (void)state;
-  assert_int_equal(s3lect_verify(&v, &o, NULL), UV_EINVAL);
+  assert_int_equal(s3lect_verify(&v, &o, NULL, NULL), UV_EINVAL);
   o.size = 8;
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), UV_EINVAL);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), UV_EINVAL);
   o = options();
   o.store = NULL;
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   o = options();
   o.concurrency = 1;
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   o.concurrency = S3LECT_VERIFY_CONCURRENCY_MAX + 1;
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   o = options();
   o.prefix = "\xff";
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   memset(prefix, 'k', sizeof(prefix) - 1);
   prefix[sizeof(prefix) - 1] = '\0';
   o.prefix = prefix;
-  assert_int_equal(s3lect_verify(&v, &o, unexpected), S3LECT_EOPTION);
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   prefix[S3LECT_VERIFY_PREFIX_MAX] = '\0';
   s3l_verify_rig_run(&rig, &o);
   assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
@@ -240,14 +240,14 @@ static void survives_memory_running_out(void** state) {
   for (size_t n = 0; failed; n++) {
     s3l_heap_install();
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(s3lect_memory_init(&loop, &store), 0);
+    assert_int_equal(s3lect_memory_init(&loop, &store, NULL), 0);
     s3lect_verify_options_t o = options();
     o.quick = 1;
     memset(&rig, 0, sizeof(rig));
     s3l_heap_fail_at(n, false);
     s3lect_verify_t probe = {0};
     if (n == 0)
-      assert_int_equal(s3lect_verify(&probe, &o, unexpected), UV_ENOMEM);
+      assert_int_equal(s3lect_verify(&probe, &o, unexpected, NULL), UV_ENOMEM);
     else
       s3l_verify_rig_run(&rig, &o);
     failed = s3l_heap_fail_end();

@@ -279,7 +279,7 @@ static void says_what_is_wrong(void** state) {
                                 "x",     "--id",    "--leader-timeout", "--leader-timeout",
                                 "900",   NULL};
   proc = proc_spawn(&procs, timing, NULL);
-  proc_line(proc, PROC_ERR, "leader_timeout: 900 ms is unsafe");
+  proc_line(proc, PROC_ERR, "leader_timeout_ms: 900 ms is unsafe");
   assert_int_equal(proc_wait(proc), 1);
 }
 

@@ -110,7 +110,7 @@ static void bad_usage_is_told(void** state) {
       {"--peer-listen", "0.0.0.0:0", "--advertise: is required"},
       {"--store", "http://x/y", "--store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
       {"--store", "file:///no/such/place", "--store file:///no/such/place: /no/such: no such file"},
-      {"--leader-timeout", "900ms", "leader_timeout: 900 ms is unsafe"},
+      {"--leader-timeout", "900ms", "leader_timeout_ms: 900 ms is unsafe"},
       {"--id", "", "--id: must not be empty"},
       {"--nonsense", "x", "--nonsense: there is no such option"},
       {"--metrics-listen", "127.0.0.1:1x", "--metrics-listen 127.0.0.1:1x: write IP:PORT"},

@@ -117,8 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
   s3lect_s3_options_t o;
   s3l_s3_config_t config;
-  s3l_buf_t message;
-  char text[640];
+  s3lect_error_t error;
   char* lines[LINES];
   s3lect_s3_options_init(&o, sizeof(o));
   o.addressing = (int32_t)fuzz_choice(&in, 4);
@@ -146,14 +145,13 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   o.sse_kms_key_id = lines[HEADERS + 3];
   o.expected_bucket_owner = lines[HEADERS + 4];
   o.proxy = lines[WAY + 1];
-  s3l_buf_init(&message, text, sizeof(text));
-  int err = s3l_s3_configure(&o, &config, &message);
+  int err = s3l_s3_configure(&o, &config, &error);
   FUZZ_CHECK(err <= 0);
   if (err == 0) {
     check_config(&config);
     check_move(&config.endpoint, s3l_span_cstr(lines[WAY + 2]));
   } else {
-    check_message(s3l_buf_cstr(&message), lines);
+    check_message(error.text, lines);
   }
   for (int i = 0; i < LINES; i++)
     free(lines[i]);

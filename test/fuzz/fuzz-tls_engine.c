@@ -31,8 +31,8 @@ static void set_up(void) {
   if (client_context != NULL)
     return;
   FUZZ_CHECK(s3l_certs_make(&certs) == 0);
-  FUZZ_CHECK(s3l_tls_context_client(certs.ca, &client_context, NULL, 0) == 0);
-  FUZZ_CHECK(s3l_tls_context_server(certs.good, certs.key, &server_context, NULL, 0) == 0);
+  FUZZ_CHECK(s3l_tls_context_client(certs.ca, &client_context, NULL) == 0);
+  FUZZ_CHECK(s3l_tls_context_server(certs.good, certs.key, &server_context, NULL) == 0);
   for (size_t i = 0; i < sizeof(message); i++)
     message[i] = (char)('a' + i % 26);
   FUZZ_CHECK(atexit(tear_down) == 0);

@@ -123,7 +123,7 @@ static void moves_while_it_connects(void** state) {
   rig.options.tls = true; /* the handshake stays without an answer */
   rig.options.ca_file = certs.ca;
   other = (s3l_script_server_t){.scripts = answers, .scripts_len = 1};
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &other.tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &other.tls, NULL), 0);
   s3l_script_server_start(&other, &rig.loop);
   s3l_rig_start(&rig);
   s3l_rig_submit(&rig, &r);
@@ -161,7 +161,7 @@ static void forgets_sessions(void** state) {
   s3l_rig_init(&rig, script, 1);
   rig.options.tls = true;
   rig.options.ca_file = certs.ca;
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &rig.server.tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &rig.server.tls, NULL), 0);
   s3l_rig_start(&rig);
   do_alone(&r[0]);
   do_alone(&r[1]);

@@ -54,7 +54,7 @@ static void run(bool tls, long at, bool ever) {
   s3l_tls_context_t* server_tls = NULL;
   s3l_rig_init(&rig, scripts, 1);
   if (tls)
-    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL), 0);
   rig.server.tls = server_tls;
   rig.options.tls = tls;
   rig.options.ca_file = certs.ca;

@@ -36,7 +36,7 @@ static void set_proxy(const char* user, uint16_t port) {
 static void start(const char* cert, const char* user, const char* authorization,
                   const char* reply) {
   s3l_rig_init(&rig, scripts, 1);
-  assert_int_equal(s3l_tls_context_server(cert, certs.key, &rig.server.tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(cert, certs.key, &rig.server.tls, NULL), 0);
   rig.options.tls = true;
   rig.options.ca_file = certs.ca;
   rig.options.host = "localhost";

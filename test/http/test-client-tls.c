@@ -22,7 +22,7 @@ static const s3l_step_t twice[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK),
 static void init(s3l_rig_t* rig, const s3l_step_t* const* scripts, size_t n, const char* cert) {
   s3l_rig_init(rig, scripts, n);
   if (cert != NULL)
-    assert_int_equal(s3l_tls_context_server(cert, certs.key, &rig->server.tls, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(cert, certs.key, &rig->server.tls, NULL), 0);
   rig->options.tls = true;
   rig->options.ca_file = certs.ca;
   rig->options.host = "localhost";
@@ -316,7 +316,7 @@ static void test_client_certificate(void** state) {
     for (int shown = 0; shown <= 1; shown++) {
       s3l_rig_req_t r = {0};
       init(&rig, S3L_SCRIPTS(good), 1, NULL);
-      assert_int_equal(s3l_tls_context_new_server(&so, &rig.server.tls, NULL, 0), 0);
+      assert_int_equal(s3l_tls_context_new_server(&so, &rig.server.tls, NULL), 0);
       if (v12)
         assert_int_equal(SSL_CTX_set_max_proto_version(rig.server.tls->ssl_ctx, TLS1_2_VERSION), 1);
       rig.options.ca_file = NULL;
@@ -335,16 +335,14 @@ static void test_client_certificate(void** state) {
 static void test_ca_files(void** state) {
   s3l_rig_t rig;
   s3l_http_client_t* c = NULL;
-  char why[256] = "";
+  s3lect_error_t error = {0};
   (void)state;
   init(&rig, NULL, 0, NULL);
   rig.options.ca_file = "/nonexistent/ca.pem";
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), S3LECT_ETLS);
-  assert_string_equal(why, "");
-  rig.options.why = why;
-  rig.options.why_cap = sizeof(why);
+  rig.options.error = &error;
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), S3LECT_ETLS);
-  assert_non_null(strstr(why, "CA file /nonexistent/ca.pem: "));
+  assert_non_null(strstr(error.text, "ca \"/nonexistent/ca.pem\": "));
   rig.options.ca_file = certs.key; /* PEM, but no certificate */
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), S3LECT_ETLS);
   assert_null(c);

@@ -204,8 +204,8 @@ static void test_clients_that_do_not_read(void** state) {
 static int set_up(void** state) {
   (void)state;
   return s3l_certs_make(&certs) != 0 ||
-         s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL, 0) != 0 ||
-         s3l_tls_context_client(certs.ca, &client_tls, NULL, 0) != 0;
+         s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL) != 0 ||
+         s3l_tls_context_client(certs.ca, &client_tls, NULL) != 0;
 }
 
 static int tear_down(void** state) {

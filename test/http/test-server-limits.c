@@ -287,7 +287,7 @@ static bool has_tls_timeouts(void* arg) {
 static void test_slow_handshake(void** state) {
   s3l_tls_context_t* tls;
   (void)state;
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
   s3l_server_rig_init(&rig);
   rig.options.tls = tls;
   rig.options.tls_time_ms = 50;

@@ -227,8 +227,8 @@ static void test_tls(void** state) {
 static int set_up(void** state) {
   (void)state;
   return s3l_certs_make(&certs) != 0 ||
-         s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL, 0) != 0 ||
-         s3l_tls_context_client(certs.ca, &client_tls, NULL, 0) != 0;
+         s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL) != 0 ||
+         s3l_tls_context_client(certs.ca, &client_tls, NULL) != 0;
 }
 
 static int tear_down(void** state) {

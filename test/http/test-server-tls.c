@@ -25,7 +25,7 @@ static void start(const char* cert, s3l_tls_client_auth_t auth) {
   s3l_tls_server_options_t so = {.cert.file = cert, .key.file = certs.key, .client_auth = auth};
   if (auth != S3L_TLS_CLIENT_AUTH_NONE)
     so.client_ca.file = certs.ca;
-  assert_int_equal(s3l_tls_context_new_server(&so, &server_tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_new_server(&so, &server_tls, NULL), 0);
   s3l_server_rig_init(&rig);
   rig.options.tls = server_tls;
   s3l_server_rig_start(&rig);
@@ -40,7 +40,7 @@ static s3l_tls_context_t* client_context(const char* cert) {
     co.cert.file = cert;
     co.key.file = certs.key;
   }
-  assert_int_equal(s3l_tls_context_new_client(&co, &c, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_new_client(&co, &c, NULL), 0);
   return c;
 }
 
@@ -165,14 +165,14 @@ static void test_reload(void** state) {
   s3l_caller_expect(kept, "hello");
   s3l_server_rig_wait_held(&rig, 1);
 
-  assert_int_equal(s3l_tls_context_server(certs.wrong, certs.key, &next, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.wrong, certs.key, &next, NULL), 0);
   s3l_http_server_set_tls(rig.server, next);
   s3l_tls_context_free(next);
   s3l_caller_t* fresh = call(tls, NULL);
   s3l_caller_expect_end(fresh);
   assert_int_equal(fresh->status, S3LECT_ETLSNAME);
 
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &next, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &next, NULL), 0);
   s3l_http_server_set_tls(rig.server, next);
   s3l_tls_context_free(next);
   s3l_caller_t* again = call(tls, GET("/"));

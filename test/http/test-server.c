@@ -355,24 +355,23 @@ static void test_bad_options(void** state) {
     int rc;
     const char* why;
   } cases[] = {
-      {"localhost", 0, UV_EINVAL, "listen address \"localhost\" must be ADDRESS:PORT"},
-      {"example.com:80", 0, UV_EINVAL, "names are not looked up"},
-      {NULL, 0, UV_EINVAL, "listen address \"\" must be"},
-      {"127.0.0.1:0", 100, UV_EINVAL, "max_header_bytes 100 must be from 256 to 1048576"},
-      {"192.0.2.1:0", 0, UV_EADDRNOTAVAIL, "listen on 192.0.2.1:0: address not available"},
+      {"localhost", 0, S3LECT_EOPTION, "listen \"localhost\": must be ADDRESS:PORT"},
+      {"example.com:80", 0, S3LECT_EOPTION, "names are not looked up"},
+      {NULL, 0, S3LECT_EOPTION, "listen \"\": must be"},
+      {"127.0.0.1:0", 100, S3LECT_EOPTION, "max_header_bytes: 100; it must be from 256 to 1048576"},
+      {"192.0.2.1:0", 0, UV_EADDRNOTAVAIL, "listen \"192.0.2.1:0\": address not available"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_http_server_t* server = NULL;
-    char why[256] = "";
+    s3lect_error_t error = {0};
     s3l_server_rig_init(&rig);
     rig.options.listen = cases[i].listen;
     rig.options.max_header_bytes = cases[i].max_header_bytes;
-    rig.options.why = why;
-    rig.options.why_cap = sizeof(why);
+    rig.options.error = &error;
     int rc = s3l_http_server_create(&rig.loop, &rig.options, &server);
-    if (rc != cases[i].rc || strstr(why, cases[i].why) == NULL)
-      fail_msg("%d: %s", rc, why);
+    if (rc != cases[i].rc || strstr(error.text, cases[i].why) == NULL)
+      fail_msg("%d: %s", rc, error.text);
     assert_null(server);
     s3l_deadlines_close(&rig.deadlines, NULL);
     s3l_wait_loop_end(&rig.loop);

@@ -22,7 +22,7 @@ static void on_started(s3lect_elector_t* e, const s3lect_event_t* event) {
 
 static void on_seeded(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   s3lect_elector_options_t options;
-  char message[512];
+  s3lect_error_t error;
   (void)req;
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = "locks/consumer";
@@ -31,9 +31,9 @@ static void on_seeded(s3lect_store_req_t* req, const s3lect_store_result_t* resu
   options.on_started_leading = on_started;
   int err = result->status;
   if (err == 0)
-    err = s3lect_elector_options_check(&options, message, sizeof message);
+    err = s3lect_elector_options_check(&options, &error);
   if (err == 0)
-    err = s3lect_elector_init(&loop, &elector, &options);
+    err = s3lect_elector_init(&loop, &elector, &options, NULL);
   if (err == 0)
     err = s3lect_elector_start(&elector);
   if (err != 0) {
@@ -52,7 +52,7 @@ int main(void) {
     return fprintf(stderr, "library %s, headers %s\n", s3lect_version_string(),
                    S3LECT_VERSION_STRING),
            1;
-  if (uv_loop_init(&loop) != 0 || s3lect_memory_init(&loop, &store) != 0)
+  if (uv_loop_init(&loop) != 0 || s3lect_memory_init(&loop, &store, NULL) != 0)
     return 1;
   req.key = "locks/consumer";
   req.body = released;

@@ -95,7 +95,7 @@ void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = profile;
   o.sources = sources;
-  assert_int_equal(s3l_settings_init(&rig->settings, &o), 0);
+  assert_int_equal(s3l_settings_init(&rig->settings, &o, NULL), 0);
   rig->settings.wall_ms = rig_wall;
   rig->settings.retry_delay_ms = 1;
   rig->settings.container_host = rig->base;

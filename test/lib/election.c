@@ -106,10 +106,10 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
 }
 
 void s3l_election_begin(s3l_election_t* el) {
-  char message[512] = "";
-  (void)s3lect_s3_options_check(&el->s3, message, sizeof message);
-  if (s3lect_s3_init(&el->loop, &el->store, &el->s3) != 0)
-    fail_msg("the store does not open: %s", message);
+  s3lect_error_t error;
+  (void)s3lect_s3_options_check(&el->s3, &error);
+  if (s3lect_s3_init(&el->loop, &el->store, &el->s3, NULL) != 0)
+    fail_msg("the store does not open: %s", error.text);
 }
 
 /* ---- The lockfile, past the electors ---- */
@@ -254,10 +254,10 @@ void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id) 
 
 void s3l_candidate_start(s3l_candidate_t* c) {
   s3l_election_t* el = c->election;
-  char message[512];
-  if (s3lect_elector_options_check(&c->o, message, sizeof message) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_elector_init(&el->loop, &c->e, &c->o), 0);
+  s3lect_error_t error;
+  if (s3lect_elector_options_check(&c->o, &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_elector_init(&el->loop, &c->e, &c->o, NULL), 0);
   assert_true(el->candidates_len < S3L_CANDIDATES_MAX);
   el->candidates[el->candidates_len++] = c;
   assert_int_equal(s3lect_elector_start(&c->e), 0);

@@ -49,7 +49,7 @@ void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
   s3l_wait_pace(S3L_PACE_SOCKETS);
   assert_int_equal(uv_loop_init(&h->loop), 0);
   assert_int_equal(s3l_deadlines_init(&h->deadlines, &h->loop), 0);
-  assert_int_equal(s3lect_memory_init(&h->loop, &h->store), 0);
+  assert_int_equal(s3lect_memory_init(&h->loop, &h->store, NULL), 0);
   s3lect_peer_server_options_init(&h->options, sizeof h->options);
   h->options.listen = "127.0.0.1:0";
   h->options.plain_http = certs == NULL;
@@ -90,18 +90,18 @@ static void seed(s3l_house_t* h, const char* election) {
 }
 
 void s3l_house_open(s3l_house_t* h) {
-  char message[512];
-  if (s3lect_peer_server_init(&h->loop, &h->server, &h->options, message, sizeof message) != 0)
-    fail_msg("peer server: %s", message);
+  s3lect_error_t error;
+  if (s3lect_peer_server_init(&h->loop, &h->server, &h->options, &error) != 0)
+    fail_msg("peer server: %s", error.text);
   h->server.data = h;
   h->serves = true;
 }
 
 void s3l_house_stand(s3l_house_t* h, int i) {
-  char message[512];
-  if (s3lect_elector_options_check(&h->o[i], message, sizeof message) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_elector_init(&h->loop, &h->e[i], &h->o[i]), 0);
+  s3lect_error_t error;
+  if (s3lect_elector_options_check(&h->o[i], &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_elector_init(&h->loop, &h->e[i], &h->o[i], NULL), 0);
   assert_int_equal(s3lect_elector_start(&h->e[i]), 0);
   h->is_open[i] = true;
 }

@@ -29,11 +29,11 @@ void s3l_peered_init(s3l_election_t* el, s3l_peered_t* p, const char* id,
 
 void s3l_peered_start(s3l_peered_t* p) {
   uv_loop_t* loop = &p->c.election->loop;
-  char message[512];
-  if (s3lect_peer_server_init(loop, &p->server, &p->server_options, message, sizeof message) != 0)
-    fail_msg("peer server: %s", message);
-  if (s3lect_peer_client_init(loop, &p->client, &p->client_options, message, sizeof message) != 0)
-    fail_msg("peer client: %s", message);
+  s3lect_error_t error;
+  if (s3lect_peer_server_init(loop, &p->server, &p->server_options, &error) != 0)
+    fail_msg("peer server: %s", error.text);
+  if (s3lect_peer_client_init(loop, &p->client, &p->client_options, &error) != 0)
+    fail_msg("peer client: %s", error.text);
   snprintf(p->addr, sizeof p->addr, "127.0.0.1:%d", s3lect_peer_server_port(&p->server));
   p->c.o.server_addr = p->addr;
   p->c.o.peer_client = &p->client;

@@ -37,7 +37,7 @@ s3_rig_t* s3_rig_open(const s3l_step_t* const* scripts, size_t n,
   s3lect_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
   if (adjust != NULL)
     adjust(&o);
-  assert_int_equal(s3lect_s3_init(&rig->loop, &rig->store, &o), 0);
+  assert_int_equal(s3lect_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
   rig->suite = (s3l_store_suite_t){.loop = &rig->loop, .store = &rig->store, .timeout_ms = 20000};
   return rig;
 }

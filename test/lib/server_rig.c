@@ -105,11 +105,10 @@ void s3l_server_rig_init(s3l_server_rig_t* rig) {
 }
 
 void s3l_server_rig_start(s3l_server_rig_t* rig) {
-  char why[256] = "";
-  rig->options.why = why;
-  rig->options.why_cap = sizeof(why);
+  s3lect_error_t error = {0};
+  rig->options.error = &error;
   if (s3l_http_server_create(&rig->loop, &rig->options, &rig->server) != 0)
-    fail_msg("%s", why);
+    fail_msg("%s", error.text);
 }
 
 void s3l_server_rig_answer(s3l_server_rig_t* rig, const char* body) {

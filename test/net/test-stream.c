@@ -120,8 +120,8 @@ static void connect_both(bool tls) {
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3l_deadlines_init(&deadlines, &loop), 0);
   if (tls) {
-    assert_int_equal(s3l_tls_context_client(certs.ca, &client->tls, NULL, 0), 0);
-    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server->tls, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_client(certs.ca, &client->tls, NULL), 0);
+    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server->tls, NULL), 0);
   }
   assert_true(s3l_address_parse("127.0.0.1", 0, &a));
   assert_int_equal(uv_tcp_init(&loop, &listener), 0);

@@ -53,11 +53,11 @@ static int meet(pair_t* pair, const s3l_tls_client_options_t* co,
   s3l_tls_context_t* cc = NULL;
   s3l_tls_context_t* sc = NULL;
   s3l_prng_t rng;
-  char why[256] = "";
+  s3lect_error_t error;
   s3l_prng_seed(&rng, 5);
-  if (s3l_tls_context_new_client(co, &cc, why, sizeof(why)) != 0 ||
-      s3l_tls_context_new_server(so, &sc, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
+  if (s3l_tls_context_new_client(co, &cc, &error) != 0 ||
+      s3l_tls_context_new_server(so, &sc, &error) != 0)
+    fail_msg("%s", error.text);
   assert_int_equal(s3l_tls_engine_init(&pair->client, cc, "localhost"), 0);
   assert_int_equal(s3l_tls_engine_init(&pair->server, sc, NULL), 0);
   s3l_tls_context_free(cc);
@@ -151,10 +151,10 @@ static void test_reload_ends_sessions(void** state) {
   char buf[8];
   const s3l_tls_server_options_t so = server_options(S3L_TLS_CLIENT_AUTH_NONE);
   s3l_prng_seed(&rng, 5);
-  assert_int_equal(s3l_tls_context_client(certs.ca, &cc, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_client(certs.ca, &cc, NULL), 0);
   for (int reload = 0; reload <= 1; reload++) {
     s3l_tls_context_t* sc;
-    assert_int_equal(s3l_tls_context_new_server(&so, &sc, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_new_server(&so, &sc, NULL), 0);
     for (int turn = 0; turn < 2; turn++) {
       pair_t p;
       assert_int_equal(s3l_tls_engine_init(&p.client, cc, "localhost"), 0);
@@ -198,39 +198,39 @@ static void test_bad_server_options(void** state) {
   const struct {
     s3l_tls_server_options_t o;
     int rc;
-    const char* why;
+    const char* says;
   } cases[] = {
-      {{.cert = good}, UV_EINVAL, "a TLS server needs a certificate and its key"},
-      {{.key = key}, UV_EINVAL, "a TLS server needs a certificate and its key"},
+      {{.cert = good}, UV_EINVAL, ": a TLS server needs a certificate and its key"},
+      {{.key = key}, UV_EINVAL, ": a TLS server needs a certificate and its key"},
       {{good, key, S3L_TLS_CLIENT_AUTH_REQUIRED, none}, UV_EINVAL, "needs the authority"},
       {{good, key, S3L_TLS_CLIENT_AUTH_NONE, good}, UV_EINVAL, "is of no use"},
       {{.cert = {.file = "/nonexistent"}, .key = key},
        S3LECT_ETLS,
-       "certificate file /nonexistent: no such file"},
+       "cert \"/nonexistent\": no such file"},
       {{.cert = key, .key = key}, S3LECT_ETLS, ": there is no certificate in it"},
       {{.cert = {.text = S3L_SPAN("")}, .key = key},
        S3LECT_ETLS,
-       "certificate (from memory): there is no certificate in it"},
-      {{.cert = garbage, .key = key}, S3LECT_ETLS, "certificate (from memory): "},
+       "cert: there is no certificate in it"},
+      {{.cert = garbage, .key = key}, S3LECT_ETLS, "cert: "},
       {{.cert = good, .key = good}, S3LECT_ETLS, ": there is no usable key in it"},
-      {{.cert = good, .key = another}, S3LECT_ETLS, "key (from memory): key values mismatch"},
+      {{.cert = good, .key = another}, S3LECT_ETLS, "key: key values mismatch"},
       {{.cert = good, .key = encrypted}, S3LECT_ETLS, "the key is encrypted"},
       {{good, key, S3L_TLS_CLIENT_AUTH_OPTIONAL, key},
        S3LECT_ETLS,
        "there is no certificate in it"},
       {{good, key, S3L_TLS_CLIENT_AUTH_OPTIONAL, {.file = "/nonexistent"}},
        S3LECT_ETLS,
-       "client CA file /nonexistent: "},
+       "client_ca \"/nonexistent\": "},
   };
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_tls_context_t* c = (void*)&c;
-    char why[256] = "";
-    int rc = s3l_tls_context_new_server(&cases[i].o, &c, why, sizeof(why));
-    if (rc != cases[i].rc || strstr(why, cases[i].why) == NULL)
-      fail_msg("case %zu: %d, \"%s\"", i, rc, why);
+    s3lect_error_t error;
+    int rc = s3l_tls_context_new_server(&cases[i].o, &c, &error);
+    if (rc != cases[i].rc || strstr(error.text, cases[i].says) == NULL)
+      fail_msg("case %zu: %d, \"%s\"", i, rc, error.text);
     assert_null(c);
-    assert_int_equal(s3l_tls_context_new_server(&cases[i].o, &c, NULL, 0), rc);
+    assert_int_equal(s3l_tls_context_new_server(&cases[i].o, &c, NULL), rc);
   }
 }
 
@@ -239,14 +239,15 @@ static void test_bad_client_options(void** state) {
   const s3l_tls_client_options_t wrong = {.cert = file(certs.good), .key = file(certs.ca)};
   const s3l_tls_client_options_t no_ca = {.ca = {.text = S3L_SPAN("none")}};
   s3l_tls_context_t* c;
-  char why[256];
+  s3lect_error_t error;
   (void)state;
-  assert_int_equal(s3l_tls_context_new_client(&half, &c, why, sizeof(why)), UV_EINVAL);
-  assert_string_equal(why, "a client certificate needs its key, and a key its certificate");
-  assert_int_equal(s3l_tls_context_new_client(&wrong, &c, why, sizeof(why)), S3LECT_ETLS);
-  assert_non_null(strstr(why, "client key file "));
-  assert_int_equal(s3l_tls_context_new_client(&no_ca, &c, why, sizeof(why)), S3LECT_ETLS);
-  assert_string_equal(why, "CA (from memory): there is no certificate in it");
+  assert_int_equal(s3l_tls_context_new_client(&half, &c, &error), UV_EINVAL);
+  assert_string_equal(error.text,
+                      "key: a client certificate needs its key, and a key its certificate");
+  assert_int_equal(s3l_tls_context_new_client(&wrong, &c, &error), S3LECT_ETLS);
+  assert_non_null(strstr(error.text, "key \"/"));
+  assert_int_equal(s3l_tls_context_new_client(&no_ca, &c, &error), S3LECT_ETLS);
+  assert_string_equal(error.text, "ca: there is no certificate in it; give PEM text");
   assert_null(c);
 }
 

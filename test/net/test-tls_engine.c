@@ -18,8 +18,8 @@
 static s3l_certs_t certs;
 
 static void contexts(s3l_tls_context_t** client, s3l_tls_context_t** server) {
-  assert_int_equal(s3l_tls_context_client(certs.ca, client, NULL, 0), 0);
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, server, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_client(certs.ca, client, NULL), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, server, NULL), 0);
 }
 
 static void read_all(s3l_tls_engine_t* from, s3l_tls_engine_t* to, char* out, size_t n, size_t max,
@@ -122,8 +122,8 @@ static void test_common_name_is_no_host(void** state) {
     s3l_tls_context_t* sc;
     s3l_tls_engine_t client;
     s3l_tls_engine_t server;
-    assert_int_equal(s3l_tls_context_client(certs.ca, &cc, NULL, 0), 0);
-    assert_int_equal(s3l_tls_context_server(refused[i], certs.key, &sc, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_client(certs.ca, &cc, NULL), 0);
+    assert_int_equal(s3l_tls_context_server(refused[i], certs.key, &sc, NULL), 0);
     assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
     assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
     assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), S3LECT_ETLSNAME);

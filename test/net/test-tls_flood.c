@@ -32,8 +32,8 @@ static s3l_prng_t rng;
 
 static void begin(void) {
   s3l_prng_seed(&rng, 8);
-  assert_int_equal(s3l_tls_context_client(certs.ca, &client_context, NULL, 0), 0);
-  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_context, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_client(certs.ca, &client_context, NULL), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_context, NULL), 0);
   assert_int_equal(s3l_tls_engine_init(&client, client_context, "localhost"), 0);
   assert_int_equal(s3l_tls_engine_init(&server, server_context, NULL), 0);
 }

@@ -100,7 +100,7 @@ static s3l_asked_t ask_over_tls(const char* cert, const char* client_cert, const
   s3l_tls_context_t* tls;
   s3l_asked_t a = {0};
   char addr[64];
-  assert_int_equal(s3l_tls_context_new_server(&o, &tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_new_server(&o, &tls, NULL), 0);
   memset(&rig, 0, sizeof rig);
   rig.config.tls = true;
   rig.config.trust.ca.file = certs.ca;
@@ -215,7 +215,7 @@ static void test_a_close_with_old_certificates(void** state) {
 
 static void test_bad_options(void** state) {
   (void)state;
-  char message[512];
+  s3lect_error_t error;
   uv_loop_t loop;
   s3lect_peer_client_t client;
   assert_int_equal(uv_loop_init(&loop), 0);
@@ -226,12 +226,12 @@ static void test_bad_options(void** state) {
   } bad[] = {
       {{.ca_file = "/nonexistent.pem"},
        S3LECT_ETLS,
-       "ca_file: \"/nonexistent.pem\" cannot be read"},
-      {{.ca_file = "/"}, S3LECT_ETLS, "ca_file: \"/\" cannot be read"},
-      {{.ca_file = certs.key}, S3LECT_ETLS, "CA"},
-      {{.ca_pem = "no"}, S3LECT_ETLS, "CA"},
-      {{.ca_pem = ""}, S3LECT_ETLS, "CA"},
-      {{.ca_file = certs.ca, .ca_pem = "x"}, S3LECT_EOPTION, "ca_pem: given beside ca_file"},
+       "ca_file \"/nonexistent.pem\": cannot be read"},
+      {{.ca_file = "/"}, S3LECT_ETLS, "ca_file \"/\": cannot be read"},
+      {{.ca_file = certs.key}, S3LECT_ETLS, "ca_file \""},
+      {{.ca_pem = "no"}, S3LECT_ETLS, "ca_pem: "},
+      {{.ca_pem = ""}, S3LECT_ETLS, "ca_pem: "},
+      {{.ca_file = certs.ca, .ca_pem = "x"}, S3LECT_EOPTION, "ca_pem: given as a file, too"},
       {{.cert_file = certs.good}, S3LECT_EOPTION, "key_file: missing"},
       {{.key_file = certs.key}, S3LECT_EOPTION, "cert_file: missing"},
       {{.cert_file = certs.good, .key_file = certs.good}, S3LECT_ETLS, "key"},
@@ -247,23 +247,23 @@ static void test_bad_options(void** state) {
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     s3lect_peer_client_options_t o = bad[i].o;
     o.size = sizeof o;
-    int r = s3lect_peer_client_init(&loop, &client, &o, message, sizeof message);
-    if (r != bad[i].error || strstr(message, bad[i].says) == NULL)
-      fail_msg("case %zu, \"%s\": %d, \"%s\"", i, bad[i].says, r, message);
-    assert_int_equal(s3lect_peer_client_init(&loop, &client, &o, NULL, 0), bad[i].error);
+    int r = s3lect_peer_client_init(&loop, &client, &o, &error);
+    if (r != bad[i].error || strstr(error.text, bad[i].says) == NULL)
+      fail_msg("case %zu, \"%s\": %d, \"%s\"", i, bad[i].says, r, error.text);
+    assert_int_equal(s3lect_peer_client_init(&loop, &client, &o, NULL), bad[i].error);
   }
   s3lect_peer_client_options_t o = {.size = 3};
-  assert_int_equal(s3lect_peer_client_init(&loop, &client, &o, message, sizeof message), UV_EINVAL);
-  assert_non_null(strstr(message, "size"));
+  assert_int_equal(s3lect_peer_client_init(&loop, &client, &o, &error), UV_EINVAL);
+  assert_non_null(strstr(error.text, "size"));
   s3l_wait_loop_end(&loop);
 }
 
 static int reload(s3lect_peer_client_t* client, const s3lect_peer_client_options_t* o,
                   const char* says) {
-  char message[512];
-  int r = s3lect_peer_client_reload(client, o, message, sizeof message);
-  if (strstr(message, says) == NULL)
-    fail_msg("\"%s\" says nothing of \"%s\"", message, says);
+  s3lect_error_t error;
+  int r = s3lect_peer_client_reload(client, o, &error);
+  if (strstr(error.text, says) == NULL)
+    fail_msg("\"%s\" says nothing of \"%s\"", error.text, says);
   return r;
 }
 
@@ -277,7 +277,7 @@ static void test_reload(void** state) {
                                        .key.file = certs.key,
                                        .client_auth = S3L_TLS_CLIENT_AUTH_REQUIRED,
                                        .client_ca.file = certs.ca};
-  char cert[256], ca[256], message[512];
+  char cert[256], ca[256];
   s3l_tls_context_t* tls;
   s3lect_peer_client_t client;
   s3lect_peer_client_options_t o;
@@ -286,7 +286,7 @@ static void test_reload(void** state) {
   snprintf(ca, sizeof ca, "%s/in-use-ca.pem", certs.dir);
   s3l_certs_replace(cert, certs.stranger);
   s3l_certs_replace(ca, certs.ca);
-  assert_int_equal(s3l_tls_context_new_server(&so, &tls, NULL, 0), 0);
+  assert_int_equal(s3l_tls_context_new_server(&so, &tls, NULL), 0);
   memset(&rig, 0, sizeof rig);
   s3l_asks_begin(&rig, scripts, 1, tls);
   s3l_peer_client_t* plain = rig.client;
@@ -294,7 +294,7 @@ static void test_reload(void** state) {
   o.ca_file = ca;
   o.cert_file = cert;
   o.key_file = certs.key;
-  assert_int_equal(s3lect_peer_client_init(&rig.loop, &client, &o, message, sizeof message), 0);
+  assert_int_equal(s3lect_peer_client_init(&rig.loop, &client, &o, NULL), 0);
   rig.client = s3l_peer_client_of(&client);
   s3l_asks_start(&rig, &a, 0);
   s3l_asks_wait(&rig, &a, 1);
@@ -313,7 +313,7 @@ static void test_reload(void** state) {
   s3l_certs_replace(ca, certs.ca);
   assert_int_equal(reload(&client, NULL, ""), 0);
   s3l_certs_replace(ca, certs.key);
-  assert_int_equal(reload(&client, NULL, "CA"), S3LECT_ETLS);
+  assert_int_equal(reload(&client, NULL, "ca_file \""), S3LECT_ETLS);
   (void)remove(ca);
   assert_int_equal(reload(&client, NULL, "in-use-ca.pem"), S3LECT_ETLS);
   o.ca_file = NULL;
@@ -328,7 +328,7 @@ static void test_reload(void** state) {
   assert_int_equal(reload(&client, &o, ""), 0);
   (void)remove(cert);
   s3lect_peer_client_close(&client, NULL);
-  assert_int_equal(s3lect_peer_client_reload(&client, NULL, NULL, 0), UV_ECANCELED);
+  assert_int_equal(s3lect_peer_client_reload(&client, NULL, NULL), UV_ECANCELED);
   rig.client = plain;
   s3l_asks_end(&rig);
   s3l_tls_context_free(tls);

@@ -67,7 +67,7 @@ static void begin(bool tls) {
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   if (tls)
-    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &context, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &context, NULL), 0);
   go.tls = context;
   go.scripts = scripts;
   go.scripts_len = 1;

@@ -46,7 +46,7 @@ static void on_client_closed(s3lect_peer_client_t* c) {
 static void run(bool tls) {
   unsigned closed = 0;
   s3lect_elector_options_t o;
-  char message[256];
+  s3lect_error_t error;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -55,9 +55,8 @@ static void run(bool tls) {
   s3l_election_wait(&el, &leader.c.started, 1, "a leader");
 
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, &el.s3), 0);
-  assert_int_equal(
-      s3lect_peer_client_init(&loop, &client, &leader.client_options, message, sizeof message), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, &el.s3, NULL), 0);
+  assert_int_equal(s3lect_peer_client_init(&loop, &client, &leader.client_options, &error), 0);
   o = leader.c.o;
   o.server_id = "b";
   o.server_addr = NULL;
@@ -68,7 +67,7 @@ static void run(bool tls) {
   o.on_started_leading = o.on_stopped_leading = o.on_new_leader = o.on_error = NULL;
   o.on_renewed = NULL;
   client.data = follower.data = &closed;
-  assert_int_equal(s3lect_elector_init(&loop, &follower, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &follower, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&follower), 0);
   assert_true(uv_loop_alive(&loop));
   s3l_wait(&el.loop, is_held, NULL, "a question that is held");
@@ -107,14 +106,14 @@ static void on_server_closed(s3lect_peer_server_t* s) {
 static void test_a_server_keeps_no_loop(void** state) {
   (void)state;
   unsigned closed = 0;
-  char message[256];
+  s3lect_error_t error;
   s3lect_peer_server_t server = {.data = &closed};
   s3lect_peer_server_options_t o;
   s3lect_peer_server_options_init(&o, sizeof o);
   o.listen = "127.0.0.1:0";
   o.plain_http = 1;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_peer_server_init(&loop, &server, &o, message, sizeof message), 0);
+  assert_int_equal(s3lect_peer_server_init(&loop, &server, &o, &error), 0);
   assert_false(uv_loop_alive(&loop));
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_true(s3lect_peer_server_port(&server) > 0);

@@ -205,7 +205,7 @@ static void test_a_client_may_be_closed_before_its_elector(void** state) {
   s3lect_peer_client_close(&p[1].client, on_client_closed);
   s3lect_peer_client_close(&p[1].client, on_client_closed); /* nothing */
   p[1].c.o.peer_client = &p[1].client;
-  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o), UV_ECANCELED);
+  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o, NULL), UV_ECANCELED);
   /* From now on it asks the store, and says so once. */
   s3l_election_wait(&el, &p[1].c.errors, 1, "a complaint");
   uint64_t reads = s3l_candidate_stats(&p[1].c).reads + 3;
@@ -216,7 +216,7 @@ static void test_a_client_may_be_closed_before_its_elector(void** state) {
   s3l_candidate_close(&p[1].c);
   s3l_wait_count(&el.loop, &closed, 1, "the client to close");
   assert_null(p[1].client.internal);
-  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o), UV_ECANCELED);
+  assert_int_equal(s3lect_elector_init(&el.loop, &late, &p[1].c.o, NULL), UV_ECANCELED);
   p[1].open = false;
   s3lect_peer_server_close(&p[1].server, NULL);
   end();

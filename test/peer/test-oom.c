@@ -66,7 +66,7 @@ static void ask(bool tls, long at, bool ever) {
   rig.config.tls = tls;
   rig.config.trust.ca.file = certs.ca;
   if (tls)
-    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL), 0);
   s3l_asks_begin(&rig, scripts, 1, server_tls);
   seen = refusals = 0;
   for_ever = ever;
@@ -163,7 +163,7 @@ static void test_each_allocation_of_opening(void** state) {
     s3l_house_init(&h, &certs);
     for_ever = true;
     countdown = at;
-    r = s3lect_peer_server_init(&h.loop, &h.server, &h.options, NULL, 0);
+    r = s3lect_peer_server_init(&h.loop, &h.server, &h.options, NULL);
     countdown = -1;
     assert_true(r == 0 || r == UV_ENOMEM);
     assert_true(at > 0 || r != 0);
@@ -184,7 +184,7 @@ static void test_each_allocation_of_opening(void** state) {
     o.key_file = certs.key;
     assert_int_equal(uv_loop_init(&loop), 0);
     countdown = at;
-    r = s3lect_peer_client_init(&loop, &client, &o, NULL, 0);
+    r = s3lect_peer_client_init(&loop, &client, &o, NULL);
     countdown = -1;
     assert_true(r == 0 || r == UV_ENOMEM);
     assert_true(at > 0 || r != 0);

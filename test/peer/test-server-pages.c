@@ -206,7 +206,7 @@ static void test_metrics(void** state) {
   h.options.metrics = 1;
   s3l_house_open(&h);
   h.o[0].frequent_interval_ms = h.o[0].infrequent_interval_ms = 100;
-  assert_int_equal(s3lect_elector_init(&h.loop, &h.e[0], &h.o[0]), 0);
+  assert_int_equal(s3lect_elector_init(&h.loop, &h.e[0], &h.o[0], NULL), 0);
   h.is_open[0] = true;
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], "/a"), 0);
   fetch();
@@ -244,7 +244,7 @@ static void test_metrics_of_namesakes(void** state) {
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
   s3l_house_open(&h);
-  assert_int_equal(s3lect_memory_init(&h.loop, &other), 0);
+  assert_int_equal(s3lect_memory_init(&h.loop, &other, NULL), 0);
   h.o[0].lockfile_path = h.o[1].lockfile_path = "locks/\"a\\b\"";
   h.o[0].server_id = h.o[1].server_id = "line\none";
   h.o[1].store = &other;

@@ -89,15 +89,15 @@ static void set_file(const char* variable, const char* name, const char* text) {
 
 static void open_store(const char* profile) {
   s3lect_s3_options_t o;
-  char message[512];
+  s3lect_error_t error;
   s3lect_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   o.region = "eu-west-1";
   o.endpoint = fakes3_url(s3);
   o.profile = profile;
-  if (s3lect_s3_options_check(&o, message, sizeof(message)) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_s3_init(&rig.loop, &store, &o), 0);
+  if (s3lect_s3_options_check(&o, &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_s3_init(&rig.loop, &store, &o, NULL), 0);
 }
 
 static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {

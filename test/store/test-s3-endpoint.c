@@ -182,10 +182,11 @@ static void names_mistakes_in_profiles(void** state) {
   assert_int_equal(s3l_config_make(&o), 0);
   o = s3l_config_good();
   setenv("AWS_CONFIG_FILE", file("config", "[default]\nregion\n"), 1);
-  char line[640], begin[160];
-  assert_int_equal(s3lect_s3_options_check(&o, line, sizeof(line)), S3LECT_EOPTION);
-  snprintf(begin, sizeof(begin), "%s/config, line 2: ", dir);
-  assert_memory_equal(line, begin, strlen(begin));
+  s3lect_error_t error;
+  char begin[160];
+  assert_int_equal(s3lect_s3_options_check(&o, &error), S3LECT_EOPTION);
+  snprintf(begin, sizeof(begin), "profile: %s/config, line 2: ", dir);
+  assert_memory_equal(error.text, begin, strlen(begin));
 }
 
 /* A pipe that nobody writes to would hold up the caller for ever; nor is a file without end read.
@@ -207,7 +208,7 @@ static void reads_ordinary_files_only(void** state) {
   snprintf(path, sizeof(path), "%s", file("config", large));
   setenv("AWS_CONFIG_FILE", path, 1);
   char line[200];
-  snprintf(line, sizeof(line), "the shared file %s is too large to be one", path);
+  snprintf(line, sizeof(line), "profile: the shared file %s is too large to be one", path);
   s3l_config_assert_refused(&o, S3LECT_EOPTION, line);
 }
 
@@ -248,7 +249,7 @@ static void bears_lack_of_memory(void** state) {
   for (fail_at = 1; err != 0; fail_at++) {
     assert_true(fail_at < 100);
     allocations = 0;
-    err = s3lect_s3_init(&loop, &store, &o);
+    err = s3lect_s3_init(&loop, &store, &o, NULL);
     assert_true(err == 0 || err == UV_ENOMEM);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   }

@@ -53,10 +53,10 @@ static s3lect_s3_options_t good_options(void) {
 }
 
 static void open_store(const s3lect_s3_options_t* o) {
-  char message[512];
-  if (s3lect_s3_options_check(o, message, sizeof(message)) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o), 0);
+  s3lect_error_t error;
+  if (s3lect_s3_options_check(o, &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_s3_init(&loop, &store, o, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
                               .timeout_ms = 20000,

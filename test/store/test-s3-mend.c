@@ -47,7 +47,7 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
   o.access_key_id = "test";
   o.secret_access_key = "testtest";
   o.max_connections = 1;
-  assert_int_equal(s3lect_s3_init(&loop, &store, &o), 0);
+  assert_int_equal(s3lect_s3_init(&loop, &store, &o, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
 }
 

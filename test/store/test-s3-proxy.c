@@ -40,7 +40,7 @@ static void begin(const s3l_step_t* const* scripts, size_t n, bool tls) {
   assert_int_equal(uv_loop_init(&loop), 0);
   server = (s3l_script_server_t){.scripts = scripts, .scripts_len = n, .unref = true};
   if (tls)
-    assert_int_equal(s3l_tls_context_server(certs.aws, certs.key, &server.tls, NULL, 0), 0);
+    assert_int_equal(s3l_tls_context_server(certs.aws, certs.key, &server.tls, NULL), 0);
   s3l_script_server_start(&server, &loop);
   proxy = (s3l_proxy_server_t){.target = server.port};
   s3l_proxy_server_start(&proxy, &loop);
@@ -56,10 +56,10 @@ static s3lect_s3_options_t options(void) {
 }
 
 static void open_store(const s3lect_s3_options_t* o) {
-  char message[640];
-  if (s3lect_s3_options_check(o, message, sizeof(message)) != 0)
-    fail_msg("%s", message);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o), 0);
+  s3lect_error_t error;
+  if (s3lect_s3_options_check(o, &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_s3_init(&loop, &store, o, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
 }
 

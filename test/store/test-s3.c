@@ -442,7 +442,7 @@ static void opening_bears_lack_of_memory(void** state) {
   for (fail_at = 1; err != 0; fail_at++) {
     assert_true(fail_at < 50);
     allocations = 0;
-    err = s3lect_s3_init(&loop, &store, &o);
+    err = s3lect_s3_init(&loop, &store, &o, NULL);
     assert_true(err == 0 || err == UV_ENOMEM);
     if (err != 0)
       assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

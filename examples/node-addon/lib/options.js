@@ -24,20 +24,21 @@ const ADDRESSING = ['auto', 'path', 'virtual-host'];
 const EXPIRY = ['observed', 'store-clock'];
 const PROTOCOL = ['lockfile', 'epochs'];
 
-// The native part's messages speak of leader_timeout_ms, or of leader_timeout.
-const snakes = new Map([...S3, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].flatMap((name) => {
-  const snake = name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase());
-  return [[snake, name], [snake.replace(/_ms$/, ''), name]];
-}));
+// What the native part calls the options.
+const snakes = new Map([...S3, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].map((name) =>
+  [name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase()), name]));
 // Text in PEM goes by Node's names.
 for (const name of ['ca', 'cert', 'key'])
   snakes.set(`${name}_pem`, name);
 snakes.set('client_ca_pem', 'clientCa');
 
-/** An Error of the native part, with options spelled as they are here. */
+/** An Error of the native part, whose message begins with the option, spelled as it is here. */
 function spelled(err) {
-  if (typeof err?.message === 'string')
-    err.message = err.message.replace(/\b[a-z0-9]+(_[a-z0-9]+)+\b/g, (word) => snakes.get(word) ?? word);
+  const name = snakes.get(err?.option);
+  if (name !== undefined) {
+    err.message = name + err.message.slice(err.option.length);
+    err.option = name;
+  }
   return err;
 }
 

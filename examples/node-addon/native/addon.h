@@ -58,9 +58,9 @@ struct class_s {
   size_t size; /* of its objects, each of which begins with its object_t */
   bool held;   /* from the constructor on */
   /* Opens the object's handle by the constructor's arguments, of which CONSTRUCTOR_ARGC are there.
-   * `texts` lasts as long as the call. Gives 0; or an error code, with its text in `message`; or 1
+   * `texts` lasts as long as the call. Gives 0; or an error code, with its text in `error`; or 1
    * with an exception pending. Unless 0 nothing is open, and the object is freed. */
-  int (*open)(object_t* object, const napi_value* argv, texts_t* texts, char* message, size_t size);
+  int (*open)(object_t* object, const napi_value* argv, texts_t* texts, s3lect_error_t* error);
   void (*close)(object_t* object); /* begins it; object_closed ends it */
 };
 
@@ -143,6 +143,8 @@ void code_of(int err, char* code, size_t size);
 napi_value error_make(napi_env env, int err, const char* message);
 /** Throws it. Returns NULL, of whatever type. */
 void* error_throw(napi_env env, int err, const char* message);
+/** Throws what the library says of options: an Error with `option`, the name of the wrong one. */
+void* error_throw_option(napi_env env, const s3lect_error_t* error);
 /** Throws what a call of Node's own has failed with, unless that is pending already. NULL. */
 void* error_throw_last(napi_env env);
 /** Whether a property is there, and neither undefined nor null. */

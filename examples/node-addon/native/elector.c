@@ -89,8 +89,8 @@ static const field_t fields[] = {
 };
 
 /* new Elector(options, store, peerClient | undefined) */
-static int elector_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
-                        size_t size) {
+static int elector_open(object_t* object, const napi_value* argv, texts_t* texts,
+                        s3lect_error_t* error) {
   elector_t* e = (elector_t*)object;
   napi_env env = object->addon->env;
   s3lect_elector_options_t options;
@@ -110,9 +110,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
   options.on_new_leader = on_event;
   options.on_renewed = on_event;
   options.on_error = on_event;
-  int r = s3lect_elector_options_check(&options, message, size);
-  if (r == 0)
-    r = s3lect_elector_init(object->addon->loop, &e->handle, &options);
+  int r = s3lect_elector_init(object->addon->loop, &e->handle, &options, error);
   if (r != 0)
     return r;
   e->handle.data = e;

@@ -80,7 +80,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   void* class;
   napi_value argv[CONSTRUCTOR_ARGC], self;
   size_t argc = CONSTRUCTOR_ARGC;
-  char message[512] = "";
+  s3lect_error_t error;
   texts_t texts = {0};
   if (napi_get_cb_info(env, info, &argc, argv, &self, &class) != napi_ok ||
       napi_get_instance_data(env, (void**)&addon) != napi_ok)
@@ -90,10 +90,10 @@ static napi_value construct(napi_env env, napi_callback_info info) {
     return error_throw(env, UV_ENOMEM, NULL);
   object->class = class;
   object->addon = addon;
-  int r = object->class->open(object, argv, &texts, message, sizeof message);
+  int r = object->class->open(object, argv, &texts, &error);
   texts_free(&texts);
   if (r < 0)
-    error_throw(env, r, message);
+    error_throw_option(env, &error);
   if (r != 0) {
     memory_free(object);
     return NULL;

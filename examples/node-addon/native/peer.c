@@ -37,15 +37,15 @@ static void client_close(object_t* object) {
 }
 
 /* new PeerClient(options) */
-static int client_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
-                       size_t size) {
+static int client_open(object_t* object, const napi_value* argv, texts_t* texts,
+                       s3lect_error_t* error) {
   client_t* c = (client_t*)object;
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
   if (!fields_read(object->addon->env, argv[0], client_fields, COUNT(client_fields), &options,
                    texts))
     return 1;
-  int r = s3lect_peer_client_init(object->addon->loop, &c->handle, &options, message, size);
+  int r = s3lect_peer_client_init(object->addon->loop, &c->handle, &options, error);
   c->handle.data = c;
   return r;
 }
@@ -70,7 +70,7 @@ s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** 
 static napi_value client_reload(napi_env env, napi_callback_info info) {
   napi_value argv[1];
   texts_t texts = {0};
-  char message[512] = "";
+  s3lect_error_t error;
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
   client_t* c = object_wanted(object_this(env, info, &client_class, 1, argv));
@@ -79,13 +79,11 @@ static napi_value client_reload(napi_env env, napi_callback_info info) {
   bool given = value_is_given(env, argv[0]);
   bool ok =
       !given || fields_read(env, argv[0], client_fields, COUNT(client_fields), &options, &texts);
-  int r =
-      ok ? s3lect_peer_client_reload(&c->handle, given ? &options : NULL, message, sizeof message)
-         : 0;
+  int r = ok ? s3lect_peer_client_reload(&c->handle, given ? &options : NULL, &error) : 0;
   texts_free(&texts);
   if (!ok)
     return NULL;
-  return r == 0 ? value_undefined(env) : error_throw(env, r, message);
+  return r == 0 ? value_undefined(env) : error_throw_option(env, &error);
 }
 
 /* ---- Server ---- */
@@ -127,15 +125,15 @@ static void server_close(object_t* object) {
 }
 
 /* new PeerServer(options) */
-static int server_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
-                       size_t size) {
+static int server_open(object_t* object, const napi_value* argv, texts_t* texts,
+                       s3lect_error_t* error) {
   server_t* s = (server_t*)object;
   s3lect_peer_server_options_t options;
   s3lect_peer_server_options_init(&options, sizeof options);
   if (!fields_read(object->addon->env, argv[0], server_fields, COUNT(server_fields), &options,
                    texts))
     return 1;
-  int r = s3lect_peer_server_init(object->addon->loop, &s->handle, &options, message, size);
+  int r = s3lect_peer_server_init(object->addon->loop, &s->handle, &options, error);
   s->handle.data = s;
   return r;
 }
@@ -199,7 +197,7 @@ static napi_value server_remove(napi_env env, napi_callback_info info) {
 static napi_value server_reload(napi_env env, napi_callback_info info) {
   napi_value argv[1];
   texts_t texts = {0};
-  char message[512] = "";
+  s3lect_error_t error;
   s3lect_peer_server_options_t options;
   s3lect_peer_server_options_init(&options, sizeof options);
   server_t* s = server_this(env, info, 1, argv);
@@ -208,13 +206,11 @@ static napi_value server_reload(napi_env env, napi_callback_info info) {
   bool given = value_is_given(env, argv[0]);
   bool ok =
       !given || fields_read(env, argv[0], server_fields, COUNT(server_fields), &options, &texts);
-  int r =
-      ok ? s3lect_peer_server_reload(&s->handle, given ? &options : NULL, message, sizeof message)
-         : 0;
+  int r = ok ? s3lect_peer_server_reload(&s->handle, given ? &options : NULL, &error) : 0;
   texts_free(&texts);
   if (!ok)
     return NULL;
-  return r == 0 ? value_undefined(env) : error_throw(env, r, message);
+  return r == 0 ? value_undefined(env) : error_throw_option(env, &error);
 }
 
 bool peer_define(napi_env env, napi_value exports) {

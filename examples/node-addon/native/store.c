@@ -5,7 +5,6 @@
  *   onClosed()
  *
  * A store is closed when that is asked for and no elector uses it any more. */
-#include <stdio.h>
 #include <string.h>
 
 #include "addon.h"
@@ -94,7 +93,7 @@ static bool read_headers(napi_env env, napi_value from, const char** headers, si
 
 /* The three do what class_t asks of open. */
 
-static int open_s3(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
+static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
   addon_t* addon = s->object.addon;
   napi_value callback;
   napi_valuetype type = napi_undefined;
@@ -111,48 +110,43 @@ static int open_s3(store_t* s, napi_value from, texts_t* texts, char* message, s
   if (type == napi_function) {
     s->provider = options.credentials = provider_open(&s->object, addon);
     if (s->provider == NULL)
-      return UV_ENOMEM;
+      return (error->code = UV_ENOMEM);
   }
-  int r = s3lect_s3_options_check(&options, message, size);
-  if (r == 0)
-    r = s3lect_s3_init(addon->loop, &s->handle, &options);
+  int r = s3lect_s3_init(addon->loop, &s->handle, &options, error);
   if (r != 0 && s->provider != NULL)
     s3lect_credentials_close(s->provider, NULL);
   return r;
 }
 
-static int open_file(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
+static int open_file(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
   static const field_t fields[] = {{"directory", FIELD_TEXT, 0}};
   const char* directory = NULL;
   if (!fields_read(s->object.addon->env, from, fields, 1, (void*)&directory, texts))
     return 1;
-  int r = s3lect_file_check(directory, message, size);
-  return r == 0 ? s3lect_file_init(s->object.addon->loop, &s->handle, directory) : r;
+  return s3lect_file_init(s->object.addon->loop, &s->handle, directory, error);
 }
 
-static int open_memory(store_t* s, napi_value from, texts_t* texts, char* message, size_t size) {
+static int open_memory(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
   (void)from;
   (void)texts;
-  (void)message;
-  (void)size;
-  return s3lect_memory_init(s->object.addon->loop, &s->handle);
+  return s3lect_memory_init(s->object.addon->loop, &s->handle, error);
 }
 
 static const struct {
   const char* name;
-  int (*open)(store_t* s, napi_value from, texts_t* texts, char* message, size_t size);
+  int (*open)(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error);
 } kinds[] = {{"s3", open_s3}, {"file", open_file}, {"memory", open_memory}};
 
 /* new Store("s3" | "file" | "memory", options) */
-static int store_open(object_t* object, const napi_value* argv, texts_t* texts, char* message,
-                      size_t size) {
+static int store_open(object_t* object, const napi_value* argv, texts_t* texts,
+                      s3lect_error_t* error) {
   store_t* s = (store_t*)object;
   char kind[8] = "";
-  int r = UV_EINVAL;
+  int r = error->code = UV_EINVAL;
   (void)napi_get_value_string_utf8(object->addon->env, argv[0], kind, sizeof kind, NULL);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(kind, kinds[i].name) == 0)
-      r = kinds[i].open(s, argv[1], texts, message, size);
+      r = kinds[i].open(s, argv[1], texts, error);
   s->handle.data = s;
   return r;
 }

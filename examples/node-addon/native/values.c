@@ -32,6 +32,13 @@ void* error_throw(napi_env env, int err, const char* message) {
   return NULL;
 }
 
+void* error_throw_option(napi_env env, const s3lect_error_t* error) {
+  napi_value thrown = error_make(env, error->code, error->text);
+  (void)napi_set_named_property(env, thrown, "option", value_text(env, error->option));
+  (void)napi_throw(env, thrown);
+  return NULL;
+}
+
 void* error_throw_last(napi_env env) {
   const napi_extended_error_info* last;
   bool pending = false;
