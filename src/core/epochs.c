@@ -3,15 +3,17 @@
  *
  * A read is made of requests, one at a time: a listing finds the highest file, then that is read by
  * its key. What decides is the file, whose reads show the newest write; a listing only says that
- * there is no higher one. It may lag, as long as by less than a leader timeout.
+ * there is no higher one. It may lag, as long as by less than a leader timeout. A listing that does
+ * not show the file in view says nothing: the file is neither led nor replaced by what it shows.
  *
  * Creating the next file is no swap on the one before. What makes up for it:
  *   - a follower creates only after a read that was sent at the end of its observation, or later,
  *     and that still shows the same file, ETag and Last-Modified alike (sure);
  *   - validity is renewed only while it lasts, and an epoch that was led is never led again;
- *   - a leader is valid for as long after its last clean listing as after its last write
- * (clean_at): a file above its own, wherever it comes from, ends its leadership within a leader
- * timeout of its landing. So whoever watched a file stand alone for that long may lead.
+ *   - a leader is valid for as long after its last clean listing, which shows its file and none
+ * above, as after its last write (clean_at): a file above its own, wherever it comes from, ends its
+ * leadership within a leader timeout of its landing. So whoever watched a file stand alone for that
+ * long may lead.
  *
  * Files may be deleted by hand. The highest number ever seen is remembered: where the file of that
  * number is gone, what is left below it says nothing, and counts as absence. Of what nobody could
@@ -184,6 +186,10 @@ void s3l_epochs_wrote(s3l_core_t* c, const s3l_op_t* op) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep == NULL)
     return;
+  if (ep->file != op->epoch) {
+    ep->clean_at = 0;
+    ep->file_from = c->now;
+  }
   ep->file = op->epoch;
   ep->modified_ms = 0;
   ep->same_second = false;

@@ -60,7 +60,8 @@ typedef struct s3l_epochs_s {
   uint64_t file;    /* its number; 0: there is none */
   int64_t modified_ms; /* its Last-Modified; 0: not told */
   uint64_t told_ms;    /* the store's time when its leader told of it */
-  s3l_ns_t clean_at;   /* sending of the newest listing that shows none above it; 0: none */
+  s3l_ns_t file_from;  /* since when it is known to exist, under whatever ETag */
+  s3l_ns_t clean_at;   /* sending of the newest listing that shows it, and none above; 0: none */
 
   /* What the file in view was created over, and whether that still stood when it had landed: else
    * all files were deleted just before, and others may have led since. */
@@ -79,6 +80,7 @@ typedef struct s3l_epochs_s {
   bool more;          /* the listing's next page is next */
   bool skips;         /* there is too much that is old: list from one's own file */
   bool failed;        /* the last read told nothing: the next one comes by the schedule */
+  uint8_t lags;       /* listings in a row that did not show the file in view */
   uint64_t asked;     /* the file that is read */
   uint64_t found;     /* the highest that the listing has shown so far */
   uint64_t written;   /* the file last written, or tried to */

@@ -125,10 +125,33 @@ static void watch(s3l_core_t* c) {
   ep->sure = false;
 }
 
-static s3l_read_end_t ends(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* r) {
+/* The listing did not show the file in view, which a read by its key showed. It is listed again,
+ * soon at first: a listing may lag by less than a leader timeout. Longer than that, this store does
+ * not show its files, and nobody can tell whether there is one above. */
+static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
+  bool overdue = ep->list_sent - ep->file_from > s3l_view_wait(c);
+  uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
+  uint32_t slow_ms = c->config.frequent_interval_ms;
+  if (ep->lags <= S3L_RETRIES)
+    ep->lags++;
+  s3l_ns_t delay = s3l_retry_delay(ep->lags);
+  if (delay == S3L_NEVER && overdue)
+    s3l_core_error(c, fx, S3LECT_EUNSAFE,
+                   "listings do not show the newest epoch file, which a read by its key shows: "
+                   "nobody leads here until they do; use another prefix, without empty, \".\" and "
+                   "\"..\" segments, or the lockfile protocol");
+  if (delay == S3L_NEVER)
+    delay = s3l_core_jitter(c, overdue || slow_ms < tenth_ms ? slow_ms : tenth_ms);
+  c->poll_at = s3l_ns_add(c->now, delay);
+}
+
+static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                           const s3l_result_t* r) {
+  s3l_epochs_t* ep = c->config.epochs;
+  bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
-    ep->clean_at = ep->list_sent;
+    ep->clean_at = unshown ? 0 : ep->list_sent;
   if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
     watch(c);
   s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
@@ -136,9 +159,23 @@ static s3l_read_end_t ends(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t
   s3l_view_read_over(c, r);
   if (c->leading)
     c->poll_at = c->now; /* nothing spaces out the looks of a leader but its renewals */
+  if (unshown)
+    list_again(c, fx);
+  else
+    ep->lags = 0;
   ep->step = STEP_NONE;
-  ep->failed = false;
+  ep->failed = unshown;
   return S3L_READ_TOLD;
+}
+
+/* Whether a listing that shows the elector's own file as the newest is all that it needs: it leads
+ * by that file, or is about to. */
+static bool needs_listing_only(const s3l_core_t* c) {
+  const s3l_view_record_t* r = &c->view.record;
+  bool own = s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c);
+  const s3l_sent_t* sent =
+      own && r->epoch > c->epoch_led ? s3l_write_sent(c, r->epoch, r->write) : NULL;
+  return c->leading || (sent != NULL && s3l_lead_is_enough(c, sent->at));
 }
 
 static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
@@ -158,9 +195,12 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     return S3L_READ_GOES_ON;
   }
   ep->more = false;
-  if (c->leading && ep->found == ep->file) {
+  if (needs_listing_only(c) && ep->found == ep->file) {
     ep->clean_at = ep->list_sent;
+    ep->lags = 0;
     watch(c);
+    if (!c->leading)
+      s3l_view_read_over(c, r);
     ep->step = STEP_NONE;
     ep->failed = false;
     return S3L_READ_TOLD;
@@ -173,7 +213,7 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   if (ep->asked != 0)
     return goes_on_with(ep, STEP_FILE);
   s3l_view_show_absence(c, fx);
-  return ends(c, op, r);
+  return ends(c, fx, op, r);
 }
 
 /* A read by key shows the file that was asked for. */
@@ -187,8 +227,10 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     ep->modified_ms = r->modified_ms;
   if (same && r->modified_ms == ep->modified_ms)
     return;
-  if (ep->asked < ep->file)
+  if (ep->asked != ep->file) {
     ep->clean_at = 0;
+    ep->file_from = c->now;
+  }
   if (c->view.kind == S3L_VIEW_ABSENT)
     ep->came_at = c->now;
   ep->file = ep->asked;
@@ -234,7 +276,7 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
     if (c->now - c->view.first_seen >= s3l_view_renew_ms(c) * (2 * S3L_MS))
       return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there another? */
     ep->read = READ_CONFIRM; /* this shows neither that it lives, nor that it does not */
-    return ends(c, op, r);
+    return ends(c, fx, op, r);
   }
   if (r->status == S3LECT_ENOTFOUND) {
     if (ep->read != READ_WHOLE)
@@ -244,7 +286,7 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
     ep->file = 0;
     ep->modified_ms = 0;
     s3l_view_show_absence(c, fx);
-    return ends(c, op, r);
+    return ends(c, fx, op, r);
   }
   if (!there)
     return fails(ep);
@@ -252,7 +294,7 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
   bool renewed = c->view.first_seen == c->now && c->view.renewing;
   if (ep->read == READ_GLANCE && !renewed)
     return goes_on_with(ep, STEP_LIST);
-  return ends(c, op, r);
+  return ends(c, fx, op, r);
 }
 
 s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,

@@ -79,6 +79,9 @@ void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx);
 
 /** T * (1 - drift): how long a lease lasts. */
 s3l_ns_t s3l_lead_hold(const s3l_core_t* c);
+/** Whether enough is left of a lease that began then. With less than a third the first renewal
+ * might come too late: the claim, which stands in the store, is first written again. */
+bool s3l_lead_is_enough(const s3l_core_t* c, s3l_ns_t lease_from);
 /** Leads the epoch in view, whose newest write was sent at `sent_at`, if enough of its lease is
  * left; else nothing. */
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);

@@ -26,13 +26,14 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->legal_at = c->view.legal_before;
 }
 
+bool s3l_lead_is_enough(const s3l_core_t* c, s3l_ns_t lease_from) {
+  return lease_from + s3l_lead_hold(c) - c->now >= s3l_lead_hold(c) / 3;
+}
+
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
   s3l_ns_t lease_from = s3l_epochs_lease_from(c, sent_at);
-  s3l_ns_t valid_until = lease_from > 0 ? s3l_ns_add(lease_from, s3l_lead_hold(c)) : 0;
-  /* With less than a third of the lease left the first renewal might come too late: the claim
-   * stands in the store as a record of one's own, so it is written again first. */
-  bool enough = valid_until - c->now >= s3l_lead_hold(c) / 3;
+  bool enough = lease_from > 0 && s3l_lead_is_enough(c, lease_from);
   bool fresh =
       !c->unfounded && c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
   if (!s3l_epochs_is_checked(c))
@@ -43,7 +44,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->announced = false;
   c->epoch = c->view.record.epoch;
   c->epoch_led = c->epoch;
-  c->valid_until = valid_until;
+  c->valid_until = s3l_ns_add(lease_from, s3l_lead_hold(c));
   c->renew_at = next_renewal(c, sent_at);
   s3l_epochs_leads(c, sent_at);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);

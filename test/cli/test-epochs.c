@@ -61,8 +61,8 @@ static void in_a_directory(void** state) {
 /* Every page of the listing is the first one, empty or not: there would be no end to it. */
 static void a_listing_without_end(void** state) {
   (void)state;
-  static const char no_end[] = "s3lect status: cannot read s3://test/lock.json: the reply is not "
-                               "valid";
+  static const char no_end[] = "s3lect status: cannot read s3://test/lock.json: the store's "
+                               "listing shows keys that were not asked for";
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -75,6 +75,29 @@ static void a_listing_without_end(void** state) {
   s3proc_fault(&s3, "{\"endless_lists\":true}");
   assert_int_equal(s3proc_status(&s3, look, line), 1);
   assert_memory_equal(line, no_end, sizeof no_end - 1);
+  s3proc_end(&s3);
+}
+
+/* Two processes on a store whose listings do not show the files: neither leads, and both say why.
+ */
+static void listings_without_the_files(void** state) {
+  (void)state;
+  static const char text[] = "listings do not show the newest epoch file";
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_fault(&s3, "{\"empty_lists\":true}");
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", epochs);
+  proc_t* b = s3proc_s3lect(&s3, "elect", "b", epochs);
+  assert_non_null(strstr(proc_line(a, PROC_OUT, "EUNSAFE"), text));
+  assert_non_null(strstr(proc_line(b, PROC_OUT, "EUNSAFE"), text));
+  proc_signal(a, SIGTERM);
+  proc_signal(b, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(proc_wait(b), 0);
+  proc_rewind(a, PROC_OUT);
+  proc_rewind(b, PROC_OUT);
+  assert_null(proc_try_line(a, PROC_OUT, "started_leading", true));
+  assert_null(proc_try_line(b, PROC_OUT, "started_leading", true));
   s3proc_end(&s3);
 }
 
@@ -100,6 +123,7 @@ int main(void) {
       cmocka_unit_test(on_a_store),
       cmocka_unit_test(in_a_directory),
       cmocka_unit_test(a_listing_without_end),
+      cmocka_unit_test(listings_without_the_files),
       cmocka_unit_test(slips),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

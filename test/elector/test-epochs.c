@@ -66,6 +66,46 @@ static void test_without_if_match(void** state) {
   s3l_election_end(&el);
 }
 
+/* A store whose listings do not show the files: nobody leads, and everybody says why, until the
+ * listings show them. */
+static void test_listings_without_the_files(void** state) {
+  (void)state;
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_fault(&el, "{\"empty_lists\":true}");
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_init(&el, &b, "b");
+  s3l_candidate_start(&a);
+  s3l_candidate_start(&b);
+  s3l_election_wait(&el, &a.errors, 3, "the first to say why it does not lead");
+  s3l_election_wait(&el, &b.errors, 3, "the second to say why it does not lead");
+  assert_int_equal(a.error, S3LECT_EUNSAFE);
+  assert_int_equal(b.error, S3LECT_EUNSAFE);
+  assert_int_equal(el.started, 0);
+  s3l_election_heal(&el);
+  s3l_election_wait(&el, &el.started, 1, "a leader");
+  s3l_election_end(&el);
+}
+
+/* A leader whose file is no longer listed tells so, and stops when its validity ends. */
+static void test_a_listing_that_goes_blind(void** state) {
+  (void)state;
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.renewed, 15, "a leader, for longer than a listing may lag");
+  s3l_election_fault(&el, "{\"empty_lists\":true}");
+  s3l_election_wait(&el, &a.stopped, 1, "it to stop");
+  assert_int_equal(a.error, S3LECT_EUNSAFE);
+  assert_int_equal(a.reason, S3LECT_REASON_EXPIRED);
+  s3l_election_wait(&el, &a.errors, a.errors + 2, "it to say why it does not lead");
+  assert_int_equal(a.error, S3LECT_EUNSAFE);
+  assert_int_equal(a.started, 1);
+  s3l_election_end(&el);
+}
+
 /* A store that begins every page of a listing anew: it would be read for ever. */
 static void test_a_listing_without_end(void** state) {
   (void)state;
@@ -180,6 +220,8 @@ int main(void) {
   assert_int_equal(setenv("S3L_TEST_PROTOCOL", "epochs", 1), 0); /* lib/protocol.h */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_without_if_match),
+      cmocka_unit_test(test_listings_without_the_files),
+      cmocka_unit_test(test_a_listing_that_goes_blind),
       cmocka_unit_test(test_a_listing_without_end),
       cmocka_unit_test(test_a_listing_of_other_keys),
       cmocka_unit_test(test_from_nothing),

@@ -40,6 +40,7 @@ static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
   assert_true(ev->epoch > c->election->last_epoch);
   c->election->last_epoch = ev->epoch;
   c->started++;
+  c->election->started++;
   c->epoch = ev->epoch;
   c->valid_until_ns = ev->valid_until_ns;
 }

@@ -45,6 +45,7 @@ struct s3l_election_s {
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
   size_t candidates_len;
   uint64_t last_epoch; /* of anybody's start: they must grow */
+  unsigned started;    /* leaderships, of all candidates */
   unsigned stopped;
 };
 

@@ -26,9 +26,16 @@ static sim_condition_t condition_of(const sim_request_t* r) {
   return r->plain ? SIM_ALWAYS : r->etag[0] == '\0' ? SIM_IF_ABSENT : SIM_IF_MATCH;
 }
 
+/* The longest lag, less the lag of this listing: it differs from one listing to the next. */
+static s3l_ns_t catches_up(sim_world_t* w, s3l_prng_t* g) {
+  s3l_ns_t lag = w->files.lag;
+  return lag == 0 || sim_chance(g, 300) ? 0 : sim_chance(g, 500) ? lag : sim_between(g, 0, lag);
+}
+
 static void serve_list(sim_world_t* w, sim_request_t* r) {
   const sim_file_t* newest = sim_files_newest(&w->files);
-  sim_files_list(&w->files, w->t, r->file, &r->listing, &r->listed_last);
+  s3l_ns_t t = w->t + catches_up(w, &w->nodes[r->node].net);
+  sim_files_list(&w->files, t, r->file, &r->listing, &r->listed_last);
   r->status = 0;
   r->outcome = S3L_SETTLED;
   r->store_time_ms = sim_store_date(&w->store, w->t);

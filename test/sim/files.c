@@ -129,9 +129,10 @@ sim_reply_t sim_files_put(sim_files_t* f, const sim_store_t* s, s3l_ns_t t, uint
 void sim_files_list(const sim_files_t* f, s3l_ns_t t, uint64_t after, s3l_listing_t* l,
                     uint64_t* last) {
   uint32_t n = 0;
+  s3l_ns_t at = f->blind && t - f->lag > f->blind_from ? f->blind_from : t - f->lag;
   for (size_t i = lower_bound(f, after + 1); i < f->len; i++) {
     const sim_file_t* file = &f->at[i];
-    bool shown = file->since <= t - f->lag && (file->exists || file->until > t - f->lag);
+    bool shown = file->since <= at && (file->exists || file->until > at);
     if (!shown)
       continue;
     if (n++ == f->page) {

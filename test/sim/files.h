@@ -26,6 +26,8 @@ typedef struct sim_file_s {
 
 typedef struct sim_files_s {
   s3l_ns_t lag; /* of listings */
+  bool blind;   /* they show no file of after blind_from */
+  s3l_ns_t blind_from;
   uint32_t page;
   bool no_if_match;
   size_t len;

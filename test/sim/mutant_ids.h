@@ -122,8 +122,10 @@
      "a create whose reply was lost is taken to have failed")                                      \
   XX(EPOCHS_LEASE_FROM_LISTING, "epochs-lease-from-listing", LEASE, "epochs,slow", 3, 4,           \
      "a listing alone prolongs a lease")                                                           \
-  XX(EPOCHS_LISTING_BELIEVED, "epochs-listing-believed", LIVENESS, "epochs,lag", 3, 4,             \
-     "a listing that does not show the newest file is believed")                                   \
+  XX(EPOCHS_UNSHOWN, "epochs-unshown", EXCLUSION, "epochs,blind,pause", 5, 24,                     \
+     "a file that no listing shows is led all the same")                                           \
+  XX(EPOCHS_LISTING_BELIEVED, "epochs-listing-believed", LIVENESS, "epochs,lag,delete,late", 5,    \
+     24, "a listing that does not show the newest file is believed")                               \
   XX(EPOCHS_OWN_UNCHECKED, "epochs-own-unchecked", EXCLUSION, "epochs,undone,leave", 5, 24,        \
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \

@@ -295,6 +295,9 @@ mutation(EPOCHS_LISTING_BELIEVED epochs_read.c
   "  if (SIM_IS(EPOCHS_LISTING_BELIEVED))
     ep->asked = ep->found;
   if (ep->asked != 0)\n    return goes_on_with(ep, STEP_FILE);")
+mutation(EPOCHS_UNSHOWN epochs_read.c
+  "ep->clean_at = unshown ? 0 : ep->list_sent;"
+  "ep->clean_at = unshown && !SIM_IS(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;")
 mutation(EPOCHS_DAMAGE_IS_FREEDOM epochs.c
   "  if (v->own && !c->unfounded)\n    return c->now;"
   "  if ((v->own && !c->unfounded) ||

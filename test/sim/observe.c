@@ -70,6 +70,7 @@ static void saw_error(sim_world_t* w, int error) {
   met_if(w, error == S3LECT_EDUPID, SIM_MET_DUPLICATE_TOLD);
   met_if(w, error == S3LECT_EDISPUTED, SIM_MET_DISPUTED);
   met_if(w, error == S3LECT_ERECORD, SIM_MET_DAMAGE_REPORTED);
+  met_if(w, error == S3LECT_EUNSAFE, SIM_MET_BLIND);
 }
 
 void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {

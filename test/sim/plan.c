@@ -129,6 +129,9 @@ static void plan_files(sim_plan_t* p) {
     if (p->nodes[i].config.leader_timeout_ms < least)
       least = p->nodes[i].config.leader_timeout_ms;
   p->list_lag = lags ? sim_between(&g, 0, least / 2) * S3L_MS : 0;
+  p->blind = (p->troubles & SIM_BIT(BLIND)) != 0;
+  if (p->blind)
+    p->blind_from = sim_chance(&g, 300) ? -1 : sim_between(&g, 0, p->end);
   p->no_if_match = (p->troubles & SIM_BIT(NO_IF_MATCH)) != 0 && sim_chance(&g, 500);
   p->list_page = sim_chance(&g, 200) ? 3 : 1000;
   for (unsigned i = 0; i < p->nodes_len; i++) {

@@ -48,6 +48,8 @@
   XX(BRINK, "brink", "epoch files: renewals at the last moment, and reads that are answered late") \
   XX(EPOCHS, "epochs", "the protocol of epoch files, instead of a lockfile")                       \
   XX(UNDONE, "undone", "epoch files: all are deleted by hand just before a late create lands")     \
+  XX(BLIND, "blind",                                                                               \
+     "epoch files: from some time on listings show nothing new, or nothing at all")                \
   XX(BEYOND_DRIFT, "beyond-drift", "clock rates beyond the bound: violations are to be expected")
 
 typedef enum {
@@ -59,7 +61,8 @@ typedef enum {
 
 #define SIM_BIT(name) (1u << SIM_TROUBLE_##name)
 #define SIM_TROUBLES_ALL                                                                           \
-  ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT) - SIM_BIT(EPOCHS) - SIM_BIT(UNDONE))
+  ((1u << SIM_TROUBLES_END) - 1 - SIM_BIT(BEYOND_DRIFT) - SIM_BIT(EPOCHS) - SIM_BIT(UNDONE) -      \
+   SIM_BIT(BLIND))
 
 /** Troubles by which it may be forgotten, or not be seen in time, which epoch file was the newest.
  */
@@ -150,6 +153,8 @@ typedef struct sim_plan_s {
   bool no_if_match;
   bool keep_epochs;
   s3l_ns_t list_lag;
+  bool blind; /* listings show what there was at blind_from at the latest: there is no progress */
+  s3l_ns_t blind_from;
   uint32_t list_page;
 
   s3l_ns_t settle; /* after faults end there is one leader within this */

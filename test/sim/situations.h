@@ -110,6 +110,8 @@
   XX(NEWEST_DELETED, "the newest file alone was deleted by hand",                                  \
      SIM_BIT(EPOCHS) | SIM_BIT(DELETE))                                                            \
   XX(MADE_BY_HAND, "a file was made by hand above the newest", SIM_BIT(EPOCHS) | SIM_BIT(CORRUPT)) \
+  XX(BLIND, "an elector found that listings do not show its files",                                \
+     SIM_BIT(EPOCHS) | SIM_BIT(BLIND))                                                             \
   XX(HIGHER_FILE, "a leader found a file above its own", SIM_BIT(EPOCHS) | SIM_BIT(CORRUPT))
 
 typedef enum {

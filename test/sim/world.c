@@ -157,7 +157,7 @@ static void on_chapter(sim_world_t* w, size_t c) {
     sim_push(w, w->plan->faults[i].at, SIM_ON_FAULT, (unsigned)i, 0);
   sim_push(w, w->plan->chapters[c].quiet_from, SIM_ON_QUIET, (unsigned)c, 0);
   sim_push(w, w->plan->chapters[c].quiet_to, SIM_ON_NOISE, (unsigned)c + 1, 0);
-  if ((w->plan->troubles & SIM_BIT(PEERS)) != 0)
+  if ((w->plan->troubles & SIM_BIT(PEERS)) != 0 && !w->plan->blind)
     sim_push(w, w->plan->chapters[c].quiet_to, SIM_ON_TRIAL, SIM_NODES_MAX, 0);
 }
 
@@ -254,7 +254,7 @@ static void dispatch(sim_world_t* w, const sim_item_t* item) {
       sim_on_foreign(w, item->index);
     break;
   case SIM_ON_QUIET:
-    if (w->plan->chapters[item->index].quiet_to > w->t)
+    if (w->plan->chapters[item->index].quiet_to > w->t && !w->plan->blind)
       oracle_quiet_begins(&w->oracle, w->t);
     break;
   default:
@@ -276,6 +276,8 @@ void sim_world_run(sim_world_t* w) {
   w->store.unix_ms = w->plan->store_unix_ms;
   w->store.dialect = w->plan->dialect;
   w->files.lag = w->plan->list_lag;
+  w->files.blind = w->plan->blind;
+  w->files.blind_from = w->plan->blind_from;
   w->files.page = w->plan->list_page;
   w->files.no_if_match = w->plan->no_if_match;
   w->hand = sim_rnd(w->plan->seed, RND_HAND);
