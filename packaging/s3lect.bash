@@ -27,6 +27,7 @@ _s3lect_value() { # META
   case $1 in
     FILE) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
     s3://*) compopt -o nospace 2>/dev/null; mapfile -t COMPREPLY < <(compgen -W 's3:// file:///' -- "$cur") ;;
+    *'|'*) mapfile -t COMPREPLY < <(compgen -W "${1//|/ }" -- "$cur") ;;
     URL) compopt -o nospace 2>/dev/null; mapfile -t COMPREPLY < <(compgen -W 'https:// http://' -- "$cur") ;;
     DUR) mapfile -t COMPREPLY < <(compgen -W '500ms 1s 5s 15s 30s 1m' -- "$cur") ;;
   esac

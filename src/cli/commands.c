@@ -16,7 +16,8 @@ static const struct {
     {CLI_ELECT, "elect", "s3lect elect --store STORE [OPTION]...",
      "stand in the election and print what happens, one JSON object a line",
      "Stands in the election until SIGTERM or SIGINT, which give up leadership, release\n"
-     "the lockfile and exit 0; a second signal exits at once.\n"
+     "the lockfile and exit 0; a second signal exits at once. SIGHUP does the same, but where\n"
+     "peers have certificates (--peer-...) it reads these again; connections stay open.\n"
      "\n"
      "Prints one JSON object per line on standard output as things happen:\n"
      "  event           started_leading, stopped_leading, new_leader, renewed or error\n"
@@ -33,8 +34,7 @@ static const struct {
      "                  before could be replaced, as far as this candidate knew\n"
      "  time            the wall clock, for people\n"
      "\n"
-     "With --peer-listen, followers ask the leader in place of the store. SIGHUP reads the\n"
-     "peers' certificates again, where there are any; connections stay open.\n"},
+     "With --peer-listen, followers ask the leader in place of the store.\n"},
     {CLI_RUN, "run", "s3lect run --store STORE [OPTION]... -- COMMAND [ARG]...",
      "run a command only while leader",
      "Waits until it leads, runs COMMAND, and releases the lockfile when COMMAND has\n"
@@ -74,7 +74,7 @@ static const struct {
      "\n"
      "Writes nothing to the store. With --peer-ca or --peer-plain-http it asks the leader, as\n"
      "a follower would, and the store only when the leader does not answer. SIGHUP reads the\n"
-     "peers' certificates again, where there are any.\n"},
+     "peers' certificates again; where there are none, it ends watch as SIGTERM does.\n"},
     {CLI_STATUS, "status", "s3lect status --store STORE [OPTION]...",
      "print who leads; exit 3 if nobody does",
      "Reads the lockfile once and prints who leads, where, since when, with which epoch,\n"

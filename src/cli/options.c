@@ -57,12 +57,13 @@ static int set_value(cli_options_t* options, const cli_option_t* option, const c
   if (option->kind == CLI_KIND_LIST)
     return add_to_list((cli_list_t*)(void*)field, option, value, message);
   char why[CLI_MESSAGE_SIZE];
-  uint32_t ms;
-  int r = cli_duration_parse(value, &ms, why);
+  uint32_t number;
+  int r = option->kind == CLI_KIND_RATE ? cli_rate_parse(value, &number, why)
+                                        : cli_duration_parse(value, &number, why);
   if (r != 0)
     snprintf(message, CLI_MESSAGE_SIZE, "--%s %.400s", option->name, why);
   else
-    memcpy(field, &ms, sizeof ms);
+    memcpy(field, &number, sizeof number);
   return r;
 }
 

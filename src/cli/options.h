@@ -61,6 +61,13 @@ typedef struct cli_options_s {
   uint32_t leader_timeout_ms;
   uint32_t renew_ms;
   uint32_t request_timeout_ms;
+  uint32_t grace_ms;
+  uint32_t stop_ack_ms;
+  uint32_t release_timeout_ms;
+  uint32_t no_release;
+  uint32_t drift_ppm;
+  const char* expiry_name; /* as given; and what it is */
+  int32_t expiry;          /* s3lect_expiry_t */
   const char* peer_listen;
   const char* peer_cert;
   const char* peer_key;

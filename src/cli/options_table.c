@@ -17,7 +17,7 @@ const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, false, CLI_KIND_STRING, AT(store), 0,
      "the lockfile that decides the election (required): an object, or\n"
      "with file:///DIRECTORY/NAME a file, for processes of one machine"},
-    {"protocol", "NAME", ANY, false, CLI_KIND_STRING, AT(protocol_name), 0,
+    {"protocol", "lockfile|epochs", ANY, false, CLI_KIND_STRING, AT(protocol_name), 0,
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, --store KEY + lock-0000000042.json; for stores without\n"
      "If-Match. The same for all candidates"},
@@ -44,8 +44,8 @@ const cli_option_t cli_option_table[] = {
      "region and endpoint where nothing else says (AWS_PROFILE)"},
     {"header", "'NAME: VALUE'", ANY, true, CLI_KIND_LIST, AT(headers), 0,
      "add a header to every PUT; may be given more than once"},
-    {"sse", "KIND", ANY, true, CLI_KIND_STRING, AT(sse), 0,
-     "ask for encryption on every PUT: AES256, aws:kms or aws:kms:dsse"},
+    {"sse", "AES256|aws:kms|aws:kms:dsse", ANY, true, CLI_KIND_STRING, AT(sse), 0,
+     "ask for encryption on every PUT"},
     {"sse-kms-key-id", "ID", ANY, true, CLI_KIND_STRING, AT(sse_kms_key_id), 0,
      "the KMS key to use, its ID or ARN (the bucket's, or aws/s3)"},
     {"checksum", NULL, ANY, true, CLI_KIND_FLAG, AT(checksum), 1,
@@ -69,6 +69,23 @@ const cli_option_t cli_option_table[] = {
      "--leader-timeout (5s, or 30s where it asks the leader)"},
     {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(request_timeout_ms), 0,
      "bound on each request to the store (3s, or what fits)"},
+    {"grace", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(grace_ms), 0,
+     "how long a new leader waits before it leads (0s)"},
+    {"drift", "RATE", FOLLOWING, false, CLI_KIND_RATE, AT(drift_ppm), 0,
+     "bound on the difference of clock rates, as 1% or 10000ppm; the same\n"
+     "for all candidates (1%)"},
+    {"expiry", "observed|store-clock", ELECTING, false, CLI_KIND_STRING, AT(expiry_name), 0,
+     "observed: replace a silent leader when this candidate has seen its\n"
+     "record unchanged for --leader-timeout (the default). store-clock:\n"
+     "also when the store's own clock says so, which a step of it breaks"},
+    {"no-release", NULL, ELECTING, false, CLI_KIND_FLAG, AT(no_release), 1,
+     "leave the lockfile to expire in place of releasing it"},
+    {"release-timeout", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(release_timeout_ms), 0,
+     "bound on the release at the end (1s)"},
+    {"stop-ack", "DUR", CLI_ELECT, false, CLI_KIND_DURATION, AT(stop_ack_ms), 0,
+     "after stopped_leading, release the lockfile only when a line with\n"
+     "its epoch comes in on standard input, and not at all if none comes\n"
+     "within DUR; standard input must be a pipe or a socket"},
     {"peer-listen", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(peer_listen), 0,
      "peer mode: answer others here while leading, and ask the leader in\n"
      "place of the store while not. Becomes --addr where that is not given"},

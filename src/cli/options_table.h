@@ -12,6 +12,7 @@
 typedef enum {
   CLI_KIND_STRING,   /* a const char* */
   CLI_KIND_DURATION, /* a uint32_t of ms */
+  CLI_KIND_RATE,     /* a uint32_t of ppm */
   CLI_KIND_FLAG,     /* a uint32_t, which gets `flag` */
   CLI_KIND_LIST,     /* a cli_list_t: may be given again and again */
   CLI_KIND_HELP,

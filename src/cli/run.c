@@ -56,7 +56,8 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
    * two requests. */
   bool epochs = options->protocol == S3LECT_PROTOCOL_EPOCHS;
   int64_t requests = (int64_t)timing.request_timeout_ms * (epochs ? 2 : 1);
-  int64_t room = (int64_t)t * 99 / 100 - timing.renew_interval_ms - requests - margin;
+  int64_t room = (int64_t)t * (1000000 - timing.drift_ppm) / 1000000 - timing.renew_interval_ms -
+                 requests - margin;
   uint32_t grace = t / 4 < GRACE_MAX_MS ? t / 4 : GRACE_MAX_MS;
   if ((int64_t)grace > room)
     grace = room > 0 ? (uint32_t)room : 0;

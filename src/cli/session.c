@@ -30,6 +30,12 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->keep_epochs = (int32_t)from->keep_epochs;
   to->verify_on_start = (int32_t)from->verify_on_start;
   to->observe = from->command == CLI_WATCH;
+  to->grace_period_ms = from->grace_ms;
+  to->stop_ack_ms = from->stop_ack_ms;
+  to->release_timeout_ms = from->release_timeout_ms;
+  to->no_release = (int32_t)from->no_release;
+  to->drift_ppm = from->drift_ppm;
+  to->expiry = from->expiry;
   if (from->command == CLI_RUN) /* nothing is released before the command is gone */
     to->stop_ack_ms = STOP_ACK_MS;
   to->peer_health_path = from->peer_path;
@@ -87,13 +93,14 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
 static void on_signal(uv_signal_t* handle, int signum) {
   cli_session_t* session = handle->data;
   bool open = session->peer.serves || session->peer.asks;
-  if (signum == SIGHUP && open && cli_peer_reloads(session->options))
+  bool reloads = signum == SIGHUP && cli_peer_reloads(session->options);
+  if (reloads && open)
     cli_peer_reload(&session->peer);
   if (session->on_signal != NULL)
     session->on_signal(session, signum);
-  else if (signum != SIGHUP && session->finishing)
+  else if (!reloads && session->finishing)
     _exit(128 + signum);
-  else if (signum != SIGHUP)
+  else if (!reloads)
     cli_session_finish(session, 0);
 }
 
@@ -210,7 +217,7 @@ void cli_session_listen(cli_session_t* session) {
   int r = cli_session_signal(session, SIGTERM);
   if (r == 0)
     r = cli_session_signal(session, SIGINT);
-  if (r == 0 && cli_peer_reloads(session->options))
+  if (r == 0)
     r = cli_session_signal(session, SIGHUP);
   if (r == 0)
     return;

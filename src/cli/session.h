@@ -56,8 +56,8 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
 /** Has on_signal called for a signal, unless this process was started with it ignored. */
 int cli_session_signal(cli_session_t* session, int signum);
 
-/** Has SIGTERM and SIGINT heard, and SIGHUP where there are certificates to read again. Where that
- * cannot be, says so on stderr and finishes. */
+/** Listens to SIGTERM and SIGINT, and to SIGHUP, which reads the peers' certificates again; without
+ * such it ends the session as SIGTERM does. On an error, says so on stderr and finishes. */
 void cli_session_listen(cli_session_t* session);
 
 /** Stops standing, closes everything; the loop then ends. The first call's exit code counts. */

@@ -9,26 +9,24 @@
 #include "options_table.h"
 
 #define DURATION_MAX_MS 86400000u /* a day: longer ones are slips of the finger */
+#define RATE_MAX_PPM    1000000u  /* the library's limit is smaller, and says so */
 
-/* ---- Lengths of time ---- */
+/* ---- Numbers with a unit ---- */
+
+typedef struct unit_s {
+  const char* name;
+  uint32_t factor;
+} unit_t;
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* Milliseconds per unit, 0 if there is no such unit. */
-static uint32_t unit_ms(const char* unit) {
-  static const struct {
-    const char* name;
-    uint32_t ms;
-  } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-    if (strcmp(unit, units[i].name) == 0)
-      return units[i].ms;
-  return 0;
-}
-
-int cli_duration_parse(const char* text, uint32_t* ms, char message[CLI_MESSAGE_SIZE]) {
+/* Reads "1.5s" and the like. `what` it is and how it is `written` are for the message; so is a
+ * `range`. */
+static int parse_number(const char* text, const unit_t* units, uint32_t max, const char* what,
+                        const char* written, const char* range, uint32_t* out,
+                        char message[CLI_MESSAGE_SIZE]) {
   uint64_t whole = 0, fraction = 0, scale = 1;
   const char* p = text;
   bool any = false;
@@ -41,23 +39,36 @@ int cli_duration_parse(const char* text, uint32_t* ms, char message[CLI_MESSAGE_
       fraction = fraction * 10 + (uint64_t)(*p - '0');
   }
   if (any && *p == '\0') {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s has no unit: write %.64ss or %.64sms", text, text,
-             text);
+    snprintf(message, CLI_MESSAGE_SIZE, "%.64s has no unit: write %.64s%s or %.64s%s", text, text,
+             units[1].name, text, units[0].name);
     return S3LECT_EOPTION;
   }
-  uint32_t unit = any ? unit_ms(p) : 0;
-  if (unit == 0) {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is no length of time: write 500ms, 5s, 2m or 1h",
-             text);
+  while (units->name != NULL && strcmp(p, units->name) != 0)
+    units++;
+  if (!any || units->name == NULL) {
+    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is no %s: write %s", text, what, written);
     return S3LECT_EOPTION;
   }
-  uint64_t total = whole > DURATION_MAX_MS ? UINT64_MAX : whole * unit + fraction * unit / scale;
-  if (total == 0 || total > DURATION_MAX_MS) {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is out of range: from 1ms to 24h", text);
+  uint64_t unit = units->factor;
+  uint64_t total = whole > max ? UINT64_MAX : whole * unit + fraction * unit / scale;
+  if (total == 0 || total > max) {
+    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is out of range: %s", text, range);
     return S3LECT_EOPTION;
   }
-  *ms = (uint32_t)total;
+  *out = (uint32_t)total;
   return 0;
+}
+
+int cli_duration_parse(const char* text, uint32_t* ms, char message[CLI_MESSAGE_SIZE]) {
+  static const unit_t units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {NULL, 0}};
+  return parse_number(text, units, DURATION_MAX_MS, "length of time", "500ms, 5s, 2m or 1h",
+                      "from 1ms to 24h", ms, message);
+}
+
+int cli_rate_parse(const char* text, uint32_t* ppm, char message[CLI_MESSAGE_SIZE]) {
+  static const unit_t units[] = {{"ppm", 1}, {"%", 10000}, {NULL, 0}};
+  return parse_number(text, units, RATE_MAX_PPM, "rate", "1% or 10000ppm", "from 1ppm to 100%", ppm,
+                      message);
 }
 
 /* ---- --store ---- */
@@ -128,6 +139,7 @@ static bool is_given(const cli_options_t* options, const cli_option_t* option) {
     memcpy(&number, field, sizeof number);
     return number == option->flag; /* several may share the field */
   case CLI_KIND_DURATION:
+  case CLI_KIND_RATE:
   case CLI_KIND_HELP:
   default:
     return false;
@@ -198,10 +210,22 @@ static int parse_protocol(cli_options_t* options, char message[CLI_MESSAGE_SIZE]
   return 0;
 }
 
+static int parse_expiry(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
+  const char* name = options->expiry_name;
+  if (name == NULL || strcmp(name, "observed") == 0)
+    return 0;
+  options->expiry = S3LECT_EXPIRY_STORE_CLOCK;
+  return strcmp(name, "store-clock") == 0
+             ? 0
+             : fail(message, "--expiry %.200s is unknown: write observed or store-clock", name);
+}
+
 int cli_options_check(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
   int r = parse_store(options, message);
   if (r == 0)
     r = parse_protocol(options, message);
+  if (r == 0)
+    r = parse_expiry(options, message);
   if (r != 0)
     return r;
   if (options->addr != NULL && !is_host_port(options->addr)) {

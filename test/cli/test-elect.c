@@ -3,13 +3,17 @@
 
  *
  * ctest labels: no-valgrind. */
+#include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -186,6 +190,71 @@ static void a_second_signal_does_not_wait(void** state) {
   s3proc_end(&s3);
 }
 
+/* A closed terminal ends it as SIGTERM does; under nohup nothing happens. */
+static void sighup_releases_unless_ignored(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  s3.through = "trap '' HUP; exec \"$@\"";
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(a, SIGHUP);
+  proc_line(a, PROC_OUT, RENEWED);
+  proc_line(a, PROC_OUT, RENEWED);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  s3.through = NULL;
+  a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(a, SIGHUP);
+  assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, STOPPED), "reason"), "closed");
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void releases_when_the_end_is_acknowledged(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char through[512], line[64];
+  begin(&s3);
+  assert_int_equal(mkfifo(s3proc_path(&s3, "acks"), 0600), 0);
+  int fd = open(s3proc_path(&s3, "acks"), O_RDWR | O_CLOEXEC);
+  assert_true(fd >= 0);
+  snprintf(through, sizeof through, "exec \"$@\" <%s", s3proc_path(&s3, "acks"));
+  s3.through = through;
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--stop-ack", "60s", NULL});
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(a, SIGTERM);
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STOPPED), "epoch");
+  /* Not what it waits for. */
+  dprintf(fd, "x\n%" PRId64 "\n", epoch - 1);
+  proc_line(a, PROC_ERR, "--stop-ack: a line on standard input is not an epoch");
+  s3.through = NULL;
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 0);
+  snprintf(line, sizeof line, "%" PRId64 "\n", epoch);
+  assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  close(fd);
+  s3proc_end(&s3);
+}
+
+/* The other options of the library: what they do is the library's tests' matter. */
+static void takes_what_the_library_takes(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  const char* more[] = {"--grace",           "100ms", "--drift", "0.5%", "--no-release",
+                        "--release-timeout", "500ms", NULL};
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", more);
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 0); /* not released */
+  s3proc_end(&s3);
+}
+
 static void leaves_when_its_reader_has_gone(void** state) {
   (void)state;
   s3proc_t s3;
@@ -225,6 +294,9 @@ int main(void) {
       cmocka_unit_test(stops_itself_when_the_store_is_silent),
       cmocka_unit_test(errors_are_events),
       cmocka_unit_test(a_second_signal_does_not_wait),
+      cmocka_unit_test(sighup_releases_unless_ignored),
+      cmocka_unit_test(releases_when_the_end_is_acknowledged),
+      cmocka_unit_test(takes_what_the_library_takes),
       cmocka_unit_test(leaves_when_its_reader_has_gone),
       cmocka_unit_test(a_bucket_that_is_not_there_is_said_at_once),
   };

@@ -215,6 +215,23 @@ static void durations(void** state) {
   }
 }
 
+static void rates(void** state) {
+  (void)state;
+  uint32_t ppm;
+  assert_int_equal(cli_rate_parse("1%", &ppm, message), 0);
+  assert_int_equal(ppm, 10000);
+  assert_int_equal(cli_rate_parse("0.05%", &ppm, message), 0);
+  assert_int_equal(ppm, 500);
+  assert_int_equal(cli_rate_parse("200ppm", &ppm, message), 0);
+  assert_int_equal(ppm, 200);
+  assert_int_equal(cli_rate_parse("1", &ppm, message), S3LECT_EOPTION);
+  assert_string_equal(message, "1 has no unit: write 1% or 1ppm");
+  assert_int_equal(cli_rate_parse("1s", &ppm, message), S3LECT_EOPTION);
+  assert_string_equal(message, "1s is no rate: write 1% or 10000ppm");
+  assert_int_equal(cli_rate_parse("0%", &ppm, message), S3LECT_EOPTION);
+  assert_string_equal(message, "0% is out of range: from 1ppm to 100%");
+}
+
 static void each_problem_gets_its_line(void** state) {
   (void)state;
   static const struct {
@@ -412,6 +429,7 @@ int main(void) {
       cmocka_unit_test(commands_of_run),
       cmocka_unit_test(help_comes_before_all_checks),
       cmocka_unit_test(durations),
+      cmocka_unit_test(rates),
       cmocka_unit_test(each_problem_gets_its_line),
       cmocka_unit_test(too_long_values),
       cmocka_unit_test(addresses),

@@ -58,6 +58,8 @@ offers "$file" run --ca-file "${file%??}"
 offers s3:// status --store ''
 offers file:/// status --store f
 offers "//$file" status --store file : "//${file%??}"
+offers epochs run --store x --protocol ''
+offers store-clock elect --expiry st
 offers https:// status --endpoint ht
 withholds --json status --region "" # a name, of which nothing is known
 offers --json status --path-style --
