@@ -2,10 +2,9 @@
  *
  * Each leader that is asked gets a TLS context of its own, made when it is first asked: so what the
  * files hold is read once, by init, and kept as text. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "creds/file.h"
 #include "driver_peer.h"
 #include "net/tls_context.h"
 #include "option_checks.h"
@@ -68,35 +67,22 @@ static void drop_shell(shell_t* s) {
   s3l_free(s);
 }
 
-static int read_stream(FILE* f, pem_text_t* out) {
-  (void)setvbuf(f, NULL, _IONBF, 0); /* a key is not to lie in a buffer that nobody wipes */
-  out->p = s3l_malloc(PEM_MAX + 1);
-  if (out->p == NULL)
-    return UV_ENOMEM;
-  out->n = fread(out->p, 1, PEM_MAX + 1, f);
-  if (ferror(f))
-    return UV_EIO;
-  return out->n > PEM_MAX ? UV_EFBIG : 0;
-}
-
 static int read_file(s3lect_error_t* error, const char* option, const char* path, pem_text_t* out) {
-  FILE* f = fopen(path, "re");
-  int err = f != NULL ? read_stream(f, out) : uv_translate_sys_error(errno);
-  if (f != NULL)
-    fclose(f);
-  if (err == UV_ENOMEM)
-    return err;
-  if (err != 0)
-    return s3l_error_say(error, S3LECT_ETLS, option, path,
-                         "cannot be read (%s); give a file of PEM text", uv_strerror(err));
-  /* As small as it is: a key should not lie in a megabyte of memory. */
-  pem_text_t exact = {s3l_malloc(out->n + 1), out->n};
-  if (exact.p == NULL)
-    return UV_ENOMEM;
-  memcpy(exact.p, out->p, out->n);
-  drop(out);
-  *out = exact;
-  return 0;
+  s3l_file_t file = {0};
+  int err = s3l_file_read_now(&file, path, PEM_MAX);
+  s3l_span_t text = s3l_file_text(&file);
+  if (err == 0 && text.n > 0) {
+    *out = (pem_text_t){s3l_malloc(text.n), text.n};
+    if (out->p != NULL)
+      memcpy(out->p, text.p, text.n);
+    err = out->p != NULL ? 0 : UV_ENOMEM;
+  } else if (err != UV_ENOMEM) {
+    const char* why = err != 0 ? s3lect_strerror(err) : "it is empty, or not a regular file";
+    err = s3l_error_say(error, S3LECT_ETLS, option, path,
+                        "cannot be read (%s); give a file of PEM text", why);
+  }
+  s3l_file_free(&file);
+  return err;
 }
 
 /* Keeps one text, from the file or from the option itself. */

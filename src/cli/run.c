@@ -353,10 +353,13 @@ static int open_events(const cli_options_t* options, int* fd) {
   *fd = -1;
   if (options->events_file == NULL)
     return 0;
-  *fd = open(options->events_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-  if (*fd >= 0)
+  /* O_NONBLOCK: or the open of a FIFO would wait for a reader. Writes may wait. */
+  *fd = open(options->events_file,
+             O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (*fd >= 0 && fcntl(*fd, F_SETFL, O_APPEND) == 0)
     return 0;
-  cli_say("--events %s cannot be opened: %s", options->events_file, strerror(errno));
+  cli_say("--events %s cannot be opened: %s", options->events_file,
+          errno == ENXIO ? "nobody reads from it" : strerror(errno));
   return CLI_EXIT_USAGE;
 }
 

@@ -88,6 +88,13 @@ static void ask(s3l_container_t* c) {
 
 static void end_if_closed(s3l_container_t* c);
 
+static void put_token_file(s3l_container_t* c) {
+  s3l_buf_puts(&c->why, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE ");
+  s3l_reply_put_shown(&c->why, s3l_span_cstr(c->settings->container_token_file),
+                      S3L_PATH_SHOWN_MAX);
+  s3l_buf_puts(&c->why, ": ");
+}
+
 static void on_token(s3l_file_t* file, int status) {
   s3l_container_t* c = file->data;
   if (c->closing) {
@@ -98,7 +105,7 @@ static void on_token(s3l_file_t* file, int status) {
     ask(c);
     return;
   }
-  s3l_buf_puts(&c->why, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: ");
+  put_token_file(c);
   fail(c, status == 0                ? "is empty"
           : status == S3LECT_ETOOBIG ? "is too large to be one"
                                      : s3lect_strerror(status));
@@ -164,7 +171,7 @@ void s3l_container_fetch(s3l_container_t* c, s3l_creds_fetch_t* fetch) {
   int err = s3l_file_start(&c->token_file, c->service.loop, c->settings->container_token_file,
                            TOKEN_FILE_MAX, on_token);
   if (err != 0) {
-    s3l_buf_puts(&c->why, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: ");
+    put_token_file(c);
     s3l_buf_puts(&c->why, s3lect_strerror(err));
     finish(c, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
   }

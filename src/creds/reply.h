@@ -26,6 +26,8 @@ int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t
  * behind ": "; nothing if it has neither. */
 void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why);
 
+#define S3L_PATH_SHOWN_MAX 200
+
 /** Appends text that came from elsewhere: at most `max` bytes of its first line that is not blank,
  * without control characters. */
 void s3l_reply_put_shown(s3l_buf_t* b, s3l_span_t text, size_t max);

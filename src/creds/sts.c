@@ -273,6 +273,12 @@ void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role, const s3l_c
 
 static void end_if_closed(s3l_sts_t* sts);
 
+static void put_token_file(s3l_sts_t* sts) {
+  s3l_buf_puts(&sts->why, "the token file ");
+  s3l_reply_put_shown(&sts->why, s3l_span_cstr(sts->token_path), S3L_PATH_SHOWN_MAX);
+  s3l_buf_puts(&sts->why, ": ");
+}
+
 static void on_token(s3l_file_t* file, int status) {
   s3l_sts_t* sts = file->data;
   if (sts->closing) {
@@ -284,7 +290,7 @@ static void on_token(s3l_file_t* file, int status) {
     call(sts, compose_web_identity);
     return;
   }
-  s3l_buf_puts(&sts->why, "the token file: ");
+  put_token_file(sts);
   fail(sts, status == 0                ? "is empty"
             : status == S3LECT_ETOOBIG ? "is too large to be one"
                                        : s3lect_strerror(status));
@@ -296,10 +302,11 @@ void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char
   if (!begin(sts, "AssumeRoleWithWebIdentity", role, fetch))
     return;
   sts->token_file.data = sts;
+  sts->token_path = token_file;
   int err =
       s3l_file_start(&sts->token_file, sts->service.loop, token_file, TOKEN_FILE_MAX, on_token);
   if (err != 0) {
-    s3l_buf_puts(&sts->why, "the token file: ");
+    put_token_file(sts);
     s3l_buf_puts(&sts->why, s3lect_strerror(err));
     finish(sts, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
   }

@@ -29,6 +29,7 @@ typedef struct s3l_sts_s {
   const s3l_settings_t* settings;
   s3l_service_t service;
   s3l_file_t token_file;
+  const char* token_path;
   s3l_creds_fetch_t* fetch; /* the question under way */
   s3l_sts_role_t role;
   const s3l_creds_t* keys; /* that sign; NULL: web identity */
@@ -52,7 +53,7 @@ s3l_span_t s3l_sts_endpoint(const s3l_settings_t* settings);
 void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role, const s3l_creds_t* keys,
                          s3l_creds_fetch_t* fetch);
 
-/** The same with the token in a file. */
+/** The same with the token in a file, whose path must stay until the end. */
 void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file,
                           s3l_creds_fetch_t* fetch);
 

@@ -31,8 +31,8 @@ typedef struct s3l_tls_context_s {
   unsigned refs;
 } s3l_tls_context_t;
 
-/** PEM, from a file or from memory; memory where both are given. Neither: none. A key that is
- * encrypted is refused: nobody is asked for its password. */
+/** PEM, from a file or from memory; memory where both are given, and the file is named in messages.
+ * Neither: none. A key that is encrypted is refused: nobody is asked for its password. */
 typedef struct s3l_pem_s {
   const char* option; /* what it is called in an error; NULL: "ca", "cert", "key", "client_ca" */
   const char* file;

@@ -2,6 +2,7 @@
 #include "net/tls_pem.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -16,9 +17,24 @@ static const char* openssl_reason(void) {
   return reason != NULL ? reason : "unknown error";
 }
 
-static BIO* open_pem(const s3l_pem_t* pem) {
+/* A FIFO would make the open wait for a writer. */
+static BIO* open_file(const char* path, const char** wrong) {
+  struct stat st;
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    *wrong = "not a regular file";
+    return NULL;
+  }
+  BIO* bio = BIO_new_file(path, "r");
+  if (bio == NULL)
+    *wrong = openssl_reason();
+  return bio;
+}
+
+/* NULL: *wrong says why. */
+static BIO* open_pem(const s3l_pem_t* pem, const char** wrong) {
+  *wrong = "out of memory";
   if (pem->text.p == NULL)
-    return BIO_new_file(pem->file, "r");
+    return open_file(pem->file, wrong);
   /* libcrypto's sizes are int; text of length 0 would be taken for "measure it yourself". */
   if (pem->text.n == 0 || pem->text.n > INT_MAX)
     return BIO_new_mem_buf("\n", 1);
@@ -59,17 +75,20 @@ static const char* read_chain(SSL_CTX* ctx, BIO* bio) {
 }
 
 const char* s3l_pem_use_chain(SSL_CTX* ctx, const s3l_pem_t* pem) {
-  BIO* bio = open_pem(pem);
-  const char* wrong = bio != NULL ? read_chain(ctx, bio) : openssl_reason();
+  const char* wrong;
+  BIO* bio = open_pem(pem, &wrong);
+  if (bio != NULL)
+    wrong = read_chain(ctx, bio);
   BIO_free(bio);
   return wrong;
 }
 
 const char* s3l_pem_use_key(SSL_CTX* ctx, const s3l_pem_t* pem) {
-  BIO* bio = open_pem(pem);
+  const char* wrong;
+  BIO* bio = open_pem(pem, &wrong);
   if (bio == NULL)
-    return openssl_reason();
-  const char* wrong = NULL;
+    return wrong;
+  wrong = NULL;
   bool asked = false;
   EVP_PKEY* key = PEM_read_bio_PrivateKey(bio, NULL, no_password, &asked);
   if (key == NULL && asked)
@@ -106,13 +125,13 @@ static const char* add_authorities(SSL_CTX* ctx, STACK_OF(X509_INFO) * infos, bo
 }
 
 const char* s3l_pem_trust(SSL_CTX* ctx, const s3l_pem_t* pem, bool name_to_clients) {
-  BIO* bio = open_pem(pem);
+  const char* wrong;
+  BIO* bio = open_pem(pem, &wrong);
   if (bio == NULL)
-    return openssl_reason();
+    return wrong;
   int count = 0;
   STACK_OF(X509_INFO)* infos = PEM_X509_INFO_read_bio(bio, NULL, no_password, NULL);
-  const char* wrong =
-      infos != NULL ? add_authorities(ctx, infos, name_to_clients, &count) : openssl_reason();
+  wrong = infos != NULL ? add_authorities(ctx, infos, name_to_clients, &count) : openssl_reason();
   if (wrong == NULL && count == 0)
     wrong = "there is no certificate in it; give PEM text";
   sk_X509_INFO_pop_free(infos, X509_INFO_free);

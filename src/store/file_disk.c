@@ -383,8 +383,12 @@ static const char* reason(const s3l_disk_t* d) {
     return "belongs to another user";
   case UV_EISDIR:
     return "is a directory";
+  case -EDQUOT: /* libuv has no words for these two */
+    return "disk quota exceeded";
+  case -ESTALE:
+    return "stale file handle";
   default:
-    return uv_strerror(d->status);
+    return s3lect_strerror(d->status);
   }
 }
 

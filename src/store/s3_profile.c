@@ -8,11 +8,18 @@
 #include "creds/settings.h"
 #include "util/buf.h"
 
-#define FILE_MAX (1u << 20)
+#define FILE_MAX  (1u << 20)
+#define SHOWN_MAX 256
 
-/* A file that is not there is like an empty one. */
-static int read_file(s3l_file_t* file, const char* path, s3lect_error_t* error) {
-  int err = path != NULL ? s3l_file_read_now(file, path, FILE_MAX) : 0;
+typedef struct shared_file_s {
+  s3l_file_t file;
+  char shown[SHOWN_MAX]; /* its path, and why it could not be read: then it is like an empty one */
+} shared_file_t;
+
+static int read_file(shared_file_t* f, const char* path, s3lect_error_t* error) {
+  int err = path != NULL ? s3l_file_read_now(&f->file, path, FILE_MAX) : 0;
+  (void)snprintf(f->shown, SHOWN_MAX, "%.160s%s%s%s", path != NULL ? path : "(no home directory)",
+                 err != 0 ? " (" : "", err != 0 ? s3lect_strerror(err) : "", err != 0 ? ")" : "");
   if (err == S3LECT_ETOOBIG)
     return s3l_error_say(error, S3LECT_EOPTION, "profile", NULL,
                          "the shared file %.256s is too large to be one", path);
@@ -27,19 +34,19 @@ static int take(s3l_span_t value, const char* property, const char* profile, cha
   return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "too long, or with a NUL in it");
 }
 
-static int take_all(const s3l_settings_t* s, s3l_span_t config, s3l_span_t keys,
+static int take_all(const s3l_settings_t* s, const shared_file_t* config, const shared_file_t* keys,
                     s3l_s3_profile_t* out, s3lect_error_t* error) {
   s3l_profile_place_t p;
   char text[512];
   s3l_buf_t why;
   s3l_buf_init(&why, text, sizeof(text));
-  int err = s3l_profile_place(s, config, keys, S3L_SPAN("s3"), &p, &why);
+  int err = s3l_profile_place(s, s3l_file_text(&config->file), s3l_file_text(&keys->file),
+                              S3L_SPAN("s3"), &p, &why);
   if (err != 0)
     return s3l_error_say(error, S3LECT_EOPTION, "profile", NULL, "%.*s", (int)why.len, text);
   if (!p.found && s->profile_named)
-    return s3l_error_say(error, S3LECT_EOPTION, "profile", s->profile,
-                         "not in ~/.aws/config or ~/.aws/credentials (or where AWS_CONFIG_FILE and "
-                         "AWS_SHARED_CREDENTIALS_FILE point)");
+    return s3l_error_say(error, S3LECT_EOPTION, "profile", s->profile, "not in %s or %s",
+                         config->shown, keys->shown);
   err = take(p.region, "region", s->profile, out->region, out->region_name, error);
   if (err == 0)
     err = take(p.endpoint, "endpoint_url", s->profile, out->endpoint, out->endpoint_name, error);
@@ -52,7 +59,7 @@ static int take_all(const s3l_settings_t* s, s3l_span_t config, s3l_span_t keys,
 int s3l_s3_profile_read(const char* name, s3l_s3_profile_t* out, s3lect_error_t* error) {
   s3lect_credentials_chain_options_t options;
   s3l_settings_t settings;
-  s3l_file_t config = {0}, keys = {0};
+  shared_file_t config = {0}, keys = {0};
   memset(out, 0, sizeof(*out));
   s3lect_credentials_chain_options_init(&options, sizeof(options));
   options.profile = name;
@@ -63,9 +70,9 @@ int s3l_s3_profile_read(const char* name, s3l_s3_profile_t* out, s3lect_error_t*
   if (err == 0)
     err = read_file(&keys, settings.credentials_path, error);
   if (err == 0)
-    err = take_all(&settings, s3l_file_text(&config), s3l_file_text(&keys), out, error);
-  s3l_file_free(&config);
-  s3l_file_free(&keys);
+    err = take_all(&settings, &config, &keys, out, error);
+  s3l_file_free(&config.file);
+  s3l_file_free(&keys.file);
   s3l_settings_free(&settings);
   return err;
 }

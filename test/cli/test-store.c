@@ -74,8 +74,33 @@ static void refuses_a_directory_that_all_may_write_to(void** state) {
   s3proc_end(&s3);
 }
 
-/* Whatever the limit of open files is, it works or says that it cannot. (Below 4, the dynamic
- * linker says so.) */
+/* FIFOs under the names of files: nothing waits for somebody at their other end. */
+static void waits_for_no_fifo(void** state) {
+  char fifo[256], option[300], program[512], says[400];
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  snprintf(fifo, sizeof fifo, "%s", s3proc_path(&s3, "fifo"));
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
+  proc_t* p = proc_spawn(
+      &s3.procs,
+      (const char*[]){program, "run", "--store", s3.store, "--events", fifo, "--", "true", NULL},
+      NULL);
+  snprintf(says, sizeof says, "s3lect run: --events %s cannot be opened: nobody reads from it",
+           fifo);
+  assert_string_equal(proc_line(p, PROC_ERR, ""), says);
+  assert_int_equal(proc_wait(p), 2);
+  proc_forget(p);
+  snprintf(option, sizeof option, "--ca-file=%s", fifo);
+  snprintf(says, sizeof says, "s3lect status: --ca-file \"%s\": not a regular file", fifo);
+  refused(&s3, "status", "s3://bucket/key", option, says);
+  assert_int_equal(unlink(fifo), 0);
+  s3proc_end(&s3);
+}
+
+/* Whatever the limit of open files is, it works or says that it cannot; below 10, where inherited
+ * descriptors may take up all of it, perhaps the dynamic linker says so. */
 static void says_when_too_few_files_can_be_opened(void** state) {
   static const char* const commands[] = {"elect", "run", "status", "verify", "watch"};
   char script[1024];
@@ -90,9 +115,9 @@ static void says_when_too_few_files_can_be_opened(void** state) {
       proc_t* p = proc_spawn(&s3.procs, (const char*[]){"/bin/sh", "-c", script, NULL},
                              (const char*[]){"ASAN_OPTIONS=detect_leaks=0", NULL});
       const char* line = proc_line(p, PROC_ERR, "");
-      assert_non_null(strstr(line, limit == 3 ? "" : "files can be opened, and 24 are needed"));
-      int code = proc_wait(p);
-      assert_true(code == 1 || (limit == 3 && code == 127));
+      bool ours = strstr(line, "files can be opened, and 24 are needed") != NULL;
+      assert_true(ours || limit < 10);
+      assert_int_equal(proc_wait(p), ours ? 1 : 127);
       proc_forget(p);
     }
   s3proc_end(&s3);
@@ -255,6 +280,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(says_what_is_wrong_with_a_file),
       cmocka_unit_test(refuses_a_directory_that_all_may_write_to),
+      cmocka_unit_test(waits_for_no_fifo),
       cmocka_unit_test(says_when_too_few_files_can_be_opened),
       cmocka_unit_test(sends_what_buckets_demand),
       cmocka_unit_test(goes_through_a_proxy),

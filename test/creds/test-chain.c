@@ -207,8 +207,8 @@ static void stops_at_what_is_broken(void** state) {
        NOT_IN_ENVIRONMENT
        "web identity: AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not"},
       {1, "AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token",
-       NOT_IN_ENVIRONMENT "web identity: AssumeRoleWithWebIdentity of arn: the token file: no such "
-                          "file or directory"},
+       NOT_IN_ENVIRONMENT "web identity: AssumeRoleWithWebIdentity of arn: the token file "
+                          "/nonexistent/token: no such file or directory"},
       {2, "AWS_PROFILE", "gone",
        NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
        "shared files: profile \"gone\": does not exist (/nonexistent/.aws/config: no such file or "

@@ -81,6 +81,7 @@ static void shows_its_token(void** state) {
 
 /* It is replaced while we run. */
 static void reads_the_token_anew(void** state) {
+  char says[256];
   (void)state;
   BEGIN(S3L_SCRIPT(
       S3L_EXPECT("\r\nauthorization: one\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)),
@@ -95,12 +96,16 @@ static void reads_the_token_anew(void** state) {
   s3l_creds_rig_fails(&rig, "container: the authorization token holds a line end or another "
                             "control character");
   s3l_creds_rig_file(&rig, "token", " \n");
-  s3l_creds_rig_fails(&rig, "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: is empty");
+  snprintf(says, sizeof(says),
+           "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE %s/token: is empty", rig.dir);
+  s3l_creds_rig_fails(&rig, says);
   static char large[20000];
   memset(large, 'x', sizeof(large) - 1);
   s3l_creds_rig_file(&rig, "token", large);
-  s3l_creds_rig_fails(&rig, "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: is too large to "
-                            "be one");
+  snprintf(says, sizeof(says),
+           "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE %s/token: is too large to be one",
+           rig.dir);
+  s3l_creds_rig_fails(&rig, says);
   s3l_creds_rig_end(&rig);
 }
 

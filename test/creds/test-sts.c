@@ -163,26 +163,34 @@ static void tries_again_where_that_helps(void** state) {
   s3l_creds_rig_end(&rig);
 }
 
+static void failed_with_file(const char* what) {
+  char says[256];
+  snprintf(says, sizeof(says), WEB "the token file %s/token: %s", rig.dir, what);
+  failed(says);
+}
+
 static void minds_its_inputs(void** state) {
   static char large[30000];
+  char says[256];
   (void)state;
   memset(large, 'x', sizeof(large) - 1);
   begin(NULL, 0);
   setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token", 1);
   setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1", 1);
-  failed(WEB "the token file: no such file or directory");
+  failed(WEB "the token file /nonexistent/token: no such file or directory");
   begin(NULL, 0);
   setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1", 1);
   s3l_creds_rig_file(&rig, "token", " \n");
-  failed(WEB "the token file: is empty");
+  failed_with_file("is empty");
   begin(NULL, 0);
   setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1", 1);
   s3l_creds_rig_file(&rig, "token", large);
-  failed(WEB "the token file: is too large to be one");
+  failed_with_file("is too large to be one");
   begin(NULL, 0);
   setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1", 1);
   setenv("AWS_WEB_IDENTITY_TOKEN_FILE", rig.dir, 1);
-  failed(WEB "the token file: illegal operation on a directory");
+  snprintf(says, sizeof(says), WEB "the token file %s: illegal operation on a directory", rig.dir);
+  failed(says);
   begin(NULL, 0);
   setenv("AWS_ROLE_SESSION_NAME", "a b", 1);
   failed(WEB "the session name must have 2 to 64 letters, digits and characters of _+=,.@-");

@@ -207,6 +207,7 @@ static void test_bad_server_options(void** state) {
       {{.cert = {.file = "/nonexistent"}, .key = key},
        S3LECT_ETLS,
        "cert \"/nonexistent\": no such file"},
+      {{.cert = {.file = "/"}, .key = key}, S3LECT_ETLS, "cert \"/\": not a regular file"},
       {{.cert = key, .key = key}, S3LECT_ETLS, ": there is no certificate in it"},
       {{.cert = {.text = S3L_SPAN("")}, .key = key},
        S3LECT_ETLS,

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -218,7 +220,10 @@ static void test_bad_options(void** state) {
   s3lect_error_t error;
   uv_loop_t loop;
   s3lect_peer_client_t client;
+  char fifo[64];
   assert_int_equal(uv_loop_init(&loop), 0);
+  snprintf(fifo, sizeof fifo, "/tmp/s3lect-fifo-%d", (int)getpid());
+  assert_int_equal(mkfifo(fifo, 0600), 0);
   const struct {
     s3lect_peer_client_options_t o;
     int error;
@@ -228,6 +233,7 @@ static void test_bad_options(void** state) {
        S3LECT_ETLS,
        "ca_file \"/nonexistent.pem\": cannot be read"},
       {{.ca_file = "/"}, S3LECT_ETLS, "ca_file \"/\": cannot be read"},
+      {{.ca_file = fifo}, S3LECT_ETLS, "cannot be read (it is empty, or not a regular file)"},
       {{.ca_file = certs.key}, S3LECT_ETLS, "ca_file \""},
       {{.ca_pem = "no"}, S3LECT_ETLS, "ca_pem: "},
       {{.ca_pem = ""}, S3LECT_ETLS, "ca_pem: "},
@@ -255,6 +261,7 @@ static void test_bad_options(void** state) {
   s3lect_peer_client_options_t o = {.size = 3};
   assert_int_equal(s3lect_peer_client_init(&loop, &client, &o, &error), UV_EINVAL);
   assert_non_null(strstr(error.text, "size"));
+  assert_int_equal(unlink(fifo), 0);
   s3l_wait_loop_end(&loop);
 }
 
