@@ -45,9 +45,9 @@ static int create(bool server, s3l_tls_context_t** out, s3lect_error_t* error) {
   c->refs = 1;
   ERR_clear_error();
   c->ssl_ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
-  if (c->ssl_ctx == NULL || SSL_CTX_set_min_proto_version(c->ssl_ctx, TLS1_2_VERSION) != 1)
+  if (c->ssl_ctx == NULL || SSL_CTX_set_min_proto_version(c->ssl_ctx, TLS1_2_VERSION) != 1 ||
+      SSL_CTX_set_app_data(c->ssl_ctx, c) != 1)
     return fail_set_up(c, "TLS set-up", error);
-  SSL_CTX_set_app_data(c->ssl_ctx, c);
   /* What is decrypted may be a secret, and its copy within OpenSSL outlives the connection. */
   SSL_CTX_set_options(c->ssl_ctx,
                       SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CLEANSE_PLAINTEXT);
