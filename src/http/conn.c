@@ -319,6 +319,7 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
   if (conn->state == S3L_CONN_SHAKING) {
     say_handshake(conn, status);
+    s3l_dial_doubt(&conn->dial); /* the address may be another server's by now */
     fail_opening(conn, status);
   } else if (conn->state == S3L_CONN_TUNNELLING) {
     s3l_client_say(conn->client, "%s closed the connection without a tunnel", conn->client->peer);

@@ -136,6 +136,11 @@ static s3l_dns_age_t cached(const s3l_dial_t* d) {
   return d->cache != NULL ? s3l_dns_cache_age(d->cache, d->host, d->port) : S3L_DNS_NONE;
 }
 
+/* Of this process or machine: such an error says nothing about the address. */
+static bool is_local(int error) {
+  return error == UV_EMFILE || error == UV_ENFILE || error == UV_ENOMEM || error == UV_ENOBUFS;
+}
+
 static void on_stagger(s3l_deadline_t* deadline) {
   s3l_dial_t* d = S3L_CONTAINER_OF(deadline, s3l_dial_t, stagger);
   if (d->resolve != NULL) {
@@ -147,7 +152,8 @@ static void on_stagger(s3l_deadline_t* deadline) {
   } else if (d->pending > 0 || d->next < d->addresses_len) {
     advance(d);
   } else {
-    s3l_dial_doubt(d);
+    if (!is_local(d->error))
+      s3l_dial_doubt(d);
     d->cb(d, d->error, NULL);
   }
 }
@@ -183,26 +189,27 @@ static void take_found(s3l_dial_t* d, const struct addrinfo* found) {
   }
 }
 
-/* That there is no such name is an answer, too. */
-static bool is_answer(int status) {
-  return status == 0 || status == UV_EAI_NONAME || status == UV_EAI_NODATA;
+/* Whether a failed look-up leaves the addresses of an earlier one. "No such name" is not always the
+ * name server's word: glibc says so too where it has no descriptor to ask with. So it only counts
+ * against addresses that could not be reached. */
+static bool may_reuse(const s3l_dial_t* d, int status) {
+  bool no_such_name = status == UV_EAI_NONAME || status == UV_EAI_NODATA;
+  return cached(d) > (no_such_name ? S3L_DNS_DOUBTED : S3L_DNS_NONE);
 }
 
 static void on_resolved(void* arg, int status, const struct addrinfo* found) {
   s3l_dial_t* d = arg;
   d->resolve = NULL;
   s3l_deadlines_clear(d->deadlines, &d->stagger);
-  if (!is_answer(status) && cached(d) != S3L_DNS_NONE) {
-    use_addresses(d, d->cache->addresses, d->cache->len);
-    return;
-  }
   if (status == 0)
     take_found(d, found);
   if (status == 0 && d->addresses_len == 0)
     status = UV_EAI_NODATA;
+  if (status != 0 && may_reuse(d, status)) {
+    use_addresses(d, d->cache->addresses, d->cache->len);
+    return;
+  }
   if (status != 0) {
-    if (d->cache != NULL && is_answer(status))
-      s3l_dns_cache_forget(d->cache);
     d->cb(d, status, NULL);
     return;
   }
@@ -228,6 +235,10 @@ int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
     return 0;
   }
   int rc = s3l_resolve_start(loop, host, port, on_resolved, d, &d->resolve);
+  if (rc != 0 && age != S3L_DNS_NONE) {
+    use_addresses(d, cache->addresses, cache->len);
+    return 0;
+  }
   if (rc == 0 && age == S3L_DNS_STALE)
     s3l_deadlines_set(deadlines, &d->stagger, s3l_deadline_in(S3L_DIAL_PATIENCE_MS));
   return rc;

@@ -8,8 +8,8 @@
  * when one fails, or after the stagger while one hangs ("happy eyeballs", RFC 8305, without its
  * parallel DNS). The first attempt that succeeds wins, the others are closed.
  *
- * With a cache, a fresh answer saves the look-up; a stale one is fallen back on when the look-up
- * fails, or has not ended when the dial's patience does.
+ * With a cache, a fresh answer saves the look-up; a stale one is used when the look-up fails, in
+ * whatever way, or has not ended when the dial's patience does.
  *
  * Lifecycle: start, then either the callback (once, never inside start), or cancel. After either
  * the dial may be started again or its memory reused. A bound on the whole is the caller's. */

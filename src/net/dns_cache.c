@@ -36,7 +36,3 @@ void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
 void s3l_dns_cache_doubt(s3l_dns_cache_t* cache) {
   cache->doubted = true;
 }
-
-void s3l_dns_cache_forget(s3l_dns_cache_t* cache) {
-  cache->len = 0;
-}

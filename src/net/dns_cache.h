@@ -2,9 +2,8 @@
  *
  *   fresh    for a few seconds, about as long as S3's own answers live: taken without a look-up
  *   stale    for an hour: taken where a look-up fails or does not end in time (RFC 8767)
- *   doubted  none of its addresses could be reached: taken only where a look-up fails
- *
- * Answers that there is no such name are none of these: they make the cache forget. */
+ *   doubted  none of its addresses could be reached: taken only where a look-up fails, and not
+ * where it says that there is no such name */
 #ifndef S3L_NET_DNS_CACHE_H
 #define S3L_NET_DNS_CACHE_H
 
@@ -45,7 +44,5 @@ void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
 
 /** Its addresses could not be reached. */
 void s3l_dns_cache_doubt(s3l_dns_cache_t* cache);
-
-void s3l_dns_cache_forget(s3l_dns_cache_t* cache);
 
 #endif

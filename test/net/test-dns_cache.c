@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -173,7 +174,8 @@ static void a_fresh_answer_saves_the_look_up(void** state) {
 }
 
 static void a_failed_look_up_falls_back_on_the_last_answer(void** state) {
-  static const int failures[] = {UV_EAI_AGAIN, UV_EAI_FAIL, UV_EAI_MEMORY, UV_ENOMEM};
+  static const int failures[] = {UV_EAI_AGAIN, UV_EAI_FAIL,   UV_EAI_MEMORY,
+                                 UV_ENOMEM,    UV_EAI_NONAME, UV_EAI_NODATA};
   (void)state;
   fails(UV_EAI_AGAIN);
   assert_int_equal(dial_host(), UV_EAI_AGAIN); /* there is none yet */
@@ -184,20 +186,43 @@ static void a_failed_look_up_falls_back_on_the_last_answer(void** state) {
     fails(failures[i]);
     assert_int_equal(dial_host(), 0);
   }
-  assert_int_equal(resolver.asked, 6);
+  assert_int_equal(resolver.asked, 8);
   age_ms(10000); /* an hour is too long */
-  assert_int_equal(dial_host(), UV_ENOMEM);
+  assert_int_equal(dial_host(), UV_EAI_NODATA);
 }
 
-static void that_there_is_no_such_name_is_believed(void** state) {
+/* "No such name" is also what glibc says where it cannot ask: an address that can be reached counts
+ * more than that, and one that cannot be reached does not. */
+static void no_such_name_is_believed_of_an_address_that_fails(void** state) {
   (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   age_ms(6000);
   fails(UV_EAI_NONAME);
+  assert_int_equal(dial_host(), 0);
+  assert_int_equal(dial_host(), 0);
+  answers("127.0.0.6");
+  assert_int_equal(dial_host(), UV_ECONNREFUSED);
+  fails(UV_EAI_NONAME);
   assert_int_equal(dial_host(), UV_EAI_NONAME);
-  fails(UV_EAI_AGAIN); /* and the old answer is gone */
-  assert_int_equal(dial_host(), UV_EAI_AGAIN);
+}
+
+/* Without a descriptor there is neither a look-up nor a socket, and the address is as good as it
+ * was. */
+static void no_descriptor_is_no_doubt(void** state) {
+  struct rlimit before;
+  (void)state;
+  answers("127.0.0.5");
+  assert_int_equal(dial_host(), 0);
+  age_ms(6000);
+  fails(UV_EAI_NONAME);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  int rc = dial_host();
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_int_equal(rc, UV_EMFILE);
+  assert_int_equal(dial_host(), 0);
 }
 
 static void patience_with_a_look_up_ends(void** state) {
@@ -324,7 +349,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_LOOP(a_fresh_answer_saves_the_look_up),
       WITH_LOOP(a_failed_look_up_falls_back_on_the_last_answer),
-      WITH_LOOP(that_there_is_no_such_name_is_believed),
+      WITH_LOOP(no_such_name_is_believed_of_an_address_that_fails),
+      WITH_LOOP(no_descriptor_is_no_doubt),
       WITH_LOOP(patience_with_a_look_up_ends),
       WITH_LOOP(what_cannot_be_reached_is_doubted),
       WITH_LOOP(doubt_gives_a_look_up_its_time),
