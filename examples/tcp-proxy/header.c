@@ -113,7 +113,9 @@ bool header_read(const uint8_t* bytes, size_t len, header_t* header) {
   if (addresses == 0 && bytes[13] != FAMILY_NONE)
     return false;
   for (at += addresses; at < len;) {
-    size_t n = len - at < 3 ? len : (size_t)bytes[at + 1] << 8 | bytes[at + 2];
+    if (len - at < 3)
+      return false;
+    size_t n = (size_t)bytes[at + 1] << 8 | bytes[at + 2];
     if (n > len - at - 3)
       return false;
     if (bytes[at] == TLV_EPOCH && n == 8)
@@ -125,12 +127,17 @@ bool header_read(const uint8_t* bytes, size_t len, header_t* header) {
   return true;
 }
 
-bool header_is_peers(const uint8_t* bytes, size_t len) {
+first_bytes_t header_look(const uint8_t* bytes, size_t len) {
   header_t header;
+  if (memcmp(bytes, signature, len < sizeof signature ? len : sizeof signature) != 0)
+    return FIRST_BYTES_PASS;
   if (len < HEADER_PREFIX_SIZE)
-    return false;
+    return FIRST_BYTES_MORE;
   size_t n = header_length(bytes);
-  return n != 0 && n <= len && header_read(bytes, n, &header) && header.from_peer;
+  if (n > len)
+    return FIRST_BYTES_MORE;
+  return n != 0 && header_read(bytes, n, &header) && header.from_peer ? FIRST_BYTES_PEERS
+                                                                      : FIRST_BYTES_PASS;
 }
 
 void answer_write(const answer_t* answer, uint8_t out[ANSWER_SIZE]) {

@@ -36,8 +36,14 @@ size_t header_write(const header_t* header, uint8_t out[HEADER_MAX]);
 size_t header_length(const uint8_t* prefix);
 /** Reads one of that length. False: it is broken. */
 bool header_read(const uint8_t* bytes, size_t len, header_t* header);
-/** Whether bytes of a client's are those of another proxy. */
-bool header_is_peers(const uint8_t* bytes, size_t len);
+typedef enum {
+  FIRST_BYTES_PASS,  /* they are no header, or not another proxy's */
+  FIRST_BYTES_MORE,  /* as many do not tell */
+  FIRST_BYTES_PEERS, /* another proxy's header */
+} first_bytes_t;
+
+/** What the first bytes of a client are. */
+first_bytes_t header_look(const uint8_t* bytes, size_t len);
 
 typedef enum {
   ANSWER_LEADS = 1, /* and has a backend: what follows is the connection */

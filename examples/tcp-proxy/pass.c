@@ -128,6 +128,16 @@ static step_t pass_end_on(pass_t* pass, way_t* way) {
   return STEP_OVER;
 }
 
+/* Whether what the client has sent so far is a header that only proxies send. */
+static bool is_peers(pass_t* pass, const uint8_t* bytes, size_t len) {
+  size_t n = len < HEADER_MAX - pass->first_len ? len : HEADER_MAX - pass->first_len;
+  memcpy(pass->first + pass->first_len, bytes, n);
+  pass->first_len += n;
+  first_bytes_t kind = header_look(pass->first, pass->first_len);
+  pass->inspect = kind == FIRST_BYTES_MORE;
+  return kind == FIRST_BYTES_PEERS;
+}
+
 static step_t read_block(pass_t* pass, way_t* way) {
   buffers_t* buffers = &pass->proxy->buffers;
   buffer_t* block = buffer_take(buffers);
@@ -144,11 +154,10 @@ static step_t read_block(pass_t* pass, way_t* way) {
     way->ended = true;
     step = STEP_AGAIN;
   } else if (n > 0 && way == &pass->up && pass->inspect &&
-             header_is_peers(block->bytes, (size_t)n)) {
+             is_peers(pass, block->bytes, (size_t)n)) {
     finish(pass, PASS_FROM_PEER);
     step = STEP_OVER;
   } else if (n > 0) {
-    pass->inspect = pass->inspect && way != &pass->up;
     block->end = (size_t)n;
     way->much = (size_t)n == buffers->size;
     step = write_block(pass, way, block);
@@ -245,8 +254,8 @@ static void on_ready(end_t* end, int error, int events) {
   watch(pass);
 }
 
-void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream,
-                const uint8_t* head, size_t head_len, pass_cb cb) {
+void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream, uint8_t* head,
+                size_t head_len, pass_cb cb) {
   pass->proxy = proxy;
   pass->cb = cb;
   pass->over = pass->failed = false;
@@ -265,6 +274,8 @@ void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstr
     block->end = head_len;
     pass->up.rest = block;
   }
+  pass->first = head;
+  pass->first_len = 0;
   /* What the client has sent meanwhile, at once. */
   if (serve(pass, &pass->up) != STEP_OVER)
     watch(pass);

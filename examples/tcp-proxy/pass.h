@@ -47,16 +47,20 @@ struct pass_s {
   pass_cb cb;
   way_t up, down;
   bool leading; /* `up` leads to a backend: only while this process leads, in this epoch */
-  bool inspect; /* the first bytes of the client have not been looked at */
+  bool inspect; /* the first bytes of the client may still become another proxy's header */
   bool failed;  /* one side has, and what it had said before is not passed on yet */
   bool over;
+  uint8_t* first; /* a copy of these, as far as they are looked at */
+  size_t first_len;
   uint64_t epoch;
   uint64_t moved; /* bytes, both ways */
 };
 
-/** Begins. `head`, of up to 536 bytes, goes up first. */
-void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream,
-                const uint8_t* head, size_t head_len, pass_cb cb);
+/** Begins. `head` goes up first; its HEADER_MAX bytes then serve to look at what the client says.
+ * Where that is another proxy's header, in however many pieces, the last of them is not passed on.
+ */
+void pass_start(pass_t* pass, struct proxy_s* proxy, end_t* client, end_t* upstream, uint8_t* head,
+                size_t head_len, pass_cb cb);
 /** From here on nothing goes up, not even the end; what comes down still does. */
 void pass_drain(pass_t* pass);
 /** Gives the blocks back, and watches nothing any more. */

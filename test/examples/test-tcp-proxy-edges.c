@@ -142,6 +142,46 @@ static void clients_header_passes_unless_it_is_a_proxys(void** state) {
   assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}"), refused + 1);
 }
 
+/* The same header cut in two, anywhere: its end does not arrive. */
+static void a_proxys_header_is_found_in_pieces(void** state) {
+  (void)state;
+  uint8_t header[64], got[64];
+  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}");
+  size_t len = make_header(header, 0x21, epoch, true);
+  for (size_t cut = 1; cut < len; cut++) {
+    int client = sock_connect(leader.clients), upstream = sock_accept(backend);
+    expect_header(upstream, client, &leader);
+    sock_send(client, header, cut);
+    sock_recv(upstream, got, cut);
+    assert_memory_equal(got, header, cut);
+    sock_send(client, header + cut, len - cut);
+    assert_int_equal(sock_next(client), SOCK_RESET);
+    assert_int_equal(sock_next(upstream), SOCK_RESET);
+    close(client);
+    close(upstream);
+  }
+  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}"), refused + len - 1);
+}
+
+/* What only begins like one passes, at once and as it is. */
+static void what_begins_like_a_header_passes(void** state) {
+  (void)state;
+  uint8_t header[64];
+  size_t len = make_header(header, 0x21, epoch, true);
+  for (size_t cut = 1; cut < len; cut++) {
+    int client = sock_connect(leader.clients), upstream = sock_accept(backend);
+    expect_header(upstream, client, &leader);
+    sock_send(client, header, cut);
+    uint8_t got[64];
+    sock_recv(upstream, got, cut);
+    assert_memory_equal(got, header, cut);
+    sock_expect_text(client, upstream, "and goes on in another way");
+    sock_expect_text(upstream, client, "answer");
+    close(client);
+    close(upstream);
+  }
+}
+
 static void expect_answer(int fd, uint8_t status) {
   uint8_t bytes[16];
   sock_recv(fd, bytes, sizeof bytes);
@@ -193,15 +233,17 @@ static void no_proxy_is_refused(void** state) {
     const char* bytes;
     size_t len;
   } cases[] = {
-      {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27},        /* another protocol */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff", 16},     /* too long */
-      {"\r\n\r\n\0\r\nQUIT\n\x31\0\0\0", 16},           /* another version */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\4abcd", 20},     /* half an address */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\2\1", 20}, /* a record beyond the end */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\2\xE4\0", 18},     /* half a record */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\0", 16},           /* not from a proxy */
-      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\1\2", 20}, /* nor this one */
-      {"\r\n\r\n", 4},                                  /* nothing more comes */
+      {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27},              /* another protocol */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff", 16},           /* too long */
+      {"\r\n\r\n\0\r\nQUIT\n\x31\0\0\0", 16},                 /* another version */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\4abcd", 20},           /* half an address */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\2\1", 20},       /* a record beyond the end */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\2\xE4\0", 18},           /* half a record */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\5\xE4\0\1\1\xE3", 21},   /* a record cut short, */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\6\xE4\0\1\1\xE3\0", 22}, /* in its type and length */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\0", 16},                 /* not from a proxy */
+      {"\r\n\r\n\0\r\nQUIT\n\x21\0\0\4\xE4\0\1\2", 20},       /* nor this one */
+      {"\r\n\r\n", 4},                                        /* nothing more comes */
   };
   const size_t count = sizeof cases / sizeof cases[0];
   uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"header\"}");
@@ -403,6 +445,8 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(backend_is_told_the_client_and_the_epoch),
       cmocka_unit_test(clients_header_passes_unless_it_is_a_proxys),
+      cmocka_unit_test(a_proxys_header_is_found_in_pieces),
+      cmocka_unit_test(what_begins_like_a_header_passes),
       cmocka_unit_test(proxies_are_answered),
       cmocka_unit_test(no_proxy_is_refused),
       cmocka_unit_test(names_are_looked_up),
