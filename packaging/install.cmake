@@ -61,6 +61,14 @@ install(FILES ${made_dir}/s3lect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfi
   COMPONENT s3lect_development)
 install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
   COMPONENT s3lect_development)
+# A page for each function, that is this one.
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/s3lect.symbols functions REGEX "^s3lect_")
+file(REMOVE_RECURSE ${made_dir}/man3)
+foreach(function ${functions})
+  file(WRITE ${made_dir}/man3/${function}.3 ".so man3/s3lect.3\n")
+endforeach()
+install(DIRECTORY ${made_dir}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR}
+  COMPONENT s3lect_development FILES_MATCHING PATTERN "s3lect_*.3")
 
 # The pages, as they link to each other.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md

@@ -24,6 +24,8 @@ const char* s3lect_strerror(int err) {
     return text;
     S3LECT_ERRNO_MAP(XX)
 #undef XX
+  case UV_EALREADY: /* libuv's text is about sockets */
+    return "already done";
   default:
     return known_to_uv(err) ? uv_strerror(err) : "unknown error code";
   }

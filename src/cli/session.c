@@ -143,17 +143,20 @@ static int open_elector(cli_session_t* session) {
   options.on_new_leader = on_event;
   options.on_renewed = on_event;
   options.on_error = on_event;
-  int r = s3lect_elector_init(&session->loop, &session->elector, &options, NULL);
-  if (r == 0) {
-    session->elector.data = session;
-    r = cli_peer_add(&session->peer, &session->elector);
-    if (r == 0)
-      r = s3lect_elector_start(&session->elector);
-    if (r != 0)
-      s3lect_elector_close(&session->elector, NULL);
+  s3lect_error_t error;
+  int r = s3lect_elector_init(&session->loop, &session->elector, &options, &error);
+  if (r != 0) {
+    (void)cli_usage(&error);
+    return r;
   }
-  if (r != 0)
-    cli_say("cannot start: %s", s3lect_strerror(r));
+  session->elector.data = session;
+  r = cli_peer_add(&session->peer, &session->elector);
+  if (r == 0)
+    r = s3lect_elector_start(&session->elector);
+  if (r == 0)
+    return 0;
+  s3lect_elector_close(&session->elector, NULL);
+  cli_say("cannot start: %s", s3lect_strerror(r));
   return r;
 }
 

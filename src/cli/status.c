@@ -117,9 +117,14 @@ static int print(const cli_options_t* options, const verdict_t* verdict) {
 }
 
 static int fail(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
-  bool said = result->status != 0 && result->message != NULL && result->message[0] != '\0';
-  cli_say("cannot read %s: %s%s%s%s", options->store, s3lect_strerror(error), said ? " (" : "",
-          said ? result->message : "", said ? ")" : "");
+  const char* what = s3lect_strerror(error);
+  const char* why = result->status != 0 && result->message != NULL ? result->message : "";
+  if (why[0] == '\0')
+    cli_say("cannot read %s: %s", options->store, what);
+  else if (strstr(why, what) != NULL)
+    cli_say("cannot read %s: %s", options->store, why);
+  else
+    cli_say("cannot read %s: %s (%s)", options->store, what, why);
   return CLI_EXIT_FAILED;
 }
 

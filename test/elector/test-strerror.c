@@ -22,6 +22,8 @@ static void names_every_code(void** state) {
 #undef XX
   assert_string_equal(s3lect_err_name(UV_ECONNREFUSED), "ECONNREFUSED");
   assert_string_equal(s3lect_strerror(UV_ECONNREFUSED), "connection refused");
+  /* libuv's text speaks of connections. */
+  assert_string_equal(s3lect_strerror(UV_EALREADY), "already done");
   assert_string_equal(s3lect_err_name(0), "OK");
   assert_string_equal(s3lect_strerror(0), "success");
 }

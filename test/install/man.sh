@@ -18,4 +18,6 @@ for section in 1 3; do
 done
 text=$(groff -mdoc -T ascii -P-c "$prefix/share/man/man1/s3lect.1" 2>/dev/null || true)
 [ -z "$text" ] || grep -q -e '--kill-after' <<<"$text" || { echo "s3lect.1 does not show --kill-after" >&2; exit 1; }
+link=$prefix/share/man/man3/s3lect_elector_init.3
+[ "$(cat "$link")" = '.so man3/s3lect.3' ] || { echo "$link is not s3lect.3" >&2; exit 1; }
 echo "both pages are well"
