@@ -21,6 +21,8 @@
 #define DEFAULT_TIMEOUT_MS  5000
 #define DEFAULT_CONCURRENCY 8
 #define QUICK_CONCURRENCY   4
+#define ROUNDS              24 /* of each race */
+#define QUICK_ROUNDS        6
 #define HURRIED_TIMEOUT_MS  1000 /* for removing objects after a cancel */
 #define ATTEMPTS_MAX        4
 #define THROTTLED_MS        1100 /* some stores allow one write a second to a key */
@@ -92,7 +94,7 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result
     op->unsure = true;
   if (op->kind == S3L_VERIFY_PUT && (op->status == 0 || op->unsure))
     run->maybe[op->key] = true;
-  if (op->kind == S3L_VERIFY_DEL && op->status == 0)
+  if (op->kind == S3L_VERIFY_DEL && (op->status == 0 || op->status == S3LECT_ENOTFOUND))
     run->maybe[op->key] = false;
   if (--run->pending == 0)
     advance(run);
@@ -290,8 +292,9 @@ static void sweep(s3l_verify_run_t* run) {
 /* True while there is something to wait for. */
 static bool clean_up(s3l_verify_run_t* run) {
   bool again;
-  run->leftovers = count_leftovers(run, &again);
-  if (run->leftovers == 0 || !again)
+  uint32_t there = count_leftovers(run, &again);
+  run->leftovers = run->kept + there;
+  if (there == 0 || !again)
     return false;
   if (run->sweeps == 0 || run->state == S3L_VERIFY_RETRY) {
     sweep(run);
@@ -369,9 +372,9 @@ static int check_options(const s3lect_verify_options_t* o, s3lect_error_t* error
   return 0;
 }
 
-static void make_keys(s3l_verify_run_t* run, const char* prefix) {
-  for (unsigned i = 0; i < S3L_VERIFY_KEYS; i++)
-    (void)snprintf(run->keys[i], sizeof(run->keys[i]), "%s%s-%u", prefix, run->id, i + 1);
+void s3l_verify_name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number) {
+  (void)snprintf(run->keys[key], sizeof(run->keys[key]), "%s%s-%u", run->prefix, run->id,
+                 (unsigned)number);
 }
 
 static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
@@ -382,10 +385,12 @@ static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
   run->store = o->store;
   run->quick = o->quick != 0;
   run->timeout_ms = o->request_timeout_ms;
-  run->rounds = run->quick ? 1 : S3L_VERIFY_RACES_MAX;
+  run->rounds = run->quick ? QUICK_ROUNDS : ROUNDS;
   run->writers =
       run->quick && o->concurrency > QUICK_CONCURRENCY ? QUICK_CONCURRENCY : o->concurrency;
-  make_keys(run, o->prefix);
+  memcpy(run->prefix, o->prefix, strlen(o->prefix) + 1);
+  for (int i = 0; i < S3L_VERIFY_KEYS; i++)
+    s3l_verify_name_key(run, (s3l_verify_key_t)i, (uint32_t)i + 1);
   s3l_verify_report_init(run);
   run->timer.data = run;
   return uv_timer_init(o->store->loop, &run->timer);

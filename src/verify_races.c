@@ -1,13 +1,18 @@
 /* verify_races.c: many writers at once, of whom exactly one may win; see verify_checks.h.
  *
- * A store that checks a condition and writes in two steps lets several win. A round that nobody
- * wins proves nothing (stores may turn all away) and is run again after a pause. */
+ * A store that checks a condition and writes in two steps lets several win. In most rounds each
+ * writer's last byte is held back until all writers have sent the rest: a store that checks before
+ * it has read the body is found out in one such round, and others get all writes at one instant. In
+ * the other rounds the writers just start at once. A round that nobody wins proves nothing (stores
+ * may turn all away) and is run again after a pause. */
 #include <stdio.h>
 #include <string.h>
 
 #include "verify_checks.h"
 
-#define FRUITLESS_MAX 3    /* rounds of a race that nobody wins, before it is given up */
+#define PLAIN_EVERY   4    /* each such round holds nothing back */
+#define KEPT_MAX      3    /* objects that cannot be removed, before there are no more rounds */
+#define FRUITLESS_MAX 3    /* rounds in turn that nobody wins, before the race is given up */
 #define FRUITLESS_MS  1100 /* pause after one: some stores allow one write a second to a key */
 
 typedef struct race_s {
@@ -16,16 +21,21 @@ typedef struct race_s {
   s3lect_condition_t condition;
 } race_t;
 
-/* Phase 0 sends all writers at once, phase 1 looks who won. */
+/* Phase 0 sends all writers at once, phase 1 looks who won, phase 2 removes what was created. */
 static void start_race(s3l_verify_run_t* run, const race_t* race) {
-  if (run->phase == 1) {
-    (void)s3l_verify_add(run, S3L_VERIFY_GET, race->key, S3LECT_ALWAYS, NULL);
+  if (run->phase > 0) {
+    (void)s3l_verify_add(run, run->phase == 1 ? S3L_VERIFY_GET : S3L_VERIFY_DEL, race->key,
+                         S3LECT_ALWAYS, NULL);
     return;
   }
   const char* etag = race->condition == S3LECT_IF_MATCH ? run->now_etag : NULL;
+  if (race->key == S3L_KEY_RACE)
+    s3l_verify_name_key(run, race->key, S3L_VERIFY_KEYS + run->races++);
   run->race_first = run->writes + 1;
-  for (uint32_t i = 0; i < run->writers; i++)
-    (void)s3l_verify_add(run, S3L_VERIFY_PUT, race->key, race->condition, etag);
+  for (uint32_t i = 0; i < run->writers; i++) {
+    s3l_verify_op_t* op = s3l_verify_add(run, S3L_VERIFY_PUT, race->key, race->condition, etag);
+    op->req.flags = run->round % PLAIN_EVERY != PLAIN_EVERY - 1 ? S3LECT_REQ_TOGETHER : 0;
+  }
 }
 
 /* Counts the winners. Of several the last that ended is taken for the one that stands. */
@@ -88,6 +98,7 @@ static void judge_winner(s3l_verify_run_t* run, const race_t* race, const s3l_ve
 }
 
 static bool conclude_race(s3l_verify_run_t* run, const race_t* race) {
+  run->won[race->key == S3L_KEY_RACE ? 0 : 1] = run->winners;
   if (run->winners > 0) {
     s3l_verify_see(run, race->check, S3LECT_CHECK_PASSED, "one of %u, %u times",
                    (unsigned)run->writers, (unsigned)run->winners);
@@ -99,44 +110,65 @@ static bool conclude_race(s3l_verify_run_t* run, const race_t* race) {
   return true;
 }
 
+/* A round is over. True: so is the race. */
+static bool next_round(s3l_verify_run_t* run, const race_t* race) {
+  run->phase = 0;
+  if (run->winners > run->round) {
+    run->round++;
+    run->fruitless = 0;
+  } else if (++run->fruitless >= FRUITLESS_MAX) {
+    return conclude_race(run, race);
+  } else {
+    run->pause_ms = FRUITLESS_MS;
+  }
+  bool litters = race->key == S3L_KEY_RACE && run->kept >= KEPT_MAX;
+  return (run->round >= run->rounds || litters) && conclude_race(run, race);
+}
+
+/* Where an object was created, it has to go before the next round; true if there is a way. */
+static bool wants_removal(s3l_verify_run_t* run, const race_t* race) {
+  if (race->key != S3L_KEY_RACE || !run->maybe[race->key])
+    return false;
+  if (run->store->ops->del != NULL)
+    return true;
+  run->kept++;
+  run->maybe[race->key] = false;
+  return false;
+}
+
 static bool done_race(s3l_verify_run_t* run, const race_t* race) {
-  uint32_t won_before = run->winners;
-  bool several = false;
   if (run->phase == 0) {
     count_winners(run, race);
-    several = (run->race_won & (run->race_won - 1)) != 0;
-    run->phase = run->stale || several ? 0 : 1;
-    if (run->phase == 1)
+    bool several = (run->race_won & (run->race_won - 1)) != 0;
+    if (!run->stale && !several) {
+      run->phase = 1;
       return false;
+    }
     run->winners += run->race_won != 0 && !several ? 1 : 0;
-  } else {
+  } else if (run->phase == 1) {
     judge_winner(run, race, &run->ops[0]);
-    run->phase = 0;
+  } else if (run->maybe[race->key]) {
+    run->kept++;
+    run->maybe[race->key] = false;
   }
-  if (run->winners > won_before || run->checks[race->check].verdict == S3LECT_CHECK_FAILED)
-    run->round++;
-  else if (++run->fruitless >= FRUITLESS_MAX)
-    return conclude_race(run, race);
-  else
-    run->pause_ms = FRUITLESS_MS;
-  return run->round >= run->rounds && conclude_race(run, race);
+  if (run->checks[race->check].verdict == S3LECT_CHECK_FAILED)
+    return conclude_race(run, race); /* what is left is removed at the end */
+  if (run->phase < 2 && wants_removal(run, race)) {
+    run->phase = 2;
+    return false;
+  }
+  return next_round(run, race);
 }
 
-static race_t create_race(const s3l_verify_run_t* run) {
-  return (race_t){S3L_CHECK_ONE_CREATE, (s3l_verify_key_t)(S3L_KEY_RACE + (int)run->round),
-                  S3LECT_IF_ABSENT};
-}
-
+static const race_t create_race = {S3L_CHECK_ONE_CREATE, S3L_KEY_RACE, S3LECT_IF_ABSENT};
 static const race_t swap_race = {S3L_CHECK_ONE_SWAP, S3L_KEY_MAIN, S3LECT_IF_MATCH};
 
 void s3l_verify_start_create_race(s3l_verify_run_t* run) {
-  race_t race = create_race(run);
-  start_race(run, &race);
+  start_race(run, &create_race);
 }
 
 bool s3l_verify_done_create_race(s3l_verify_run_t* run) {
-  race_t race = create_race(run);
-  return done_race(run, &race);
+  return done_race(run, &create_race);
 }
 
 void s3l_verify_start_swap_race(s3l_verify_run_t* run) {

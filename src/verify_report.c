@@ -83,7 +83,8 @@ void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,
   if (result->http_status == 0 && result->outcome != S3LECT_SETTLED)
     return; /* not an answer */
   uint64_t us = (uv_hrtime() - op->sent_ns) / 1000;
-  if (run->latencies < S3LECT_VERIFY_REQUESTS_MAX)
+  bool waited = (op->req.flags & S3LECT_REQ_TOGETHER) != 0; /* for others, on purpose */
+  if (!waited && run->latencies < S3LECT_VERIFY_REQUESTS_MAX)
     run->latency_us[run->latencies++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
   if (result->store_time_ms != 0)
     measure_clock(run, op->sent_wall_ms, result->store_time_ms);
@@ -122,15 +123,17 @@ static const char* give_reason(const s3l_verify_run_t* run, int check, bool fail
 }
 
 static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char* reason) {
+  bool swaps = protocol == FOR_LOCKFILE && run->won[1] < run->won[0];
+  uint32_t races = run->won[swaps ? 1 : 0];
   for (int i = 0; i < S3L_CHECKS; i++) {
     if (counts(kinds[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
-      return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, give_reason(run, i, true, reason)};
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, races, give_reason(run, i, true, reason)};
   }
   for (int i = 0; i < S3L_CHECKS; i++) {
     if (counts(kinds[i].need, protocol) && is_open(&run->checks[i]))
-      return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, give_reason(run, i, false, reason)};
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, races, give_reason(run, i, false, reason)};
   }
-  return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, ""};
+  return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, races, ""};
 }
 
 static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* report) {

@@ -22,7 +22,6 @@
 #define S3L_VERIFY_BODY_SIZE   96
 #define S3L_VERIFY_SEEN_SIZE   160
 #define S3L_VERIFY_REASON_SIZE 320
-#define S3L_VERIFY_RACES_MAX   3
 #define S3L_VERIFY_READERS     3
 #define S3L_VERIFY_ETAGS_MAX   64
 
@@ -32,8 +31,8 @@
 typedef enum {
   S3L_KEY_MAIN = 0,
   S3L_KEY_MISSING = 1,
-  S3L_KEY_RACE = 2, /* one per round */
-  S3L_VERIFY_KEYS = S3L_KEY_RACE + S3L_VERIFY_RACES_MAX
+  S3L_KEY_RACE = 2, /* another one in each round */
+  S3L_VERIFY_KEYS
 } s3l_verify_key_t;
 
 /* In the order in which they are reported; for a verdict's reason the first that failed counts, so
@@ -124,11 +123,15 @@ struct s3l_verify_run_s {
   uint32_t race_first; /* number of the first writer's write */
   uint32_t race_won;
   uint32_t race_unsure;
-  uint32_t fruitless; /* rounds that nobody won */
+  uint32_t fruitless; /* rounds in turn that nobody won */
   uint32_t winners;   /* races of this check that one writer won */
+  uint32_t won[2];    /* the same of the races that are over: of creates, of swaps */
+  uint32_t races;     /* creates: rounds that were begun */
+  uint32_t kept;      /* objects of these that could not be removed */
   int race_status;    /* of a writer that was neither told that it had won nor refused */
   char race_error[S3L_VERIFY_SEEN_SIZE];
 
+  char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
   char keys[S3L_VERIFY_KEYS][S3LECT_VERIFY_PREFIX_MAX + 64];
   bool maybe[S3L_VERIFY_KEYS]; /* the object may exist */
   char id[17];                 /* of this run */
@@ -168,6 +171,9 @@ bool s3l_verify_step_done(s3l_verify_run_t* run);
 /** Adds an op to the current step. */
 s3l_verify_op_t* s3l_verify_add(s3l_verify_run_t* run, s3l_verify_kind_t kind, s3l_verify_key_t key,
                                 s3lect_condition_t condition, const char* etag);
+
+/** Gives an object its key: another one for each number. */
+void s3l_verify_name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number);
 
 /** What write number n of this run puts into an object. */
 void s3l_verify_body(const s3l_verify_run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]);

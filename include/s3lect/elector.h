@@ -165,7 +165,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_trace_cb on_trace;
 
   int32_t verify_on_start; /* 1: before it first stands, try whether the store keeps its conditions
-                              (the quick part of s3lect_verify: about 25 requests to temporary
+                              (the quick part of s3lect_verify: about 80 requests to temporary
                               objects named lockfile_path + ".verify-..."). If it does not, on_error
                               gets S3LECT_EUNSAFE and the elector stops standing */
 

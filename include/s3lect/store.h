@@ -60,6 +60,10 @@ typedef enum {
 /** Set by those who pass no news on: what there is waits for another's request. */
 #define S3LECT_REQ_NO_NEWS 0x2u
 
+/** Set on several puts that are submitted in one go, so that they race: a store may send all of
+ * each but its last byte first, and then the last bytes at once. */
+#define S3LECT_REQ_TOGETHER 0x4u
+
 /** One operation. The caller zeroes it, fills the second group and calls a store function; what
  * it points to must stay until the callback. */
 struct s3lect_store_req_s {

@@ -107,6 +107,7 @@ static const struct {
      "\n"
      "With --json prints one JSON object on one line; members may be added to it:\n"
      "  lockfile, epochs    of each protocol: safe, unsafe or unknown\n"
+     "  lockfile_races, epochs_races    how many races of writers each verdict rests on\n"
      "  lockfile_reason, epochs_reason  why not safe, for people; \"\" if safe\n"
      "  protocol            what --protocol should be, \"\" if neither will do\n"
      "  error               the name of the error that was in the way; \"\" if none was\n"

@@ -42,8 +42,10 @@ static void print_json(const s3lect_verify_report_t* r) {
   cli_json_t json;
   cli_json_open(&json, line, sizeof line);
   cli_json_string(&json, "lockfile", s3lect_safety_name(r->lockfile.safety));
+  cli_json_u64(&json, "lockfile_races", r->lockfile.races);
   cli_json_string(&json, "lockfile_reason", r->lockfile.reason);
   cli_json_string(&json, "epochs", s3lect_safety_name(r->epochs.safety));
+  cli_json_u64(&json, "epochs_races", r->epochs.races);
   cli_json_string(&json, "epochs_reason", r->epochs.reason);
   cli_json_string(&json, "protocol", protocol_name(r));
   cli_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
@@ -114,8 +116,11 @@ static void print_verdict(const char* protocol, const s3lect_verdict_t* verdict)
   char reason[512];
   snprintf(reason, sizeof reason, "%s", verdict->reason);
   cli_plain(reason, strlen(reason));
-  printf("%-8s  %s%s%s\n", protocol, s3lect_safety_name(verdict->safety),
-         reason[0] != '\0' ? ": " : "", reason);
+  printf("%-8s  %s", protocol, s3lect_safety_name(verdict->safety));
+  if (verdict->safety == S3LECT_SAFETY_SAFE)
+    printf(" (%" PRIu32 " races of writers)\n", verdict->races);
+  else
+    printf(": %s\n", reason);
 }
 
 static void print_table(const s3lect_verify_report_t* r) {

@@ -16,6 +16,9 @@
 #include "util/assert.h"
 #include "util/mem.h"
 
+#define HOLD_MS     30  /* for servers to read what was sent but for the last bytes */
+#define HOLD_MAX_MS 250 /* for connections that are still being opened */
+
 /* Of a request. 0 is also what a request has that was never submitted. */
 enum { OVER = 0, QUEUED, ACTIVE, ENDING };
 
@@ -149,6 +152,45 @@ static bool send_one(s3l_http_client_t* c) {
   return false;
 }
 
+/* ---- requests that go together ---- */
+
+static s3l_conn_t* find_held(s3l_http_client_t* c) {
+  for (s3l_list_t* l = c->busy.next; l != &c->busy; l = l->next) {
+    s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
+    if (conn->held > 0 && !conn->stream.user_write)
+      return conn;
+  }
+  return NULL;
+}
+
+static void on_release(s3l_deadline_t* deadline) {
+  s3l_http_client_t* c = S3L_CONTAINER_OF(deadline, s3l_http_client_t, release);
+  s3l_conn_t* conn;
+  while (!c->closing && (conn = find_held(c)) != NULL)
+    s3l_conn_send_held(conn);
+  c->releasing = c->held > 0; /* the rest of those is still on its way */
+  if (c->releasing && !c->closing)
+    s3l_deadlines_set(&c->deadlines, &c->release, s3l_deadline_in(HOLD_MS));
+}
+
+static bool is_more_to_come(const s3l_http_client_t* c) {
+  if (c->opening_len == 0)
+    return false;
+  for (const s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next)
+    if (S3L_CONTAINER_OF(l, s3l_http_req_t, link)->together)
+      return true;
+  return false;
+}
+
+static void watch_held(s3l_http_client_t* c) {
+  if (c->held == 0 || c->releasing || c->closing)
+    return;
+  c->releasing = !is_more_to_come(c);
+  if (c->releasing || !c->release.set)
+    s3l_deadlines_set(&c->deadlines, &c->release,
+                      s3l_deadline_in(c->releasing ? HOLD_MS : HOLD_MAX_MS));
+}
+
 static void dispatch(s3l_http_client_t* c) {
   while (!c->closing && c->queue_len > 0 && send_one(c)) {
   }
@@ -166,6 +208,7 @@ static void dispatch(s3l_http_client_t* c) {
     s3l_client_conn_failed(c, rc, c->next_seq);
     break;
   }
+  watch_held(c);
 }
 
 void s3l_client_conn_ready(s3l_conn_t* conn) {
@@ -335,6 +378,7 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   /* Neither can fail: they only enter the handle into the loop. */
   rc = s3l_deadlines_init(&c->deadlines, loop);
   S3L_ASSERT(rc == 0);
+  s3l_deadline_init(&c->release, on_release);
   rc = uv_idle_init(loop, &c->soon);
   S3L_ASSERT(rc == 0);
   c->handles = 2;

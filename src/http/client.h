@@ -63,6 +63,8 @@ struct s3l_http_req_s {
   uint32_t timeout_ms; /* bound on everything, queueing included; 0: none */
   uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
   bool replayable;     /* a read: may be sent again on a fresh connection */
+  bool together;       /* its last byte waits until all such requests that were submitted are out
+                          but for theirs; then the last bytes go out at once */
   bool head;           /* a HEAD request: the reply has no body whatever its headers say */
 
   /* The client's. All zero before the first submit. */

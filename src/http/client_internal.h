@@ -39,6 +39,10 @@ struct s3l_http_client_s {
   size_t opening_len;
   size_t conns_len; /* all that are not closing */
 
+  size_t held;            /* connections that keep back the last byte of their request */
+  s3l_deadline_t release; /* when those go out */
+  bool releasing;         /* it is set for good: no other connection is waited for */
+
   bool wary; /* a write was lost on a used connection: the next one goes on a fresh one */
   bool closing;
   void (*close_cb)(void* arg);

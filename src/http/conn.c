@@ -21,6 +21,12 @@ static bool is_opening(const s3l_conn_t* conn) {
          conn->state == S3L_CONN_SHAKING;
 }
 
+static void set_held(s3l_conn_t* conn, size_t n) {
+  conn->client->held += (n > 0 ? 1u : 0u);
+  conn->client->held -= (conn->held > 0 ? 1u : 0u);
+  conn->held = n;
+}
+
 /* Takes it off the client's books. */
 static void unlist(s3l_conn_t* conn) {
   s3l_http_client_t* c = conn->client;
@@ -29,6 +35,7 @@ static void unlist(s3l_conn_t* conn) {
   if (is_opening(conn))
     c->opening_len--;
   c->conns_len--;
+  set_held(conn, 0);
   s3l_client_conn_gone(c);
 }
 
@@ -247,6 +254,17 @@ static void lose_request(s3l_conn_t* conn, int status) {
   end_request(conn, status, false);
 }
 
+static void send_part(s3l_conn_t* conn, size_t from, size_t to) {
+  bool handed;
+  int rc = s3l_stream_write(&conn->stream, conn->send_buf + from, to - from, &handed);
+  if (handed)
+    conn->req->sent = true;
+  if (rc < 0)
+    lose_request(conn, rc);
+  else
+    set_deadline(conn, conn->client->options.first_byte_timeout_ms);
+}
+
 void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
   s3l_http_client_t* c = conn->client;
   S3L_ASSERT(conn->state == S3L_CONN_IDLE && conn->req == NULL);
@@ -269,14 +287,15 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
     end_request(conn, n < 0 ? (int)n : UV_EINVAL, true);
     return;
   }
-  bool handed;
-  int rc = s3l_stream_write(&conn->stream, conn->send_buf, (size_t)n, &handed);
-  if (handed)
-    req->sent = true;
-  if (rc < 0)
-    lose_request(conn, rc);
-  else
-    set_deadline(conn, c->options.first_byte_timeout_ms);
+  set_held(conn, req->together && n > 1 ? (size_t)n : 0);
+  send_part(conn, 0, (size_t)n - (conn->held > 0 ? 1 : 0));
+}
+
+void s3l_conn_send_held(s3l_conn_t* conn) {
+  size_t n = conn->held;
+  S3L_ASSERT(conn->state == S3L_CONN_BUSY && n > 0 && !conn->stream.user_write);
+  set_held(conn, 0);
+  send_part(conn, n - 1, n);
 }
 
 static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
@@ -296,7 +315,7 @@ static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
     return;
   if (rc == S3L_HTTP1_DONE) {
     /* Not kept: with bytes after the reply, or where the peer answered before it had read all. */
-    bool keep = conn->parse.keep_alive && used == n && !stream->user_write;
+    bool keep = conn->parse.keep_alive && used == n && !stream->user_write && conn->held == 0;
     conn->reused = true;
     end_request(conn, 0, keep);
     return;
@@ -367,6 +386,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->state = S3L_CONN_DIALING;
   conn->reused = false;
   conn->composed = 0;
+  conn->held = 0;
   conn->last = false;
   conn->seq = c->next_seq;
   conn->req = NULL;

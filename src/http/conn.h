@@ -46,6 +46,7 @@ typedef struct s3l_conn_s {
   s3l_dial_t dial;
   s3l_stream_t stream;
   s3l_http1_parse_t parse;
+  size_t held;     /* bytes of the request in send_buf, of which the last has not gone out; or 0 */
   size_t composed; /* bytes of send_buf that have been written to; they are wiped */
   char send_buf[S3L_HTTP_SEND_MAX];
   char read_buf[S3L_STREAM_READ_MAX];
@@ -56,6 +57,10 @@ int s3l_conn_open(s3l_http_client_t* client, s3l_conn_t** out);
 
 /** Composes and sends. The connection is IDLE, and BUSY afterwards unless something failed. */
 void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req);
+
+/** Sends the byte that is held back, if nothing before it is still on its way. The connection is
+ * BUSY; the request may end in here. */
+void s3l_conn_send_held(s3l_conn_t* conn);
 
 /** Closes it, whatever its state. Its request, if any, is the caller's to end. The client forgets
  * the connection at once; a DIALING one is freed in here. */

@@ -291,6 +291,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   s->http.done = on_done;
   s->http.timeout_ms = req->timeout_ms;
   s->http.body_max = reply_max(req, op);
+  s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
   req->store = store;
   if (!s3l_gate_wait(&s3->gate, &s->gate, req->timeout_ms))

@@ -140,7 +140,7 @@ static void stands_on_an_honest_store(void** state) {
   s3l_wait_count(&loop, &started, 1, "leadership");
   assert_int_equal(errors, 0);
   count_requests(&to_lockfile, &others);
-  assert_in_range(others, 20, 40);
+  assert_in_range(others, 60, 100);
   /* The second time it is known. */
   assert_int_equal(s3lect_elector_stop(&elector), 0);
   s3l_wait_count(&loop, &stopped, 1, "the end of leadership");

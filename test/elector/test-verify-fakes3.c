@@ -72,8 +72,8 @@ static void run(bool quick) {
 /* Objects left in the bucket: each key that was written must have been deleted last. */
 static void nothing_is_left(void) {
   const fakes3_entry_t* e = NULL;
-  char keys[16][128];
-  bool there[16];
+  char keys[64][128];
+  bool there[64];
   size_t n = 0;
   for (uint64_t seq = 0; (e = fakes3_log_after(server, seq)) != NULL; seq = e->seq) {
     bool put = strcmp(e->method, "PUT") == 0 && e->status == 200;
@@ -84,7 +84,7 @@ static void nothing_is_left(void) {
     assert_int_equal(strncmp(e->key, "locks/verify-", 13), 0);
     while (i < n && strcmp(keys[i], e->key) != 0)
       i++;
-    assert_true(i < 16 && strlen(e->key) < sizeof(keys[0]));
+    assert_true(i < 64 && strlen(e->key) < sizeof(keys[0]));
     memcpy(keys[i], e->key, strlen(e->key) + 1);
     there[i] = put;
     n = i == n ? n + 1 : n;
@@ -115,7 +115,7 @@ static void trusts_an_honest_store(void** state) {
                                               : noted ? S3LECT_CHECK_NOTED
                                                       : S3LECT_CHECK_PASSED);
     }
-    assert_true(rig.requests < (quick != 0 ? 35u : 120u));
+    assert_true(rig.requests < (quick != 0 ? 100u : 520u));
     fakes3_counters_t counters;
     fakes3_counters(server, &counters);
     if (quick == 0)
@@ -159,6 +159,20 @@ static void finds_checks_apart_from_the_write(void** state) {
   }
 }
 
+/* Found for sure: in the first round every writer is let past the check before any body is whole.
+ */
+static void finds_checks_before_the_body(void** state) {
+  (void)state;
+  lie("{\"check_early\":true}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("one-create-wins", "one-swap-wins");
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, quick ? "4 of 4 writers" : "8 of 8 writers"));
+    nothing_is_left();
+  }
+}
+
 static void finds_constant_etags(void** state) {
   (void)state;
   lie("{\"constant_etag\":true}");
@@ -195,10 +209,10 @@ static void finds_reads_that_are_stale_at_times(void** state) {
 
 /* Each protocol has a verdict of its own: a lockfile needs no listing. */
 static void finds_listings_that_do_not_show_what_was_written(void** state) {
-  static const char* const lies[] = {"{\"empty_lists\":true}", "{\"foreign_lists\":true}",
+  static const char* const lies[] = {"{\"empty_lists\":true}",
                                      "{\"match\":{\"method\":\"LIST\"},\"status\":501}"};
   (void)state;
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < 2; i++) {
     lie(lies[i]);
     run(i == 0);
     FAILED("list");
@@ -395,6 +409,7 @@ int main(void) {
       T(finds_ignored_conditions),
       T(finds_ignored_if_match),
       T(finds_checks_apart_from_the_write),
+      T(finds_checks_before_the_body),
       T(finds_constant_etags),
       T(finds_stale_reads),
       T(finds_reads_that_are_stale_at_times),

@@ -213,7 +213,7 @@ static bool begin(fakes3_conn_t* c, char first) {
   c->begun = true;
   if (c->server->tls == NULL || first != 0x16)
     return true;
-  if (fakes3_refusing(c->server)) {
+  if (fakes3_does(c->server, FAKES3_DO_refuse)) {
     fakes3_conn_reset(c);
     return false;
   }

@@ -32,15 +32,15 @@ static fakes3_rule_t* rule_at(s3l_list_t* l) {
   return S3L_CONTAINER_OF(l, fakes3_rule_t, link);
 }
 
-/* ---- Refusing connections ---- */
-
-bool fakes3_refusing(const fakes3_t* s) {
+bool fakes3_does(const fakes3_t* s, fakes3_action_t action) {
   for (s3l_list_t* l = s->rules.next; l != &s->rules; l = l->next) {
-    if (rule_at(l)->action == FAKES3_DO_refuse)
+    if (rule_at(l)->action == action)
       return true;
   }
   return false;
 }
+
+/* ---- Refusing connections ---- */
 
 /* All but those on which a control request is being answered. */
 static void reset_clients(fakes3_t* s) {

@@ -167,7 +167,8 @@ static bool check_whole(parse_t* p) {
     return fail(p, "html", "does not go with code or message");
   bool plain = memcmp(&rule->match, &none, sizeof(none)) == 0 && rule->skip == 0 &&
                rule->count == UINT64_MAX;
-  if (fakes3_action_slot(rule->action) == FAKES3_SLOT_REFUSE && !plain)
+  fakes3_slot_t slot = fakes3_action_slot(rule->action);
+  if ((slot == FAKES3_SLOT_REFUSE || slot == FAKES3_SLOT_CHECK) && !plain)
     return fail(p, fakes3_action_name(rule->action),
                 "is for the whole server: it takes neither match, count nor skip");
   return true;

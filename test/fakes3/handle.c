@@ -98,7 +98,11 @@ static void start_effect(fakes3_request_t* r) {
     reply(r);
     return;
   }
-  if (r->plan.slot[FAKES3_SLOT_NON_ATOMIC] == FAKES3_NONE) {
+  if (r->refused) {
+    after_effect(r);
+    return;
+  }
+  if (r->checked || r->plan.slot[FAKES3_SLOT_NON_ATOMIC] == FAKES3_NONE) {
     effect(r);
     return;
   }
@@ -171,6 +175,15 @@ static void count(fakes3_request_t* r) {
   }
 }
 
+/* A store that looks at the conditions before it reads the body. */
+void fakes3_handle_headers(fakes3_request_t* r) {
+  if (r->method != HTTP_PUT || !fakes3_does(r->server, FAKES3_DO_check_early))
+    return;
+  r->reject = fakes3_request_route(r);
+  r->checked = r->reject == NULL && fakes3_op_check(r);
+  r->refused = r->reject == NULL && !r->checked;
+}
+
 void fakes3_handle(fakes3_request_t* r) {
   fakes3_t* s = r->server;
   r->arrived_ms = fakes3_wall_ms(s);
@@ -179,7 +192,7 @@ void fakes3_handle(fakes3_request_t* r) {
     fakes3_control(r);
     return;
   }
-  if (fakes3_refusing(s)) {
+  if (fakes3_does(s, FAKES3_DO_refuse)) {
     fakes3_conn_reset(r->conn);
     return;
   }
@@ -187,7 +200,7 @@ void fakes3_handle(fakes3_request_t* r) {
     fakes3_handle_malformed(r->conn, "BadRequest");
     return;
   }
-  const char* error = fakes3_request_route(r);
+  const char* error = r->bucket == NULL ? fakes3_request_route(r) : NULL;
   if (r->reject == NULL)
     r->reject = error;
   r->entry = fakes3_log_begin(r);

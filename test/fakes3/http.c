@@ -92,6 +92,8 @@ static int on_headers_complete(llhttp_t* parser) {
   }
   if (has_length && s3l_span_ieq(fakes3_header_value(r, "expect"), S3L_SPAN("100-continue")))
     fakes3_conn_send_part(c, S3L_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
+  if (!fakes3_request_is_control(r))
+    fakes3_handle_headers(r);
   return 0;
 }
 

@@ -122,6 +122,7 @@ typedef enum {
   XX(foreign_lists, FLAG, DIALECT)                                                                 \
   XX(normalise_keys, FLAG, KEYS)                                                                   \
   XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
+  XX(check_early, FLAG, CHECK)                                                                     \
   XX(stale_reads, NUMBER, STALE)
 
 typedef enum {
@@ -144,6 +145,7 @@ typedef enum {
   FAKES3_SLOT_DIALECT,
   FAKES3_SLOT_KEYS,
   FAKES3_SLOT_NON_ATOMIC,
+  FAKES3_SLOT_CHECK, /* of the server: there is no plan yet when the headers have come */
   FAKES3_SLOT_STALE,
   FAKES3_SLOT_COUNT
 } fakes3_slot_t;
@@ -201,7 +203,7 @@ int fakes3_rule_add(fakes3_t* s, s3l_span_t json, char* why, size_t why_cap);
 /** Fills the request's plan, and the fault of its log entry. */
 void fakes3_plan(fakes3_request_t* r);
 void fakes3_plan_free(fakes3_plan_t* plan);
-bool fakes3_refusing(const fakes3_t* s);
+bool fakes3_does(const fakes3_t* s, fakes3_action_t action);
 
 /* ---- Requests: request.c, http.c, handle.c ---- */
 
@@ -248,7 +250,8 @@ struct fakes3_request_s {
   int64_t arrived_ms; /* by the server's wall clock */
   fakes3_log_entry_t* entry;
   fakes3_plan_t plan;
-  bool checked; /* non_atomic: the conditions held on arrival */
+  bool checked; /* non_atomic, check_early: the conditions held by then */
+  bool refused; /* check_early: they did not; the reply is made */
   fakes3_reply_t reply;
 };
 
@@ -272,6 +275,8 @@ const char* fakes3_request_method(const fakes3_request_t* r);
 
 const llhttp_settings_t* fakes3_http_settings(void);
 
+/** Its headers are here, and it is not rejected; the body may follow. */
+void fakes3_handle_headers(fakes3_request_t* r);
 /** A request has arrived (or its headers, if it is rejected). */
 void fakes3_handle(fakes3_request_t* r);
 void fakes3_control(fakes3_request_t* r);
