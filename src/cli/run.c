@@ -261,7 +261,9 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
       cli_say("%s leads", event->leader_id);
     else if (claims_without_predecessor(session))
-      cli_say("nobody was known to lead: waiting for --leader-timeout, lest somebody does still");
+      cli_say("no current leader found: waiting one leader timeout (%" PRIu32
+              " ms) in case an old one is still active",
+              run->times.leader_timeout_ms);
     break;
   case S3LECT_EVENT_ERROR:
     if (event->error != run->said_error)

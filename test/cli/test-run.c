@@ -141,7 +141,8 @@ static void says_why_it_waits(void** state) {
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* a = run(&s3, "a", "exit 5");
-  proc_line(a, PROC_ERR, "s3lect run: nobody was known to lead: waiting for --leader-timeout, ");
+  proc_line(a, PROC_ERR,
+            "s3lect run: no current leader found: waiting one leader timeout (2500 ms) ");
   proc_line(a, PROC_ERR, "s3lect run: leading with epoch ");
   assert_int_equal(proc_wait(a), 5);
   /* Behind a release nothing is to be waited for, or said. */
