@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "tree.h"
 
 #define NEVER        INT64_MAX
@@ -40,10 +41,11 @@ typedef struct guard_s {
   pid_t self;
   int sock;
   priority_t priority;
-  int children;  /* signalfd for SIGCHLD */
-  int timer;     /* timerfd on CLOCK_BOOTTIME: poll's timeout does not count suspension */
-  sigset_t mask; /* the signal mask that s3lect was started with: the command's */
-  bool orphaned; /* s3lect is gone */
+  cli_cgroup_t cgroup; /* the command's */
+  int children;        /* signalfd for SIGCHLD */
+  int timer;           /* timerfd on CLOCK_BOOTTIME: poll's timeout does not count suspension */
+  sigset_t mask;       /* the signal mask that s3lect was started with: the command's */
+  bool orphaned;       /* s3lect is gone */
 
   pid_t group; /* 0: no command */
   int exec_fd; /* shows how the command's execvp ended: its errno, or nothing; -1: known */
@@ -89,6 +91,7 @@ static void kill_all(guard_t* guard) {
     report(guard, (guard_report_t){.kind = GUARD_KILLING});
   }
   signal_group(guard, SIGKILL);
+  cli_cgroup_kill(&guard->cgroup);
   cli_tree_signal(SIGKILL);
 }
 
@@ -216,6 +219,7 @@ static void restore_priority(const priority_t* before) {
 /* In the forked child: becomes the command. */
 static _Noreturn void command_main(guard_t* guard, uint64_t epoch, int exec_fd) {
   restore_priority(&guard->priority);
+  cli_cgroup_enter(&guard->cgroup);
   setpgid(0, 0);
   /* Dies with the guard; if the guard died before this took hold, there is another parent now. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != guard->self)
@@ -402,6 +406,8 @@ static _Noreturn void start_guard(guard_t* guard, const guard_setup_t* setup) {
   if (guard->children < 0 || guard->timer < 0 || !prepare(setup, GUARD_NAME))
     _exit(1);
   raise_priority(&guard->priority);
+  cli_cgroup_name(&guard->cgroup, getpid());
+  cli_cgroup_make(&guard->cgroup);
   guard_main(guard);
 }
 
@@ -421,15 +427,19 @@ static _Noreturn void keeper_main(const guard_setup_t* setup, int sock) {
   if (pid < 0)
     _exit(1);
   raise_priority(&guard.priority);
+  cli_cgroup_name(&guard.cgroup, pid);
   waitpid(pid, NULL, 0);
   report(&guard, (guard_report_t){.kind = GUARD_LOST});
   for (int pause_ms = 1;; pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms * 2 : pause_ms) {
+    cli_cgroup_kill(&guard.cgroup);
     cli_tree_signal(SIGKILL);
     do
       pid = waitpid(-1, NULL, WNOHANG);
     while (pid > 0);
-    if (pid < 0)
+    if (pid < 0) {
+      cli_cgroup_remove(&guard.cgroup);
       _exit(0);
+    }
     poll(NULL, 0, pause_ms);
   }
 }

@@ -18,12 +18,15 @@
  *   gone      no process of the group is left, nor any other descendant: the guard is their
  *             subreaper, so that a process that loses its parent becomes the guard's child
  *
- * What the guard cannot end: a process that runs as another user (sudo), or one that hangs in the
- * kernel: GONE is then not reported, and the lockfile not released. If s3lect, guard and keeper are
- * killed all at once, the kernel kills the command itself, but nothing that it has started; if all
- * three are stopped, nothing happens. A systemd unit or a container ends the rest then. Guard and
- * keeper have names and arguments of their own, so that `pkill s3lect`, `killall s3lect` and
- * `pkill -f 's3lect run'` find s3lect alone.
+ * SIGKILL goes to the group, to the command's cgroup where the guard may make one (cli/cgroup.h),
+ * and to all descendants, of which one pass takes all generations (cli/tree.h).
+ *
+ * What the guard cannot end: without a cgroup a process that runs as another user (sudo), or one
+ * that hangs in the kernel: GONE is then not reported, and the lockfile not released. If s3lect,
+ * guard and keeper are killed all at once, the kernel kills the command itself, but nothing that it
+ * has started; if all three are stopped, nothing happens. A systemd unit or a container ends the
+ * rest then. Guard and keeper have names and arguments of their own, so that `pkill s3lect`,
+ * `killall s3lect` and `pkill -f 's3lect run'` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */

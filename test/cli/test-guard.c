@@ -84,7 +84,7 @@ static void end(test_t* t) {
   while (wait(NULL) > 0)
     continue;
   char command[128];
-  const char* const files[] = {"log", "ready", "pids"};
+  const char* const files[] = {"log", "ready", "pids", "hop"};
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
     snprintf(command, sizeof command, "%s/%s", t->dir, files[i]);
     unlink(command);
@@ -358,6 +358,22 @@ static void a_zombie_in_the_group_shields_nobody(void** state) {
   end(&t);
 }
 
+/* A daemon that is a new process, in a session of its own, each time it is looked at. Each of them
+ * notes the time. */
+static void what_changes_its_number_ends_in_time(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "echo 'read up rest </proc/uptime; echo $up >>log; setsid sh hop & ' >hop; "
+            "sh hop; sh hop; echo yes >ready; exec sleep 1000");
+  int64_t bound = s3lect_now_ns() + 1500 * MS;
+  cli_child_start(&t.child, 42, bound, 300 * MS);
+  await_ready(&t);
+  assert_int_equal(WTERMSIG(await(&t, GUARD_GONE).status), SIGTERM);
+  int64_t last = last_time(&t);
+  assert_true(last > 0 && last <= bound + LATE_MS * MS);
+  end(&t);
+}
+
 static void the_command_dies_with_the_guard(void** state) {
   (void)state;
   test_t t;
@@ -407,6 +423,7 @@ int main(void) {
       cmocka_unit_test(kills_when_its_parent_has_gone),
       cmocka_unit_test(what_a_command_leaves_behind_ends_with_it),
       cmocka_unit_test(a_zombie_in_the_group_shields_nobody),
+      cmocka_unit_test(what_changes_its_number_ends_in_time),
       cmocka_unit_test(the_command_dies_with_the_guard),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
