@@ -195,6 +195,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   bool another = c->view.kind == S3L_VIEW_RECORD && !c->view.own && !c->view.record.released;
   all.leader_until_ns = another ? c->view.legal_at : 0;
   all.known = c->view.kind != S3L_VIEW_UNKNOWN;
+  all.peer_error = c->peer.error;
   memcpy(status, &all, size); /* an older caller's struct is shorter */
   return 0;
 }

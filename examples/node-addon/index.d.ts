@@ -233,6 +233,8 @@ export interface Status {
   role: 'stopped' | 'follower' | 'leader';
   /** The code of the last error. */
   lastError?: string;
+  /** Peer mode: why the store is read in place of asking the leader. */
+  peerError?: string;
   epoch: bigint;
   validForMs: number;
   /** Of the last record that was seen or written: */

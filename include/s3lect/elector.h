@@ -49,7 +49,9 @@ typedef enum {
                                        s3lect_elector_status */
   S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
   S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known; the elector
-                                       goes on, unless it is S3LECT_EUNSAFE */
+                                       goes on, unless it is S3LECT_EUNSAFE. An error that repeats
+                                       with the same message is told once, then after 10 s, 20 s,
+                                       40 s, ... of it, up to an hour apart */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */
@@ -293,6 +295,8 @@ typedef struct s3lect_status_s {
                               is known, or it is this elector */
   int32_t known;           /* 1: the store has told what it holds, since start; else the record says
                               nothing, not even that there is none */
+  int32_t peer_error;      /* peer mode: why the store is read in place of asking the leader, as the
+                              last question failed; 0: it did not */
 } s3lect_status_t;
 
 /** Counters since init. */

@@ -53,7 +53,10 @@ extern "C" {
      "the store cannot hold an election: it was tried, and does not keep its conditions")          \
   XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")                              \
   XX(EPEER, -5032, "what the leader's peer address answered cannot be true: it was not believed")  \
-  XX(ELISTING, -5033, "the store's listing shows keys that were not asked for")
+  XX(ELISTING, -5033, "the store's listing shows keys that were not asked for")                    \
+  XX(ERELEASE, -5034,                                                                              \
+     "the release was not confirmed: others may have to wait for a whole leader timeout")          \
+  XX(EPEERBACK, -5035, "no failure: the leader answers at its peer address again")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

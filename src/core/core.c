@@ -97,6 +97,14 @@ static void report_failure(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t*
   s3l_core_error(c, fx, r->status != 0 ? r->status : S3LECT_EETAG, r->message);
 }
 
+/* The release that is owed is given up: a leadership, or a claim, may stand in the store. */
+static void give_up_release(s3l_core_t* c, s3l_effects_t* fx, const char* why) {
+  bool stands = s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c);
+  c->release_owed = false;
+  if (stands)
+    s3l_core_error(c, fx, S3LECT_ERELEASE, why);
+}
+
 void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   s3l_ns_t delay = next_attempt(c, ++c->attempt, r);
   if (delay != S3L_NEVER) {
@@ -107,7 +115,7 @@ void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_
   c->attempt = 0;
   report_failure(c, fx, r);
   if (c->release_owed) {
-    c->release_owed = false; /* others wait the leader timeout out */
+    give_up_release(c, fx, r->message);
     c->not_before = c->now;
   } else if (c->leading) {
     c->not_before = later(s3l_ns_add(c->now, 100 * S3L_MS),
@@ -258,7 +266,10 @@ static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
     s3l_write_send(c, fx, S3L_OP_RELEASE);
     break;
   case ACT_ABANDON:
-    c->release_owed = false;
+    give_up_release(c, fx,
+                    c->unacknowledged != 0
+                        ? "not released: the application has not acknowledged the end"
+                        : "not released: the store has not answered in time");
     c->ack_owed = false;
     break;
   case ACT_FINISH:
@@ -351,11 +362,12 @@ static s3l_read_end_t take_in(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* 
 }
 
 static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
+  bool read_back = c->read_back;
   s3l_read_end_t end = take_in(c, fx, op, r);
   if (end == S3L_READ_TOLD) {
     /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
     bool changed = c->view.first_seen == c->now && !c->view.same_write;
-    if (c->read_back && changed)
+    if (read_back && changed)
       s3l_core_operation_done(c); /* what was to be written is overtaken */
     c->read_back = false;
     c->poll_attempt = 0;

@@ -300,6 +300,7 @@ typedef struct s3l_peer_s {
   bool steady;      /* the store's last reply showed a leader that renews */
   bool look_again;  /* a read that is under way was sent too early to tell */
   bool told;        /* the failure of asking this leader has been reported */
+  int error;        /* why the store is read in the leader's place; 0: it is not, or not yet */
 } s3l_peer_t;
 
 typedef struct s3l_core_stats_s {

@@ -91,12 +91,13 @@ static void rest(s3l_core_t* c, s3l_ns_t until) {
   c->poll_at = until;
 }
 
-/* The leader's word no longer counts. */
+/* The leader's word no longer counts: the store is read at once, unless it is watched already. */
 static void doubt(s3l_core_t* c, bool was_good) {
   s3l_peer_t* p = &c->peer;
+  s3l_ns_t soon = s3l_ns_add(c->now, c->config.frequent_interval_ms * S3L_MS / 10 * 11);
   p->good = false;
-  if (!was_good)
-    return; /* the store is watched already */
+  if (!was_good && c->poll_at <= soon)
+    return;
   p->look_again = c->op.kind == S3L_OP_READ;
   c->poll_at = c->now;
 }
@@ -110,6 +111,7 @@ void s3l_peer_view_changed(s3l_core_t* c, bool goes_on) {
   p->good = false;
   p->steady = false;
   p->told = false;
+  p->error = 0;
   p->unanswered = 0;
   p->word = S3L_PEER_TOLD_NOTHING;
   p->write = 0;
@@ -197,6 +199,12 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
   c->stats.peer_failures++;
   if (p->word == S3L_PEER_TOLD_NOTHING && p->unanswered < UINT8_MAX)
     p->unanswered++;
+  /* Without an error the leader may just have resigned, or be in its grace period. */
+  if (status == 0 && p->unanswered > ASKS_IN_VAIN) {
+    status = S3LECT_EPEER;
+    message = "the leader's peer address does not answer as a leader";
+  }
+  p->error = status != 0 ? status : S3LECT_EPEER;
   if (status != 0 && !p->told)
     s3l_core_error(c, fx, status, message);
   p->told = p->told || status != 0;
@@ -207,6 +215,8 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
 static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
   bool was_good = c->peer.good;
   c->stats.peer_refused++;
+  c->peer.told = true;
+  c->peer.error = S3LECT_EPEER;
   s3l_core_error(c, fx, S3LECT_EPEER, message);
   doubt(c, was_good);
   ask_later(c);
@@ -249,6 +259,7 @@ static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_n
   p->write = write;
   p->good = true;
   p->told = false;
+  p->error = 0;
   p->unanswered = 0;
   return true;
 }
@@ -309,6 +320,7 @@ static void answered_before(s3l_core_t* c) {
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
+  bool told = c->peer.told;
   bool whole = r->authenticated && r->valid_for_ms >= 0 && s3l_view_is_usable_etag(r->etag) &&
                record->incarnation[0] != '\0';
   if (record->epoch > c->view.record.epoch) {
@@ -331,6 +343,8 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
     return;
   }
   c->stats.peer_answers++;
+  if (told)
+    s3l_core_error(c, fx, S3LECT_EPEERBACK, NULL);
   s3l_ns_t until = s3l_peer_covers_until(c);
   if (until > 0)
     rest(c, until);

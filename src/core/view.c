@@ -261,6 +261,7 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
 
 void s3l_view_read_over(s3l_core_t* c, const s3l_result_t* r) {
   apply_store_clock(c, r);
+  c->read_back = false; /* from here on the leader in view may be asked */
   set_watching(c, r);
 }
 

@@ -175,6 +175,23 @@ static void errors_are_events(void** state) {
   s3proc_end(&s3);
 }
 
+static void says_that_it_could_not_release(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = elect(&s3, "a");
+  proc_line(a, PROC_OUT, STARTED);
+  proc_signal(s3.fake, SIGSTOP);
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_OUT, STOPPED);
+  const char* line = proc_line(a, PROC_OUT, "\"ERELEASE\"");
+  assert_string_equal(proc_json_string(line, "message"),
+                      "not released: the store has not answered in time");
+  assert_int_equal(proc_wait(a), 0);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
 static void a_second_signal_does_not_wait(void** state) {
   (void)state;
   s3proc_t s3;
@@ -293,6 +310,7 @@ int main(void) {
       cmocka_unit_test(knows_that_it_slept),
       cmocka_unit_test(stops_itself_when_the_store_is_silent),
       cmocka_unit_test(errors_are_events),
+      cmocka_unit_test(says_that_it_could_not_release),
       cmocka_unit_test(a_second_signal_does_not_wait),
       cmocka_unit_test(sighup_releases_unless_ignored),
       cmocka_unit_test(releases_when_the_end_is_acknowledged),

@@ -491,6 +491,21 @@ static void does_not_stand_before_all_is_gone(void** state) {
   s3proc_end(&s3);
 }
 
+/* Its status stays the command's. */
+static void says_that_it_could_not_release(void** state) {
+  (void)state;
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "trap 'exit 7' TERM; echo begun; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "begun");
+  proc_signal(s3.fake, SIGSTOP);
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_ERR, "s3lect run: ERELEASE: not released: the store has not answered in time");
+  assert_int_equal(proc_wait(a), 7);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
 /* Told to leave, it neither releases nor stops renewing before all is gone. */
 static void does_not_release_before_all_is_gone(void** state) {
   (void)state;
@@ -607,6 +622,7 @@ static const struct CMUnitTest guard[] = {
     cmocka_unit_test(all_is_gone_in_time_when_the_guard_is_stopped),
     cmocka_unit_test(daemons_of_daemons_are_gone_in_time),
     cmocka_unit_test(does_not_stand_before_all_is_gone),
+    cmocka_unit_test(says_that_it_could_not_release),
     cmocka_unit_test(does_not_release_before_all_is_gone),
     cmocka_unit_test(a_full_stderr_holds_nothing_up),
     cmocka_unit_test(adopts_nobody),

@@ -257,6 +257,8 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
   code_of(s.last_error, code, sizeof code);
   put(env, out, "role", value_number(env, s.role));
   put(env, out, "lastError", value_text(env, s.last_error != 0 ? code : NULL));
+  code_of(s.peer_error, code, sizeof code);
+  put(env, out, "peerError", value_text(env, s.peer_error != 0 ? code : NULL));
   put(env, out, "epoch", value_bigint(env, s.epoch));
   put(env, out, "leaderId", value_text(env, s.record.leader_id));
   put(env, out, "leaderAddr", value_text(env, s.record.leader_addr));
