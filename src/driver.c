@@ -82,6 +82,15 @@ static s3lect_event_cb callback_for(const s3l_driver_t* d, s3l_note_t note) {
   return NULL;
 }
 
+/* An error is forgotten when it could have occurred again twice, and has not. */
+static bool is_to_be_told(s3l_driver_t* d, int error, const char* message) {
+  const s3l_core_config_t* o = &d->core.config;
+  int64_t look = o->frequent_interval_ms > o->infrequent_interval_ms ? o->frequent_interval_ms
+                                                                     : o->infrequent_interval_ms;
+  int64_t forget = 2 * (look + S3L_RETRIES * (int64_t)o->request_timeout_ms + S3L_RETRY_TOTAL_MS);
+  return s3l_repeats_tell(&d->repeats, error, message, s3l_clock_lease_ns(), forget * S3L_MS);
+}
+
 static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
   if (e->note == S3L_NOTE_RENEWED && d->expired)
@@ -90,7 +99,10 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
     s3l_seat_renewed(d, d->core.now);
   if (e->note == S3L_NOTE_STOPPED && d->core.ack_owed && d->acks_owed < UINT8_MAX)
     d->acks_owed++;
-  if (cb == NULL)
+  const char* message = e->message != NULL ? e->message
+                        : e->error != 0    ? s3lect_strerror(e->error)
+                                           : "";
+  if (cb == NULL || (e->note == S3L_NOTE_ERROR && !is_to_be_told(d, e->error, message)))
     return;
   bool released = d->core.view.record.released;
   s3lect_event_t event = {
@@ -102,9 +114,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
       .valid_until_ns = e->valid_until,
       .leader_id = released ? "" : d->names.id,
       .leader_addr = released ? "" : d->names.addr,
-      .message = e->message != NULL ? e->message
-                 : e->error != 0    ? s3lect_strerror(e->error)
-                                    : "",
+      .message = message,
       .legal_ns = e->legal_at,
   };
   cb(d->handle, &event);

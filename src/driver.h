@@ -31,6 +31,7 @@
 #include "driver_files.h"
 #include "driver_peer.h"
 #include "names.h"
+#include "repeats.h"
 #include "s3lect/elector.h"
 #include "seat.h"
 #include "util/list.h"
@@ -56,6 +57,7 @@ typedef struct s3l_driver_s {
   s3lect_store_req_t req;
   s3l_core_t core;
   s3l_names_t names; /* of the record in the core's view */
+  s3l_repeats_t repeats;
 
   bool running; /* inside a run */
   bool ended;   /* the request under way has ended, which the core is still to be told */

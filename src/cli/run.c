@@ -39,8 +39,7 @@ typedef struct run_s {
   int exit_code;
   uint64_t epoch;
   int64_t valid_until_ns;
-  int signum;     /* what ended it */
-  int said_error; /* the last error that was said: repetitions are not */
+  int signum; /* what ended it */
 } run_t;
 
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
@@ -240,7 +239,6 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     run->leading = true;
     run->epoch = event->epoch;
     run->valid_until_ns = event->valid_until_ns;
-    run->said_error = 0;
     cli_child_bound(&run->child, bound(run));
     maybe_start(run);
     break;
@@ -257,7 +255,6 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
       run->stood_down = s3lect_elector_stop(&session->elector) == 0;
     break;
   case S3LECT_EVENT_NEW_LEADER:
-    run->said_error = 0;
     if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
       cli_say("%s leads", event->leader_id);
     else if (claims_without_predecessor(session))
@@ -266,9 +263,7 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
               run->times.leader_timeout_ms);
     break;
   case S3LECT_EVENT_ERROR:
-    if (event->error != run->said_error)
-      cli_say("%s: %s", s3lect_err_name(event->error), event->message);
-    run->said_error = event->error;
+    cli_say("%s: %s", s3lect_err_name(event->error), event->message);
     break;
   default:
     break;

@@ -1,0 +1,80 @@
+/* An error that comes with every look is told once, then ever more rarely; another one at once, and
+ * the same one, too, after all was well for a while. Plays the store itself (lib/script_store.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/clocks.h"
+#include "lib/script_store.h"
+#include "lib/wait.h"
+#include "s3lect.h"
+
+#define LOOKS 720 /* an hour of them */
+
+static struct {
+  unsigned told, closed;
+  int error;
+} seen;
+
+static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  (void)e;
+  seen.told++;
+  seen.error = ev->error;
+}
+
+static void on_closed(s3lect_elector_t* e) {
+  (void)e;
+  seen.closed++;
+}
+
+static void look(s3l_script_store_t* store, int status, int times) {
+  int outcome = status == S3LECT_ENOTFOUND ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
+  for (int i = 0; i < times; i++) {
+    s3l_script_store_expect(store, false);
+    s3l_script_store_answer(store, status, outcome, NULL);
+  }
+}
+
+static void test_told_ever_more_rarely(void** state) {
+  static s3l_script_store_t store;
+  static s3lect_elector_t e;
+  uv_loop_t loop;
+  (void)state;
+  if (!s3l_clocks_move())
+    skip();
+  assert_int_equal(uv_loop_init(&loop), 0);
+  s3l_script_store_init(&loop, &store);
+  s3lect_elector_options_t o = s3l_script_store_options(&store);
+  o.infrequent_interval_ms = 5000;
+  o.observe = 1;
+  o.on_error = on_error;
+  assert_int_equal(s3lect_elector_init(&loop, &e, &o), 0);
+  assert_int_equal(s3lect_elector_start(&e), 0);
+  s3l_wait_pace(S3L_PACE_TIMERS);
+  look(&store, S3LECT_EDENIED, 1);
+  assert_int_equal(seen.told, 1);
+  look(&store, S3LECT_EDENIED, 1);
+  assert_int_equal(seen.told, 1);
+  look(&store, S3LECT_EDENIED, LOOKS);
+  assert_in_range(seen.told, 5, 11); /* after 10 s, 20 s more, 40 s, ... */
+  unsigned before = seen.told;
+  look(&store, S3LECT_ENOBUCKET, 1);
+  assert_int_equal(seen.told, before + 1);
+  assert_int_equal(seen.error, S3LECT_ENOBUCKET);
+  look(&store, S3LECT_ENOTFOUND, 30);
+  look(&store, S3LECT_ENOBUCKET, 1);
+  assert_int_equal(seen.told, before + 2);
+  assert_int_equal(s3lect_elector_close(&e, on_closed), 0);
+  s3l_wait_count(&loop, &seen.closed, 1, "the close callback");
+  s3lect_store_close(&store.store, NULL);
+  s3l_wait_loop_end(&loop);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_told_ever_more_rarely)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
