@@ -82,7 +82,8 @@ static int open_store(election_t* election, const char** key) {
   return err != 0 ? complain(err, error.text) : 0;
 }
 
-static int open_elector(election_t* election, const char* key, const char* addr) {
+static int open_elector(election_t* election, s3lect_elector_t* elector, const char* key,
+                        const char* addr) {
   proxy_t* proxy = election->proxy;
   s3lect_error_t error;
   s3lect_elector_options_t options;
@@ -100,36 +101,57 @@ static int open_elector(election_t* election, const char* key, const char* addr)
   options.on_stopped_leading = on_stopped;
   options.on_new_leader = on_new_leader;
   options.on_error = on_error;
-  int err = s3lect_elector_init(proxy->loop, &election->elector, &options, &error);
-  return err != 0 ? complain(err, error.text) : 0;
+  options.observe = elector == &election->observer;
+  int err = s3lect_elector_init(proxy->loop, elector, &options, &error);
+  if (err != 0)
+    return complain(err, error.text);
+  elector->data = proxy;
+  election->open++;
+  return 0;
 }
 
 static void on_elector_closed(s3lect_elector_t* e) {
-  election_t* election = (election_t*)((char*)e - offsetof(election_t, elector));
-  election->proxy->elector_open = false;
-  s3lect_store_close(&election->store, NULL);
+  proxy_t* proxy = e->data;
+  election_t* election = (election_t*)((char*)proxy->elector - offsetof(election_t, elector));
+  if (e == &election->elector)
+    proxy->elector_open = false;
+  if (--election->open == 0)
+    s3lect_store_close(&election->store, NULL);
 }
 
 int election_start(election_t* election, struct proxy_s* proxy, const char* addr) {
   const char* key = NULL;
   election->proxy = proxy;
+  proxy->elector = &election->elector;
   int err = open_store(election, &key);
   if (err != 0)
     return err;
-  err = open_elector(election, key, addr);
+  err = open_elector(election, &election->elector, key, addr);
   if (err != 0) {
     s3lect_store_close(&election->store, NULL);
     return err;
   }
-  election->elector.data = proxy;
-  proxy->elector = &election->elector;
   proxy->elector_open = true;
-  err = s3lect_elector_start(&election->elector);
-  if (err != 0)
-    (void)s3lect_elector_close(&election->elector, on_elector_closed);
-  return err != 0 ? complain(err, s3lect_strerror(err)) : 0;
+  err = open_elector(election, &election->observer, key, addr);
+  if (err == 0)
+    err = s3lect_elector_start(&election->elector);
+  return err != 0 ? complain(err, s3lect_strerror(err)) : 0; /* the caller closes */
+}
+
+int election_stand_aside(election_t* election) {
+  (void)s3lect_elector_stop(&election->elector); /* unless an earlier call has done that */
+  return s3lect_elector_start(&election->observer);
+}
+
+int election_stand(election_t* election) {
+  int err = s3lect_elector_start(&election->elector);
+  if (err == 0)
+    (void)s3lect_elector_stop(&election->observer);
+  return err;
 }
 
 void election_close(election_t* election) {
+  if (election->open == 2)
+    (void)s3lect_elector_close(&election->observer, on_elector_closed);
   (void)s3lect_elector_close(&election->elector, on_elector_closed);
 }

@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "election.h"
+#include "health.h"
 #include "listener.h"
 #include "metrics.h"
 #include "proxy.h"
@@ -22,6 +23,7 @@ typedef struct program_s {
   listener_t clients, peers;
   metrics_t metrics;
   election_t election;
+  health_t health;
 } program_t;
 
 /* --- ending --------------------------------------------------------------------------------- */
@@ -34,6 +36,7 @@ static void end_program(program_t* program) {
   listener_close(&program->clients);
   listener_close(&program->peers);
   metrics_close(&program->metrics);
+  health_close(&program->health);
   if (proxy->elector_open)
     election_close(&program->election); /* is_leader is false from here on */
   route_to_nobody(&proxy->route);
@@ -108,6 +111,8 @@ static int start(program_t* program) {
   addr_format(&program->peers.addr, addr);
   const char* advertise = proxy->options.advertise;
   err = election_start(&program->election, proxy, advertise != NULL ? advertise : addr);
+  if (err == 0)
+    err = health_start(&program->health, &program->election);
   if (err == 0)
     print_addresses(program);
   return err;

@@ -92,6 +92,8 @@ static void write_page(const proxy_t* proxy, page_t* page) {
             proxy->buffers.used + proxy->tubes.used);
   add_gauge(page, "leader", "1: this proxy leads.",
             proxy->elector_open && s3lect_is_leader(proxy->elector));
+  add_gauge(page, "aside", "1: the backend is not reached, and this proxy does not stand.",
+            proxy->aside);
   add_gauge(page, "route_open", "1: there is a leader, and it was reached.", proxy->route.open);
   add_gauge(page, "epoch", "Of the leader that connections go to; 0: none.", proxy->route.epoch);
 }

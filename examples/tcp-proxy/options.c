@@ -6,7 +6,9 @@
 
 #include "addr.h"
 
-#define DURATION_MAX_MS (7u * 24 * 3600 * 1000)
+#define DURATION_MAX_MS    (7u * 24 * 3600 * 1000)
+
+#define YIELD_AFTER_MIN_MS 500
 
 static const char help[] =
     "usage: example-tcp-proxy --store STORE --id ID --listen ADDRESS --backend HOST:PORT "
@@ -32,6 +34,13 @@ static const char help[] =
     "  --max-connections N      refuse more than N at once (default: as many as the limit of open\n"
     "                           files allows, up to 10000)\n"
     "  --buffer SIZE            bytes under way per direction, 4k to 16m (default 64k)\n"
+    "  --yield-after DUR        when the backend could not be reached for so long, give leadership "
+    "up,\n"
+    "                           and do not stand again before it is back (default 5s; 0s: never). "
+    "To\n"
+    "                           find out, the proxy connects to it every second, or every fifth "
+    "of\n"
+    "                           a shorter time\n"
     "  --connect-timeout DUR    for the backend, and for the leader's proxy (default 1s)\n"
     "  --half-closed DUR        ends a connection that one side has ended, once nothing has moved\n"
     "                           for so long (default 1m)\n"
@@ -63,6 +72,7 @@ static const struct {
     {"--metrics-listen", ADDRESS, FIELD(metrics_listen), 0, 0},
     {"--hold", DURATION, FIELD(hold_ms), 0, DURATION_MAX_MS},
     {"--drain", DURATION, FIELD(drain_ms), 0, DURATION_MAX_MS},
+    {"--yield-after", DURATION, FIELD(yield_after_ms), 0, DURATION_MAX_MS},
     {"--connect-timeout", DURATION, FIELD(connect_timeout_ms), 1, DURATION_MAX_MS},
     {"--half-closed", DURATION, FIELD(half_closed_ms), 1, DURATION_MAX_MS},
     {"--leader-timeout", DURATION, FIELD(leader_timeout_ms), 1, DURATION_MAX_MS},
@@ -165,6 +175,10 @@ static int check(const options_t* options) {
     return complain("--listen", "", "is required: where clients connect, such as 0.0.0.0:6379");
   if (options->backend == NULL)
     return complain("--backend", "", "is required: the replica's HOST:PORT");
+  if (options->yield_after_ms != 0 && options->yield_after_ms < YIELD_AFTER_MIN_MS)
+    return complain("--yield-after", "",
+                    "write 500ms or more, time enough to ask the backend several times; or 0s, to "
+                    "keep leadership whatever it does");
   if (options->advertise == NULL && addr_parse(options->peer_listen, &address) &&
       addr_is_wildcard(&address))
     return complain("--advertise", "",
@@ -177,6 +191,7 @@ int options_read(options_t* options, int argc, char** argv, int* status) {
   *options = (options_t){
       .peer_listen = "127.0.0.1:0",
       .hold_ms = UINT32_MAX,
+      .yield_after_ms = 5000,
       .connect_timeout_ms = 1000,
       .half_closed_ms = 60000,
       .leader_timeout_ms = 15000,

@@ -18,6 +18,7 @@ typedef struct options_s {
                        for the clocks' drift, and to take over */
   uint32_t drain_ms;
   uint32_t connect_timeout_ms;
+  uint32_t yield_after_ms; /* 0: the backend is not watched */
   uint32_t half_closed_ms; /* a connection that one side has ended, and on which nothing moves */
   uint32_t leader_timeout_ms, renew_ms, request_timeout_ms, frequent_ms, infrequent_ms;
   uint32_t max_connections; /* 0: not given */

@@ -42,6 +42,7 @@ typedef struct proxy_s {
   s3lect_elector_t* elector;
   bool elector_open;
   bool ending;
+  bool aside; /* out of the election, since the backend is not reached (health.h) */
   route_t route;
   buffers_t buffers;
   tubes_t tubes;

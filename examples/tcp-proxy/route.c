@@ -23,6 +23,8 @@ static void open_route(route_t* route) {
   if (route->open)
     return;
   route->open = true;
+  if (route->silent)
+    return;
   printf("open: %s, epoch %" PRIu64 "\n", route->target, route->epoch);
   conns_wake(route->proxy);
 }
@@ -65,7 +67,7 @@ static const char* why(int err) {
 static void on_probed(dial_t* dial, int err) {
   route_t* route = dial->timer.data;
   close_probe(route, err != 0);
-  if (err != 0 && err != route->told)
+  if (err != 0 && err != route->told && !route->silent)
     fprintf(stderr, "%s, epoch %" PRIu64 ": %s\n", route->target, route->epoch, why(err));
   route->told = err;
   if (err == 0)
@@ -114,7 +116,7 @@ static void on_lookup(uv_getaddrinfo_t* req, int status, struct addrinfo* list) 
       memcpy(&addr->sa, i->ai_addr, i->ai_addrlen);
       addr->len = i->ai_addrlen;
     }
-    if (status != 0)
+    if (status != 0 && !route->silent)
       fprintf(stderr, "%s: %s\n", route->target, uv_strerror(status));
     looked_up(route);
   }
@@ -168,7 +170,8 @@ static void change(route_t* route, route_kind_t kind, const char* target, uint64
   route->version++;
   route->told = 0;
   snprintf(route->target, sizeof route->target, "%s", target);
-  conns_moved(route->proxy);
+  if (!route->silent)
+    conns_moved(route->proxy);
   if (kind != ROUTE_NONE)
     look_up(route);
 }
@@ -188,7 +191,8 @@ void route_to_nobody(route_t* route) {
 void route_suspect(route_t* route, uint64_t version) {
   if (!route->open || route->version != version)
     return;
-  printf("closed: %s, epoch %" PRIu64 "\n", route->target, route->epoch);
+  if (!route->silent)
+    printf("closed: %s, epoch %" PRIu64 "\n", route->target, route->epoch);
   stop_opening(route);
   (void)uv_timer_start(&route->retry, on_retry, ROUTE_RETRY_MS, 0);
 }

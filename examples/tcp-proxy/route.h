@@ -30,6 +30,7 @@ typedef enum { ROUTE_NONE, ROUTE_LOCAL, ROUTE_PEER } route_kind_t;
 
 typedef struct route_s {
   struct proxy_s* proxy;
+  bool silent; /* set by the owner: no connections go by this route, and nothing is printed of it */
   route_kind_t kind;
   bool open;
   uint64_t epoch;

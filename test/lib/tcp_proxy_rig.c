@@ -38,7 +38,7 @@ void tcp_proxy_start(s3proc_t* s3, tcp_proxy_t* proxy, const char* id, int backe
                           address,  "--metrics-listen", "127.0.0.1:0", "--leader-timeout",
                           "2500ms", "--renew",          "300ms",       "--request-timeout",
                           "700ms",  "--frequent",       "100ms",       "--infrequent",
-                          "200ms"};
+                          "200ms",  "--yield-after",    "0s"}; /* backends count connections */
   size_t n = 0;
   while (argv[n] != NULL)
     n++;
