@@ -108,8 +108,11 @@ static bool open_standard_fds(void) {
 
 int main(int argc, char** argv) {
   const char* hint = NULL;
-  if (!open_standard_fds())
+  if (!open_standard_fds()) {
+    cli_say(
+        "standard input, output or error is closed, and /dev/null cannot be opened in its place");
     return CLI_EXIT_FAILED;
+  }
   if (argc < 2) {
     cli_say("no command: s3lect elect, run, watch, status or verify (s3lect --help)");
     return CLI_EXIT_USAGE;

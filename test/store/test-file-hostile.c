@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -45,12 +46,19 @@ typedef enum { NOWHERE, IN_FSYNC, IN_RENAME } place_t;
 static _Atomic place_t stops_in, forks_in;
 static pid_t heir;
 
+/* Also where a test fails, and where the process is stopped. */
+static void end_with_parent(void) {
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static void arrive(place_t place) {
   if (stops_in == place)
     raise(SIGSTOP);
   if (forks_in == place) {
     forks_in = NOWHERE;
     heir = fork();
+    if (heir == 0)
+      end_with_parent();
     while (heir == 0)
       pause();
   }
@@ -313,6 +321,7 @@ static pid_t start_writer(place_t where) {
   pid_t pid = fork();
   assert_true(pid >= 0);
   if (pid == 0) {
+    end_with_parent();
     stops_in = where;
     open_it();
     _exit(put("k") == 0 ? 0 : 1);
