@@ -248,7 +248,7 @@ static void goes_through_none(void** state) {
   assert_int_equal(r, 2);
   options[1] = "--proxy=none";
   r = status_through(S3L_SCRIPT(S3L_EXPECT("never")), options, "http_proxy=ftp://h", line);
-  assert_non_null(strstr(line, "(look-up of store.invalid: "));
+  assert_non_null(strstr(line, ": look-up of store.invalid: "));
   assert_int_equal(r, 1);
 }
 
