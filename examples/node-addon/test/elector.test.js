@@ -342,6 +342,8 @@ describe('elector', { concurrency: true }, () => {
     const refused = (options, message) =>
       assert.throws(() => new Elector(options), { code: 'S3LECT_EOPTION', message });
     refused({ ...good, leaderTimeout: 5 }, /unknown option "leaderTimeout" .* "leaderTimeoutMs"/);
+    refused({ ...good, lockfilePath: '/jobs//x' }, /^lockfilePath "\/jobs\/\/x": has an empty segment .* write "jobs\/x"$/);
+    refused({ ...good, lockfilePath: 'jobs/' }, /write "jobs"$/);
     refused({ ...good, timeout: 5 }, /unknown option "timeout" .* "leaderTimeoutMs"/);
     refused({ ...good, leaderTimeoutMs: '5' }, /^leaderTimeoutMs must be a number, not a string$/);
     refused({ ...good, leaderTimeoutMs: -1 }, /^leaderTimeoutMs must be a whole number from 0 to 4294967295, not -1$/);
