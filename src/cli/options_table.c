@@ -110,7 +110,8 @@ const cli_option_t cli_option_table[] = {
     {"peer-health", NULL, ELECTING, false, CLI_KIND_FLAG, AT(peer_health), 1,
      "serve /livez and /readyz at --peer-listen, whoever leads"},
     {"kill-after", "DUR", CLI_RUN, false, CLI_KIND_DURATION, AT(kill_after_ms), 0,
-     "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\nat most 5s)"},
+     "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\n"
+     "at most 5s); shorter on a machine that takes long to kill"},
     {"events", "FILE", CLI_RUN, false, CLI_KIND_STRING, AT(events_file), 0,
      "append the events to FILE, as `s3lect elect` prints them"},
     {"verify-on-start", NULL, ELECTING, false, CLI_KIND_FLAG, AT(verify_on_start), 1,

@@ -374,6 +374,24 @@ static void what_changes_its_number_ends_in_time(void** state) {
   end(&t);
 }
 
+/* Stopped, and stopped again when it is continued: s3lect kills it, and the keeper does its work.
+ */
+static void a_guard_that_does_not_answer_is_killed(void** state) {
+  (void)state;
+  test_t t;
+  begin(&t, "setsid sh -c 'echo $$ >>pids; exec sleep 1000' & until [ -s pids ]; do sleep 0.01; "
+            "done; echo yes >ready; exec sleep 1000");
+  start_for(&t, 1000, 100);
+  await_ready(&t);
+  t.child.doubts = 1; /* it was continued */
+  assert_int_equal(kill(t.child.guard, SIGSTOP), 0);
+  assert_int_equal(kill(t.child.keeper, SIGSTOP), 0);
+  while (!t.lost)
+    uv_run(&t.loop, UV_RUN_ONCE);
+  assert_all_gone(&t, 1);
+  end(&t);
+}
+
 static void the_command_dies_with_the_guard(void** state) {
   (void)state;
   test_t t;
@@ -424,6 +442,7 @@ int main(void) {
       cmocka_unit_test(what_a_command_leaves_behind_ends_with_it),
       cmocka_unit_test(a_zombie_in_the_group_shields_nobody),
       cmocka_unit_test(what_changes_its_number_ends_in_time),
+      cmocka_unit_test(a_guard_that_does_not_answer_is_killed),
       cmocka_unit_test(the_command_dies_with_the_guard),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
