@@ -136,7 +136,9 @@ static int fail(s3l_tls_engine_t* e) {
     const char* text = X509_verify_cert_error_string(verify);
     rc = code_of_verify(verify);
     if (rc == S3LECT_ETLSNAME)
-      snprintf(e->why, sizeof(e->why), "the certificate is for another name");
+      snprintf(e->why, sizeof(e->why),
+               "the certificate is for another name "
+               "(of its alternative names; the common name does not count)");
     else if (verify == X509_V_ERR_CERT_HAS_EXPIRED)
       snprintf(e->why, sizeof(e->why), "the certificate has expired");
     else if (verify == X509_V_ERR_CERT_NOT_YET_VALID)

@@ -127,6 +127,7 @@ static void test_common_name_is_no_host(void** state) {
     assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
     assert_int_equal(s3l_tls_engine_init(&server, sc, NULL), 0);
     assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), S3LECT_ETLSNAME);
+    assert_non_null(strstr(client.why, "the common name does not count"));
     s3l_tls_engine_free(&client);
     s3l_tls_engine_free(&server);
     s3l_tls_context_free(cc);
