@@ -21,7 +21,7 @@
 
 #define ATTACKERS 10
 #define BODY      (1u << 20)
-#define UPDATES   5000
+#define UPDATES   1000
 #define GET       "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 #define POST      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n"
 

@@ -18,7 +18,7 @@
 #include "lib/tls_pair.h"
 #include "s3lect/errno.h"
 
-#define FLOOD 20000
+#define FLOOD 2000
 
 /* The largest record that is sent in reply to one of the flood. */
 #define REPLY_MAX 64
