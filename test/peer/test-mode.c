@@ -177,6 +177,9 @@ static void test_who_cannot_be_trusted_is_not_believed(void** state) {
   assert_true(s.reads > reads + 1); /* by the store, then */
   assert_int_equal(s.peer_answers, 0);
   assert_int_equal(p[1].c.errors, 1); /* told once */
+  s3lect_status_t status = {.size = sizeof status};
+  assert_int_equal(s3lect_elector_status(&p[1].c.e, &status), 0);
+  assert_int_equal(status.peer_error, S3LECT_ETLSCA); /* and for as long as it is so */
   end();
 }
 

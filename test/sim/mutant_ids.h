@@ -35,6 +35,8 @@
      "clocks are taken to run at one rate")                                                        \
   XX(LEASE_SLEWED, "lease-slewed", EXCLUSION, "slew,pause,partition", 9, 24,                       \
      "leases are measured with the clock that NTP slews")                                          \
+  XX(PUBLISHED_LATE, "published-late", RESURRECTED, "pause,slow", 5, 24,                           \
+     "a validity is published although the one before has passed meanwhile")                       \
   XX(TIMER_TRUSTED, "timer-trusted", STOP_LATE, "slew,outage,partition", 3, 4,                     \
      "a timer on the slewed clock sleeps until the end of a lease")                                \
   XX(OWN_TIMEOUT_ONLY, "own-timeout-only", EXCLUSION, "options,pause,partition", 5, 24,            \

@@ -1,6 +1,7 @@
 /* sim/node.c: executes a core's effects, as the libuv driver does. */
 #include <string.h>
 
+#include "sim/mutants.h"
 #include "sim/observe.h"
 #include "sim/world.h"
 
@@ -78,16 +79,31 @@ static void count_step(sim_world_t* w, unsigned i) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: runs in circles", i);
 }
 
+/* What other threads see. As in the driver: where the validity before is over by now, a later one
+ * comes too late. Returns false then. */
+static bool publish(sim_world_t* w, unsigned i) {
+  const sim_node_t* n = &w->nodes[i];
+  s3l_ns_t valid = s3l_core_valid_until(&n->core);
+  s3l_ns_t before = w->oracle.nodes[i].valid_until;
+  bool late = valid > before && before > 0 && sim_boot(w, n) >= before && !SIM_IS(PUBLISHED_LATE);
+  w->digest = sim_mix(w->digest, (uint64_t)valid);
+  oracle_valid(&w->oracle, (int)i, w->t, late ? 0 : valid);
+  for (size_t k = 0; late && k < w->effects.len; k++)
+    if (w->effects.at[k].kind == S3L_DO_NOTIFY && w->effects.at[k].note == S3L_NOTE_RENEWED)
+      w->effects.at[k].note = S3L_NOTE_ERROR; /* nobody is told of it */
+  return !late;
+}
+
 void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   sim_node_t* n = &w->nodes[i];
-  s3l_ns_t boot = sim_boot(w, n);
+  s3l_ns_t boot = n->stopped_at != 0 ? sim_clock_read(&n->clock, n->stopped_at) : sim_boot(w, n);
+  n->stopped_at = 0;
   ev->wall_ms = sim_wall_ms(w, n);
   count_step(w, i);
   sim_before_t before = sim_look(&n->core);
   s3l_core_step(&n->core, boot, ev, &w->effects);
-  s3l_ns_t valid = s3l_core_valid_until(&n->core);
-  w->digest = sim_mix(w->digest, (uint64_t)boot ^ (uint64_t)ev->kind << 60 ^ (uint64_t)valid);
-  oracle_valid(&w->oracle, (int)i, w->t, valid);
+  w->digest = sim_mix(w->digest, (uint64_t)boot ^ (uint64_t)ev->kind << 60);
+  bool published = publish(w, i);
   sim_saw_step(w, i, &before, ev);
   if (w->tape != NULL) {
     sim_tape_event(w->tape, w->t, i, ev);
@@ -98,6 +114,10 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
   }
   execute(w, i);
+  if (!published) {
+    s3l_event_t expired = {.kind = S3L_EV_EXPIRED};
+    sim_step(w, i, &expired);
+  }
   sim_rearm(w, i);
 }
 

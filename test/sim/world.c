@@ -124,6 +124,7 @@ void sim_crash(sim_world_t* w, unsigned i) {
   sim_saw_end(w, i);
   n->process = SIM_DOWN;
   n->paused_until = 0;
+  n->stopped_at = 0;
   n->timer_at = S3L_NEVER;
   n->timer_stamp++;
   oracle_dies(&w->oracle, (int)i, w->t);
@@ -140,13 +141,20 @@ void sim_pause(sim_world_t* w, unsigned i, s3l_ns_t until) {
 /* The loop. */
 
 /* Of a node that is paused: comes again when it runs. What comes first then is open: timers, or
- * replies that have been waiting. */
+ * replies that have been waiting. Every other pause of a leader begins within the step that takes a
+ * reply in, between its reading of the clock and what it tells other threads: that goes on first.
+ */
 static bool postponed(sim_world_t* w, const sim_item_t* item, unsigned node) {
   sim_node_t* n = &w->nodes[node];
   if (n->paused_until <= w->t)
     return false;
   s3l_ns_t order = item->kind == SIM_ON_TIMER ? (s3l_ns_t)sim_below(&n->rnd, 2) * 2000 : 1000;
-  sim_push(w, n->paused_until + order, item->kind, item->index, item->stamp);
+  bool within = n->core.announced && n->stopped_at == 0 && n->paused_until / S3L_MS % 2 == 1;
+  if (within && item->kind == SIM_ON_REPLY) {
+    n->stopped_at = w->t;
+    order = -1;
+  }
+  sim_push(w, n->paused_until + order + 1, item->kind, item->index, item->stamp);
   return true;
 }
 

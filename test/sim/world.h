@@ -156,6 +156,7 @@ typedef struct sim_node_s {
   uint32_t life;   /* counts processes */
   uint32_t starts; /* counts incarnations */
   s3l_ns_t paused_until;
+  s3l_ns_t stopped_at; /* the step to come read the clock then, and was stopped; 0: none did */
   uint32_t timer_stamp;
   s3l_ns_t timer_at; /* true time that the timer is set for; S3L_NEVER: none is set */
   uint16_t request;
