@@ -599,6 +599,23 @@ static void all_is_gone_when_the_record_is_lost(void** state) {
   s3proc_end(&s3);
 }
 
+/* A store that no longer lists the epoch files ends the command, then s3lect. */
+static void an_unsafe_store_ends_the_command_first(void** state) {
+  (void)state;
+  if (!s3l_test_epochs())
+    skip();
+  s3proc_t s3;
+  begin(&s3);
+  proc_t* a = run(&s3, "a", "trap 'exit 9' TERM; echo $$ >>pids; while :; do sleep 0.01; done");
+  s3proc_await_text(&s3, "events-a", "\"event\":\"renewed\"");
+  s3proc_fault(&s3, "{\"empty_lists\":true}");
+  proc_line(a, PROC_ERR, "/bin/sh exited with status 9");
+  proc_line(a, PROC_ERR, "the store cannot hold an election: listings do not show");
+  assert_int_equal(proc_wait(a), 1);
+  assert_all_gone(&s3, 1);
+  s3proc_end(&s3);
+}
+
 /* What the guard does is the same for both protocols; when validity ends is not. */
 static const struct CMUnitTest validity[] = {
     cmocka_unit_test(passes_on_environment_and_status),
@@ -608,6 +625,7 @@ static const struct CMUnitTest validity[] = {
     cmocka_unit_test(all_is_gone_when_s3lect_is_killed),
     cmocka_unit_test(all_is_gone_in_time_when_s3lect_is_stopped),
     cmocka_unit_test(all_is_gone_when_the_record_is_lost),
+    cmocka_unit_test(an_unsafe_store_ends_the_command_first),
 };
 static const struct CMUnitTest guard[] = {
     cmocka_unit_test(a_signal_that_ends_the_command_shows),

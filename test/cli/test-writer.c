@@ -224,6 +224,46 @@ static void dropped_events_are_told(void** state) {
   end(&t);
 }
 
+/* Messages wait for nobody either: those that find no room are counted. */
+static void dropped_messages_are_told(void** state) {
+  (void)state;
+  test_t t;
+  static reader_t reader;
+  enum { SAID = 20000 };
+  begin(&t);
+  cli_say_through(t.writer);
+  for (int i = 0; i < SAID; i++)
+    cli_say("message %d, with enough text to fill the queue soon", i);
+  reader = (reader_t){.fd = t.fds[0]};
+  uv_thread_t thread;
+  assert_int_equal(uv_thread_create(&thread, reader_main, &reader), 0);
+  /* The thread takes the whole queue at once: the second one leaves half of it free. */
+  static char room[CLI_WRITER_CAPACITY];
+  memset(room, '.', sizeof room);
+  while (cli_writer_line(t.writer, room, sizeof room) != 0)
+    continue;
+  while (cli_writer_line(t.writer, room, sizeof room / 2) != 0)
+    continue;
+  cli_say("the last one");
+  cli_say_through(NULL);
+  cli_writer_close(t.writer, 60000);
+  close(t.fds[1]);
+  uv_thread_join(&thread);
+  t.fds[1] = dup(t.fds[0]);
+
+  static const char gap[] = "s3lect: messages dropped because nobody reads them: ";
+  unsigned long dropped = 0;
+  for (const char* p = reader.text; (p = strstr(p, gap)) != NULL; p++)
+    dropped += strtoul(p + strlen(gap), NULL, 10);
+  assert_true(dropped > 0);
+  unsigned long lines = 0;
+  for (const char* p = reader.text; (p = strstr(p, "s3lect: message ")) != NULL; p++)
+    lines++;
+  assert_int_equal(lines + dropped, SAID);
+  assert_non_null(strstr(reader.text, "s3lect: the last one"));
+  end(&t);
+}
+
 static void text_is_made_valid_utf8(void** state) {
   (void)state;
   static const struct {
@@ -301,6 +341,7 @@ int main(void) {
       cmocka_unit_test(each_kind_has_its_fields),
       cmocka_unit_test(the_longest_line_fits),
       cmocka_unit_test(dropped_events_are_told),
+      cmocka_unit_test(dropped_messages_are_told),
       cmocka_unit_test(text_is_made_valid_utf8),
       cmocka_unit_test(json_that_does_not_fit_is_told),
       cmocka_unit_test(times_for_people),
