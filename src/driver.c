@@ -18,7 +18,7 @@ S3L_STATIC_ASSERT((int)S3L_UNCERTAIN == (int)S3LECT_UNCERTAIN, "outcomes agree")
 S3L_STATIC_ASSERT((int)S3L_REASON_EXPIRED == (int)S3LECT_REASON_EXPIRED, "reasons agree");
 S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons agree");
 S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
-S3L_STATIC_ASSERT((int)S3L_NOTE_ERROR == (int)S3LECT_EVENT_ERROR, "notes agree");
+S3L_STATIC_ASSERT((int)S3L_NOTE_CLAIMING == (int)S3LECT_EVENT_CLAIMING, "notes agree");
 
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
 S3L_STATIC_ASSERT(sizeof(((s3l_driver_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
@@ -78,6 +78,8 @@ static s3lect_event_cb callback_for(const s3l_driver_t* d, s3l_note_t note) {
     return d->on_renewed;
   case S3L_NOTE_ERROR:
     return d->on_error;
+  case S3L_NOTE_CLAIMING:
+    return d->on_claiming;
   }
   return NULL;
 }
@@ -104,7 +106,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
                                            : "";
   if (cb == NULL || (e->note == S3L_NOTE_ERROR && !is_to_be_told(d, e->error, message)))
     return;
-  bool released = d->core.view.record.released;
+  bool led = s3l_core_names_leader(&d->core);
   s3lect_event_t event = {
       .size = sizeof event,
       .kind = (int32_t)e->note,
@@ -112,8 +114,8 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
       .error = e->error,
       .epoch = e->epoch,
       .valid_until_ns = e->valid_until,
-      .leader_id = released ? "" : d->names.id,
-      .leader_addr = released ? "" : d->names.addr,
+      .leader_id = led ? d->names.id : "",
+      .leader_addr = led ? d->names.addr : "",
       .message = message,
       .legal_ns = e->legal_at,
   };
@@ -471,6 +473,7 @@ int s3l_driver_create(s3lect_elector_t* handle, const s3lect_elector_options_t* 
   d->on_new_leader = o->on_new_leader;
   d->on_renewed = o->on_renewed;
   d->on_error = o->on_error;
+  d->on_claiming = o->on_claiming;
   d->on_trace = o->on_trace;
   *out = d;
   return 0;

@@ -78,6 +78,7 @@ typedef struct s3l_driver_s {
   s3lect_event_cb on_new_leader;
   s3lect_event_cb on_renewed;
   s3lect_event_cb on_error;
+  s3lect_event_cb on_claiming;
   s3lect_trace_cb on_trace;
   char* body; /* what is being written */
   size_t body_size;

@@ -171,7 +171,7 @@ uint64_t s3lect_epoch(const s3lect_elector_t* elector) {
 
 const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
   const s3l_driver_t* d = driver_of(elector);
-  return d == NULL || d->core.view.record.released ? "" : d->names.id;
+  return d != NULL && s3l_core_names_leader(&d->core) ? d->names.id : "";
 }
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
@@ -192,7 +192,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   all.last_error = s3l_admit_error(d) != 0 ? s3l_admit_error(d) : c->last_error;
   all.epoch = s3lect_epoch(elector);
   s3l_driver_record(d, &all.record);
-  bool another = c->view.kind == S3L_VIEW_RECORD && !c->view.own && !c->view.record.released;
+  bool another = s3l_core_names_leader(c) && !c->view.own;
   all.leader_until_ns = another ? c->view.legal_at : 0;
   all.known = c->view.kind != S3L_VIEW_UNKNOWN;
   all.peer_error = c->peer.error;

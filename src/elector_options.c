@@ -74,7 +74,7 @@ static uint32_t least_leader_timeout(const s3lect_elector_options_t* o,
   s3lect_elector_options_t longer = *o;
   for (uint64_t missing = settle_timing(&longer, given); missing > 0;
        missing = settle_timing(&longer, given)) {
-    if (longer.leader_timeout_ms > S3L_DURATION_MS_MAX)
+    if (longer.leader_timeout_ms > S3L_LEADER_TIMEOUT_MS_MAX)
       break; /* nothing helps */
     uint64_t next = longer.leader_timeout_ms + missing;
     longer.leader_timeout_ms = next < UINT32_MAX ? (uint32_t)next : UINT32_MAX;
@@ -148,6 +148,16 @@ static int check_timing(s3lect_error_t* error, s3lect_elector_options_t* o,
                        (double)o->drift_ppm / 10000, least_leader_timeout(o, given), missing);
 }
 
+/* Whoever has seen the record waits for as long, even when an operator has deleted it. */
+static int check_leader_timeout(s3lect_error_t* error, uint32_t ms) {
+  if (ms > S3L_LEADER_TIMEOUT_MS_MAX)
+    return s3l_error_say(error, S3LECT_EOPTION, "leader_timeout_ms", NULL,
+                         "%" PRIu32 " ms is over the limit of 24 hours; for so long nobody could "
+                         "take over from a leader that crashed",
+                         ms);
+  return 0;
+}
+
 /* It goes into a request's first line as it is. */
 static int check_path(s3lect_error_t* error, const char* path) {
   size_t n = strlen(path);
@@ -212,7 +222,7 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   if (r == 0)
     r = s3l_check_duration(error, "infrequent_interval_ms", o->infrequent_interval_ms);
   if (r == 0)
-    r = s3l_check_duration(error, "leader_timeout_ms", o->leader_timeout_ms);
+    r = check_leader_timeout(error, o->leader_timeout_ms);
   if (r == 0)
     r = s3l_check_duration(error, "renew_interval_ms", o->renew_interval_ms);
   if (r == 0)

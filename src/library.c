@@ -31,6 +31,8 @@ const char* s3lect_event_name(int kind) {
     return "renewed";
   case S3LECT_EVENT_ERROR:
     return "error";
+  case S3LECT_EVENT_CLAIMING:
+    return "claiming";
   default:
     return "unknown";
   }

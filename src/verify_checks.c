@@ -170,8 +170,8 @@ static bool done_swap(s3l_verify_run_t* run) {
 /* ---- swaps that must be refused ---- */
 
 /* An ETag that the object never had: the newest with one digit changed. */
-static void make_wrong_etag(const char* etag, char out[S3L_VERIFY_ETAG_SIZE]) {
-  memcpy(out, etag, S3L_VERIFY_ETAG_SIZE);
+static void make_wrong_etag(const char* etag, char out[S3LECT_ETAG_SIZE]) {
+  memcpy(out, etag, S3LECT_ETAG_SIZE);
   size_t n = strlen(out);
   for (size_t i = 0; i < n; i++) {
     if (out[i] != '"') {

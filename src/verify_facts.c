@@ -44,7 +44,7 @@ void s3l_verify_note_etag(s3l_verify_run_t* run, const char* etag) {
     }
   }
   if (run->etags_len < S3L_VERIFY_ETAGS_MAX)
-    memcpy(run->etags[run->etags_len++], etag, S3L_VERIFY_ETAG_SIZE);
+    memcpy(run->etags[run->etags_len++], etag, S3LECT_ETAG_SIZE);
   s3l_verify_see(run, S3L_CHECK_FRESH_ETAG, S3LECT_CHECK_PASSED, "%zu bodies, %zu ETags",
                  run->etags_len, run->etags_len);
 }

@@ -16,9 +16,9 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "s3lect/record.h"
 #include "s3lect/verify.h"
 
-#define S3L_VERIFY_ETAG_SIZE   192
 #define S3L_VERIFY_BODY_SIZE   96
 #define S3L_VERIFY_SEEN_SIZE   160
 #define S3L_VERIFY_REASON_SIZE 320
@@ -81,8 +81,8 @@ typedef struct s3l_verify_op_s {
   int http_status;
   uint32_t notes;
   uint32_t retry_after_ms;
-  bool listed;                     /* list: the key that was asked for is there */
-  char etag[S3L_VERIFY_ETAG_SIZE]; /* "" if there was none, or one that does not fit */
+  bool listed;                 /* list: the key that was asked for is there */
+  char etag[S3LECT_ETAG_SIZE]; /* "" if there was none, or one that does not fit */
   char shown[S3L_VERIFY_BODY_SIZE];
   char message[256];
 } s3l_verify_op_t;
@@ -113,11 +113,11 @@ struct s3l_verify_run_s {
   bool looking;      /* ops[0] is done but unsure: `look` reads what became of it */
 
   /* What is known of the main object. */
-  char now_etag[S3L_VERIFY_ETAG_SIZE];
+  char now_etag[S3LECT_ETAG_SIZE];
   char now_body[S3L_VERIFY_BODY_SIZE];
-  char old_etag[S3L_VERIFY_ETAG_SIZE]; /* one that it had before and has no more; "" if none */
-  bool no_swap;                        /* the store cannot swap: no use to try it further */
-  bool stale;                          /* its reads cannot be relied on, not even by checks */
+  char old_etag[S3LECT_ETAG_SIZE]; /* one that it had before and has no more; "" if none */
+  bool no_swap;                    /* the store cannot swap: no use to try it further */
+  bool stale;                      /* its reads cannot be relied on, not even by checks */
 
   /* The race under way; bits stand for writers. */
   uint32_t race_first; /* number of the first writer's write */
@@ -136,7 +136,7 @@ struct s3l_verify_run_s {
   bool maybe[S3L_VERIFY_KEYS]; /* the object may exist */
   char id[17];                 /* of this run */
   uint32_t writes;
-  char etags[S3L_VERIFY_ETAGS_MAX][S3L_VERIFY_ETAG_SIZE]; /* of confirmed writes */
+  char etags[S3L_VERIFY_ETAGS_MAX][S3LECT_ETAG_SIZE]; /* of confirmed writes */
   size_t etags_len;
 
   s3l_verify_op_t ops[S3LECT_VERIFY_CONCURRENCY_MAX];

@@ -244,8 +244,11 @@ export interface Status {
   /** Unix time in ms, by the writer's clock. */
   lastUpdated: number;
   acquired: number;
+  /** Leaderships so far in this election. */
   transitions: number;
   released: boolean;
+  /** A provisional claim, where no leader was found: nobody leads by it. */
+  claim: boolean;
   successor: string;
 }
 

@@ -44,14 +44,17 @@ typedef enum {
   S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, as `epoch` */
   S3LECT_EVENT_STOPPED_LEADING = 2, /* on_stopped_leading: leadership is over, for `reason` */
   S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: a record of another leadership than before was
-                                       seen or written, one's own claim included, before it is led.
-                                       That a leader has left or is silent is not told: see
+                                       seen or written, one's own included, before it is led. That
+                                       a leader has left or is silent is not told: see
                                        s3lect_elector_status */
   S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
   S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known; the elector
                                        goes on, unless it is S3LECT_EUNSAFE. An error that repeats
                                        with the same message is told once, then after 10 s, 20 s,
                                        40 s, ... of it, up to an hour apart */
+  S3LECT_EVENT_CLAIMING = 6,        /* on_claiming: no leader could be identified. This elector has
+                                       written a provisional claim (s3lect_record_t.claim), and
+                                       waits in case an earlier leader is still active */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */
@@ -72,7 +75,8 @@ struct s3lect_event_s {
   int32_t error;  /* error: a negative code. Not all are failures: S3LECT_EREGION, S3LECT_ESKEW and
                      S3LECT_EETAG may be news of the store (s3lect_store_result_t), once each */
   uint32_t reserved;
-  uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown */
+  uint64_t epoch; /* started, stopped, renewed: one's own; new leader: the leader's, 0 if unknown;
+                     claiming: that of the claim */
   int64_t valid_until_ns;  /* Lease time. Started, renewed: validity now in force. Stopped: the
                               instant at which leadership ended. Others: 0 if not leading */
   const char* leader_id;   /* the leader as far as is known; "" if none is, never of a new leader */
@@ -84,7 +88,8 @@ struct s3lect_event_s {
                        more of them), and where this elector let others go first after a
                        resignation of its own, or unverified answers in peer mode kept it from
                        looking. Of a new leader it may lie ahead, where a release was not seen.
-                       0: nothing stood before; other kinds: 0 */
+                       0: nothing stood before. Claiming: from when on this elector may lead. Other
+                       kinds: 0 */
 };
 
 /** Tells of what has happened. Any call is legal inside. */
@@ -96,7 +101,7 @@ typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
 typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
 
 /** The name of an s3lect_event_kind_t: "started_leading", "stopped_leading", "new_leader",
- * "renewed", "error"; of anything else "unknown". Static. Any thread. */
+ * "renewed", "error", "claiming"; of anything else "unknown". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_event_name(int kind);
 /** The name of an s3lect_reason_t: "expired", "lost", "resigned", "stopped", "closed"; of anything
  * else "none". Static. Any thread. */
@@ -140,7 +145,7 @@ typedef struct s3lect_elector_options_s {
   uint32_t infrequent_interval_ms; /* polling under a stable leader; the follower also looks when
                                       the record that it saw may be replaced. Default: 5000, or
                                       30000 with a peer_client */
-  uint32_t leader_timeout_ms;      /* T: default 15000 */
+  uint32_t leader_timeout_ms;      /* T: default 15000, at most 86400000 (24 h) */
 
   s3lect_store_t* store;       /* required; on the same loop */
   uint32_t renew_interval_ms;  /* default: the smaller of T/3 and the frequent interval, which
@@ -184,6 +189,8 @@ typedef struct s3lect_elector_options_s {
   int32_t protocol;    /* s3lect_protocol_t: the same for all who stand in the election */
   int32_t keep_epochs; /* S3LECT_PROTOCOL_EPOCHS. 1: old epoch files are left, as a record of who
                           led when; else a leader removes them, all but the newest two */
+
+  s3lect_event_cb on_claiming; /* may be NULL */
 } s3lect_elector_options_t;
 
 /** The Go package's default. */

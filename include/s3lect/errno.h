@@ -37,7 +37,8 @@ extern "C" {
   XX(EBADREPLY, -5016, "the reply is not valid HTTP, or ends too early")                           \
   XX(ETOOBIG, -5017, "the reply is larger than its limit")                                         \
   XX(EETAG, -5018, "the store's reply has no usable ETag")                                         \
-  XX(EUNKNOWN, -5019, "the outcome of a write is unknown: its reply was lost")                     \
+  XX(EEPOCH, -5019,                                                                                \
+     "the election has reached the highest epoch: delete its objects, then restart the electors")  \
   XX(EDUPID, -5020, "another live process stands in this election with the same server ID")        \
   XX(ERECORD, -5021, "the lockfile does not hold a valid record")                                  \
   XX(ELATE, -5022, "a renewal was confirmed only after the validity it was to renew had passed")   \

@@ -18,6 +18,7 @@ extern "C" {
 #define S3LECT_ID_SIZE          256 /* server ID with its NUL: a longer one is refused */
 #define S3LECT_ADDR_SIZE        264 /* server address with its NUL */
 #define S3LECT_INCARNATION_SIZE 33  /* 32 hex digits and a NUL */
+#define S3LECT_ETAG_SIZE        128 /* an object's ETag with its NUL: a longer one is refused */
 
 /** A record. Fixed size: it holds no pointers and may be copied. */
 typedef struct s3lect_record_s {
@@ -26,13 +27,15 @@ typedef struct s3lect_record_s {
   int64_t last_updated_ms; /* Unix time by the writer's wall clock, for display */
   uint64_t epoch;          /* the fencing token; 0: the writer keeps none */
   char incarnation[S3LECT_INCARNATION_SIZE];
-  uint64_t write;                 /* number of the write within the incarnation */
-  uint32_t leader_timeout_ms;     /* 0: not given */
-  uint32_t renew_interval_ms;     /* 0: not given */
-  int64_t acquired_ms;            /* Unix time; 0: not given */
-  uint64_t transitions;           /* leaderships so far on this lockfile */
-  int32_t released;               /* 1: the leader has given up (lastUpdated is Go's zero time) */
+  uint64_t write;             /* number of the write within the incarnation */
+  uint32_t leader_timeout_ms; /* 0: not given */
+  uint32_t renew_interval_ms; /* 0: not given */
+  int64_t acquired_ms;        /* Unix time; 0: not given */
+  uint64_t transitions; /* leaderships so far in this election, this one included; 0: not given */
+  int32_t released;     /* 1: the leader has given up (lastUpdated is Go's zero time) */
   char successor[S3LECT_ID_SIZE]; /* released: who may take over first; "" if none is named */
+  int32_t claim; /* 1: a provisional claim, written where no leader could be identified: nobody
+                    leads by it, and it is replaced after a leader timeout */
 } s3lect_record_t;
 
 /** Reads a lockfile's body: keys in any order and letter case, unknown ones ignored.

@@ -14,6 +14,8 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
   cli_json_string(&json, "id", id);
   cli_json_u64(&json, "epoch", event->epoch);
   cli_json_string(&json, "leader", event->leader_id != NULL ? event->leader_id : "");
+  if (event->kind == S3LECT_EVENT_NEW_LEADER)
+    cli_json_string(&json, "addr", event->leader_addr != NULL ? event->leader_addr : "");
   if (event->kind == S3LECT_EVENT_STOPPED_LEADING)
     cli_json_string(&json, "reason", s3lect_reason_name(event->reason));
   if (event->kind == S3LECT_EVENT_ERROR) {
@@ -24,7 +26,8 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
   }
   cli_json_clocks(&json);
   cli_json_i64(&json, "valid_until_ns", event->valid_until_ns);
-  if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER)
+  if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER ||
+      event->kind == S3LECT_EVENT_CLAIMING)
     cli_json_i64(&json, "legal_ns", event->legal_ns);
   cli_json_string(&json, "time", now);
   return cli_json_close(&json) ? json.len : 0;

@@ -223,14 +223,6 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
 
 /* --- events and signals --------------------------------------------------------------------- */
 
-/* The first claim where there was nothing: it is not led by, but outlasted. */
-static bool claims_without_predecessor(cli_session_t* session) {
-  s3lect_status_t status = {.size = sizeof status};
-  return s3lect_elector_status(&session->elector, &status) == 0 &&
-         status.role != S3LECT_ROLE_LEADER && status.record.transitions <= 1 &&
-         strcmp(status.record.leader_id, session->options->id) == 0;
-}
-
 static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   run_t* run = session->data;
   switch (event->kind) {
@@ -257,10 +249,11 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   case S3LECT_EVENT_NEW_LEADER:
     if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
       cli_say("%s leads", event->leader_id);
-    else if (claims_without_predecessor(session))
-      cli_say("no current leader found: waiting one leader timeout (%" PRIu32
-              " ms) in case an old one is still active",
-              run->times.leader_timeout_ms);
+    break;
+  case S3LECT_EVENT_CLAIMING:
+    cli_say("no current leader found: waiting one leader timeout (%" PRIu32
+            " ms) in case an old one is still active",
+            run->times.leader_timeout_ms);
     break;
   case S3LECT_EVENT_ERROR:
     cli_say("%s: %s", s3lect_err_name(event->error), event->message);

@@ -24,7 +24,7 @@ typedef struct status_s {
 
 /* What the lockfile says, judged by the store's own clock. */
 typedef struct verdict_s {
-  const char* state; /* "led", "absent", "released", "expired" */
+  const char* state; /* "led", "absent", "released", "expired", "claiming" */
   s3lect_record_t record;
   int64_t age_ms; /* since the last write */
   bool by_store;  /* age by the store's clock; else by this machine's */
@@ -44,6 +44,8 @@ static void judge(const cli_options_t* options, const s3lect_store_result_t* res
     verdict->state = "released";
   else if (verdict->age_ms > (int64_t)timeout + CLOCK_GRAIN_MS)
     verdict->state = "expired";
+  else if (record->claim)
+    verdict->state = "claiming";
   else
     verdict->state = "led";
 }
@@ -97,6 +99,9 @@ static void print_no_leader(const cli_options_t* options, const verdict_t* verdi
     printf("no leader: there is no %s\n", what);
   else if (strcmp(verdict->state, "released") == 0)
     printf("no leader: %s released the %s %s ago\n", verdict->record.leader_id, what, span);
+  else if (strcmp(verdict->state, "claiming") == 0)
+    printf("no leader: %s claimed the %s %s ago, and waits in case an earlier leader is active\n",
+           verdict->record.leader_id, what, span);
   else
     printf("no leader: %s has not renewed the %s for %s\n", verdict->record.leader_id, what, span);
 }

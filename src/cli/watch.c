@@ -52,7 +52,7 @@ static void look(watch_t* w) {
     return;
   w->told = true;
   w->led = leads;
-  if (r->epoch > w->epoch)
+  if (r->epoch > w->epoch && r->claim == 0)
     w->epoch = r->epoch;
   snprintf(w->leader, sizeof w->leader, "%s", r->leader_id);
   snprintf(w->addr, sizeof w->addr, "%s", r->leader_addr);

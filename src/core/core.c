@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/record.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
-
-/* The end of the year 9999. A store's time beyond it is damage: no epoch must be made of it. */
-#define STORE_TIME_MAX INT64_C(253402300799999)
 
 typedef enum {
   ACT_NONE,
@@ -57,6 +55,10 @@ s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms) {
   uint64_t fifth_us = (uint64_t)ms * 1000 / 5;
   return ms * S3L_MS - (s3l_ns_t)(fifth_us / 2) * 1000 +
          (s3l_ns_t)s3l_prng_below(&c->prng, fifth_us + 1) * 1000;
+}
+
+bool s3l_core_has_next_epoch(const s3l_core_t* c) {
+  return c->epoch_seen < (c->config.epochs != NULL ? S3L_EPOCHS_MAX : S3L_EPOCH_MAX);
 }
 
 void s3l_core_operation_done(s3l_core_t* c) {
@@ -167,7 +169,8 @@ static due_t due_look(const s3l_core_t* c, s3l_ns_t at, s3l_ns_t poll_at) {
 
 static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
-  bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;
+  bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
+               s3l_core_has_next_epoch(c);
   s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);
@@ -382,14 +385,23 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
   }
 }
 
+/* The time of a reply by which the store settled the request. An error page may be a proxy's, which
+ * has a clock of its own. */
+static void note_store_time(s3l_core_t* c, const s3l_result_t* r) {
+  bool settled =
+      r->outcome == S3L_SETTLED && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED ||
+                                    r->status == S3LECT_ENOTFOUND || s3l_write_is_refusal(r));
+  if (settled && s3l_write_epoch_time(r->store_time_ms) > 0) {
+    c->store_time_ms = r->store_time_ms;
+    c->store_time_at = c->now;
+  }
+}
+
 static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   s3l_op_t op = c->op;
   S3L_ASSERT(op.kind != S3L_OP_NONE);
   c->op.kind = S3L_OP_NONE;
-  if (r->store_time_ms > 0 && r->store_time_ms <= STORE_TIME_MAX) {
-    c->store_time_ms = r->store_time_ms;
-    c->store_time_at = c->now;
-  }
+  note_store_time(c, r);
   if (op.kind == S3L_OP_READ)
     read_done(c, fx, &op, r);
   else

@@ -17,7 +17,9 @@
  *               whether somebody leads (who was robbed of the record), nor is it of one time only
  *               (an ETag or absence may come again, and the claim may land late). So it is never
  *               led, nor released; when it has stood for a whole leader timeout its own maker, too,
- *               replaces it, and leads by that (design rules 3, 10)
+ *               replaces it, and leads by that (design rules 3, 10). Its record counts no
+ *               leadership, by which others know it; the application is told of a claim, not of a
+ *               leader
  *   ask         a question to the leader in view, at the address in its record: does it lead, by
  *               which write, and for how much longer. At most one is under way, beside whatever is
  *               asked of the store. What an answer may and may not bring about: core/peer.c
@@ -44,9 +46,9 @@
 #include "util/prng.h"
 #include "util/span.h"
 
-#define S3L_ETAG_SIZE   128 /* with the NUL; a longer ETag is refused where replies are read */
 #define S3L_EFFECTS_MAX 10
-#define S3L_SENT_MAX    4 /* writes whose send time is remembered */
+#define S3L_TEXT_SIZE   352 /* of a message that the core composes */
+#define S3L_SENT_MAX    4   /* writes whose send time is remembered */
 
 /** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
  * though timers have a grain of a millisecond. */
@@ -96,6 +98,7 @@ typedef enum {
   S3L_NOTE_NEW_LEADER,
   S3L_NOTE_RENEWED,
   S3L_NOTE_ERROR,
+  S3L_NOTE_CLAIMING,
 } s3l_note_t;
 
 typedef enum {
@@ -194,8 +197,8 @@ typedef struct s3l_effect_s {
   int error;
   uint64_t epoch;
   s3l_ns_t valid_until;
-  s3l_ns_t legal_at;   /* STARTED, NEW_LEADER: see s3lect_event_t.legal_ns; else 0 */
-  const char* message; /* borrowed as the event's result is; NULL if none */
+  s3l_ns_t legal_at;   /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t.legal_ns; else 0 */
+  const char* message; /* borrowed as the event's result and the effects are; NULL if none */
 } s3l_effect_t;
 
 typedef struct s3l_effects_s {
@@ -206,6 +209,7 @@ typedef struct s3l_effects_s {
    * takes them from here, before anything in `at` is carried out. */
   bool viewed;
   s3lect_record_t seen;
+  char text[S3L_TEXT_SIZE]; /* what a NOTIFY of this step may have for its message */
 } s3l_effects_t;
 
 typedef enum {
@@ -228,19 +232,21 @@ typedef struct s3l_view_record_s {
   uint32_t renew_interval_ms;
   char incarnation[S3LECT_INCARNATION_SIZE];
   bool released;
+  bool claim;      /* a provisional claim */
   bool namesake;   /* its leader_id is our own */
   bool head_start; /* released, and named a successor that is not us */
 } s3l_view_record_t;
 
 typedef struct s3l_view_s {
   s3l_view_kind_t kind;
-  bool own;                 /* a record of this incarnation */
-  bool renewing;            /* its leader was seen to renew it */
-  bool took_ours;           /* it replaced a claim of our own */
-  bool same_write;          /* the record of before, under another ETag */
-  bool untold;              /* it has changed, and s3l_view_report has not told so yet */
-  char etag[S3L_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
-  s3l_ns_t first_seen;      /* receipt of the first reply that showed it */
+  bool own;                    /* a record of this incarnation */
+  bool renewing;               /* its leader was seen to renew it */
+  bool took_ours;              /* it replaced a claim of our own */
+  bool same_write;             /* the record of before, under another ETag */
+  bool untold;                 /* it has changed, and s3l_view_report has not told so yet */
+  const char* fault;           /* FOREIGN: what is wrong with it; static */
+  char etag[S3LECT_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
+  s3l_ns_t first_seen;         /* receipt of the first reply that showed it */
   s3l_ns_t legal_at;
   s3l_ns_t legal_before; /* legal_at of what was in view before this leadership; 0: nothing was */
   s3l_view_record_t record; /* an empty one unless RECORD */
@@ -389,6 +395,9 @@ bool s3l_core_gives_up_on(int status);
 
 /** When TICK is due; S3L_NEVER if only an event from outside can change anything. */
 s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
+
+/** Whether the record in view names a leader: it is neither released nor a claim. */
+bool s3l_core_names_leader(const s3l_core_t* core);
 
 /** The record in view, but for its names, which stay empty; all zero if there is none. */
 void s3l_core_record(const s3l_core_t* core, s3lect_record_t* record);

@@ -50,7 +50,7 @@ void s3l_epochs_reset(s3l_core_t* c) {
 /* A file that is the first of a line and was never released: a claim over absence, or over another
  * such claim. It may have landed late, with a number from before others. */
 static bool is_first_of_line(const s3l_view_t* v) {
-  return v->kind == S3L_VIEW_RECORD && !v->record.released && v->record.transitions == 1;
+  return v->kind == S3L_VIEW_RECORD && v->record.claim;
 }
 
 /* Whether one's own claim of that kind landed soon after it was sent: then nobody can have led
@@ -113,10 +113,6 @@ uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms) {
   uint64_t ms =
       store_ms > 0 || c->wall_ms <= 0 || c->epoch_seen > 0 ? store_ms : (uint64_t)c->wall_ms;
   return s3l_larger(c->epoch_seen + 1, ms / 1000);
-}
-
-uint64_t s3l_epochs_transitions(const s3l_core_t* c) {
-  return s3l_epochs_is_unfounded(c) ? 1 : s3l_larger(c->view.record.transitions + 1, 2);
 }
 
 s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {

@@ -20,6 +20,8 @@ static inline uint64_t s3l_larger(uint64_t a, uint64_t b) {
 
 s3l_effect_t* s3l_core_effect(s3l_effects_t* fx, s3l_effect_kind_t kind);
 void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message);
+/** Whether a higher epoch than every one that was seen can be written. */
+bool s3l_core_has_next_epoch(const s3l_core_t* c);
 /** ms, give or take 10 %. */
 s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms);
 /** An attempt of a write or of its read-back failed: sets when the next may come, or ends the
@@ -119,6 +121,11 @@ bool s3l_peer_tick(s3l_core_t* c, s3l_effects_t* fx);
 /** The store's time now, in ms: its last Date, carried on by one's own clock, but never beyond what
  * the store's clock shows. 0 if it was never told. */
 uint64_t s3l_write_store_time(const s3l_core_t* c);
+/** Unix time that an epoch may be made of, in ms; 0 if it lies so far in the future (from 2286 on)
+ * that it must be damage: in seconds it has to stay below the highest number of an epoch file. */
+uint64_t s3l_write_epoch_time(int64_t unix_ms);
+/** Whether the store refused a write by its condition. */
+bool s3l_write_is_refusal(const s3l_result_t* result);
 void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind);
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
                     const s3l_result_t* result);
@@ -180,7 +187,6 @@ s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_
 void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* effect);
 /** The number of the file that a take-over creates; `store_ms`: the store's time, 0 if unknown. */
 uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms);
-uint64_t s3l_epochs_transitions(const s3l_core_t* c);
 s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c);
 /** Whether all but the time allows to create the next file at `t`; else it is read once more. */
 bool s3l_epochs_may_create(const s3l_core_t* c, s3l_ns_t t);

@@ -8,8 +8,6 @@
 #include "util/json.h"
 #include "util/timefmt.h"
 
-/* An epoch beyond this is taken for damage: it must stay possible to go on counting. */
-#define EPOCH_MAX (UINT64_MAX >> 1)
 /* S3L_RECORD_RELEASED as Unix time. */
 #define RELEASED_MS INT64_C(-62135596800000)
 /* Everything in a body but the names with their quotes: 153 bytes of keys and punctuation, 166 of
@@ -28,9 +26,9 @@ static bool read_number(const s3l_json_t* j, const char* name, uint64_t max, uin
   return r == S3LECT_ENOTFOUND || (r == 0 && *out <= max);
 }
 
-static bool read_duration(const s3l_json_t* j, const char* name, uint32_t* out) {
+static bool read_duration(const s3l_json_t* j, const char* name, uint64_t max, uint32_t* out) {
   uint64_t ms = 0;
-  if (!read_number(j, name, S3L_DURATION_MS_MAX, &ms))
+  if (!read_number(j, name, max, &ms))
     return false;
   *out = (uint32_t)ms;
   return true;
@@ -49,66 +47,105 @@ static bool is_incarnation(const char* s) {
   return n == 0 || (n == S3LECT_INCARNATION_SIZE - 1 && strspn(s, "0123456789abcdef") == n);
 }
 
-static bool read_fields(const s3l_json_t* j, s3lect_record_t* r) {
-  if (!read_string(j, "leaderID", r->leader_id, sizeof r->leader_id) ||
-      !read_string(j, "leaderAddr", r->leader_addr, sizeof r->leader_addr) ||
-      !read_time(j, "lastUpdated", &r->last_updated_ms) ||
-      !read_number(j, "epoch", EPOCH_MAX, &r->epoch) ||
-      !read_string(j, "incarnation", r->incarnation, sizeof r->incarnation) ||
-      !is_incarnation(r->incarnation) || !read_number(j, "write", UINT64_MAX, &r->write) ||
-      !read_duration(j, "leaderTimeoutMs", &r->leader_timeout_ms) ||
-      !read_duration(j, "renewIntervalMs", &r->renew_interval_ms) ||
-      !read_time(j, "acquired", &r->acquired_ms) ||
-      !read_number(j, "transitions", UINT64_MAX - 1, &r->transitions) ||
-      !read_string(j, "successor", r->successor, sizeof r->successor))
-    return false;
+/* The field of a wrong type or out of range; NULL if there is none. */
+static const char* read_fields(const s3l_json_t* j, s3lect_record_t* r) {
+  if (!read_string(j, "leaderID", r->leader_id, sizeof r->leader_id))
+    return "leaderID";
+  if (!read_string(j, "leaderAddr", r->leader_addr, sizeof r->leader_addr))
+    return "leaderAddr";
+  if (!read_time(j, "lastUpdated", &r->last_updated_ms))
+    return "lastUpdated";
+  if (!read_number(j, "epoch", S3L_EPOCH_MAX, &r->epoch))
+    return "epoch";
+  if (!read_string(j, "incarnation", r->incarnation, sizeof r->incarnation) ||
+      !is_incarnation(r->incarnation))
+    return "incarnation";
+  if (!read_number(j, "write", UINT64_MAX, &r->write))
+    return "write";
+  if (!read_duration(j, "leaderTimeoutMs", S3L_LEADER_TIMEOUT_MS_MAX, &r->leader_timeout_ms))
+    return "leaderTimeoutMs";
+  if (!read_duration(j, "renewIntervalMs", S3L_DURATION_MS_MAX, &r->renew_interval_ms))
+    return "renewIntervalMs";
+  if (!read_time(j, "acquired", &r->acquired_ms))
+    return "acquired";
+  if (!read_number(j, "transitions", S3L_TRANSITIONS_MAX, &r->transitions))
+    return "transitions";
+  if (!read_string(j, "successor", r->successor, sizeof r->successor))
+    return "successor";
   r->released = r->last_updated_ms == RELEASED_MS;
   if (r->released)
     r->last_updated_ms = 0;
-  return true;
+  return NULL;
 }
 
-static bool is_lockfile(const s3l_json_t* j, const s3lect_record_t* r) {
-  return s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated") && (r->released || r->leader_id[0] != '\0');
+/* The field that a lockfile must have, and this one lacks. */
+static const char* read_lockfile(const s3l_json_t* j, s3lect_record_t* r) {
+  const char* field = read_fields(j, r);
+  if (field == NULL && !s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
+    return "lastUpdated";
+  return field == NULL && !r->released && r->leader_id[0] == '\0' ? "leaderID" : field;
 }
 
-int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
-  memset(record, 0, sizeof *record);
-  if (body.n > S3L_RECORD_BODY_MAX)
-    return S3LECT_ETOOBIG;
-  s3l_json_t j;
-  if (s3l_json_parse(&j, body) == 0 && read_fields(&j, record) && is_lockfile(&j, record))
-    return 0;
-  memset(record, 0, sizeof *record);
-  return S3LECT_ERECORD;
+bool s3l_record_is_claim(const s3lect_record_t* r) {
+  return !r->released && r->transitions == 0 && r->incarnation[0] != '\0';
 }
 
 /* What an epoch file has besides; of other implementations it may have nothing else. */
-static bool read_file_fields(const s3l_json_t* j, s3lect_record_t* r) {
+static const char* read_file(const s3l_json_t* j, s3lect_record_t* r) {
   uint32_t validity_ms = 0;
   bool expired = false;
+  const char* field = read_fields(j, r);
   int e = s3l_json_get_bool(j, S3L_JSON_ROOT, "expired", &expired);
+  if (field != NULL)
+    return field;
   if (!s3l_json_has(j, S3L_JSON_ROOT, "validity_ms") ||
-      !read_duration(j, "validity_ms", &validity_ms) || (e != 0 && e != S3LECT_ENOTFOUND))
-    return false;
+      !read_duration(j, "validity_ms", S3L_LEADER_TIMEOUT_MS_MAX, &validity_ms))
+    return "validity_ms";
+  if (e != 0 && e != S3LECT_ENOTFOUND)
+    return "expired";
   if (validity_ms > r->leader_timeout_ms)
     r->leader_timeout_ms = validity_ms;
   r->released = r->released || expired;
-  return true;
+  return NULL;
+}
+
+static int parse(s3l_span_t body, bool is_file, s3lect_record_t* r, const char** fault) {
+  s3l_json_t j;
+  memset(r, 0, sizeof *r);
+  *fault = "its size: over 64 KiB";
+  if (body.n > S3L_RECORD_BODY_MAX)
+    return S3LECT_ETOOBIG;
+  *fault = "its JSON";
+  if (s3l_json_parse(&j, body) == 0)
+    *fault = is_file ? read_file(&j, r) : read_lockfile(&j, r);
+  if (*fault == NULL)
+    return 0;
+  memset(r, 0, sizeof *r);
+  return S3LECT_ERECORD;
+}
+
+const char* s3l_record_fault(s3l_span_t body, bool is_file) {
+  s3lect_record_t record;
+  const char* fault;
+  return parse(body, is_file, &record, &fault) == 0 ? NULL : fault;
+}
+
+int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
+  const char* fault;
+  int e = parse(body, false, record, &fault);
+  record->claim = s3l_record_is_claim(record);
+  return e;
 }
 
 int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record) {
-  memset(record, 0, sizeof *record);
-  if (body.n > S3L_RECORD_BODY_MAX)
-    return S3LECT_ETOOBIG;
-  s3l_json_t j;
-  if (s3l_json_parse(&j, body) != 0 || !read_fields(&j, record) || !read_file_fields(&j, record)) {
-    memset(record, 0, sizeof *record);
-    return S3LECT_ERECORD;
-  }
+  const char* fault;
+  int e = parse(body, true, record, &fault);
+  if (e != 0)
+    return e;
   if (record->epoch != number)
     memset(record->incarnation, 0, sizeof record->incarnation); /* a copy: nobody owns it */
   record->epoch = number;
+  record->claim = s3l_record_is_claim(record);
   return 0;
 }
 

@@ -8,18 +8,34 @@
 #ifndef S3L_CORE_RECORD_H
 #define S3L_CORE_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "s3lect/record.h"
 #include "util/span.h"
 
-/* Longest leader timeout, interval or promise that a record or an option may give: four weeks. */
+/* Longest interval or promise that a record or an option may give: four weeks. */
 #define S3L_DURATION_MS_MAX UINT64_C(2419200000)
+/* Longest leader timeout of a record or an option, a day: whoever has seen a record waits for as
+ * long, also when that has been deleted. A record with a longer one is damage. */
+#define S3L_LEADER_TIMEOUT_MS_MAX UINT64_C(86400000)
+/* Highest numbers of a record. At this epoch nobody takes over: there is no next one. The count of
+ * transitions stays where it is. */
+#define S3L_EPOCH_MAX       (UINT64_MAX >> 1)
+#define S3L_TRANSITIONS_MAX (UINT64_MAX - 1)
 
 #define S3L_RECORD_BODY_MAX 65536 /* a larger lockfile is not read */
 
 /** Go's zero time, which marks a released record. */
 #define S3L_RECORD_RELEASED "0001-01-01T00:00:00Z"
+
+/** Whether a record is a provisional claim, by its other fields: one of this library's (they have
+ * an incarnation) that counts no leadership yet. */
+bool s3l_record_is_claim(const s3lect_record_t* record);
+
+/** What is wrong with a body: the name of a field that is missing, of a wrong type or out of range,
+ * or what concerns the whole. Static; NULL if nothing is. */
+const char* s3l_record_fault(s3l_span_t body, bool is_file);
 
 /** 0, S3LECT_ERECORD or S3LECT_ETOOBIG; *record is all zero on error. */
 int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);

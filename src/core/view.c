@@ -3,6 +3,7 @@
  * The observation (design rule 3) restarts whenever the ETag changes: what counts is how long this
  * elector itself has seen one version stand, by its own clock, from the receipt of the first reply
  * that showed it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/internal.h"
@@ -51,11 +52,22 @@ s3l_view_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_recor
       .leader_timeout_ms = r->leader_timeout_ms,
       .renew_interval_ms = r->renew_interval_ms,
       .released = r->released != 0 && vouched,
+      .claim = r->claim != 0,
       .namesake = strcmp(r->leader_id, c->config.id) == 0,
       .head_start = r->released != 0 && !succeeds,
   };
   memcpy(kept.incarnation, r->incarnation, sizeof kept.incarnation);
   return kept;
+}
+
+/* Whether the record in view is one that nobody leads by: a claim, or a record of one's own that is
+ * as good as one, because what it was written over is gone. */
+static bool is_provisional(const s3l_core_t* c) {
+  return c->view.record.claim || (c->view.own && c->unfounded);
+}
+
+bool s3l_core_names_leader(const s3l_core_t* c) {
+  return c->view.kind == S3L_VIEW_RECORD && !c->view.record.released && !is_provisional(c);
 }
 
 void s3l_core_record(const s3l_core_t* c, s3lect_record_t* r) {
@@ -70,6 +82,7 @@ void s3l_core_record(const s3l_core_t* c, s3lect_record_t* r) {
   r->acquired_ms = kept->acquired_ms;
   r->transitions = kept->transitions;
   r->released = kept->released;
+  r->claim = !kept->released && is_provisional(c);
 }
 
 bool s3l_view_is_own_claim(const s3l_core_t* c) {
@@ -195,7 +208,16 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
 }
 
 bool s3l_view_is_usable_etag(const char* etag) {
-  return etag != NULL && etag[0] != '\0' && strlen(etag) < S3L_ETAG_SIZE;
+  return etag != NULL && etag[0] != '\0' && strlen(etag) < S3LECT_ETAG_SIZE;
+}
+
+/* What a reply shows has been parsed, into fx->seen. A body that was too large to be read is empty
+ * here. */
+static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r, int err, bool is_file) {
+  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
+  c->view.fault = err == S3LECT_ETOOBIG ? "its size: over 64 KiB"
+                  : err != 0            ? s3l_record_fault(r->body, is_file)
+                                        : NULL;
 }
 
 static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
@@ -203,13 +225,13 @@ static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
     return; /* a view without an object has no ETag: nothing is equal to it */
   memset(&fx->seen, 0, sizeof fx->seen);
   int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &fx->seen);
-  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
+  show(c, fx, r, err, false);
 }
 
 void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r, uint64_t number) {
   memset(&fx->seen, 0, sizeof fx->seen);
   int err = r->status != 0 ? r->status : s3l_record_parse_file(r->body, number, &fx->seen);
-  set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
+  show(c, fx, r, err, true);
 }
 
 void s3l_view_restart(s3l_core_t* c) {
@@ -290,10 +312,13 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   if (h == c->leader_told || nameless)
     return;
   c->leader_told = h;
+  bool claims = is_provisional(c);
+  if (claims && !c->view.own)
+    return; /* another's claim names no leader, and is no news */
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_NEW_LEADER;
+  e->note = claims ? S3L_NOTE_CLAIMING : S3L_NOTE_NEW_LEADER;
   e->epoch = c->view.record.epoch;
-  e->legal_at = c->view.legal_before;
+  e->legal_at = claims ? c->view.legal_at : c->view.legal_before;
 }
 
 /* Another process with our server ID is alive if it renews, or if it took our own record. A record
@@ -306,15 +331,35 @@ static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   if (h == c->duplicate_told)
     return;
   c->duplicate_told = h;
-  s3l_core_error(c, fx, S3LECT_EDUPID, c->config.id);
+  const char* addr = fx->seen.leader_addr;
+  bool elsewhere = addr[0] != '\0' && strcmp(addr, c->config.addr) != 0;
+  (void)snprintf(fx->text, sizeof fx->text,
+                 "another process%s%s has this server ID, too; give each its own",
+                 elsewhere ? " at " : "", elsewhere ? addr : "");
+  s3l_core_error(c, fx, S3LECT_EDUPID, fx->text);
+}
+
+static void report_damage(s3l_core_t* c, s3l_effects_t* fx) {
+  (void)snprintf(fx->text, sizeof fx->text,
+                 "no valid record: %s; it is left for a leader timeout, then replaced",
+                 c->view.fault != NULL ? c->view.fault : "its body");
+  s3l_core_error(c, fx, S3LECT_ERECORD, fx->text);
+}
+
+/* Why nobody takes over, once for each state of the lockfile but a leader's renewals. */
+static void report_end_of_epochs(s3l_core_t* c, s3l_effects_t* fx) {
+  bool told = c->view.own || c->view.renewing;
+  if (!told && !c->config.observer && c->config.epochs == NULL && !s3l_core_has_next_epoch(c))
+    s3l_core_error(c, fx, S3LECT_EEPOCH, NULL);
 }
 
 void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx) {
   if (!c->view.untold)
     return;
   c->view.untold = false;
+  report_end_of_epochs(c, fx);
   if (c->view.kind == S3L_VIEW_FOREIGN)
-    s3l_core_error(c, fx, S3LECT_ERECORD, "it is left for a whole leader timeout, then replaced");
+    report_damage(c, fx);
   if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
     return;
   report_leader(c, fx);

@@ -5,14 +5,19 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/record.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
+
+uint64_t s3l_write_epoch_time(int64_t unix_ms) {
+  return unix_ms > 0 && (uint64_t)unix_ms / 1000 < S3L_EPOCHS_MAX ? (uint64_t)unix_ms : 0;
+}
 
 uint64_t s3l_write_store_time(const s3l_core_t* c) {
   if (c->store_time_ms <= 0)
     return 0;
   int64_t passed = (c->now - c->store_time_at) / S3L_MS;
-  return (uint64_t)(c->store_time_ms + passed - passed * c->config.drift_ppm / 500000);
+  return s3l_write_epoch_time(c->store_time_ms + passed - passed * c->config.drift_ppm / 500000);
 }
 
 /* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
@@ -30,13 +35,15 @@ static uint64_t next_epoch(const s3l_core_t* c) {
     return c->view.record.epoch;
   const s3l_view_record_t* r = &c->view.record;
   uint64_t next = c->epoch_seen + 1;
-  /* A lockfile's first claim may have landed late, with an epoch from before others that it never
-   * saw: unless it was led, as a release tells, it is not counted on. */
-  if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (r->transitions != 1 || r->released))
+  /* A claim, or a first leader's record over what was none, may have landed late, with an epoch
+   * from before others that its maker never saw: unless it was led, as a release tells, it is not
+   * counted on. */
+  bool late = r->claim || r->transitions == 1;
+  if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (!late || r->released))
     return next;
   uint64_t seed = s3l_write_store_time(c);
-  if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0) && c->wall_ms > 0)
-    seed = (uint64_t)c->wall_ms; /* better than to begin with 1 */
+  if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0))
+    seed = s3l_write_epoch_time(c->wall_ms); /* better than to begin with 1 */
   return seed > next ? seed : next;
 }
 
@@ -52,6 +59,7 @@ void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* 
   r->acquired_ms = op->acquired_ms;
   r->transitions = op->transitions;
   r->released = op->kind == S3L_OP_RELEASE;
+  r->claim = s3l_record_is_claim(r);
   r->last_updated_ms = r->released ? 0 : op->wall_ms;
   if (r->released && c->successor != NULL)
     memcpy(r->successor, c->successor, strlen(c->successor));
@@ -91,9 +99,9 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   op->wall_ms = c->wall_ms;
   op->disputed = c->refused;
   op->epoch = kind == S3L_OP_TAKE_OVER ? next_epoch(c) : seen->epoch;
-  op->transitions = goes_on                    ? seen->transitions
-                    : c->config.epochs != NULL ? s3l_epochs_transitions(c)
-                                               : seen->transitions + 1;
+  bool claims = !goes_on && s3l_view_is_unfounded(c);
+  bool counts = !goes_on && seen->transitions < S3L_TRANSITIONS_MAX;
+  op->transitions = claims ? 0 : seen->transitions + (counts ? 1 : 0);
   op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
   c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
       .epoch = op->epoch,
@@ -137,7 +145,7 @@ static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const c
   }
 }
 
-static bool is_refusal(const s3l_result_t* r) {
+bool s3l_write_is_refusal(const s3l_result_t* r) {
   return r->outcome == S3L_SETTLED &&
          (r->status == S3LECT_EPRECONDITION || r->status == S3LECT_ENOTFOUND ||
           r->status == S3LECT_ECONFLICT);
@@ -145,13 +153,13 @@ static bool is_refusal(const s3l_result_t* r) {
 
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
   if (r->status == 0 && r->outcome == S3L_SETTLED && r->etag != NULL && r->etag[0] != '\0' &&
-      strlen(r->etag) < S3L_ETAG_SIZE) {
+      strlen(r->etag) < S3LECT_ETAG_SIZE) {
     landed(c, fx, op, r->etag);
     return;
   }
   if (s3l_epochs_learns_plain(c, op, r))
     return;
-  if (is_refusal(r)) {
+  if (s3l_write_is_refusal(r)) {
     c->stats.conflicts++;
     c->read_back = true;
     bool swapped = c->config.epochs == NULL || op->kind != S3L_OP_TAKE_OVER;
@@ -166,6 +174,6 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
     c->uncertain = c->write;
   }
   s3l_core_attempt_failed(c, fx, r);
-  if (is_refusal(r) && c->attempt > 0)
+  if (s3l_write_is_refusal(r) && c->attempt > 0)
     c->read_back_at = c->now; /* the store answered: only the next write has to wait */
 }

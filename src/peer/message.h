@@ -31,8 +31,8 @@ bool s3l_peer_is_path(const char* path);
 
 typedef struct s3l_peer_answer_s {
   s3lect_record_t record;
-  char etag[S3L_ETAG_SIZE]; /* "": not given */
-  int64_t valid_for_ms;     /* -1: not given */
+  char etag[S3LECT_ETAG_SIZE]; /* "": not given */
+  int64_t valid_for_ms;        /* -1: not given */
 } s3l_peer_answer_t;
 
 /** Writes an answer, without a terminating NUL. Returns its length; 0 if it does not fit. */

@@ -11,7 +11,7 @@
 
 /** What a result points to, for as long as its callback runs. */
 typedef struct s3l_s3_scratch_s {
-  char etag[S3L_ETAG_MAX + 1];
+  char etag[S3LECT_ETAG_SIZE];
   char message[S3L_S3_MESSAGE_MAX];
   s3l_s3_mend_t mend;  /* what may be put right before the request is sent again */
   char region[64];     /* the one that the reply names, if it is not the one asked, or "" */

@@ -118,7 +118,7 @@ s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code
 
 /* ---- Headers ---- */
 
-bool s3l_s3_etag(s3l_span_t header, char out[S3L_ETAG_MAX + 1]) {
+bool s3l_s3_etag(s3l_span_t header, char out[S3LECT_ETAG_SIZE]) {
   out[0] = '\0';
   s3l_span_t s = s3l_span_trim(header);
   if (s3l_span_starts_with(s, S3L_SPAN("W/"))) {
@@ -133,7 +133,7 @@ bool s3l_s3_etag(s3l_span_t header, char out[S3L_ETAG_MAX + 1]) {
     if (c <= 0x20 || c == 0x7f)
       return false;
   }
-  return s3l_span_copy(s, out, S3L_ETAG_MAX + 1);
+  return s3l_span_copy(s, out, S3LECT_ETAG_SIZE);
 }
 
 uint32_t s3l_s3_retry_after(s3l_span_t header, int64_t date_ms) {

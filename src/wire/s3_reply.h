@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "s3lect/record.h"
 #include "util/buf.h"
 #include "util/span.h"
 #include "wire/s3_request.h"
-
-#define S3L_ETAG_MAX 127 /* bytes */
 
 /** The values of s3lect_outcome_t, which this layer does not see. */
 enum { S3L_S3_SETTLED = 0, S3L_S3_NOT_APPLIED = 1, S3L_S3_UNCERTAIN = 2 };
@@ -67,8 +66,8 @@ s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code
                                 bool region_named);
 
 /** Copies a usable ETag, as received but for a "W/" in front. False, with out[0] = 0, if it is
- * missing, empty, longer than S3L_ETAG_MAX or holds what no header may. */
-bool s3l_s3_etag(s3l_span_t header, char out[S3L_ETAG_MAX + 1]);
+ * missing, empty, does not fit S3LECT_ETAG_SIZE or holds what no header may. */
+bool s3l_s3_etag(s3l_span_t header, char out[S3LECT_ETAG_SIZE]);
 
 /** Retry-After in ms, from seconds or from a date (needs the reply's own date, else 0). Bounded to
  * one hour; 0 if there is none. */

@@ -56,6 +56,7 @@ static void a_leader(void** state) {
   assert_string_equal(proc_json_string(line, "address"), "10.0.0.1:80");
   assert_int_equal(proc_json_i64(line, "epoch"), epoch);
   assert_int_equal(proc_json_i64(line, "leader_timeout_ms"), S3PROC_T_MS);
+  assert_int_equal(proc_json_i64(line, "transitions"), 1);
   assert_true(proc_json_i64(line, "age_ms") >= 0);
   proc_signal(a, SIGTERM);
   assert_int_equal(proc_wait(a), 0);
@@ -89,6 +90,34 @@ static void an_old_record(void** state) {
   const char* late = says("no leader: go has not renewed the ", " for ");
   assert_memory_equal(line, late, strlen(late));
   assert_int_equal(s3proc_status(&s3, lax, line), s3l_test_epochs() ? 3 : 0);
+  s3proc_end(&s3);
+}
+
+/* The first candidate claims, and does not lead before its claim has stood for a leader timeout. */
+static void a_claim(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char line[2048];
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--leader-timeout", "1h", NULL});
+  proc_t* b = s3proc_s3lect(&s3, "watch", NULL, NULL);
+  const char* event = proc_line(a, PROC_OUT, "");
+  assert_string_equal(proc_json_string(event, "event"), "claiming");
+  assert_string_equal(proc_json_string(event, "leader"), "");
+  assert_int_equal(s3proc_status(&s3, NULL, line), 3);
+  const char* claimed = says("no leader: a claimed the ", " ");
+  assert_memory_equal(line, claimed, strlen(claimed));
+  assert_int_equal(s3proc_status(&s3, json, line), 3);
+  assert_string_equal(proc_json_string(line, "state"), "claiming");
+  assert_string_equal(proc_json_string(line, "leader"), "");
+  assert_string_equal(proc_json_string(line, "last_leader"), "a");
+  assert_int_equal(proc_json_i64(line, "transitions"), 0);
+  assert_string_equal(proc_json_string(proc_line(b, PROC_OUT, ""), "event"), "no_leader");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  proc_signal(b, SIGTERM);
+  assert_int_equal(proc_wait(b), 0);
+  assert_null(proc_try_line(b, PROC_OUT, "new_leader", true));
   s3proc_end(&s3);
 }
 
@@ -171,6 +200,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_lockfile),
       cmocka_unit_test(a_leader),
+      cmocka_unit_test(a_claim),
       cmocka_unit_test(an_old_record),
       cmocka_unit_test(what_is_no_record),
       cmocka_unit_test(a_name_cannot_drive_the_terminal),

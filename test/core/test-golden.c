@@ -220,7 +220,7 @@ static bool read_reply(const play_t* p, const char* line, reply_t* reply) {
               {"denied", S3LECT_EDENIED, S3L_NOT_APPLIED},
               {"throttled", S3LECT_ETHROTTLED, S3L_NOT_APPLIED},
               {"failed", S3LECT_ESERVER, S3L_NOT_APPLIED},
-              {"lost", S3LECT_EUNKNOWN, S3L_UNCERTAIN},
+              {"lost", S3LECT_EBADREPLY, S3L_UNCERTAIN},
               {"toobig", S3LECT_ETOOBIG, S3L_SETTLED},
               {"unsupported", S3LECT_EUNSUPPORTED, S3L_NOT_APPLIED},
               {"ok", 0, S3L_SETTLED}};

@@ -25,7 +25,7 @@ typedef struct node_s {
   bool writes;
   s3l_ns_t done_at;
   s3lect_record_t record;
-  char etag[S3L_ETAG_SIZE];
+  char etag[S3LECT_ETAG_SIZE];
   s3l_ns_t answer_at; /* an ask is under way; 0: none */
   bool held;
   unsigned store_reads, store_writes, asks, releases;

@@ -165,13 +165,51 @@ static void test_longest_fits(void** state) {
   r.epoch = UINT64_MAX >> 1;
   r.write = UINT64_MAX;
   r.transitions = UINT64_MAX - 1;
-  r.leader_timeout_ms = r.renew_interval_ms = 2419200000;
+  r.leader_timeout_ms = 86400000;
+  r.renew_interval_ms = 2419200000;
   char body[8192];
   size_t n =
       s3l_record_encode(&r, body, s3l_record_encode_max(r.leader_id, r.leader_addr, r.successor));
   assert_true(n > 0);
   assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
   assert_memory_equal(&r, &out, sizeof r);
+}
+
+static void test_what_is_wrong_is_named(void** state) {
+  (void)state;
+  static const struct {
+    const char* body;
+    const char* fault;
+  } rows[] = {
+      {"<html>", "its JSON"},
+      {"{}", "lastUpdated"},
+      {"{\"lastUpdated\":\"2024-10-27T10:30:45Z\"}", "leaderID"},
+      {"{\"leaderID\":7}", "leaderID"},
+      {"{\"leaderID\":\"a\",\"epoch\":9223372036854775808}", "epoch"},
+      {"{\"leaderID\":\"a\",\"leaderTimeoutMs\":86400001}", "leaderTimeoutMs"},
+      {"{\"leaderID\":\"a\",\"transitions\":-1}", "transitions"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    assert_string_equal(s3l_record_fault(s3l_span_cstr(rows[i].body), false), rows[i].fault);
+  assert_string_equal(s3l_record_fault(S3L_SPAN("{\"validity_ms\":86400001}"), true),
+                      "validity_ms");
+  assert_null(s3l_record_fault(S3L_SPAN("{\"validity_ms\":86400000}"), true));
+}
+
+/* A claim counts no leadership. A record of the Go package counts none either, and is no claim. */
+static void test_claims(void** state) {
+  (void)state;
+#define WHO  "{\"leaderID\":\"a\",\"epoch\":7,\"lastUpdated\":\"2024-10-27T10:30:45Z\""
+#define OURS WHO ",\"incarnation\":\"0123456789abcdef0123456789abcdef\""
+  s3lect_record_t r;
+  assert_int_equal(parse(OURS ",\"transitions\":0}", &r), 0);
+  assert_int_equal(r.claim, 1);
+  assert_int_equal(parse(OURS ",\"transitions\":1}", &r), 0);
+  assert_int_equal(r.claim, 0);
+  assert_int_equal(parse(WHO "}", &r), 0);
+  assert_int_equal(r.claim, 0);
+#undef OURS
+#undef WHO
 }
 
 static int parse_file(const char* body, uint64_t number, s3lect_record_t* r) {
@@ -203,7 +241,7 @@ static void test_files_that_are_none(void** state) {
       "{\"validity_ms\":\"60000\"}",
       "{\"validity_ms\":-1}",
       "{\"validity_ms\":1.5}",
-      "{\"validity_ms\":2419200001}", /* over four weeks */
+      "{\"validity_ms\":86400001}", /* over a day */
       "{\"validity_ms\":null}",
       "{\"validity_ms\":60000,\"expired\":1}",
       "{\"validity_ms\":60000,\"expired\":\"false\"}",
@@ -270,6 +308,8 @@ int main(void) {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_exact_bytes),
       cmocka_unit_test(test_longest_fits),
+      cmocka_unit_test(test_what_is_wrong_is_named),
+      cmocka_unit_test(test_claims),
       cmocka_unit_test(test_files_of_others),
       cmocka_unit_test(test_files_that_are_none),
       cmocka_unit_test(test_files_round_trip),

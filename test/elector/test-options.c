@@ -164,6 +164,12 @@ static void test_unsafe_timing(void** state) {
   o.request_timeout_ms = UINT32_MAX;
   expect(&o, S3LECT_EOPTION, "request_timeout_ms: ");
   o = good();
+  o.leader_timeout_ms = 86400001;
+  expect(&o, S3LECT_EOPTION, "leader_timeout_ms: 86400001 ms is over the limit of 24 hours");
+  o = good();
+  o.leader_timeout_ms = 86400000;
+  assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
+  o = good();
   o.renew_interval_ms = o.request_timeout_ms = 2419200000;
   expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 15000 ms is unsafe");
 }

@@ -45,6 +45,7 @@ static void check_note(const s3l_effect_t* e) {
     w.valid_until = 0;
     return;
   case S3L_NOTE_NEW_LEADER:
+  case S3L_NOTE_CLAIMING:
     return;
   case S3L_NOTE_ERROR:
     FUZZ_CHECK(e->error < 0);
@@ -104,7 +105,7 @@ static void check_effect(const s3l_effect_t* e) {
   switch (e->kind) {
   case S3L_DO_READ:
   case S3L_DO_WRITE:
-    FUZZ_CHECK(w.under_way == NOTHING && e->timeout_ms > 0 && strlen(e->etag) < S3L_ETAG_SIZE);
+    FUZZ_CHECK(w.under_way == NOTHING && e->timeout_ms > 0 && strlen(e->etag) < S3LECT_ETAG_SIZE);
     FUZZ_CHECK((e->file > 0) == fuzz_core_by_files());
     w.under_way = e->kind == S3L_DO_READ ? READING : WRITING;
     w.cancelled = false;

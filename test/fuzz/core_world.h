@@ -59,7 +59,7 @@ typedef struct world_s {
   bool plain;
   bool landed; /* the write has taken effect already */
   bool cancelled;
-  char etag[S3L_ETAG_SIZE];
+  char etag[S3LECT_ETAG_SIZE];
   s3lect_record_t record;
 
   s3l_epochs_t epochs; /* of that protocol */

@@ -60,7 +60,7 @@ static void test_an_answer_comes_back_as_it_was(void** state) {
 static void test_every_answer_fits(void** state) {
   (void)state;
   char buf[S3LECT_PEER_BODY_MAX];
-  char etag[S3L_ETAG_SIZE];
+  char etag[S3LECT_ETAG_SIZE];
   s3l_peer_answer_t a;
   s3lect_record_t r = sample();
   memset(r.leader_id, '<', sizeof r.leader_id - 1); /* each takes six bytes in JSON */
@@ -71,7 +71,8 @@ static void test_every_answer_fits(void** state) {
   r.epoch = UINT64_MAX >> 1;
   r.write = UINT64_MAX;
   r.transitions = UINT64_MAX - 1;
-  r.leader_timeout_ms = r.renew_interval_ms = 2419200000u;
+  r.leader_timeout_ms = 86400000;
+  r.renew_interval_ms = 2419200000u;
   size_t n = s3l_peer_answer_encode(&r, etag, 2419200000u, buf, sizeof buf);
   assert_true(n > 0 && n <= S3L_PEER_ANSWER_MAX);
   assert_int_equal(s3l_peer_answer_parse((s3l_span_t){buf, n}, &a), 0);

@@ -43,8 +43,8 @@ mutation(STALE_EPOCH_KEPT write.c
   "         (!c->unfounded || SIM_IS(STALE_EPOCH_KEPT));")
 
 mutation(CLAIM_COUNTED_ON write.c
-  "(r->transitions != 1 || r->released))"
-  "(r->transitions != 1 || r->released || SIM_IS(CLAIM_COUNTED_ON)))")
+  "(!late || r->released))"
+  "(!late || r->released || SIM_IS(CLAIM_COUNTED_ON)))")
 
 mutation(EPOCH_RESTARTED write.c
   "return seed > next ? seed : next;"
@@ -130,7 +130,7 @@ mutation(ACK_IGNORED core.c
           (SIM_IS(ACK_OF_ONE_EPOCH) && c->view.record.epoch != c->unacknowledged));")
 
 mutation(NEVER_TAKES_OVER core.c
-  "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching;"
+  "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&"
   "bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
                !(SIM_IS(NEVER_TAKES_OVER) && c->view.kind == S3L_VIEW_RECORD &&
                  !c->view.record.released && !c->view.own);")
@@ -284,8 +284,8 @@ mutation(EPOCHS_ALWAYS_LISTING epochs_read.c
   "    return READ_GLANCE;"
   "    return SIM_IS(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;")
 mutation(EPOCHS_CLAIM_COUNTED_ON epochs.c
-  "!v->record.released && v->record.transitions == 1;"
-  "!v->record.released && v->record.transitions == 1 &&
+  "v->kind == S3L_VIEW_RECORD && v->record.claim;"
+  "v->kind == S3L_VIEW_RECORD && v->record.claim &&
          !(SIM_IS(EPOCHS_CLAIM_COUNTED_ON) && !v->own);")
 mutation(EPOCHS_CLAIM_HASTE epochs.c
   "wait *= v->own ? 2 : 3;"

@@ -112,7 +112,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
     sim_met(w, SIM_MET_DIALECT_SWITCHED);
   }
   r->bare = n->dialect_bare;
-  r->claims = r->op == S3L_OP_TAKE_OVER && record->transitions == 1;
+  r->claims = r->op == S3L_OP_TAKE_OVER && record->claim;
   (void)s3l_span_copy(s3l_span_cstr(record->leader_id), r->leader_id, sizeof r->leader_id);
   (void)s3l_span_copy(s3l_span_cstr(record->successor), r->successor, sizeof r->successor);
   r->write = (oracle_write_t){.node = (int)i,

@@ -28,7 +28,7 @@ typedef struct world_s {
   bool busy;
   bool sweeps;
   s3l_effect_t request; /* under way, and the body of a write */
-  char etag[S3L_ETAG_SIZE];
+  char etag[S3LECT_ETAG_SIZE];
   s3lect_record_t record;
   uint64_t swept;
   s3l_ns_t done_at, swept_at;

@@ -267,6 +267,7 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
   put(env, out, "acquired", value_number(env, (double)s.record.acquired_ms));
   put(env, out, "transitions", value_number(env, (double)s.record.transitions));
   put(env, out, "released", value_bool(env, s.record.released != 0));
+  put(env, out, "claim", value_bool(env, s.record.claim != 0));
   put(env, out, "successor", value_text(env, s.record.successor));
   return out;
 }
