@@ -52,7 +52,7 @@ static void test_told_ever_more_rarely(void** state) {
   o.infrequent_interval_ms = 5000;
   o.observe = 1;
   o.on_error = on_error;
-  assert_int_equal(s3lect_elector_init(&loop, &e, &o), 0);
+  assert_int_equal(s3lect_elector_init(&loop, &e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&e), 0);
   s3l_wait_pace(S3L_PACE_TIMERS);
   look(&store, S3LECT_EDENIED, 1);
