@@ -21,7 +21,7 @@
 #define DEFAULT_TIMEOUT_MS  5000
 #define DEFAULT_CONCURRENCY 8
 #define QUICK_CONCURRENCY   4
-#define ROUNDS              24 /* of each race */
+#define ROUNDS              30 /* of each race */
 #define QUICK_ROUNDS        6
 #define HURRIED_TIMEOUT_MS  1000 /* for removing objects after a cancel */
 #define ATTEMPTS_MAX        4

@@ -10,7 +10,7 @@
 
 #include "verify_checks.h"
 
-#define PLAIN_EVERY   4    /* each such round holds nothing back */
+#define PLAIN_EVERY   6    /* each such round holds nothing back */
 #define KEPT_MAX      3    /* objects that cannot be removed, before there are no more rounds */
 #define FRUITLESS_MAX 3    /* rounds in turn that nobody wins, before the race is given up */
 #define FRUITLESS_MS  1100 /* pause after one: some stores allow one write a second to a key */

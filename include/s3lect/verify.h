@@ -23,8 +23,8 @@ extern "C" {
 #endif
 
 /** No run sends more requests than this, those that remove its objects included. A full run on a
- * store in good order sends about 500, a quick one about 80. */
-#define S3LECT_VERIFY_REQUESTS_MAX    1024
+ * store in good order sends about 600, a quick one about 80. */
+#define S3LECT_VERIFY_REQUESTS_MAX    1280
 #define S3LECT_VERIFY_CONCURRENCY_MAX 16
 #define S3LECT_VERIFY_PREFIX_MAX      900 /* bytes */
 
@@ -101,7 +101,7 @@ typedef struct s3lect_verify_options_s {
   const char* prefix;          /* of the temporary keys; default "s3lect-verify/" */
   uint32_t concurrency;        /* writers in a race, 2..S3LECT_VERIFY_CONCURRENCY_MAX; default 8 */
   uint32_t request_timeout_ms; /* of each request; default 5000 */
-  int32_t quick; /* 1: fewer races (6 of each kind instead of 24), of at most 4 writers */
+  int32_t quick; /* 1: fewer races (6 of each kind instead of 30), of at most 4 writers */
 } s3lect_verify_options_t;
 
 /** A run. A fixed-size shell: the caller allocates it, must not move or copy it. */

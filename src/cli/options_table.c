@@ -118,7 +118,7 @@ const cli_option_t cli_option_table[] = {
      "first try whether the store keeps its conditions (about 80\n"
      "requests), and do not stand for election if not"},
     {"quick", NULL, CLI_VERIFY, false, CLI_KIND_FLAG, AT(quick), 1,
-     "fewer races of writers: about 80 requests in place of 500"},
+     "fewer races of writers: about 80 requests in place of 600"},
     {"json", NULL, CLI_STATUS | CLI_VERIFY, false, CLI_KIND_FLAG, AT(json), 1,
      "print one JSON object"},
     {"help", NULL, ANY, false, CLI_KIND_HELP, 0, 0, "print this page"},

@@ -115,7 +115,7 @@ static void trusts_an_honest_store(void** state) {
                                               : noted ? S3LECT_CHECK_NOTED
                                                       : S3LECT_CHECK_PASSED);
     }
-    assert_true(rig.requests < (quick != 0 ? 100u : 520u));
+    assert_true(rig.requests < (quick != 0 ? 100u : 640u));
     fakes3_counters_t counters;
     fakes3_counters(server, &counters);
     if (quick == 0)
