@@ -137,7 +137,7 @@ static void on_signal(uv_signal_t* handle, int signum) {
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
-static int open_store(server_t* server, const char** key) {
+static int open_store(server_t* server, const char** key, s3lect_error_t* error) {
   static const char s3_scheme[] = "s3://", file_scheme[] = "file://";
   const char* url = server->store_url;
   int is_s3 = strncmp(url, s3_scheme, sizeof s3_scheme - 1) == 0;
@@ -152,25 +152,23 @@ static int open_store(server_t* server, const char** key) {
   server->directory[slash - path] = '\0';
   *key = slash + 1;
   if (!is_s3)
-    return s3lect_file_init(&server->loop, &server->store, server->directory, NULL);
+    return s3lect_file_init(&server->loop, &server->store, server->directory, error);
   s3lect_s3_options_t s3;
   s3lect_s3_options_init(&s3, sizeof s3);
   s3.bucket = server->directory;
-  return s3lect_s3_init(&server->loop, &server->store, &s3, NULL);
+  return s3lect_s3_init(&server->loop, &server->store, &s3, error);
 }
 
 /* Followers ask the leader at its server_addr. In plain HTTP, as this server speaks it: then
  * nothing that is answered is taken for more than a reason to look at the store. */
-static int open_peers(server_t* server) {
-  s3lect_error_t error;
+static int open_peers(server_t* server, s3lect_error_t* error) {
   s3lect_peer_client_options_t options;
   s3lect_peer_client_options_init(&options, sizeof options);
   options.plain_http = 1;
-  return s3lect_peer_client_init(&server->loop, &server->peers, &options, &error);
+  return s3lect_peer_client_init(&server->loop, &server->peers, &options, error);
 }
 
-static int open_elector(server_t* server, const char* key) {
-  s3lect_error_t error;
+static int open_elector(server_t* server, const char* key, s3lect_error_t* error) {
   s3lect_elector_options_t options;
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = key;
@@ -187,16 +185,11 @@ static int open_elector(server_t* server, const char* key) {
   options.on_started_leading = on_started;
   options.on_stopped_leading = on_stopped;
   options.on_error = on_error;
-  int err = s3lect_elector_options_check(&options, &error);
-  if (err != 0)
-    fprintf(stderr, "%s\n", error.text);
-  else
-    err = s3lect_elector_init(&server->loop, &server->elector, &options, NULL);
   server->elector.data = server;
-  return err;
+  return s3lect_elector_init(&server->loop, &server->elector, &options, error);
 }
 
-static int listen_and_stand(server_t* server) {
+static int listen_and_stand(server_t* server, s3lect_error_t* error) {
   static const int signums[] = {SIGTERM, SIGINT};
   const char* key = NULL;
   server->http.handler = on_request;
@@ -212,11 +205,11 @@ static int listen_and_stand(server_t* server) {
   server->work.on_idle = on_idle;
   err = work_init(&server->work, &server->loop);
   if (err == 0)
-    err = open_store(server, &key);
+    err = open_store(server, &key, error);
   if (err == 0)
-    err = open_peers(server);
+    err = open_peers(server, error);
   if (err == 0)
-    err = open_elector(server, key);
+    err = open_elector(server, key, error);
   for (size_t i = 0; err == 0 && i < 2; i++) {
     server->signals[i].data = server;
     err = uv_signal_init(&server->loop, &server->signals[i]);
@@ -262,11 +255,12 @@ int main(int argc, char** argv) {
                            "[--protocol lockfile|epochs]\n"),
            2;
   setvbuf(stdout, NULL, _IOLBF, 0);
+  s3lect_error_t error = {0};
   int err = uv_loop_init(&server.loop);
   if (err == 0)
-    err = listen_and_stand(&server);
+    err = listen_and_stand(&server, &error);
   if (err != 0)
-    return fprintf(stderr, "%s: %s\n", argv[0], s3lect_strerror(err)), 1;
+    return fprintf(stderr, "%s: %s\n", argv[0], error.code != 0 ? error.text : uv_strerror(err)), 1;
   printf("listening: http://%s/leader\n", server.addr);
   err = uv_run(&server.loop, UV_RUN_DEFAULT);
   return err != 0 || uv_loop_close(&server.loop) != 0;

@@ -228,11 +228,12 @@ static void open_store(s3proc_t* s3, s3lect_store_t* store) {
 void s3proc_put(s3proc_t* s3, const char* body) {
   s3lect_store_t store;
   open_store(s3, &store);
-  put_t put = {.req = {.key = s3l_test_epochs() ? "lock.jsonlock-0000001000.json" : "lock.json",
-                       .body = body,
-                       .body_len = strlen(body),
-                       .timeout_ms = 10000,
-                       .cb = on_put}};
+  const char* name = s3->url[0] != '\0' ? strchr(s3->store + strlen("s3://"), '/') : "/lock.json";
+  char key[128];
+  snprintf(key, sizeof key, "%s%s", name + 1, s3l_test_epochs() ? "lock-0000001000.json" : "");
+  put_t put = {
+      .req = {
+          .key = key, .body = body, .body_len = strlen(body), .timeout_ms = 10000, .cb = on_put}};
   put.req.data = &put;
   assert_int_equal(store.ops->put(&store, &put.req), 0);
   procs_until(&s3->procs, is_done, &put);

@@ -393,9 +393,12 @@ static void minds_the_size(void** state) {
   assert_int_equal(s3lect_s3_options_check(&o, NULL), 0);
   const size_t absurd[] = {0, 1, sizeof(size_t), 4097, SIZE_MAX};
   for (size_t i = 0; i < sizeof(absurd) / sizeof(absurd[0]); i++) {
+    char text[128];
     o.size = absurd[i];
-    refused(&o, UV_EINVAL,
-            "size: 1 is not a size of s3lect_s3_options_t; call s3lect_s3_options_init first");
+    snprintf(text, sizeof(text),
+             "size: %zu is not a size of s3lect_s3_options_t; call s3lect_s3_options_init first",
+             absurd[i]);
+    refused(&o, UV_EINVAL, text);
   }
 }
 

@@ -377,9 +377,9 @@ describe('elector', { concurrency: true }, () => {
     for (const directory of [undefined, '', 5, null])
       assert.throws(() => new FileStore(directory), { code: 'S3LECT_EOPTION', message: /^directory must be a path/ });
     assert.throws(() => new Elector({ ...good, leaderTimeoutMs: 1000 }),
-      { code: 'S3LECT_ETIMING', message: /leaderTimeoutMs/ });
+      { code: 'S3LECT_ETIMING', option: 'leaderTimeoutMs', message: /^leaderTimeoutMs: 1000 ms is unsafe/ });
     assert.throws(() => new Elector({ store: 'file:///no/such/place' }),
-      { code: 'S3LECT_ENOENT', message: /^there is no directory \/no\/such: make it first$/ });
+      { code: 'S3LECT_ENOENT', option: 'directory', message: /^directory "\/no\/such": there is no such directory; make it first$/ });
     return store.close();
   });
 
