@@ -23,9 +23,9 @@ export interface S3Options {
   accessKeyId?: string;
   secretAccessKey?: string;
   sessionToken?: string;
-  /** Asked when keys are needed, and again ahead of their end. What it throws is an 'error' of the
+  /** Keys, or what gives them: asked when keys are needed, and again ahead of their end. What it throws is an 'error' of the
    * electors (S3LECT_ECREDENTIALS); what never comes ends with the request that waits for it. */
-  credentials?: () => Credentials | Promise<Credentials>;
+  credentials?: Credentials | (() => Credentials | Promise<Credentials>);
   /** Of ~/.aws/config and ~/.aws/credentials. */
   profile?: string;
   /** PEM; default: AWS_CA_BUNDLE, else the system's authorities. */
@@ -184,7 +184,8 @@ export interface LeadingEvent {
   type: 'leading';
   /** The fencing token: pass it along with all you write; the receiver refuses smaller ones. */
   epoch: bigint;
-  /** Aborted when this leadership ends. */
+  /** Aborted when this leadership ends, from the event loop: after the loop was blocked, `isLeader`
+   * says no before the signal is aborted. */
   signal: AbortSignal;
 }
 

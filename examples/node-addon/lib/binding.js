@@ -13,7 +13,8 @@ try {
   const what = { MODULE_NOT_FOUND: 'is not there', ERR_DLOPEN_FAILED: 'does not fit this Node' }[err.code];
   if (what !== undefined) {
     err.message = `s3lect: its native part ${what} (${err.message.split('\n')[0]}): run ` +
-      '"npm rebuild s3lect", without --ignore-scripts';
+      '"npm rebuild s3lect", without --ignore-scripts. npm 11 and later may first want ' +
+      '"npm approve-scripts s3lect", and pnpm "pnpm approve-builds"';
   }
   throw err;
 }

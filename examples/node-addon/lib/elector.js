@@ -3,6 +3,7 @@
 const { EventEmitter } = require('node:events');
 const os = require('node:os');
 const { setTimeout: sleep } = require('node:timers/promises');
+const { inspect } = require('node:util');
 const { isMainThread, threadId } = require('node:worker_threads');
 
 const binding = require('./binding');
@@ -52,6 +53,7 @@ function failure(name, message) {
 /** One candidate in one election. */
 class Elector extends EventEmitter {
   #native;
+  #id;
   #store;
   #ownsStore;
   #peerClient;
@@ -79,6 +81,7 @@ class Elector extends EventEmitter {
     native.expiry = choice('expiry', options.expiry, EXPIRY);
     native.protocol = choice('protocol', options.protocol, PROTOCOL);
     native.serverId ??= defaultId();
+    this.#id = native.serverId;
     this.#ownsStore = typeof store === 'string';
     if (this.#ownsStore) {
       const { store: opened, key } = storeOfUrl(store, options.s3 ?? {});
@@ -235,6 +238,12 @@ class Elector extends EventEmitter {
 
   stats() {
     return this.#native.stats();
+  }
+
+  [inspect.custom]() {
+    const role = this.#closed !== undefined || this.#isClosed ? 'closed'
+      : this.isLeader ? 'leader' : standing.has(this) ? 'follower' : 'stopped';
+    return `Elector { id: ${inspect(this.#id)}, role: '${role}', epoch: ${this.epoch}n }`;
   }
 
   /** What a peer server would answer, for a server that the program has already. */

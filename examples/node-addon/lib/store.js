@@ -64,6 +64,19 @@ function questioner(native, credentials) {
   };
 }
 
+/* A function that gives them; an object is checked at once. */
+function credentialsSource(credentials) {
+  if (typeof credentials === 'function')
+    return credentials;
+  if (credentials === null || typeof credentials !== 'object' || Array.isArray(credentials))
+    throw refuse(`credentials must be an object or a function, not ${kindOf(credentials)}`);
+  for (const name of ['accessKeyId', 'secretAccessKey']) {
+    if (typeof credentials[name] !== 'string' || credentials[name] === '')
+      throw refuse(`credentials.${name} must be a string that is not empty`);
+  }
+  return () => credentials;
+}
+
 function headerLines(headers) {
   if (headers === null || typeof headers !== 'object' || Array.isArray(headers))
     throw refuse(`headers must be an object of names and values, not ${kindOf(headers)}`);
@@ -79,8 +92,8 @@ class S3Store extends Store {
   constructor(options) {
     const native = checked('S3Store', options, S3);
     native.addressing = choice('addressing', options.addressing, ADDRESSING);
-    if (options.credentials !== undefined && typeof options.credentials !== 'function')
-      throw refuse(`credentials must be a function, not ${kindOf(options.credentials)}`);
+    if (options.credentials !== undefined)
+      native.credentials = credentialsSource(options.credentials);
     if (options.headers !== undefined)
       native.headers = headerLines(options.headers);
     super('s3', native);

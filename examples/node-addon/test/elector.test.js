@@ -7,6 +7,7 @@ const { getEventListeners, once } = require('node:events');
 const fs = require('node:fs');
 const path = require('node:path');
 const { after, before, describe, it } = require('node:test');
+const { inspect } = require('node:util');
 const { pathToFileURL } = require('node:url');
 
 const { Elector, FileStore, MemoryStore, S3Store } = require('..');
@@ -46,6 +47,7 @@ describe('elector', { concurrency: true }, () => {
     assert.equal(e.epoch, 0n);
     assert.equal(e.leader, null);
     assert.equal(e.validForMs, 0);
+    assert.equal(inspect(e), "Elector { id: 'a', role: 'stopped', epoch: 0n }");
     await e.start();
     const [{ epoch, signal }] = await once(e, 'leading');
     assert.equal(epoch, 8n);
@@ -54,6 +56,7 @@ describe('elector', { concurrency: true }, () => {
     assert.equal(e.leader, 'a');
     assert.ok(e.validForMs > 0 && e.validForMs <= QUICK.leaderTimeoutMs);
     assert.equal(e.status().role, 'leader');
+    assert.equal(inspect(e), "Elector { id: 'a', role: 'leader', epoch: 8n }");
     assert.equal(e.status().leaderEpoch, 8n);
     assert.equal(e.stats().leaderships, 1);
     assert.equal(signal.aborted, false);
@@ -370,7 +373,8 @@ describe('elector', { concurrency: true }, () => {
     refused({ store: 's3://bucket/key', s3: { headers: ['x'] } }, /^headers must be an object .* not an array$/);
     refused({ store: 's3://bucket/key', s3: { headers: { x: null } } }, /^headers: the value of "x" must be a string, not null$/);
     refused({ store: 's3://bucket/key', s3: { secretAccessKey: 5 } }, /^secretAccessKey must be a string, not a number$/);
-    refused({ store: 's3://bucket/key', s3: { credentials: {} } }, /^credentials must be a function/);
+    refused({ store: 's3://bucket/key', s3: { credentials: 5 } }, /^credentials must be an object or a function, not a number$/);
+    refused({ store: 's3://bucket/key', s3: { credentials: {} } }, /^credentials.accessKeyId must be a string/);
     refused({ store: 's3://bucket/key', s3: { headers: { Host: 'x' } } }, /headers/);
     refused({ store: 's3://bucket/key', s3: { expectedBucketOwner: '1' } }, /expectedBucketOwner/);
     refused(undefined, /must be an object, not undefined$/);

@@ -72,4 +72,5 @@ echo "of another machine" >"$addon"
 says 's3lect: its native part does not fit this Node' "$node" -e 'require("s3lect")'
 rm "$addon"
 says 's3lect: its native part is not there' "$node" -e 'require("s3lect")'
+says 'npm approve-scripts s3lect' "$node" -e 'require("s3lect")'
 rm -rf "$scratch"

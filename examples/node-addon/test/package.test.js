@@ -91,6 +91,13 @@ describe('package', () => {
     return store.close();
   });
 
+  it('has a page without links that the registry could not follow', () => {
+    const page = fs.readFileSync(path.join(PACKAGE, 'README.md'), 'utf8');
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, text]) => text.toLowerCase().replaceAll(' ', '-'));
+    for (const [, to] of page.matchAll(/\]\(([^)]*)\)/g))
+      assert.ok(to.startsWith('https://') || headings.includes(to.slice(1)), to);
+  });
+
   const include = path.join(PACKAGE, '..', '..', 'include', 's3lect');
   it('has all options of the library', { skip: !fs.existsSync(include) && 'not in the repository' }, () => {
     const read = (file) => fs.readFileSync(file, 'utf8');

@@ -46,6 +46,12 @@ describe('credentials function', { concurrency: true }, () => {
     assert.deepEqual(keys, new Set(['test', 'second']));
   });
 
+  it('may be the keys themselves', async (t) => {
+    const e = await make(t, 'object', KEYS);
+    await e.start();
+    await event(e, 'leading');
+  });
+
   it('may answer without a promise', async (t) => {
     const e = await make(t, 'plain', () => KEYS);
     await e.start();
