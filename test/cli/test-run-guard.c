@@ -1,0 +1,283 @@
+/* `s3lect run` when its guard is killed or stopped, when its command cannot be ended, and when
+ * nobody reads what it says.
+ *
+ * ctest labels: no-valgrind one-protocol. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lib/runproc.h"
+
+/* As /proc/PID/stat says. */
+static int parent_of(int pid) {
+  char path[64];
+  int parent = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  FILE* stat = fopen(path, "re");
+  assert_non_null(stat);
+  assert_int_equal(fscanf(stat, "%*d %*s %*c %d", &parent), 1);
+  fclose(stat);
+  return parent;
+}
+
+static int started_pid(proc_t* proc) {
+  const char* line = strstr(proc_line(proc, PROC_ERR, "started /bin/sh, pid "), "pid ");
+  return (int)strtol(line + 4, NULL, 10);
+}
+
+/* What ps calls it, and what pkill -f looks at. */
+static void assert_named(int pid, const char* name) {
+  const char* const files[] = {"comm", "cmdline"};
+  for (size_t i = 0; i < 2; i++) {
+    char path[64], text[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, files[i]);
+    FILE* file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    assert_string_equal(text, name);
+  }
+}
+
+#define STRAY "setsid sh -c 'echo $$ >>pids; exec sleep 1000' & "
+
+/* Nothing but SIGKILL ends the guard; its keeper then does its work, and s3lect gives up. */
+static void all_is_gone_when_the_guard_is_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 4); /* the fourth has left the group */
+  int guard = parent_of(started_pid(a));
+  assert_named(guard, "lease-guard");
+  assert_named(parent_of(guard), "lease-keeper");
+  assert_int_equal(parent_of(parent_of(guard)), proc_pid(a));
+  assert_int_equal(kill(guard, SIGKILL), 0);
+  proc_line(a, PROC_ERR, "s3lect run: the guard process was killed: stopping");
+  assert_int_equal(proc_wait(a), 1);
+  runproc_assert_all_gone(&s3, 4);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 4);
+  int guard = parent_of(started_pid(a));
+  proc_signal(a, SIGKILL);
+  kill(guard, SIGKILL);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  runproc_assert_all_gone(&s3, 4);
+  s3proc_end(&s3);
+}
+
+/* Daemons, each one started by the one before, that note the time. */
+#define CHAIN_LEN 12
+#define CHAIN                                                                                      \
+  "echo 'trap \"\" TERM INT HUP QUIT; [ $1 = 0 ] || setsid sh chain $(($1 - 1)) & "                \
+  "echo $$ >>pids; "                                                                               \
+  "while :; do read up rest </proc/uptime; echo $S3LECT_EPOCH $up >>log; done' >chain; "           \
+  "sh chain 11"
+
+static void all_is_gone_in_time_when_the_guard_is_stopped(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", CHAIN);
+  s3proc_await_lines(&s3, "pids", CHAIN_LEN);
+  kill(parent_of(started_pid(a)), SIGSTOP);
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_ERR, "waiting to lead again"); /* it was continued */
+  runproc_assert_all_gone(&s3, CHAIN_LEN);
+  assert_true(runproc_notes(&s3).last_of_first_ns + RUNPROC_GRAIN_NS <
+              runproc_last_valid_until(&s3, "a"));
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
+#define QUOTA "/sys/fs/cgroup/cpu/s3lect-test-run"
+
+static bool write_text(const char* path, const char* text) {
+  FILE* file = fopen(path, "we");
+  bool ok = file != NULL && fputs(text, file) >= 0;
+  return file != NULL && fclose(file) == 0 && ok;
+}
+
+/* Where this test may set a CPU quota, s3lect and its command have half a CPU. */
+static void daemons_of_daemons_are_gone_in_time(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  bool quota = mkdir(QUOTA, 0755) == 0 || errno == EEXIST;
+  if (quota && write_text(QUOTA "/cpu.cfs_quota_us", "50000"))
+    s3.through = "echo $$ >" QUOTA "/cgroup.procs; exec \"$@\"";
+  proc_t* a = runproc_run(&s3, "a", CHAIN);
+  s3proc_await_lines(&s3, "pids", CHAIN_LEN);
+  s3proc_await_text(&s3, "events-a", "\"event\":\"renewed\"");
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_ERR, "waiting to lead again");
+  runproc_assert_all_gone(&s3, CHAIN_LEN);
+  assert_true(runproc_notes(&s3).last_of_first_ns + RUNPROC_GRAIN_NS <
+              runproc_last_valid_until(&s3, "a"));
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+  rmdir(QUOTA);
+}
+
+static int count(const char* text, const char* what) {
+  int n = 0;
+  for (; (text = strstr(text, what)) != NULL; text++)
+    n++;
+  return n;
+}
+
+/* A process that SIGKILL does not end, as one that hangs in the kernel: this test traces it, and so
+ * its remains stay until the test has waited for it. */
+static void does_not_stand_before_all_is_gone(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", "echo $$ >>pids; while :; do sleep 0.01; done");
+  int pid = started_pid(a);
+  assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_ERR, "s3lect run: leadership ended (expired)");
+  proc_signal(s3.fake, SIGCONT);
+  /* Each comes a leader timeout after the one before: long enough to lead again. */
+  for (int i = 0; i < 3; i++)
+    proc_line(a, PROC_ERR, "runs as another user or hangs in the kernel; not standing for");
+  assert_int_equal(count(s3proc_text(&s3, "events-a"), "\"event\":\"started_leading\""), 1);
+  assert_int_equal(waitpid(pid, NULL, __WALL), pid);
+  proc_line(a, PROC_ERR, "s3lect run: waiting to lead again");
+  s3proc_await_lines(&s3, "pids", 2);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  s3proc_end(&s3);
+}
+
+/* Its status stays the command's. */
+static void says_that_it_could_not_release(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", "trap 'exit 7' TERM; echo begun; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "begun");
+  proc_signal(s3.fake, SIGSTOP);
+  proc_signal(a, SIGTERM);
+  proc_line(a, PROC_ERR, "s3lect run: ERELEASE: not released: the store has not answered in time");
+  assert_int_equal(proc_wait(a), 7);
+  proc_signal(s3.fake, SIGCONT);
+  s3proc_end(&s3);
+}
+
+/* Told to leave, it neither releases nor stops renewing before all is gone. */
+static void does_not_release_before_all_is_gone(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char status[2048];
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", "while :; do sleep 0.01; done");
+  int pid = started_pid(a);
+  assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+  proc_signal(a, SIGTERM);
+  for (int i = 0; i < 2; i++)
+    proc_line(a, PROC_ERR, "hangs in the kernel; leading on until it is gone");
+  assert_int_equal(s3proc_status(&s3, (const char*[]){"--json", NULL}, status), 0);
+  assert_string_equal(proc_json_string(status, "leader"), "a");
+  assert_int_equal(waitpid(pid, NULL, __WALL), pid);
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+/* Nobody reads stderr, and the pipe is full: s3lect leads on, and heeds SIGTERM. */
+static void a_full_stderr_holds_nothing_up(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char through[512];
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  assert_int_equal(mkfifo(s3proc_path(&s3, "full"), 0600), 0);
+  int fd = open(s3proc_path(&s3, "full"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  assert_true(fd >= 0);
+  while (write(fd, "full", 4) > 0)
+    continue;
+  assert_int_equal(errno, EAGAIN);
+  snprintf(through, sizeof through, "exec \"$@\" 2>%s", s3proc_path(&s3, "full"));
+  s3.through = through;
+  proc_t* a = runproc_run(
+      &s3, "a",
+      "exec 2>/dev/null; trap 'exit 9' TERM; echo $$ >>pids; while :; do sleep 0.01; done");
+  s3proc_await_lines(&s3, "pids", 1);
+  s3proc_await_text(&s3, "events-a", "\"event\":\"renewed\"");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 9);
+  close(fd);
+  s3.through = NULL;
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+/* What a credential_process leaves behind is none of s3lect's: it would not reap it, and the end of
+ * the guard must not end it. */
+static void adopts_nobody(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char through[512], text[1024], path[64];
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  snprintf(text, sizeof text,
+           "[profile x]\ncredential_process = /bin/sh -c \"sleep 5 & echo '{\\\"Version\\\":1,"
+           "\\\"AccessKeyId\\\":\\\"test\\\",\\\"SecretAccessKey\\\":\\\"testtest\\\"}'\"\n");
+  assert_true(write_text(s3proc_path(&s3, "config"), text));
+  snprintf(through, sizeof through,
+           "export AWS_CONFIG_FILE=%s AWS_PROFILE=x; "
+           "unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY; exec \"$@\"",
+           s3proc_path(&s3, "config"));
+  s3.through = through;
+  proc_t* a = runproc_run(&s3, "a", "echo ready; while :; do sleep 0.01; done");
+  proc_line(a, PROC_OUT, "ready");
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", proc_pid(a), proc_pid(a));
+  FILE* children = fopen(path, "re");
+  if (children != NULL) { /* else the kernel does not say */
+    assert_non_null(fgets(text, sizeof text, children));
+    fclose(children);
+    assert_int_equal(count(text, " "), 1); /* the keeper */
+  }
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  s3proc_end(&s3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
+      cmocka_unit_test(all_is_gone_when_s3lect_and_guard_are_killed),
+      cmocka_unit_test(all_is_gone_in_time_when_the_guard_is_stopped),
+      cmocka_unit_test(daemons_of_daemons_are_gone_in_time),
+      cmocka_unit_test(does_not_stand_before_all_is_gone),
+      cmocka_unit_test(says_that_it_could_not_release),
+      cmocka_unit_test(does_not_release_before_all_is_gone),
+      cmocka_unit_test(a_full_stderr_holds_nothing_up),
+      cmocka_unit_test(adopts_nobody),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
