@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/buf.h"
 #include "verify_checks.h"
 
 #define PLAIN_EVERY   6    /* each such round holds nothing back */
@@ -49,7 +50,8 @@ static void count_winners(s3l_verify_run_t* run, const race_t* race) {
     } else if (op->outcome == S3LECT_UNCERTAIN) {
       run->race_unsure |= 1u << i;
     } else if (!s3l_verify_is_refused(op)) {
-      (void)snprintf(run->race_error, sizeof(run->race_error), "%.150s", s3l_verify_said(op));
+      int n = snprintf(run->race_error, sizeof(run->race_error), "%s", s3l_verify_said(op));
+      s3l_buf_cut(run->race_error, sizeof(run->race_error), n);
       run->race_status = op->status;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "util/assert.h"
+#include "util/buf.h"
 #include "verify_run.h"
 
 /* What an election depends on. */
@@ -59,8 +60,9 @@ void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_chec
     return;
   run->checks[check].verdict = (int32_t)verdict;
   va_start(args, format);
-  (void)vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
+  int n = vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
   va_end(args);
+  s3l_buf_cut(run->seen[check], S3L_VERIFY_SEEN_SIZE, n);
 }
 
 /* ---- Measures ---- */

@@ -20,8 +20,8 @@
 #include "s3lect/verify.h"
 
 #define S3L_VERIFY_BODY_SIZE   96
-#define S3L_VERIFY_SEEN_SIZE   160
-#define S3L_VERIFY_REASON_SIZE 320
+#define S3L_VERIFY_SEEN_SIZE   320
+#define S3L_VERIFY_REASON_SIZE 512
 #define S3L_VERIFY_READERS     3
 #define S3L_VERIFY_ETAGS_MAX   64
 

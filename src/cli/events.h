@@ -8,8 +8,8 @@
 
 /* Longest line: two IDs of which every byte is escaped, a message of CLI_EVENT_MESSAGE bytes
  * likewise, and the names and numbers. */
-#define CLI_EVENT_LINE    8192
-#define CLI_EVENT_MESSAGE 512
+#define CLI_EVENT_LINE    12288
+#define CLI_EVENT_MESSAGE 1024 /* as long as the longest of a store */
 
 /** Writes an event as one line into `line`. Returns its length, 0 if it did not fit. */
 size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[CLI_EVENT_LINE]);

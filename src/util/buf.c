@@ -57,3 +57,15 @@ const char* s3l_buf_cstr(s3l_buf_t* b) {
   b->p[b->len] = '\0';
   return b->p;
 }
+
+void s3l_buf_cut(char* text, size_t size, int n) {
+  if (n < 0 || (size_t)n < size)
+    return;
+  size_t end = size - sizeof "...";
+  size_t word = end;
+  while (word > size / 2 && text[word] != ' ')
+    word--;
+  if (text[word] != ' ')
+    word = end;
+  memcpy(text + word, "...", sizeof "...");
+}

@@ -36,4 +36,8 @@ s3l_span_t s3l_buf_span(const s3l_buf_t* b);
 /** Terminates with a NUL that does not count in `len`. NULL if anything did not fit. */
 const char* s3l_buf_cstr(s3l_buf_t* b);
 
+/** Ends a text that snprintf had to cut, as its result `n` tells, behind a word, with "..." for the
+ * rest. `size`: of the array; at least 8. */
+void s3l_buf_cut(char* text, size_t size, int n);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -46,10 +47,27 @@ static void stops_at_the_end(void** state) {
   assert_int_equal(p[4], 0);
 }
 
+static void cuts_behind_a_word(void** state) {
+  (void)state;
+  static const struct {
+    const char* text;
+    const char* cut;
+  } rows[] = {{"one two", "one two"},
+              {"one two three", "one two three"}, /* it fits */
+              {"one two threefour five", "one two..."},
+              {"onetwothreefour", "onetwothree..."}};
+  char p[15];
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    s3l_buf_cut(p, sizeof p, snprintf(p, sizeof p, "%s", rows[i].text));
+    assert_string_equal(p, rows[i].cut);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes),
       cmocka_unit_test(stops_at_the_end),
+      cmocka_unit_test(cuts_behind_a_word),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
