@@ -8,11 +8,11 @@
 #define RUNPROC_GRAIN_NS INT64_C(10000000) /* /proc/uptime has two decimals, rounded down */
 
 /* Three processes (a command, its child, an orphaned grandchild) that note the time into the file
- * "log" for ever and heed nothing but SIGKILL. "pids" holds their pids. */
+ * "log" for ever and heed nothing but SIGKILL. Each has noted it when its pid is in "pids". */
 #define RUNPROC_FAMILY                                                                             \
   "trap '' TERM INT HUP QUIT; "                                                                    \
-  "note() { sh -c 'echo $PPID' >>pids; "                                                           \
-  "while :; do read up rest </proc/uptime; echo $S3LECT_EPOCH $up >>log; sleep 0.01; done; }; "    \
+  "now() { read up rest </proc/uptime; echo $S3LECT_EPOCH $up >>log; }; "                          \
+  "note() { now; sh -c 'echo $PPID' >>pids; while :; do now; sleep 0.01; done; }; "                \
   "( ( note ) & ); ( note ) & note"
 
 /** A fake S3 with a released record. */
