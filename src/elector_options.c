@@ -204,10 +204,13 @@ static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o
 }
 
 static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
-  int r = check_string(error, "lockfile_path", o->lockfile_path,
-                       o->protocol == S3LECT_PROTOCOL_EPOCHS ? PREFIX_MAX : S3L_STORE_KEY_MAX);
+  bool is_prefix = o->protocol == S3LECT_PROTOCOL_EPOCHS;
+  bool is_empty = o->lockfile_path != NULL && o->lockfile_path[0] == '\0';
+  int r = is_prefix && is_empty ? 0
+                                : check_string(error, "lockfile_path", o->lockfile_path,
+                                               is_prefix ? PREFIX_MAX : S3L_STORE_KEY_MAX);
   if (r == 0)
-    r = check_segments(error, o->lockfile_path, o->protocol == S3LECT_PROTOCOL_EPOCHS);
+    r = check_segments(error, o->lockfile_path, is_prefix);
   if (r == 0)
     r = check_string(error, "server_id", o->server_id, S3LECT_ID_SIZE - 1);
   if (r == 0 && o->server_addr[0] != '\0')

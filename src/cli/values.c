@@ -111,9 +111,10 @@ static int parse_file(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
   const char* path = store + sizeof FILE_SCHEME - 1;
   const char* slash = strrchr(path, '/');
   size_t len = slash != NULL && slash > path ? (size_t)(slash - path) : 1;
+  bool in_directory = options->protocol == S3LECT_PROTOCOL_EPOCHS; /* all files of a directory */
   if (path[0] != '/')
     return fail(message, "--store %.200s is no absolute path: write file:///DIRECTORY/NAME", store);
-  if (slash[1] == '\0')
+  if (slash[1] == '\0' && !in_directory)
     return fail(message, "--store %.200s names no file: add the lockfile's name, %.200sleader.json",
                 store, store);
   if (len >= CLI_DIRECTORY_SIZE)
@@ -221,11 +222,11 @@ static int parse_expiry(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) 
 }
 
 int cli_options_check(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
-  int r = parse_store(options, message);
-  if (r == 0)
-    r = parse_protocol(options, message);
+  int r = parse_protocol(options, message);
   if (r == 0)
     r = parse_expiry(options, message);
+  if (r == 0)
+    r = parse_store(options, message);
   if (r != 0)
     return r;
   if (options->addr != NULL && !is_host_port(options->addr)) {

@@ -40,7 +40,10 @@ void s3l_epochs_reset(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep == NULL)
     return;
-  s3l_epochs_t kept = {.keep = ep->keep, .plain = ep->plain};
+  s3l_epochs_t kept = {.keep = ep->keep,
+                       .plain = ep->plain,
+                       .no_if_match = ep->no_if_match,
+                       .below_top = ep->below_top};
   S3L_ASSERT(!ep->sweeping);
   *ep = kept;
 }
@@ -110,8 +113,7 @@ bool s3l_epochs_wants_check(const s3l_core_t* c) {
 uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms) {
   if (!s3l_epochs_is_unfounded(c))
     return c->config.epochs->file + 1;
-  uint64_t ms =
-      store_ms > 0 || c->wall_ms <= 0 || c->epoch_seen > 0 ? store_ms : (uint64_t)c->wall_ms;
+  uint64_t ms = store_ms > 0 || c->epoch_seen > 0 ? store_ms : s3l_write_epoch_time(c->wall_ms);
   return s3l_larger(c->epoch_seen + 1, ms / 1000);
 }
 
@@ -119,8 +121,6 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   const s3l_view_t* v = &c->view;
   s3l_ns_t wait = s3l_view_wait(c);
-  if (c->epoch_seen >= S3L_EPOCHS_MAX)
-    return S3L_NEVER; /* there is no next number */
   if (v->kind == S3L_VIEW_ABSENT || is_robbed(c))
     return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
   if (v->kind == S3L_VIEW_RECORD && v->record.released) {
@@ -163,17 +163,20 @@ void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* e) {
     ep->base_modified_ms = ep->modified_ms;
   }
   e->file = c->op.epoch;
-  e->plain = c->op.kind != S3L_OP_TAKE_OVER && ep->plain;
-  e->etag = c->op.kind == S3L_OP_TAKE_OVER || ep->plain ? "" : c->view.etag;
+  e->plain = c->op.kind != S3L_OP_TAKE_OVER && ep->plain > 0;
+  e->etag = c->op.kind == S3L_OP_TAKE_OVER || e->plain ? "" : c->view.etag;
+  if (e->plain)
+    ep->plain--;
 }
 
 bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool refuses = r->status == S3LECT_EUNSUPPORTED || r->status == S3LECT_EREFUSED;
-  if (ep == NULL || ep->plain || !refuses || r->outcome == S3L_UNCERTAIN ||
+  if (ep == NULL || ep->plain > 0 || !refuses || r->outcome == S3L_UNCERTAIN ||
       op->kind == S3L_OP_TAKE_OVER)
     return false;
-  ep->plain = true;
+  ep->plain = S3L_EPOCHS_PLAIN;
+  ep->no_if_match = true;
   c->not_before = c->now;
   return true;
 }
@@ -200,14 +203,24 @@ void s3l_epochs_told(s3l_core_t* c) {
   ep->same_second = false;
 }
 
+/* Whether the view is a file that was led, renewed by its leader since. With If-Match a renewal
+ * lands on the file that was led, and on nothing else: it has not been deleted meanwhile. */
+static bool is_late_renewal(const s3l_core_t* c) {
+  const s3l_epochs_t* ep = c->config.epochs;
+  return s3l_view_is_own_claim(c) && ep->file == c->epoch_led && !ep->no_if_match &&
+         c->view.record.write > ep->led_write;
+}
+
 void s3l_epochs_view_changed(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep == NULL)
     return;
   ep->sure = false;
+  if (ep->file < S3L_EPOCHS_MAX)
+    ep->below_top = s3l_larger(ep->below_top, ep->file);
   if (!c->view.own)
     ep->others = s3l_larger(ep->others, ep->file);
-  if (!c->leading)
+  if (!c->leading && !is_late_renewal(c))
     ep->checked = 0;
 }
 
@@ -235,6 +248,7 @@ void s3l_epochs_leads(s3l_core_t* c, s3l_ns_t sent_at) {
   if (c->config.epochs == NULL)
     return;
   c->config.epochs->sweep_told = false;
+  c->config.epochs->led_write = c->write;
   look_now(c, sent_at);
 }
 

@@ -25,6 +25,8 @@
 #define S3L_EPOCHS_MAX UINT64_C(9999999998)
 /** Where removing them is refused it is tried again after so many renewals. */
 #define S3L_EPOCHS_SWEEP_PAUSE 100
+/** Where If-Match was refused, so many writes go without it. A gateway may have refused it once. */
+#define S3L_EPOCHS_PLAIN 100
 /** Old files that one listing may have removed. */
 #define S3L_EPOCHS_SWEEP 4
 #define S3L_LISTING_OLD  (S3L_EPOCHS_SWEEP + 2)
@@ -52,7 +54,9 @@ void s3l_listing_add(s3l_listing_t* listing, uint64_t number, int64_t modified_m
 typedef struct s3l_epochs_s {
   bool keep; /* old files are left */
   /* Remembered for as long as the core lives. */
-  bool plain; /* the store has no If-Match: renewals are written without a condition */
+  uint8_t plain;      /* the store refused If-Match: so many writes more go without a condition */
+  bool no_if_match;   /* it refused If-Match, at least once */
+  uint64_t below_top; /* the highest number ever seen, but S3L_EPOCHS_MAX */
 
   /* The file in view. */
   bool sure;        /* a read sent when it was legal to replace it, or later, showed it unchanged */
@@ -69,10 +73,11 @@ typedef struct s3l_epochs_s {
   uint64_t base;      /* what that was over */
   uint64_t base_etag; /* fingerprint */
   int64_t base_modified_ms;
-  uint64_t checked; /* the file of one's own whose base stood, as long as it stays as it is, or is
-                       led */
-  uint64_t robbed;  /* the one whose base did not */
-  uint64_t others;  /* the highest number that was seen on a file that is not one's own */
+  uint64_t checked;   /* the file of one's own whose base stood, as long as it stays as it is, or is
+                         led */
+  uint64_t robbed;    /* the one whose base did not */
+  uint64_t led_write; /* the last write before the newest leadership: later ones are renewals */
+  uint64_t others;    /* the highest number that was seen on a file that is not one's own */
 
   /* The read under way: a listing, a file, or one after the other. */
   uint8_t read;       /* what it is for */

@@ -238,10 +238,6 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   ep->same_second = r->modified_ms <= 0 || r->store_time_ms / 1000 <= r->modified_ms / 1000;
   c->epoch_seen = s3l_larger(c->epoch_seen, ep->file);
   s3l_view_show_file(c, fx, r, ep->file);
-  if (ep->file == S3L_EPOCHS_MAX)
-    s3l_core_error(
-        c, fx, S3LECT_ERECORD,
-        "no number is left for another epoch file: remove it, then restart every elector");
 }
 
 /* The file over which one's own was created, when that has landed. */
@@ -283,6 +279,10 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
       return goes_on_with(ep, STEP_LIST);
     if (ep->asked == ep->found)
       return fails(ep); /* deleted since it was listed, or the listing lags */
+    if (ep->asked == S3L_EPOCHS_MAX && c->epoch_led < S3L_EPOCHS_MAX) {
+      c->epoch_seen = s3l_larger(ep->below_top, c->epoch_led); /* made by hand, and deleted */
+      ep->others = c->epoch_seen;
+    }
     ep->file = 0;
     ep->modified_ms = 0;
     s3l_view_show_absence(c, fx);

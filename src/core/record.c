@@ -98,7 +98,8 @@ static const char* read_file(const s3l_json_t* j, s3lect_record_t* r) {
   int e = s3l_json_get_bool(j, S3L_JSON_ROOT, "expired", &expired);
   if (field != NULL)
     return field;
-  if (!s3l_json_has(j, S3L_JSON_ROOT, "validity_ms") ||
+  bool tells_end = e == 0; /* without a validity the reader's own leader timeout counts */
+  if ((!tells_end && !s3l_json_has(j, S3L_JSON_ROOT, "validity_ms")) ||
       !read_duration(j, "validity_ms", S3L_LEADER_TIMEOUT_MS_MAX, &validity_ms))
     return "validity_ms";
   if (e != 0 && e != S3LECT_ENOTFOUND)

@@ -348,9 +348,12 @@ static void report_damage(s3l_core_t* c, s3l_effects_t* fx) {
 
 /* Why nobody takes over, once for each state of the lockfile but a leader's renewals. */
 static void report_end_of_epochs(s3l_core_t* c, s3l_effects_t* fx) {
+  static const char file[] =
+      "the epoch file lock-9999999998.json has the highest number there is, so "
+      "nobody can take over: delete it";
   bool told = c->view.own || c->view.renewing;
-  if (!told && !c->config.observer && c->config.epochs == NULL && !s3l_core_has_next_epoch(c))
-    s3l_core_error(c, fx, S3LECT_EEPOCH, NULL);
+  if (!told && !c->config.observer && !s3l_core_has_next_epoch(c))
+    s3l_core_error(c, fx, S3LECT_EEPOCH, c->config.epochs != NULL ? file : NULL);
 }
 
 void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx) {
@@ -358,7 +361,7 @@ void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx) {
     return;
   c->view.untold = false;
   report_end_of_epochs(c, fx);
-  if (c->view.kind == S3L_VIEW_FOREIGN)
+  if (c->view.kind == S3L_VIEW_FOREIGN && s3l_core_has_next_epoch(c))
     report_damage(c, fx);
   if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
     return;

@@ -58,6 +58,16 @@ static void in_a_directory(void** state) {
   s3proc_end(&s3);
 }
 
+/* The files lie in the directory itself, as with s3://BUCKET/PREFIX/. */
+static void in_a_directory_of_its_own(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  *(strrchr(s3.store, '/') + 1) = '\0';
+  elects_and_tells(&s3);
+  s3proc_end(&s3);
+}
+
 /* Every page of the listing is the first one, empty or not: there would be no end to it. */
 static void a_listing_without_end(void** state) {
   (void)state;
@@ -120,6 +130,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(on_a_store),
       cmocka_unit_test(in_a_directory),
+      cmocka_unit_test(in_a_directory_of_its_own),
       cmocka_unit_test(a_listing_without_end),
       cmocka_unit_test(listings_without_the_files),
       cmocka_unit_test(slips),

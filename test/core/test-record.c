@@ -227,6 +227,11 @@ static void test_files_of_others(void** state) {
   assert_string_equal(r.incarnation, "");
   assert_int_equal(parse_file(" {\"expired\": true, \"validity_ms\": 5} ", 8, &r), 0);
   assert_int_equal(r.released, 1);
+  assert_int_equal(parse_file("{\"expired\":false}", 8, &r), 0); /* as in the write-up */
+  assert_int_equal(r.released, 0);
+  assert_int_equal(r.leader_timeout_ms, 0); /* the reader's own counts */
+  assert_int_equal(parse_file("{\"expired\":true}", 8, &r), 0);
+  assert_int_equal(r.released, 1);
   assert_int_equal(parse_file("{\"validity_ms\":1,\"leader\":{\"x\":1}}", 8, &r), 0);
   assert_int_equal(r.released, 0);
 }
@@ -238,6 +243,8 @@ static void test_files_that_are_none(void** state) {
       "{}",
       "[]",
       "{\"validity_ms\":60000",
+      "{\"expired\":null}",
+      "{\"expired\":false,\"validity_ms\":\"1\"}",
       "{\"validity_ms\":\"60000\"}",
       "{\"validity_ms\":-1}",
       "{\"validity_ms\":1.5}",

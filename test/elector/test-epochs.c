@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "core/epochs.h"
 #include "lib/election.h"
 #include "lib/wait.h"
 
@@ -32,6 +33,13 @@ static void put(const char* key, const char* body) {
   req.timeout_ms = S3L_WAIT_MS;
   assert_int_equal(el.store.ops->put(&el.store, &req), 0);
   s3l_election_wait(&el, &done, 1, "a put");
+}
+
+static void del(const char* key) {
+  unsigned done = 0;
+  s3lect_store_req_t req = {.data = &done, .key = key, .cb = on_put, .timeout_ms = S3L_WAIT_MS};
+  assert_int_equal(el.store.ops->del(&el.store, &req), 0);
+  s3l_election_wait(&el, &done, 1, "a deletion");
 }
 
 /* ---- Elections ---- */
@@ -63,6 +71,52 @@ static void test_without_if_match(void** state) {
   s3l_election_wait(&el, &b.renewed, 1, "the second to lead");
   assert_int_equal(b.epoch, 9);
   assert_int_equal(a.errors + b.errors, 0);
+  s3l_election_end(&el);
+}
+
+/* A gateway refuses If-Match once: renewals go without it for a while, not for ever. */
+static void test_if_match_refused_once(void** state) {
+  (void)state;
+  unsigned with = 0, without = 0;
+  bool again = false;
+  s3l_election_init(&el, NULL);
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  s3l_election_fault(&el, "{\"no_if_match\":true,\"count\":1}");
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.renewed, S3L_EPOCHS_PLAIN + 5, "renewals");
+  uint64_t seq = 0;
+  for (const fakes3_entry_t* e; (e = fakes3_log_after(el.server, seq)) != NULL; seq = e->seq) {
+    if (strcmp(e->method, "PUT") != 0 || e->if_none_match != NULL)
+      continue;
+    with += e->if_match != NULL;
+    without += e->if_match == NULL;
+    again = again || (without > 0 && e->if_match != NULL);
+  }
+  assert_true(again);
+  assert_true(with >= 3 && without <= S3L_EPOCHS_PLAIN + 1);
+  assert_int_equal(a.errors, 0);
+  s3l_election_end(&el);
+}
+
+/* Somebody makes the file of the highest number by hand: it is said once what to do, and when it
+ * has been done the election goes on. */
+static void test_a_file_of_the_highest_number(void** state) {
+  (void)state;
+  s3l_election_init(&el, NULL);
+  el.key = PREFIX;
+  s3l_election_begin(&el);
+  s3l_election_seed(&el);
+  put(PREFIX "lock-9999999998.json", "by hand");
+  s3l_candidate_init(&el, &a, "a");
+  s3l_candidate_start(&a);
+  s3l_election_wait(&el, &a.errors, 1, "it to say what is wrong");
+  assert_int_equal(a.error, S3LECT_EEPOCH);
+  del(PREFIX "lock-9999999998.json");
+  s3l_election_wait(&el, &a.started, 1, "it to lead");
+  assert_true(a.epoch < 9999999998);
+  assert_int_equal(a.errors, 1);
   s3l_election_end(&el);
 }
 
@@ -182,7 +236,12 @@ static void test_options(void** state) {
   s3lect_elector_options_t o = a.o;
   o.store = &plain;
   check(&o, S3LECT_EOPTION, "protocol: epoch files need a store that can list");
+  o = a.o;
+  o.lockfile_path = ""; /* all of a bucket or directory */
+  check(&o, 0, "");
   o.protocol = S3LECT_PROTOCOL_LOCKFILE;
+  check(&o, S3LECT_EOPTION, "missing");
+  o.store = &plain;
   o.lockfile_path = "locks/db.json";
   check(&o, 0, "");
   o.protocol = 2;
@@ -220,6 +279,8 @@ int main(void) {
   assert_int_equal(setenv("S3L_TEST_PROTOCOL", "epochs", 1), 0); /* lib/protocol.h */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_without_if_match),
+      cmocka_unit_test(test_if_match_refused_once),
+      cmocka_unit_test(test_a_file_of_the_highest_number),
       cmocka_unit_test(test_listings_without_the_files),
       cmocka_unit_test(test_a_listing_that_goes_blind),
       cmocka_unit_test(test_a_listing_without_end),

@@ -64,6 +64,18 @@ static void check_sweep(sim_world_t* w, const sim_request_t* r) {
                 above);
 }
 
+/* A claim over absence costs everybody two leader timeouts more. An elector that led the newest
+ * file has no reason for one, where nobody puts an older state back. */
+void sim_files_check_claim(sim_world_t* w, const sim_request_t* r) {
+  const uint32_t undoes =
+      SIM_BIT(DELETE) | SIM_BIT(UNDONE) | SIM_BIT(CORRUPT) | SIM_BIT(REPLAY) | SIM_BIT(NO_IF_MATCH);
+  const sim_file_t* newest = sim_files_newest(&w->files);
+  if (r->claims && newest != NULL && newest->number == w->nodes[r->node].core.epoch_led &&
+      (w->plan->troubles & undoes) == 0)
+    oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, r->node, -1,
+                "n%u claims over absence, though it led the newest file", r->node);
+}
+
 /* What a quiet spell leaves: the newest two, and none that was there when it began. */
 void sim_files_check(sim_world_t* w) {
   size_t most = 3;

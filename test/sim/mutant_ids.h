@@ -124,6 +124,8 @@
      "a create whose reply was lost is taken to have failed")                                      \
   XX(EPOCHS_LEASE_FROM_LISTING, "epochs-lease-from-listing", LEASE, "epochs,slow", 3, 4,           \
      "a listing alone prolongs a lease")                                                           \
+  XX(EPOCHS_OWN_DOUBTED, "epochs-own-doubted", BUDGET, "epochs,late", 5, 24,                       \
+     "a leader's own late renewal is taken for a create that landed late")                         \
   XX(EPOCHS_UNSHOWN, "epochs-unshown", EXCLUSION, "epochs,blind,pause", 5, 24,                     \
      "a file that no listing shows is led all the same")                                           \
   XX(EPOCHS_LISTING_BELIEVED, "epochs-listing-believed", LIVENESS, "epochs,lag,delete,late", 5,    \

@@ -256,9 +256,9 @@ mutation(EPOCHS_BASE_UNSEEN epochs.c
   "ep == NULL || ep->checked == ep->file || SIM_IS(EPOCHS_BASE_UNSEEN) ||
          SIM_IS(EPOCHS_UNCONFIRMED) || SIM_IS(EPOCHS_READ_BEFORE);")
 mutation(EPOCHS_CHECKED_ONCE epochs.c
-  "  if (!c->leading)
+  "  if (!c->leading && !is_late_renewal(c))
     ep->checked = 0;"
-  "  if (!c->leading && !(SIM_IS(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch_led))
+  "  if (!c->leading && !is_late_renewal(c) && !(SIM_IS(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch_led))
     ep->checked = 0;")
 mutation(EPOCHS_CLAIM_LED view.c
   "if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))"
@@ -278,8 +278,8 @@ mutation(EPOCHS_NEVER_SWEPT epochs_sweep.c
   "if (!c->leading || ep->sweep_len == 0)"
   "if (!c->leading || ep->sweep_len == 0 || SIM_IS(EPOCHS_NEVER_SWEPT))")
 mutation(EPOCHS_NEVER_PLAIN epochs.c
-  "  ep->plain = true;\n"
-  "  ep->plain = !SIM_IS(EPOCHS_NEVER_PLAIN);\n")
+  "  ep->plain = S3L_EPOCHS_PLAIN;\n"
+  "  ep->plain = SIM_IS(EPOCHS_NEVER_PLAIN) ? 0 : S3L_EPOCHS_PLAIN;\n")
 mutation(EPOCHS_ALWAYS_LISTING epochs_read.c
   "    return READ_GLANCE;"
   "    return SIM_IS(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;")
@@ -295,6 +295,9 @@ mutation(EPOCHS_LISTING_BELIEVED epochs_read.c
   "  if (SIM_IS(EPOCHS_LISTING_BELIEVED))
     ep->asked = ep->found;
   if (ep->asked != 0)\n    return goes_on_with(ep, STEP_FILE);")
+mutation(EPOCHS_OWN_DOUBTED epochs.c
+  "c->view.record.write > ep->led_write;"
+  "c->view.record.write > ep->led_write && !SIM_IS(EPOCHS_OWN_DOUBTED);")
 mutation(EPOCHS_UNSHOWN epochs_read.c
   "ep->clean_at = unshown ? 0 : ep->list_sent;"
   "ep->clean_at = unshown && !SIM_IS(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;")

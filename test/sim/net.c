@@ -129,6 +129,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
     r->write.incarnation = r->write.incarnation << 8 | half[k];
   r->write.life = w->oracle.nodes[i].life;
   oracle_write_sent(&w->oracle, w->t, &r->write);
+  sim_files_check_claim(w, r);
 }
 
 void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {

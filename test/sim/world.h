@@ -313,6 +313,7 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* request);
 void sim_files_by_hand(sim_world_t* w, const sim_fault_t* fault);
 /** At the end of a quiet spell. */
 void sim_files_check(sim_world_t* w);
+void sim_files_check_claim(sim_world_t* w, const sim_request_t* r);
 /** Whether a create is held up until all files are deleted; and that. */
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* request);
 void sim_files_undo(sim_world_t* w, const sim_request_t* request);
