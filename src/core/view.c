@@ -3,6 +3,7 @@
  * The observation (design rule 3) restarts whenever the ETag changes: what counts is how long this
  * elector itself has seen one version stand, by its own clock, from the receipt of the first reply
  * that showed it. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -306,6 +307,20 @@ void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
   S3L_ASSERT(c->view.own);
 }
 
+/* A follower with another leader timeout waits for the larger one of both, and as a leader makes
+ * all others wait otherwise. */
+static void report_timeout(s3l_core_t* c, s3l_effects_t* fx) {
+  uint32_t other_ms = c->view.record.leader_timeout_ms, own_ms = c->config.leader_timeout_ms;
+  if (c->view.own || c->view.record.namesake || c->config.observer || other_ms == 0 ||
+      other_ms == own_ms)
+    return;
+  (void)snprintf(fx->text, sizeof fx->text,
+                 "the leader has a leader timeout of %" PRIu32 " ms, this elector one of %" PRIu32
+                 " ms: give all electors of an election the same",
+                 other_ms, own_ms);
+  s3l_core_error(c, fx, S3LECT_ETIMING, fx->text);
+}
+
 static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   uint64_t h = leader_fingerprint(&c->view.record);
   bool nameless = c->view.record.leader == fingerprint(FINGERPRINT_OF_NOTHING, "");
@@ -319,6 +334,7 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   e->note = claims ? S3L_NOTE_CLAIMING : S3L_NOTE_NEW_LEADER;
   e->epoch = c->view.record.epoch;
   e->legal_at = claims ? c->view.legal_at : c->view.legal_before;
+  report_timeout(c, fx);
 }
 
 /* Another process with our server ID is alive if it renews, or if it took our own record. A record
