@@ -2,7 +2,9 @@
 #include "net/stream.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "net/tcp.h"
 #include "s3lect/errno.h"
@@ -13,8 +15,6 @@
 #ifndef MSG_NOSIGNAL /* macOS: libuv sets SO_NOSIGPIPE on its sockets */
 #  define MSG_NOSIGNAL 0
 #endif
-
-static void on_uv_written(uv_write_t* req, int status);
 
 static void end(s3l_stream_t* s, int status) {
   if (s->ended || s->closing)
@@ -29,8 +29,8 @@ static void end_tls(s3l_stream_t* s, int status) {
   end(s, status);
 }
 
-/* Hands bytes to the kernel; gives how many it took. Not by uv_try_write, which raises SIGPIPE
- * where the peer has gone: we live in somebody else's process. */
+/* Hands bytes to the kernel; gives how many it took. libuv's own writes raise SIGPIPE where the
+ * peer has gone, which ends a process that does not ignore it; the process is not ours. */
 static ssize_t send_now(s3l_stream_t* s, const char* data, size_t n) {
   ssize_t did;
   do
@@ -41,7 +41,50 @@ static ssize_t send_now(s3l_stream_t* s, const char* data, size_t n) {
   return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : uv_translate_sys_error(errno);
 }
 
-/* The same for all of them, through libuv's queue if need be. */
+/* ---- waiting until the kernel takes more ---- */
+
+typedef struct wait_s {
+  uv_poll_t poll;
+  int fd; /* a duplicate: libuv polls the socket's own descriptor for the TCP handle */
+} wait_t;
+
+static void on_wait_closed(uv_handle_t* handle) {
+  s3l_free(S3L_CONTAINER_OF(handle, wait_t, poll));
+}
+
+static void stop_waiting(s3l_stream_t* s) {
+  wait_t* w = s->writing;
+  if (w == NULL)
+    return;
+  s->writing = NULL;
+  uv_close((uv_handle_t*)&w->poll, on_wait_closed);
+  (void)close(w->fd);
+}
+
+static void on_writable(uv_poll_t* poll, int status, int events);
+
+static int start_waiting(s3l_stream_t* s, const char* rest, size_t n) {
+  wait_t* w = s3l_malloc(sizeof(*w));
+  if (w == NULL)
+    return UV_ENOMEM;
+  w->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+  int rc = w->fd < 0 ? uv_translate_sys_error(errno) : 0;
+  if (rc == 0)
+    rc = uv_poll_init(s->tcp->loop, &w->poll, w->fd);
+  if (rc != 0) {
+    if (w->fd >= 0)
+      (void)close(w->fd);
+    s3l_free(w);
+    return rc;
+  }
+  w->poll.data = s;
+  s->writing = w;
+  s->rest = rest;
+  s->rest_len = n;
+  return uv_poll_start(&w->poll, UV_WRITABLE, on_writable);
+}
+
+/* Sends all of it, the rest of it later if need be. */
 static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed) {
   ssize_t did = send_now(s, data, n);
   if (did < 0)
@@ -50,20 +93,20 @@ static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed)
     *handed = true;
   if ((size_t)did == n)
     return S3L_STREAM_WRITTEN;
-  /* libuv wants a char*, and does not write to it. */
-  uv_buf_t buf = {.base = (char*)(uintptr_t)data + did, .len = n - (size_t)did};
-  int rc = uv_write(&s->write_req, (uv_stream_t*)s->tcp, &buf, 1, on_uv_written);
-  if (rc != 0)
+  int rc = start_waiting(s, data + did, n - (size_t)did);
+  if (rc != 0) {
+    stop_waiting(s);
+    (void)shutdown(s->fd, SHUT_RDWR); /* the peer must not take what follows for the rest */
     return rc;
+  }
   *handed = true;
-  s->writing = true;
   return S3L_STREAM_PENDING;
 }
 
 /* Sends what TLS has to send, application data or not. */
 static int flush(s3l_stream_t* s, bool* handed) {
   int rc = S3L_STREAM_WRITTEN;
-  if (s->writing) {
+  if (s->writing != NULL) {
     *handed = true; /* it will follow */
     return S3L_STREAM_PENDING;
   }
@@ -82,12 +125,21 @@ static void flush_aside(s3l_stream_t* s) {
   (void)flush(s, &handed);
 }
 
-static void on_uv_written(uv_write_t* req, int status) {
-  s3l_stream_t* s = S3L_CONTAINER_OF(req, s3l_stream_t, write_req);
+static void on_writable(uv_poll_t* poll, int status, int events) {
+  s3l_stream_t* s = poll->data;
   bool handed;
-  s->writing = false;
-  if (s->closing)
+  ssize_t did = send_now(s, s->rest, s->rest_len);
+  (void)events;
+  if (status != 0 && did >= 0)
+    did = UV_ECONNRESET; /* libuv says EBADF for any error of the socket, which send has told by now
+                          */
+  if (did >= 0 && (size_t)did < s->rest_len) {
+    s->rest += did;
+    s->rest_len -= (size_t)did;
     return;
+  }
+  stop_waiting(s);
+  status = did < 0 ? (int)did : 0;
   if (status == 0 && s->tls) {
     int rc = flush(s, &handed);
     if (rc == S3L_STREAM_PENDING)
@@ -224,7 +276,7 @@ static int begin_tls(s3l_stream_t* s, s3l_tls_context_t* context, const char* ho
   return rc < 0 ? rc : 0;
 }
 
-/* Room for the largest request, so that one send takes it: libuv's own writes raise SIGPIPE. */
+/* Room for most requests, so that one send takes them. */
 static int prepare_socket(s3l_stream_t* s) {
   int size = 4 * S3L_STREAM_OUT_MAX;
   uv_handle_t* handle = (uv_handle_t*)s->tcp;
@@ -234,7 +286,8 @@ static int prepare_socket(s3l_stream_t* s) {
 
 int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
   s->tcp = tcp;
-  s->tls = s->ended = s->paused = s->due = s->closing = s->writing = s->user_write = false;
+  s->tls = s->ended = s->paused = s->due = s->closing = s->user_write = false;
+  s->writing = NULL;
   s->ready = context == NULL;
   s->why = NULL;
   s->out = NULL;
@@ -294,7 +347,7 @@ void s3l_stream_shutdown(s3l_stream_t* s) {
     s3l_tls_shutdown(&s->engine);
     flush_aside(s);
   }
-  if (!s->writing) /* else close_notify is on its way, and has to be enough */
+  if (s->writing == NULL) /* else close_notify is on its way, and has to be enough */
     (void)shutdown(s->fd, SHUT_WR);
 }
 
@@ -327,7 +380,8 @@ void s3l_stream_close(s3l_stream_t* s) {
   if (s->closing)
     return;
   s->closing = true;
-  if (s->tls && !s->writing)
+  if (s->tls && s->writing == NULL)
     say_good_bye(s);
+  stop_waiting(s);
   s3l_tcp_close(s->tcp, on_uv_closed);
 }

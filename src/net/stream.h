@@ -49,13 +49,14 @@ struct s3l_stream_s {
   /* Private. */
   uv_tcp_t* tcp;
   uv_os_fd_t fd;
-  uv_write_t write_req;
   bool tls;
   bool ended;
   bool paused;
   bool closing;
-  bool writing;    /* write_req is with libuv */
-  bool user_write; /* on_written is owed */
+  bool user_write;        /* on_written is owed */
+  struct wait_s* writing; /* NULL unless the kernel has still to take this: */
+  const char* rest;
+  size_t rest_len;
   s3l_tls_engine_t engine;
   char* out; /* TLS only */
 };

@@ -223,6 +223,24 @@ static void test_peer_gone(void** state) {
   }
 }
 
+/* The same where a part of the write still waits: the peer ends its side, and then resets. */
+static void test_peer_gone_in_write(void** state) {
+  (void)state;
+  for (int tls = 0; tls <= 1; tls++) {
+    bool handed;
+    connect_both(tls);
+    s3l_stream_pause(&server->stream);
+    assert_int_equal(s3l_stream_write(&client->stream, data, BIG, &handed), S3L_STREAM_PENDING);
+    s3l_stream_shutdown(&server->stream);
+    wait_for(&client->ended);
+    assert_int_equal(client->status, UV_EOF);
+    s3l_stream_close(&server->stream);
+    wait_for(&client->written);
+    assert_true(client->status == UV_EPIPE || client->status == UV_ECONNRESET);
+    finish();
+  }
+}
+
 /* One piece for each resume, and all of them in the end. */
 static void test_pause(void** state) {
   (void)state;
@@ -282,9 +300,13 @@ static int remove_certs(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_big_write), cmocka_unit_test(test_close_in_write),
-      cmocka_unit_test(test_end),       cmocka_unit_test(test_peer_gone),
-      cmocka_unit_test(test_pause),     cmocka_unit_test(test_shutdown),
+      cmocka_unit_test(test_big_write),
+      cmocka_unit_test(test_close_in_write),
+      cmocka_unit_test(test_end),
+      cmocka_unit_test(test_peer_gone),
+      cmocka_unit_test(test_peer_gone_in_write),
+      cmocka_unit_test(test_pause),
+      cmocka_unit_test(test_shutdown),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);
 }
