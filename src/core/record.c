@@ -47,6 +47,10 @@ static bool is_incarnation(const char* s) {
   return n == 0 || (n == S3LECT_INCARNATION_SIZE - 1 && strspn(s, "0123456789abcdef") == n);
 }
 
+bool s3l_record_is_claim(const s3lect_record_t* r) {
+  return !r->released && r->transitions == 0 && r->incarnation[0] != '\0';
+}
+
 /* The field of a wrong type or out of range; NULL if there is none. */
 static const char* read_fields(const s3l_json_t* j, s3lect_record_t* r) {
   if (!read_string(j, "leaderID", r->leader_id, sizeof r->leader_id))
@@ -75,6 +79,8 @@ static const char* read_fields(const s3l_json_t* j, s3lect_record_t* r) {
   r->released = r->last_updated_ms == RELEASED_MS;
   if (r->released)
     r->last_updated_ms = 0;
+  /* A writer that does not count transitions makes no claims. */
+  r->claim = s3l_json_has(j, S3L_JSON_ROOT, "transitions") && s3l_record_is_claim(r);
   return NULL;
 }
 
@@ -84,10 +90,6 @@ static const char* read_lockfile(const s3l_json_t* j, s3lect_record_t* r) {
   if (field == NULL && !s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
     return "lastUpdated";
   return field == NULL && !r->released && r->leader_id[0] == '\0' ? "leaderID" : field;
-}
-
-bool s3l_record_is_claim(const s3lect_record_t* r) {
-  return !r->released && r->transitions == 0 && r->incarnation[0] != '\0';
 }
 
 /* What an epoch file has besides; of other implementations it may have nothing else. */
@@ -133,9 +135,7 @@ const char* s3l_record_fault(s3l_span_t body, bool is_file) {
 
 int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
   const char* fault;
-  int e = parse(body, false, record, &fault);
-  record->claim = s3l_record_is_claim(record);
-  return e;
+  return parse(body, false, record, &fault);
 }
 
 int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record) {
@@ -143,10 +143,11 @@ int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* rec
   int e = parse(body, true, record, &fault);
   if (e != 0)
     return e;
-  if (record->epoch != number)
-    memset(record->incarnation, 0, sizeof record->incarnation); /* a copy: nobody owns it */
+  if (record->epoch != number) { /* a copy: nobody owns it */
+    memset(record->incarnation, 0, sizeof record->incarnation);
+    record->claim = 0;
+  }
   record->epoch = number;
-  record->claim = s3l_record_is_claim(record);
   return 0;
 }
 

@@ -29,8 +29,8 @@
 /** Go's zero time, which marks a released record. */
 #define S3L_RECORD_RELEASED "0001-01-01T00:00:00Z"
 
-/** Whether a record is a provisional claim, by its other fields: one of this library's (they have
- * an incarnation) that counts no leadership yet. */
+/** Whether a record that counts transitions is a provisional claim: one of this library's (they
+ * have an incarnation) that counts no leadership yet. */
 bool s3l_record_is_claim(const s3lect_record_t* record);
 
 /** What is wrong with a body: the name of a field that is missing, of a wrong type or out of range,

@@ -196,7 +196,8 @@ static void test_what_is_wrong_is_named(void** state) {
   assert_null(s3l_record_fault(S3L_SPAN("{\"validity_ms\":86400000}"), true));
 }
 
-/* A claim counts no leadership. A record of the Go package counts none either, and is no claim. */
+/* A claim says that it counts no leadership. A record that does not say how many it counts, of the
+ * Go package or of another writer, is no claim. */
 static void test_claims(void** state) {
   (void)state;
 #define WHO  "{\"leaderID\":\"a\",\"epoch\":7,\"lastUpdated\":\"2024-10-27T10:30:45Z\""
@@ -206,7 +207,9 @@ static void test_claims(void** state) {
   assert_int_equal(r.claim, 1);
   assert_int_equal(parse(OURS ",\"transitions\":1}", &r), 0);
   assert_int_equal(r.claim, 0);
-  assert_int_equal(parse(WHO "}", &r), 0);
+  assert_int_equal(parse(OURS "}", &r), 0);
+  assert_int_equal(r.claim, 0);
+  assert_int_equal(parse(WHO ",\"transitions\":0}", &r), 0);
   assert_int_equal(r.claim, 0);
 #undef OURS
 #undef WHO
