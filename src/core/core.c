@@ -389,8 +389,9 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
  * has a clock of its own. */
 static void note_store_time(s3l_core_t* c, const s3l_result_t* r) {
   bool settled =
-      r->outcome == S3L_SETTLED && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED ||
-                                    r->status == S3LECT_ENOTFOUND || s3l_write_is_refusal(r));
+      r->outcome == S3L_SETTLED &&
+      (r->status == 0 || r->status == S3LECT_ENOTMODIFIED || r->status == S3LECT_ENOTFOUND ||
+       r->status == S3LECT_ETOOBIG || s3l_write_is_refusal(r));
   if (settled && s3l_write_epoch_time(r->store_time_ms) > 0) {
     c->store_time_ms = r->store_time_ms;
     c->store_time_at = c->now;
