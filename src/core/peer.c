@@ -67,11 +67,10 @@ void s3l_peer_reset(s3l_core_t* c) {
 }
 
 bool s3l_peer_is_asked(const s3l_core_t* c) {
-  const s3l_view_t* v = &c->view;
   bool follows = c->phase == S3L_PHASE_STANDING && !c->leading && !c->release_owed &&
                  !c->read_back && c->op.kind <= S3L_OP_READ;
-  return c->config.peer_mode && follows && v->kind == S3L_VIEW_RECORD && !v->own &&
-         !v->record.released && v->record.addr != 0;
+  return c->config.peer_mode && follows && s3l_core_names_leader(c) && !c->view.own &&
+         c->view.record.addr != 0;
 }
 
 s3l_ns_t s3l_peer_covers_until(const s3l_core_t* c) {
