@@ -187,7 +187,7 @@ void s3l_epochs_wrote(s3l_core_t* c, const s3l_op_t* op) {
     return;
   if (ep->file != op->epoch) {
     ep->clean_at = 0;
-    ep->file_from = c->now;
+    ep->unshown_from = c->now;
   }
   ep->file = op->epoch;
   ep->modified_ms = 0;

@@ -130,7 +130,9 @@ static void watch(s3l_core_t* c) {
  * not show its files, and nobody can tell whether there is one above. */
 static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool overdue = ep->list_sent - ep->file_from > s3l_view_wait(c);
+  if (ep->unshown_from == 0)
+    ep->unshown_from = ep->list_sent;
+  bool overdue = ep->list_sent - ep->unshown_from > s3l_view_wait(c);
   uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
   uint32_t slow_ms = c->config.frequent_interval_ms;
   if (ep->lags <= S3L_RETRIES)
@@ -152,6 +154,8 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
   bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
     ep->clean_at = unshown ? 0 : ep->list_sent;
+  if (ep->clean_at > 0)
+    ep->unshown_from = 0;
   if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
     watch(c);
   s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
@@ -197,6 +201,7 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   ep->more = false;
   if (needs_listing_only(c) && ep->found == ep->file) {
     ep->clean_at = ep->list_sent;
+    ep->unshown_from = 0;
     ep->lags = 0;
     watch(c);
     if (!c->leading)
@@ -229,7 +234,7 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     return;
   if (ep->asked != ep->file) {
     ep->clean_at = 0;
-    ep->file_from = c->now;
+    ep->unshown_from = c->now;
   }
   if (c->view.kind == S3L_VIEW_ABSENT)
     ep->came_at = c->now;

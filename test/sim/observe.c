@@ -66,18 +66,20 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     mark_validity(w, i);
 }
 
-static void saw_error(sim_world_t* w, int error) {
+static void saw_error(sim_world_t* w, unsigned i, int error) {
   met_if(w, error == S3LECT_EDUPID, SIM_MET_DUPLICATE_TOLD);
   met_if(w, error == S3LECT_EDISPUTED, SIM_MET_DISPUTED);
   met_if(w, error == S3LECT_ERECORD, SIM_MET_DAMAGE_REPORTED);
   met_if(w, error == S3LECT_EUNSAFE, SIM_MET_BLIND);
+  if (error == S3LECT_EUNSAFE && !w->plan->blind)
+    oracle_fail(&w->oracle, ORACLE_LIVENESS, w->t, (int)i, -1, "n%u: calls a good store unsafe", i);
 }
 
 void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   switch (e->note) {
   case S3L_NOTE_ERROR:
-    saw_error(w, e->error);
+    saw_error(w, i, e->error);
     break;
   case S3L_NOTE_STARTED:
     met_if(w, n->plan->config.grace_period_ms > 0, SIM_MET_GRACE_STARTED);
