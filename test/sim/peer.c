@@ -177,7 +177,7 @@ static void check_ask(sim_world_t* w, unsigned i) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two asks at once", i);
   if (!c->peer_mode)
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks, unlike its options", i);
-  if (n->ask.sent_at > 0 && w->t - n->ask.sent_at < gap_ms * S3L_MS / 10 * 8)
+  if (n->ask.sent_at > 0 && n->core.now - n->ask.sent_at < gap_ms * S3L_MS)
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks in circles", i);
 }
 
@@ -200,7 +200,7 @@ void sim_ask(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   ask->stamp++;
   ask->asked = find_asked(w, n->leader_addr);
   ask->wait_ms = e->wait_ms;
-  ask->sent_at = w->t;
+  ask->sent_at = n->core.now;
   ask->timeout_slewed = sim_slewed_in(w, n, e->wait_ms + (s3l_ns_t)e->timeout_ms);
   const sim_weather_t* x = ask->asked >= 0 ? &w->nodes[ask->asked].weather : NULL;
   if (ask->asked == SIM_ASKED_NOBODY)

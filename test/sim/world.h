@@ -135,7 +135,7 @@ typedef struct sim_ask_s {
   uint32_t stamp;
   int asked; /* node, or one of the above */
   uint32_t wait_ms;
-  s3l_ns_t sent_at;
+  s3l_ns_t sent_at; /* by the node's clock */
   s3l_ns_t timeout_slewed;
   sim_answer_t answer;
   sim_answer_t earlier; /* one from the same node, to be given again */
