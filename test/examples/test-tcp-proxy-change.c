@@ -103,7 +103,8 @@ static void put_leader(const char* addr, uint64_t epoch) {
   snprintf(body, sizeof body,
            "{\"leaderID\":\"other\",\"leaderAddr\":\"%s\",\"lastUpdated\":\"2026-01-01T00:00:00Z\","
            "\"epoch\":%" PRIu64 ",\"incarnation\":\"0123456789abcdef0123456789abcdef\","
-           "\"write\":1,\"leaderTimeoutMs\":60000,\"renewIntervalMs\":20000}",
+           "\"write\":1,\"transitions\":1,\"leaderTimeoutMs\":60000,"
+           "\"renewIntervalMs\":20000}",
            addr, epoch);
   s3proc_put(&s3, body);
 }

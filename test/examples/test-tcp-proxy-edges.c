@@ -395,7 +395,8 @@ static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
       body, sizeof body,
       "{\"leaderID\":\"other\",\"leaderAddr\":\"127.0.0.1:%d\",\"lastUpdated\":\"2026-01-01T00:"
       "00:00Z\",\"epoch\":%" PRIu64 ",\"incarnation\":\"0123456789abcdef0123456789abcdef\","
-      "\"write\":1,\"leaderTimeoutMs\":60000,\"renewIntervalMs\":20000}",
+      "\"write\":1,\"transitions\":1,\"leaderTimeoutMs\":60000,"
+      "\"renewIntervalMs\":20000}",
       port, of_epoch);
   s3proc_put(at, body);
 }
