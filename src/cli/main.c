@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "elect.h"
 #include "options.h"
+#include "pipes.h"
 #include "run.h"
 #include "status.h"
 #include "text.h"
@@ -83,6 +84,10 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
     return print_help(command);
   if (!has_descriptors())
     return CLI_EXIT_FAILED;
+  if (cli_pipes_copy(&options, message) != 0) {
+    cli_say("%s", message);
+    return CLI_EXIT_USAGE;
+  }
   switch (command) {
   case CLI_ELECT:
     return cli_elect(&options);

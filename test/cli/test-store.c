@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "lib/certs.h"
 #include "lib/s3proc.h"
 #include "lib/script_server.h"
 
@@ -97,6 +98,24 @@ static void waits_for_no_fifo(void** state) {
   refused(&s3, "status", "s3://bucket/key", option, says);
   assert_int_equal(unlink(fifo), 0);
   s3proc_end(&s3);
+}
+
+/* A pipe can be read once, but a key is needed by the server, the client, and again on SIGHUP. */
+static void reads_a_pipe_that_has_a_writer(void** state) {
+  char script[2048];
+  s3l_certs_t certs;
+  s3proc_t s3;
+  (void)state;
+  assert_int_equal(s3l_certs_make(&certs), 0);
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  snprintf(script, sizeof script,
+           "cat %s | exec %s/src/s3lect elect --store %s --peer-listen 127.0.0.1:0 --peer-cert %s "
+           "--peer-key /dev/stdin --peer-ca %s --leader-timeout 2500ms",
+           certs.key, S3L_BUILD_DIR, s3.store, certs.good, certs.ca);
+  proc_t* p = proc_spawn(&s3.procs, (const char*[]){"/bin/bash", "-c", script, NULL}, NULL);
+  proc_line(p, PROC_OUT, "started_leading");
+  s3proc_end(&s3);
+  s3l_certs_remove(&certs);
 }
 
 /* Whatever the limit of open files is, it works or says that it cannot; below 10, where inherited
@@ -281,6 +300,7 @@ int main(void) {
       cmocka_unit_test(says_what_is_wrong_with_a_file),
       cmocka_unit_test(refuses_a_directory_that_all_may_write_to),
       cmocka_unit_test(waits_for_no_fifo),
+      cmocka_unit_test(reads_a_pipe_that_has_a_writer),
       cmocka_unit_test(says_when_too_few_files_can_be_opened),
       cmocka_unit_test(sends_what_buckets_demand),
       cmocka_unit_test(goes_through_a_proxy),
