@@ -104,7 +104,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
   const char* message = e->message != NULL ? e->message
                         : e->error != 0    ? s3lect_strerror(e->error)
                                            : "";
-  if (cb == NULL || (e->note == S3L_NOTE_ERROR && !is_to_be_told(d, e->error, message)))
+  if (cb == NULL || (e->note == S3L_NOTE_ERROR && !e->once && !is_to_be_told(d, e->error, message)))
     return;
   bool led = s3l_core_names_leader(&d->core);
   s3lect_event_t event = {

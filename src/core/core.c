@@ -51,14 +51,15 @@ void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* mes
   e->valid_until = s3l_core_valid_until(c);
 }
 
+void s3l_core_error_once(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message) {
+  s3l_core_error(c, fx, error, message);
+  fx->at[fx->len - 1].once = true;
+}
+
 s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms) {
   uint64_t fifth_us = (uint64_t)ms * 1000 / 5;
   return ms * S3L_MS - (s3l_ns_t)(fifth_us / 2) * 1000 +
          (s3l_ns_t)s3l_prng_below(&c->prng, fifth_us + 1) * 1000;
-}
-
-bool s3l_core_has_next_epoch(const s3l_core_t* c) {
-  return c->epoch_seen < (c->config.epochs != NULL ? S3L_EPOCHS_MAX : S3L_EPOCH_MAX);
 }
 
 void s3l_core_operation_done(s3l_core_t* c) {
@@ -104,7 +105,7 @@ static void give_up_release(s3l_core_t* c, s3l_effects_t* fx, const char* why) {
   bool stands = s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c);
   c->release_owed = false;
   if (stands)
-    s3l_core_error(c, fx, S3LECT_ERELEASE, why);
+    s3l_core_error_once(c, fx, S3LECT_ERELEASE, why);
 }
 
 void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
@@ -170,7 +171,7 @@ static due_t due_look(const s3l_core_t* c, s3l_ns_t at, s3l_ns_t poll_at) {
 static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
   bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
-               s3l_core_has_next_epoch(c);
+               s3l_write_has_next_epoch(c);
   s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);
@@ -385,24 +386,11 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
   }
 }
 
-/* The time of a reply by which the store settled the request. An error page may be a proxy's, which
- * has a clock of its own. */
-static void note_store_time(s3l_core_t* c, const s3l_result_t* r) {
-  bool settled =
-      r->outcome == S3L_SETTLED &&
-      (r->status == 0 || r->status == S3LECT_ENOTMODIFIED || r->status == S3LECT_ENOTFOUND ||
-       r->status == S3LECT_ETOOBIG || s3l_write_is_refusal(r));
-  if (settled && s3l_write_epoch_time(r->store_time_ms) > 0) {
-    c->store_time_ms = r->store_time_ms;
-    c->store_time_at = c->now;
-  }
-}
-
 static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   s3l_op_t op = c->op;
   S3L_ASSERT(op.kind != S3L_OP_NONE);
   c->op.kind = S3L_OP_NONE;
-  note_store_time(c, r);
+  s3l_write_note_store_time(c, r);
   if (op.kind == S3L_OP_READ)
     read_done(c, fx, &op, r);
   else

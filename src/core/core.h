@@ -189,6 +189,7 @@ typedef struct s3l_effect_s {
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
   uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
   bool plain;          /* WRITE: without a condition */
+  bool once;           /* NOTIFY of an error: it is not told again for as long as it lasts */
   bool more;           /* LIST */
   uint64_t file;       /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
   /* NOTIFY */

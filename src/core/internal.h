@@ -20,8 +20,8 @@ static inline uint64_t s3l_larger(uint64_t a, uint64_t b) {
 
 s3l_effect_t* s3l_core_effect(s3l_effects_t* fx, s3l_effect_kind_t kind);
 void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message);
-/** Whether a higher epoch than every one that was seen can be written. */
-bool s3l_core_has_next_epoch(const s3l_core_t* c);
+/** The same of an error that the core itself does not repeat. */
+void s3l_core_error_once(s3l_core_t* c, s3l_effects_t* fx, int error, const char* message);
 /** ms, give or take 10 %. */
 s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms);
 /** An attempt of a write or of its read-back failed: sets when the next may come, or ends the
@@ -124,8 +124,9 @@ uint64_t s3l_write_store_time(const s3l_core_t* c);
 /** Unix time that an epoch may be made of, in ms; 0 if it lies so far in the future (from 2286 on)
  * that it must be damage: in seconds it has to stay below the highest number of an epoch file. */
 uint64_t s3l_write_epoch_time(int64_t unix_ms);
-/** Whether the store refused a write by its condition. */
-bool s3l_write_is_refusal(const s3l_result_t* result);
+/** Whether a higher epoch than every one that was seen can be written. */
+bool s3l_write_has_next_epoch(const s3l_core_t* c);
+void s3l_write_note_store_time(s3l_core_t* c, const s3l_result_t* result);
 void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind);
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
                     const s3l_result_t* result);

@@ -205,7 +205,7 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
   }
   p->error = status != 0 ? status : S3LECT_EPEER;
   if (status != 0 && !p->told)
-    s3l_core_error(c, fx, status, message);
+    s3l_core_error_once(c, fx, status, message);
   p->told = p->told || status != 0;
   doubt(c, was_good);
   ask_later(c);
@@ -343,7 +343,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   }
   c->stats.peer_answers++;
   if (told)
-    s3l_core_error(c, fx, S3LECT_EPEERBACK, NULL);
+    s3l_core_error_once(c, fx, S3LECT_EPEERBACK, NULL);
   s3l_ns_t until = s3l_peer_covers_until(c);
   if (until > 0)
     rest(c, until);

@@ -368,7 +368,7 @@ static void report_end_of_epochs(s3l_core_t* c, s3l_effects_t* fx) {
       "the epoch file lock-9999999998.json has the highest number there is, so "
       "nobody can take over: delete it";
   bool told = c->view.own || c->view.renewing;
-  if (!told && !c->config.observer && !s3l_core_has_next_epoch(c))
+  if (!told && !c->config.observer && !s3l_write_has_next_epoch(c))
     s3l_core_error(c, fx, S3LECT_EEPOCH, c->config.epochs != NULL ? file : NULL);
 }
 
@@ -377,7 +377,7 @@ void s3l_view_report(s3l_core_t* c, s3l_effects_t* fx) {
     return;
   c->view.untold = false;
   report_end_of_epochs(c, fx);
-  if (c->view.kind == S3L_VIEW_FOREIGN && s3l_core_has_next_epoch(c))
+  if (c->view.kind == S3L_VIEW_FOREIGN && s3l_write_has_next_epoch(c))
     report_damage(c, fx);
   if (c->view.kind != S3L_VIEW_RECORD || c->view.record.released)
     return;

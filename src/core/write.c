@@ -13,6 +13,25 @@ uint64_t s3l_write_epoch_time(int64_t unix_ms) {
   return unix_ms > 0 && (uint64_t)unix_ms / 1000 < S3L_EPOCHS_MAX ? (uint64_t)unix_ms : 0;
 }
 
+/* Whether the store refused a write by its condition. */
+static bool is_refusal(const s3l_result_t* r) {
+  return r->outcome == S3L_SETTLED &&
+         (r->status == S3LECT_EPRECONDITION || r->status == S3LECT_ENOTFOUND ||
+          r->status == S3LECT_ECONFLICT);
+}
+
+/* The time of a reply by which the store settled the request. An error page may be a proxy's, which
+ * has a clock of its own. */
+void s3l_write_note_store_time(s3l_core_t* c, const s3l_result_t* r) {
+  bool settled = r->outcome == S3L_SETTLED &&
+                 (r->status == 0 || r->status == S3LECT_ENOTMODIFIED ||
+                  r->status == S3LECT_ENOTFOUND || r->status == S3LECT_ETOOBIG || is_refusal(r));
+  if (settled && s3l_write_epoch_time(r->store_time_ms) > 0) {
+    c->store_time_ms = r->store_time_ms;
+    c->store_time_at = c->now;
+  }
+}
+
 uint64_t s3l_write_store_time(const s3l_core_t* c) {
   if (c->store_time_ms <= 0)
     return 0;
@@ -26,6 +45,10 @@ static bool keeps_epoch(const s3l_core_t* c) {
   return c->config.epochs == NULL && s3l_view_is_own_claim(c) &&
          c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen &&
          !c->unfounded;
+}
+
+bool s3l_write_has_next_epoch(const s3l_core_t* c) {
+  return c->epoch_seen < (c->config.epochs != NULL ? S3L_EPOCHS_MAX : S3L_EPOCH_MAX);
 }
 
 static uint64_t next_epoch(const s3l_core_t* c) {
@@ -145,12 +168,6 @@ static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const c
   }
 }
 
-bool s3l_write_is_refusal(const s3l_result_t* r) {
-  return r->outcome == S3L_SETTLED &&
-         (r->status == S3LECT_EPRECONDITION || r->status == S3LECT_ENOTFOUND ||
-          r->status == S3LECT_ECONFLICT);
-}
-
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
   if (r->status == 0 && r->outcome == S3L_SETTLED && r->etag != NULL && r->etag[0] != '\0' &&
       strlen(r->etag) < S3LECT_ETAG_SIZE) {
@@ -159,7 +176,7 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
   }
   if (s3l_epochs_learns_plain(c, op, r))
     return;
-  if (s3l_write_is_refusal(r)) {
+  if (is_refusal(r)) {
     c->stats.conflicts++;
     c->read_back = true;
     bool swapped = c->config.epochs == NULL || op->kind != S3L_OP_TAKE_OVER;
@@ -174,6 +191,6 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
     c->uncertain = c->write;
   }
   s3l_core_attempt_failed(c, fx, r);
-  if (s3l_write_is_refusal(r) && c->attempt > 0)
+  if (is_refusal(r) && c->attempt > 0)
     c->read_back_at = c->now; /* the store answered: only the next write has to wait */
 }

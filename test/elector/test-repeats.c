@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -16,13 +17,14 @@
 #define LOOKS 720 /* an hour of them */
 
 static struct {
-  unsigned told, closed;
+  unsigned told, releases, closed;
   int error;
 } seen;
 
 static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
   (void)e;
   seen.told++;
+  seen.releases += ev->error == S3LECT_ERELEASE;
   seen.error = ev->error;
 }
 
@@ -74,7 +76,53 @@ static void test_told_ever_more_rarely(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
+static bool is_stopped(void* arg) {
+  s3lect_status_t status = {.size = sizeof status};
+  return s3lect_elector_status(arg, &status) == 0 && status.role == S3LECT_ROLE_STOPPED;
+}
+
+/* Takes over what "b" has released, and may not release it at the end. */
+static void lead_without_release(s3l_script_store_t* store, s3lect_elector_t* e, uint64_t epoch) {
+  s3lect_record_t r = s3l_script_store_released();
+  r.epoch = epoch - 1;
+  assert_int_equal(s3lect_elector_start(e), 0);
+  s3l_script_store_expect(store, false);
+  s3l_script_store_show(store, &r, "\"e1\"");
+  s3l_script_store_expect(store, true);
+  s3l_script_store_answer(store, 0, S3LECT_SETTLED, "\"e2\"");
+  assert_int_equal(s3lect_is_leader(e), 1);
+  assert_int_equal(s3lect_elector_stop(e), 0);
+  s3l_script_store_expect(store, true);
+  s3l_script_store_answer(store, S3LECT_EDENIED, S3LECT_NOT_APPLIED, NULL);
+  s3l_wait(store->store.loop, is_stopped, e, "the end of standing");
+}
+
+/* Each is an event of its own, however soon it follows another one. */
+static void test_every_release_that_failed_is_told(void** state) {
+  static s3l_script_store_t store;
+  static s3lect_elector_t e;
+  uv_loop_t loop;
+  (void)state;
+  memset(&seen, 0, sizeof seen);
+  assert_int_equal(uv_loop_init(&loop), 0);
+  s3l_script_store_init(&loop, &store);
+  s3lect_elector_options_t o = s3l_script_store_options(&store);
+  o.on_error = on_error;
+  assert_int_equal(s3lect_elector_init(&loop, &e, &o, NULL), 0);
+  lead_without_release(&store, &e, 8);
+  assert_int_equal(seen.releases, 1);
+  lead_without_release(&store, &e, 10);
+  assert_int_equal(seen.releases, 2);
+  assert_int_equal(s3lect_elector_close(&e, on_closed), 0);
+  s3l_wait_count(&loop, &seen.closed, 1, "the close callback");
+  s3lect_store_close(&store.store, NULL);
+  s3l_wait_loop_end(&loop);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_told_ever_more_rarely)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_told_ever_more_rarely),
+      cmocka_unit_test(test_every_release_that_failed_is_told),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
