@@ -2,9 +2,7 @@
 #include "net/stream.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "net/tcp.h"
 #include "s3lect/errno.h"
@@ -15,6 +13,8 @@
 #ifndef MSG_NOSIGNAL /* macOS: libuv sets SO_NOSIGPIPE on its sockets */
 #  define MSG_NOSIGNAL 0
 #endif
+
+#define WAIT_MAX_MS 64
 
 static void end(s3l_stream_t* s, int status) {
   if (s->ended || s->closing)
@@ -43,45 +43,42 @@ static ssize_t send_now(s3l_stream_t* s, const char* data, size_t n) {
 
 /* ---- waiting until the kernel takes more ---- */
 
+/* Only libuv can poll the socket, and where it does so for writing, it writes. So the stream tries
+ * again after a while; a stalled write costs no descriptor, which clients could use up. */
 typedef struct wait_s {
-  uv_poll_t poll;
-  int fd; /* a duplicate: libuv polls the socket's own descriptor for the TCP handle */
+  uv_timer_t timer;
+  uint32_t ms;
 } wait_t;
 
 static void on_wait_closed(uv_handle_t* handle) {
-  s3l_free(S3L_CONTAINER_OF(handle, wait_t, poll));
+  s3l_free(S3L_CONTAINER_OF(handle, wait_t, timer));
 }
 
 static void stop_waiting(s3l_stream_t* s) {
-  wait_t* w = s->writing;
-  if (w == NULL)
+  if (s->writing == NULL)
     return;
+  uv_close((uv_handle_t*)&s->writing->timer, on_wait_closed);
   s->writing = NULL;
-  uv_close((uv_handle_t*)&w->poll, on_wait_closed);
-  (void)close(w->fd);
 }
 
-static void on_writable(uv_poll_t* poll, int status, int events);
+static void on_again(uv_timer_t* timer);
+
+static void wait_for(wait_t* w, uint32_t ms) {
+  w->ms = ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS;
+  (void)uv_timer_start(&w->timer, on_again, w->ms, 0); /* fails for a timer that is closing only */
+}
 
 static int start_waiting(s3l_stream_t* s, const char* rest, size_t n) {
   wait_t* w = s3l_malloc(sizeof(*w));
   if (w == NULL)
     return UV_ENOMEM;
-  w->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
-  int rc = w->fd < 0 ? uv_translate_sys_error(errno) : 0;
-  if (rc == 0)
-    rc = uv_poll_init(s->tcp->loop, &w->poll, w->fd);
-  if (rc != 0) {
-    if (w->fd >= 0)
-      (void)close(w->fd);
-    s3l_free(w);
-    return rc;
-  }
-  w->poll.data = s;
+  (void)uv_timer_init(s->tcp->loop, &w->timer); /* cannot fail */
+  w->timer.data = s;
   s->writing = w;
   s->rest = rest;
   s->rest_len = n;
-  return uv_poll_start(&w->poll, UV_WRITABLE, on_writable);
+  wait_for(w, 1);
+  return 0;
 }
 
 /* Sends all of it, the rest of it later if need be. */
@@ -95,7 +92,6 @@ static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed)
     return S3L_STREAM_WRITTEN;
   int rc = start_waiting(s, data + did, n - (size_t)did);
   if (rc != 0) {
-    stop_waiting(s);
     (void)shutdown(s->fd, SHUT_RDWR); /* the peer must not take what follows for the rest */
     return rc;
   }
@@ -125,21 +121,18 @@ static void flush_aside(s3l_stream_t* s) {
   (void)flush(s, &handed);
 }
 
-static void on_writable(uv_poll_t* poll, int status, int events) {
-  s3l_stream_t* s = poll->data;
+static void on_again(uv_timer_t* timer) {
+  s3l_stream_t* s = timer->data;
   bool handed;
   ssize_t did = send_now(s, s->rest, s->rest_len);
-  (void)events;
-  if (status != 0 && did >= 0)
-    did = UV_ECONNRESET; /* libuv says EBADF for any error of the socket, which send has told by now
-                          */
   if (did >= 0 && (size_t)did < s->rest_len) {
     s->rest += did;
     s->rest_len -= (size_t)did;
+    wait_for(s->writing, did > 0 ? 1 : 2 * s->writing->ms);
     return;
   }
   stop_waiting(s);
-  status = did < 0 ? (int)did : 0;
+  int status = did < 0 ? (int)did : 0;
   if (status == 0 && s->tls) {
     int rc = flush(s, &handed);
     if (rc == S3L_STREAM_PENDING)
