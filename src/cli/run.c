@@ -16,6 +16,7 @@
 #include "child.h"
 #include "guard.h"
 #include "text.h"
+#include "tree.h"
 
 #define MS             INT64_C(1000000)
 #define GRACE_MAX_MS   5000u
@@ -187,8 +188,11 @@ static void say_stuck(const run_t* run) {
 static void on_lost(run_t* run) {
   if (run->session.finishing)
     return;
-  cli_say(run->child.doubts > 1 ? "the guard process did not answer in time: stopping"
-                                : "the guard process was killed: stopping");
+  if (run->child.guard == 0)
+    cli_say("the guard process could not be started (is there a limit of processes?): stopping");
+  else
+    cli_say(run->child.doubts > 1 ? "the guard process did not answer in time: stopping"
+                                  : "the guard process was killed: stopping");
   run->leaving = true;
 }
 
@@ -364,6 +368,11 @@ int cli_run(const cli_options_t* options) {
   if (cli_kill_times(options, &run.times, message) != 0) {
     cli_say("%s", message);
     return CLI_EXIT_USAGE;
+  }
+  if (!cli_tree_is_visible()) {
+    cli_say("/proc does not show the processes that the command starts, and they could outlive the "
+            "leadership: mount the /proc of this PID namespace (unshare --mount-proc)");
+    return CLI_EXIT_FAILED;
   }
   r = open_events(options, &events_fd);
   if (r != 0)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TREE_MAX  8192 /* descendants in one call; more are met by the next one */
@@ -56,6 +57,15 @@ static void add_children(pid_t parent) {
     if (entry->d_name[0] != '.')
       add_children_of_thread(pid, entry->d_name);
   closedir(threads);
+}
+
+bool cli_tree_is_visible(void) {
+  char self[16], target[16], path[64];
+  snprintf(self, sizeof self, "%jd", (intmax_t)getpid());
+  ssize_t n = readlink("/proc/self", target, sizeof target - 1);
+  target[n > 0 ? n : 0] = '\0';
+  snprintf(path, sizeof path, "/proc/%s/task/%s/children", self, self);
+  return strcmp(self, target) == 0 && access(path, R_OK) == 0;
 }
 
 int cli_tree_signal(int signum) {

@@ -73,6 +73,28 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
   s3proc_end(&s3);
 }
 
+/* In a PID namespace whose own /proc is not mounted, descendants could not be found. */
+static void refuses_to_run_without_its_proc(void** state) {
+  (void)state;
+  s3proc_t s3;
+  char script[512];
+  const char* env[] = {"ASAN_OPTIONS=detect_leaks=0", NULL};
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  proc_t* probe =
+      proc_spawn(&s3.procs, (const char*[]){"unshare", "-rpf", "--kill-child", "true", NULL}, NULL);
+  bool may = proc_wait(probe) == 0;
+  snprintf(script, sizeof script,
+           "exec unshare -rpf --kill-child %s/src/s3lect run --store %s true", S3L_BUILD_DIR,
+           s3.store);
+  proc_t* a = proc_spawn(&s3.procs, (const char*[]){"/bin/sh", "-c", script, NULL}, env);
+  if (may)
+    proc_line(a, PROC_ERR, "s3lect run: /proc does not show the processes that the command starts");
+  assert_int_equal(proc_wait(a), 1);
+  s3proc_end(&s3);
+  if (!may)
+    skip(); /* no user namespaces here */
+}
+
 static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
   (void)state;
   s3proc_t s3;
@@ -270,6 +292,7 @@ static void adopts_nobody(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
+      cmocka_unit_test(refuses_to_run_without_its_proc),
       cmocka_unit_test(all_is_gone_when_s3lect_and_guard_are_killed),
       cmocka_unit_test(all_is_gone_in_time_when_the_guard_is_stopped),
       cmocka_unit_test(daemons_of_daemons_are_gone_in_time),
