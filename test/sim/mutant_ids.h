@@ -25,6 +25,8 @@
      "a claim over absence is replaced by its maker under the epoch that it had")                  \
   XX(CLAIM_COUNTED_ON, "claim-counted-on", EPOCH_ORDER, "delete,late,pause", 2, 24,                \
      "a claim over absence, which may have landed late, is replaced under its epoch plus one")     \
+  XX(CLAIM_TOLD, "claim-told", LEADER_NAME, "none", 3, 4,                                          \
+     "a claim over absence is told as a leader")                                                   \
   XX(LATE_REPLY_RENEWS, "late-reply-renews", PAIRING, "pause,slow", 5, 24,                         \
      "a renewal confirmed after validity renews it")                                               \
   XX(INCARNATION_IGNORED, "incarnation-ignored", EXCLUSION, "duplicate-id", 3, 4,                  \

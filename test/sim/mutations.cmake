@@ -46,6 +46,10 @@ mutation(CLAIM_COUNTED_ON write.c
   "(!late || r->released))"
   "(!late || r->released || SIM_IS(CLAIM_COUNTED_ON)))")
 
+mutation(CLAIM_TOLD view.c
+  "  bool claims = is_provisional(c);"
+  "  bool claims = is_provisional(c) && !SIM_IS(CLAIM_TOLD);")
+
 mutation(EPOCH_RESTARTED write.c
   "return seed > next ? seed : next;"
   "return SIM_IS(EPOCH_RESTARTED) ? next : seed > next ? seed : next;")

@@ -120,6 +120,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
                               .epoch = record->epoch,
                               .number = record->write,
                               .released = record->released != 0,
+                              .claims = !record->released && record->transitions == 0,
                               .leader_id = r->leader_id,
                               .successor = r->successor,
                               .looked_at = w->oracle.nodes[i].looked_at};

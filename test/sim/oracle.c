@@ -187,6 +187,13 @@ static bool is_known_name(const oracle_t* o, const char* name) {
   return false;
 }
 
+static bool is_claim(const oracle_t* o, const oracle_note_t* note) {
+  for (size_t i = 0; i < ORACLE_CLAIMS; i++)
+    if (o->claims[i].epoch == note->epoch && strcmp(o->claims[i].name, note->leader_id) == 0)
+      return true;
+  return false;
+}
+
 void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
   switch (note->kind) {
   case ORACLE_STARTED:
@@ -201,6 +208,9 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
   case ORACLE_NEW_LEADER:
     if (!is_known_name(o, note->leader_id))
       oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told", node,
+                  note->leader_id);
+    if (is_claim(o, note))
+      oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told, by a claim", node,
                   note->leader_id);
     break;
   case ORACLE_ERROR:
@@ -268,6 +278,15 @@ static void learn_name(oracle_t* o, const char* name) {
   snprintf(o->names[o->names_len++], ORACLE_NAME_SIZE, "%s", name);
 }
 
+static void learn_claim(oracle_t* o, const oracle_write_t* w) {
+  size_t i = o->claims_len % ORACLE_CLAIMS;
+  if (!w->claims)
+    return;
+  o->claims[i].epoch = w->epoch;
+  snprintf(o->claims[i].name, ORACLE_NAME_SIZE, "%s", w->leader_id);
+  o->claims_len++;
+}
+
 /* A named successor goes first: for as long as the one who came before it must wait by its own
  * options, on whatever clock. */
 static void check_first(oracle_t* o, int64_t t, const oracle_write_t* w) {
@@ -307,6 +326,7 @@ static void check_head_start_of_file(oracle_t* o, int64_t t, const oracle_write_
 
 void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
   learn_name(o, w->leader_id);
+  learn_claim(o, w);
   if (o->epochs)
     check_head_start_of_file(o, t, w);
   else

@@ -18,6 +18,7 @@
 
 #define ORACLE_NODES_MAX 9
 #define ORACLE_NAMES_MAX 32
+#define ORACLE_CLAIMS    8
 #define ORACLE_NAME_SIZE 64
 
 #define ORACLE_CHECKS(XX)                                                                          \
@@ -28,7 +29,7 @@
   XX(STOP_LATE, "stop-late", "stopped was not told by the end of validity, though it could be")    \
   XX(LEASE, "lease", "validity goes beyond what a landed write carries from its sending on")       \
   XX(RESURRECTED, "resurrected", "a leadership went on after its validity had ended")              \
-  XX(LEADER_NAME, "leader-name", "a leader was named who never wrote a record")                    \
+  XX(LEADER_NAME, "leader-name", "a leader was named who never wrote a record, or a claim only")   \
   XX(RELEASE, "release", "a lease was released while it was held, or held after its release")      \
   XX(RELEASE_ACK, "release-ack", "a lease was released before the application acknowledged")       \
   XX(READ_BACK, "read-back", "something was written while an earlier write was uncertain")         \
@@ -97,6 +98,7 @@ typedef struct oracle_write_s {
   uint64_t number;
   uint64_t incarnation; /* its first half */
   bool released;
+  bool claims;           /* nobody leads by it */
   const char* leader_id; /* "" if what is written is no record */
   const char* successor; /* named by a release; NULL or "": none */
   int64_t looked_at;     /* epoch files: when the store served what its sender knows of one */
@@ -140,6 +142,12 @@ typedef struct oracle_s {
 
   char names[ORACLE_NAMES_MAX][ORACLE_NAME_SIZE];
   size_t names_len;
+
+  struct { /* claims that landed last */
+    uint64_t epoch;
+    char name[ORACLE_NAME_SIZE];
+  } claims[ORACLE_CLAIMS];
+  size_t claims_len; /* of all */
 
   bool epochs; /* many files: what lands replaces no other epoch's; and a renewal is two requests */
   bool quiet;

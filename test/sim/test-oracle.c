@@ -173,6 +173,20 @@ static void test_a_leader_who_never_wrote(void** state) {
   assert_found(ONLY(LEADER_NAME));
 }
 
+static void test_a_claim_told_as_a_leader(void** state) {
+  (void)state;
+  oracle_note_t named = {.kind = ORACLE_NEW_LEADER, .leader_id = "a", .epoch = 6};
+  oracle_write_t w = record(0, S, 5, 1);
+  w.claims = true;
+  oracle_write_sent(&o, S, &w);
+  oracle_write_landed(&o, S, &w);
+  oracle_note(&o, 0, 2 * S, &named);
+  assert_found(0);
+  named.epoch = 5;
+  oracle_note(&o, 0, 2 * S, &named);
+  assert_found(ONLY(LEADER_NAME));
+}
+
 static void test_written_while_uncertain(void** state) {
   (void)state;
   oracle_write_t w = record(0, S, 5, 1);
@@ -221,6 +235,7 @@ int main(void) {
       T(test_validity_from_a_former_process),
       T(test_resurrected),
       T(test_a_leader_who_never_wrote),
+      T(test_a_claim_told_as_a_leader),
       T(test_written_while_uncertain),
       T(test_a_write_number_twice),
   };
