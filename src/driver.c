@@ -1,6 +1,7 @@
 #include "driver.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -9,6 +10,7 @@
 #include "elector_options.h"
 #include "suspend.h"
 #include "util/assert.h"
+#include "util/buf.h"
 #include "util/hex.h"
 #include "util/mem.h"
 
@@ -20,6 +22,7 @@ S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons 
 S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
 S3L_STATIC_ASSERT((int)S3L_NOTE_CLAIMING == (int)S3LECT_EVENT_CLAIMING, "notes agree");
 
+#define MESSAGE_SIZE      1024 /* of an event, with the NUL: as much as a store says */
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
 S3L_STATIC_ASSERT(sizeof(((s3l_driver_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
                   "incarnation and seed");
@@ -106,6 +109,10 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
                                            : "";
   if (cb == NULL || (e->note == S3L_NOTE_ERROR && !e->once && !is_to_be_told(d, e->error, message)))
     return;
+  /* Some messages hold text of others: a store's reply, the address in a record. */
+  char line[MESSAGE_SIZE];
+  s3l_buf_cut(line, sizeof line, snprintf(line, sizeof line, "%s", message));
+  s3l_buf_line(line);
   bool led = s3l_core_names_leader(&d->core);
   s3lect_event_t event = {
       .size = sizeof event,
@@ -116,7 +123,7 @@ static void notify(s3l_driver_t* d, const s3l_effect_t* e) {
       .valid_until_ns = e->valid_until,
       .leader_id = led ? d->names.id : "",
       .leader_addr = led ? d->names.addr : "",
-      .message = message,
+      .message = line,
       .legal_ns = e->legal_at,
   };
   cb(d->handle, &event);

@@ -60,6 +60,7 @@ static int say_foreign(const char* prefix, const char* key, s3lect_store_result_
                        s3l_s3_scratch_t* scratch) {
   (void)snprintf(scratch->message, sizeof(scratch->message),
                  "the listing shows \"%.200s\", which does not begin with \"%.200s\"", key, prefix);
+  s3l_buf_line(scratch->message);
   r->message = scratch->message;
   return S3LECT_ELISTING;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/assert.h"
+#include "util/buf.h"
 
 #define VALUE_MAX 128 /* bytes of a value that are shown */
 
@@ -30,9 +31,7 @@ int s3l_error_say(s3lect_error_t* error, int code, const char* option, const cha
   va_start(args, format);
   (void)vsnprintf(text + n, sizeof error->text - (size_t)n, format, args);
   va_end(args);
-  for (char* p = text; *p != '\0'; p++)
-    if ((unsigned char)*p < 0x20 || *p == 0x7f)
-      *p = '?';
+  s3l_buf_line(text);
   return code;
 }
 

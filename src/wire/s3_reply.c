@@ -9,13 +9,9 @@
 
 /* ---- Errors ---- */
 
-/* What a store says goes to logs and terminals, as one line. */
 static void take_text(s3l_span_t inner, const char* name, char* out, size_t cap) {
   (void)s3l_xml_text(inner, name, out, cap);
-  for (char* p = out; *p != '\0'; p++) {
-    if ((unsigned char)*p < 0x20 || *p == 0x7f)
-      *p = ' ';
-  }
+  s3l_buf_line(out);
 }
 
 bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error) {

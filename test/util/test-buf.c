@@ -63,11 +63,19 @@ static void cuts_behind_a_word(void** state) {
   }
 }
 
+static void makes_one_line(void** state) {
+  (void)state;
+  char text[] = "a\nb\x1b[2J\x7f\tc";
+  s3l_buf_line(text);
+  assert_string_equal(text, "a?b?[2J??c");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes),
       cmocka_unit_test(stops_at_the_end),
       cmocka_unit_test(cuts_behind_a_word),
+      cmocka_unit_test(makes_one_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
