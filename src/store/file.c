@@ -26,13 +26,14 @@
 
 #define RETRY_FIRST_MS 1
 #define RETRY_MAX_MS   16
+#define DIRECTORY_SIZE 4096
 
 typedef struct job_s job_t;
 
 typedef struct file_s {
   s3lect_store_t* store;
   int dir;
-  char* directory; /* its name */
+  char* directory; /* its absolute name */
   bool cleaned_up; /* a put has been asked to remove old temporary files */
   s3l_deadlines_t deadlines;
   s3l_list_t jobs;    /* all of them */
@@ -392,6 +393,21 @@ int s3lect_file_check(const char* directory, s3lect_error_t* error) {
   return fd < 0 ? fd : 0;
 }
 
+/* A process may change its working directory later. */
+static int absolute(const char* directory, char** out) {
+  char name[DIRECTORY_SIZE] = "";
+  size_t len = sizeof(name);
+  int err = directory[0] != '/' ? uv_cwd(name, &len) : 0;
+  if (err != 0)
+    return err;
+  len = directory[0] != '/' ? len : 0;
+  int n = snprintf(name + len, sizeof(name) - len, "%s%s", len > 0 ? "/" : "", directory);
+  if (n < 0 || (size_t)n >= sizeof(name) - len)
+    return UV_ENAMETOOLONG;
+  *out = s3l_strdup(name);
+  return *out != NULL ? 0 : UV_ENOMEM;
+}
+
 int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory,
                      s3lect_error_t* error) {
   s3l_error_clear(error);
@@ -399,8 +415,7 @@ int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directo
   if (f == NULL)
     return s3l_error_end(error, UV_ENOMEM);
   f->dir = s3l_file_open_store(directory, error);
-  f->directory = f->dir < 0 ? NULL : s3l_strdup(directory);
-  int err = f->dir < 0 ? f->dir : f->directory == NULL ? UV_ENOMEM : 0;
+  int err = f->dir < 0 ? f->dir : absolute(directory, &f->directory);
   if (err == 0)
     err = s3l_deadlines_init(&f->deadlines, loop);
   if (err != 0) {

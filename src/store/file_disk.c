@@ -392,16 +392,18 @@ static const char* reason(const s3l_disk_t* d) {
   }
 }
 
-void s3l_disk_run(s3l_disk_t* d) {
-  char path[S3L_FILE_PATH_MAX] = "";
-  struct timespec now;
-  d->busy = false;
-  d->status = 0;
-  d->outcome = S3LECT_SETTLED;
-  d->found[0] = '\0';
-  d->at = path;
-  if (d->op != S3L_STORE_LIST)
-    s3l_file_path(d->key, path);
+/* Whether others that open the store's directory now get another one: it was moved or removed, or a
+ * file system was mounted over it. */
+static bool is_replaced(const s3l_disk_t* d) {
+  struct stat ours, theirs;
+  if (fstat(d->dir, &ours) != 0)
+    return true;
+  if (stat(d->directory, &theirs) != 0)
+    return errno == ENOENT || errno == ENOTDIR;
+  return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
+}
+
+static void do_op(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
   switch (d->op) {
   case S3L_STORE_GET:
     do_get(d, path);
@@ -414,8 +416,32 @@ void s3l_disk_run(s3l_disk_t* d) {
     do_list(d, path);
     break;
   }
+}
+
+void s3l_disk_run(s3l_disk_t* d) {
+  char path[S3L_FILE_PATH_MAX] = "";
+  struct timespec now;
+  bool replaced = is_replaced(d);
+  d->busy = false;
+  d->status = 0;
+  d->outcome = S3LECT_SETTLED;
+  d->found[0] = '\0';
+  d->at = path;
+  if (d->op != S3L_STORE_LIST)
+    s3l_file_path(d->key, path);
+  if (replaced) {
+    drop_temp(d);
+    d->status = UV_ENOENT;
+    d->outcome = S3LECT_NOT_APPLIED;
+  } else {
+    do_op(d, path);
+  }
   d->message[0] = '\0';
-  if (d->busy || d->outcome != S3LECT_SETTLED)
+  if (replaced)
+    (void)snprintf(d->message, sizeof(d->message),
+                   "%.400s: the directory was moved, removed or mounted over: restart the elector",
+                   d->directory);
+  else if (d->busy || d->outcome != S3LECT_SETTLED)
     (void)snprintf(d->message, sizeof(d->message), "%.200s/%.200s: %s", d->directory, d->at,
                    reason(d));
   (void)clock_gettime(CLOCK_REALTIME, &now);

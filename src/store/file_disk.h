@@ -38,7 +38,7 @@ typedef struct s3l_file_entry_s {
 typedef struct s3l_disk_s {
   /* What to do. Strings and buffers are the owner's, and stay until it is done. */
   int dir;
-  const char* directory; /* its name, for messages */
+  const char* directory; /* its absolute name: `dir` must still be what it names */
   s3l_store_op_t op;
   s3lect_condition_t condition;
   const char* key; /* list: the prefix */

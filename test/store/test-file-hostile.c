@@ -501,6 +501,47 @@ static void an_unreadable_file_is_named(void** state) {
   assert_int_equal(as_user(BOB, BOB, gets_in_vain), 0);
 }
 
+/* Whoever opens the store now gets another directory, and so holds another election. */
+static void assert_replaced(int status) {
+  assert_int_equal(status, UV_ENOENT);
+  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_int_equal(strncmp(r.message, dir, strlen(dir)), 0);
+  assert_non_null(strstr(r.message, ": the directory was moved, removed or mounted over"));
+}
+
+static void a_directory_that_was_replaced_is_not_used(void** state) {
+  char away[80];
+  (void)state;
+  open_it();
+  assert_int_equal(put("k"), 0);
+  snprintf(away, sizeof(away), "%s-away", dir);
+  assert_int_equal(rename(dir, away), 0);
+  assert_replaced(put("k"));
+  assert_int_equal(mkdir(dir, 0700), 0);
+  assert_replaced(put("k"));
+  assert_replaced(list());
+  assert_replaced(s3l_suite_get(&suite, &r, "k", NULL)->status);
+  assert_int_equal(count_temps(), 0);
+  assert_int_equal(rmdir(dir), 0);
+  assert_int_equal(rename(away, dir), 0);
+  assert_int_equal(put("k"), 0);
+  close_it();
+}
+
+static void a_relative_name_is_that_of_the_start(void** state) {
+  (void)state;
+  char* absolute = strdup(dir);
+  assert_non_null(absolute);
+  assert_int_equal(chdir(dir), 0);
+  snprintf(dir, sizeof(dir), ".");
+  open_it();
+  snprintf(dir, sizeof(dir), "%s", absolute);
+  free(absolute);
+  assert_int_equal(chdir("/"), 0);
+  assert_int_equal(put("k"), 0);
+  close_it();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
@@ -515,6 +556,8 @@ int main(void) {
       T(a_child_does_not_inherit_the_lock),
       T(who_may_only_read_cannot_take_the_lock),
       T(a_group_shares_a_directory),
+      T(a_directory_that_was_replaced_is_not_used),
+      T(a_relative_name_is_that_of_the_start),
       T(what_root_leaves_is_in_nobodys_way),
       T(files_of_others_do_not_count_where_all_may_write),
       T(an_unreadable_file_is_named),
