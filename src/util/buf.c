@@ -73,5 +73,5 @@ void s3l_buf_cut(char* text, size_t size, int n) {
 void s3l_buf_line(char* text) {
   for (char* p = text; *p != '\0'; p++)
     if ((unsigned char)*p < 0x20 || *p == 0x7f)
-      *p = *p == '\n' || *p == '\r' || *p == '\t' ? ' ' : '?';
+      *p = '?';
 }

@@ -40,8 +40,8 @@ const char* s3l_buf_cstr(s3l_buf_t* b);
  * rest. `size`: of the array; at least 8. */
 void s3l_buf_cut(char* text, size_t size, int n);
 
-/** Makes text that others wrote one line for logs and terminals: white space
- * becomes a blank, any other control character '?'. */
+/** Makes text that others wrote one line for logs and terminals: each control character becomes
+ * '?'. */
 void s3l_buf_line(char* text);
 
 #endif

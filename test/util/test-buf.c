@@ -67,7 +67,7 @@ static void makes_one_line(void** state) {
   (void)state;
   char text[] = "a\nb\x1b[2J\x7f\tc";
   s3l_buf_line(text);
-  assert_string_equal(text, "a b?[2J? c");
+  assert_string_equal(text, "a?b?[2J??c");
 }
 
 int main(void) {
