@@ -255,6 +255,7 @@ int main(int argc, char** argv) {
                            "[--protocol lockfile|epochs]\n"),
            2;
   setvbuf(stdout, NULL, _IOLBF, 0);
+  (void)signal(SIGPIPE, SIG_IGN); /* uv_write raises it where a client has gone */
   s3lect_error_t error = {0};
   int err = uv_loop_init(&server.loop);
   if (err == 0)

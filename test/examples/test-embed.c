@@ -64,15 +64,20 @@ static instance_t launch(const char* id) {
   return instance;
 }
 
-/* Sends `request`, and reads until the server closes. */
-static void talk(const instance_t* instance, const char* request, char reply[4096]) {
+static int connect_to(const instance_t* instance) {
   struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)instance->port)};
-  size_t len = 0;
-  ssize_t n;
   addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   assert_true(fd >= 0);
   assert_int_equal(connect(fd, (struct sockaddr*)&addr, sizeof addr), 0);
+  return fd;
+}
+
+/* Sends `request`, and reads until the server closes. */
+static void talk(const instance_t* instance, const char* request, char reply[4096]) {
+  size_t len = 0;
+  ssize_t n;
+  int fd = connect_to(instance);
   assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
   while (len < 4095 && (n = recv(fd, reply + len, 4095 - len, 0)) > 0)
     len += (size_t)n;
@@ -164,6 +169,28 @@ static void answers_http(void** state) {
   talk(&a, "HEAD /leader HTTP/1.1\r\n\r\n", reply);
   assert_non_null(strstr(reply, "HTTP/1.1 200 "));
   assert_string_equal(strstr(reply, "\r\n\r\n"), "\r\n\r\n");
+  proc_signal(a.proc, SIGTERM);
+  assert_int_equal(proc_wait(a.proc), 0);
+}
+
+/* Connections that are reset before they are answered end no process: the answer would raise
+ * SIGPIPE.
+ */
+static void survives_resets(void** state) {
+  (void)state;
+  static const char request[] = "GET /leader HTTP/1.1\r\n\r\n";
+  const struct linger reset = {.l_onoff = 1};
+  instance_t a = launch("a");
+  proc_signal(a.proc, SIGSTOP);
+  for (int i = 0; i < 5; i++) {
+    int fd = connect_to(&a);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+    close(fd);
+  }
+  proc_signal(a.proc, SIGCONT);
+  assert_int_equal(status_of(&a, "GET / HTTP/1.1\r\n\r\n"), 200);
   proc_signal(a.proc, SIGTERM);
   assert_int_equal(proc_wait(a.proc), 0);
 }
@@ -286,6 +313,7 @@ static void says_what_is_wrong(void** state) {
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(answers_http, setup, teardown),
+      cmocka_unit_test_setup_teardown(survives_resets, setup, teardown),
       cmocka_unit_test_setup_teardown(peers_ask_each_other, setup, teardown),
       cmocka_unit_test_setup_teardown(paused_leader_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(ends_while_a_job_is_under_way, setup, teardown),
