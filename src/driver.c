@@ -308,6 +308,7 @@ static bool step_asked(s3l_driver_t* d) {
     if (!s3l_admit_is_open(d))
       return d->ask_stop != 0; /* it may have told the application something */
     d->ask_start = false;
+    s3l_protocol_check_ask(d);
     event = start_event(d, incarnation);
   } else {
     return false;
@@ -371,8 +372,10 @@ void s3l_driver_run(s3l_driver_t* d, const s3l_event_t* event) {
     step(d, &copy);
   while (step_asked(d))
     ;
+  s3l_protocol_check_tend(d);
   d->running = false;
-  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !s3l_admit_is_busy(d))
+  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !s3l_admit_is_busy(d) &&
+      !s3l_protocol_check_is_busy(d))
     end(d);
   else
     arm(d);

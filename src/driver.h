@@ -12,8 +12,9 @@
  *     application has asked to stop or resign;
  *   - once a validity has passed, no thread sees a later one of the same epoch: whoever finds that
  *     it has passed, reader or publisher, ends it by compare-and-swap;
- *   - at most one store request is under way, one that removes an old epoch file apart, and the
- *     driver lives until it has ended.
+ *   - the election has at most one store request under way. Beside it there may be a request that
+ *     removes an old epoch file, and one of protocol_check.h. The driver lives until all of them
+ *     have ended.
  *
  * There may be thousands of drivers in a process: one allocation, as large as its options need,
  * holds the driver, what it needs for verify_on_start, the body that is written and the options'
@@ -31,6 +32,7 @@
 #include "driver_files.h"
 #include "driver_peer.h"
 #include "names.h"
+#include "protocol_check.h"
 #include "repeats.h"
 #include "s3lect/elector.h"
 #include "seat.h"
@@ -83,6 +85,9 @@ typedef struct s3l_driver_s {
   char* body; /* what is being written */
   size_t body_size;
   s3l_transfer_t* transfer; /* the last one; NULL: there was none */
+
+  s3l_protocol_check_t* check; /* under way; NULL: none */
+  bool check_due;              /* the check of this start has not begun */
 
   s3l_asker_t* asker;    /* NULL without peer mode */
   s3l_seat_t* seat;      /* NULL: at no peer server */

@@ -186,7 +186,9 @@ typedef struct s3lect_elector_options_s {
 
   int32_t observe; /* 1: follow the election, and never stand in it: writes nothing */
 
-  int32_t protocol;    /* s3lect_protocol_t: the same for all who stand in the election */
+  int32_t protocol;    /* s3lect_protocol_t: the same for all who stand in the election. Once per
+                          start the elector looks for a leader of the other protocol at the same
+                          key, if there is an on_error to report S3LECT_EPROTOCOL to */
   int32_t keep_epochs; /* S3LECT_PROTOCOL_EPOCHS. 1: old epoch files are left, as a record of who
                           led when; else a leader removes them, all but the newest two */
 

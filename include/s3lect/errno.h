@@ -57,7 +57,9 @@ extern "C" {
   XX(ELISTING, -5033, "the store's listing shows keys that were not asked for")                    \
   XX(ERELEASE, -5034,                                                                              \
      "the release was not confirmed: others may have to wait for a whole leader timeout")          \
-  XX(EPEERBACK, -5035, "no failure: the leader answers at its peer address again")
+  XX(EPEERBACK, -5035, "no failure: the leader answers at its peer address again")                 \
+  XX(EPROTOCOL, -5036,                                                                             \
+     "electors with another protocol option use the same key: both protocols can have a leader")
 
 typedef enum {
 #define XX(name, value, text) S3LECT_##name = value,

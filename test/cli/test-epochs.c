@@ -109,6 +109,53 @@ static void listings_without_the_files(void** state) {
   s3proc_end(&s3);
 }
 
+/* Two electors of one key that use different protocols both lead. The one that starts later says
+ * so: first the one with epoch files, then, started again, the one with the lockfile. */
+static void with_the_other_protocol(s3proc_t* s3) {
+  static const char what[] = "EPROTOCOL";
+  static const char* const lockfile[] = {"--request-timeout", "400ms", NULL};
+  static const char* const file[] = {
+      "--protocol", "epochs", "--request-timeout", "400ms", "--", "sleep", "1000", NULL};
+  proc_t* a = s3proc_s3lect(s3, "elect", "a", lockfile);
+  proc_line(a, PROC_OUT, "started_leading");
+  proc_t* b = s3proc_s3lect(s3, "run", "b", file);
+  assert_non_null(strstr(proc_line(b, PROC_ERR, what),
+                         "EPROTOCOL: lock.json says that \"a\" leads by protocol lockfile, and "
+                         "this elector uses protocol epochs"));
+  proc_rewind(b, PROC_ERR);
+  proc_line(b, PROC_ERR, "s3lect run: leading");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  proc_rewind(a, PROC_OUT);
+  assert_null(proc_try_line(a, PROC_OUT, what, true));
+  a = s3proc_s3lect(s3, "elect", "a", lockfile);
+  const char* line = proc_line(a, PROC_OUT, what);
+  assert_non_null(strstr(line, "lock.jsonlock-"));
+  assert_non_null(
+      strstr(line, "leads by protocol epochs, and this elector uses protocol lockfile"));
+  proc_line(a, PROC_OUT, "renewed");
+  proc_signal(b, SIGTERM);
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  (void)proc_wait(b);
+}
+
+static void both_protocols_on_a_store(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  with_the_other_protocol(&s3);
+  s3proc_end(&s3);
+}
+
+static void both_protocols_in_a_directory(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  with_the_other_protocol(&s3);
+  s3proc_end(&s3);
+}
+
 static void says(s3proc_t* s3, const char* const* options, const char* text) {
   proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -133,6 +180,8 @@ int main(void) {
       cmocka_unit_test(in_a_directory_of_its_own),
       cmocka_unit_test(a_listing_without_end),
       cmocka_unit_test(listings_without_the_files),
+      cmocka_unit_test(both_protocols_on_a_store),
+      cmocka_unit_test(both_protocols_in_a_directory),
       cmocka_unit_test(slips),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
