@@ -185,10 +185,8 @@ void s3l_epochs_wrote(s3l_core_t* c, const s3l_op_t* op) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep == NULL)
     return;
-  if (ep->file != op->epoch) {
+  if (ep->file != op->epoch)
     ep->clean_at = 0;
-    ep->unshown_from = c->now;
-  }
   ep->file = op->epoch;
   ep->modified_ms = 0;
   ep->same_second = false;

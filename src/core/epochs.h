@@ -62,10 +62,9 @@ typedef struct s3l_epochs_s {
   bool sure;        /* a read sent when it was legal to replace it, or later, showed it unchanged */
   bool same_second; /* it may be written once more and show the same Last-Modified */
   uint64_t file;    /* its number; 0: there is none */
-  int64_t modified_ms;   /* its Last-Modified; 0: not told */
-  uint64_t told_ms;      /* the store's time when its leader told of it */
-  s3l_ns_t unshown_from; /* since when it exists, and no listing shows it; 0: the newest one does */
-  s3l_ns_t clean_at;     /* sending of the newest listing that shows it, and none above; 0: none */
+  int64_t modified_ms; /* its Last-Modified; 0: not told */
+  uint64_t told_ms;    /* the store's time when its leader told of it */
+  s3l_ns_t clean_at;   /* sending of the newest listing that shows it, and none above; 0: none */
 
   /* What the file in view was created over, and whether that still stood when it had landed: else
    * all files were deleted just before, and others may have led since. */

@@ -130,9 +130,7 @@ static void watch(s3l_core_t* c) {
  * not show its files, and nobody can tell whether there is one above. */
 static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  if (ep->unshown_from == 0)
-    ep->unshown_from = ep->list_sent;
-  bool overdue = ep->list_sent - ep->unshown_from > s3l_view_wait(c);
+  bool overdue = ep->list_sent - c->view.first_seen > s3l_view_wait(c);
   uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
   uint32_t slow_ms = c->config.frequent_interval_ms;
   if (ep->lags <= S3L_RETRIES)
@@ -154,8 +152,6 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
   bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
     ep->clean_at = unshown ? 0 : ep->list_sent;
-  if (ep->clean_at > 0)
-    ep->unshown_from = 0;
   if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
     watch(c);
   s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
@@ -201,7 +197,6 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   ep->more = false;
   if (needs_listing_only(c) && ep->found == ep->file) {
     ep->clean_at = ep->list_sent;
-    ep->unshown_from = 0;
     ep->lags = 0;
     watch(c);
     if (!c->leading)
@@ -232,10 +227,8 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     ep->modified_ms = r->modified_ms;
   if (same && r->modified_ms == ep->modified_ms)
     return;
-  if (ep->asked != ep->file) {
+  if (ep->asked != ep->file)
     ep->clean_at = 0;
-    ep->unshown_from = c->now;
-  }
   if (c->view.kind == S3L_VIEW_ABSENT)
     ep->came_at = c->now;
   ep->file = ep->asked;

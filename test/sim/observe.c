@@ -72,7 +72,7 @@ static void saw_error(sim_world_t* w, unsigned i, int error) {
   met_if(w, error == S3LECT_ERECORD, SIM_MET_DAMAGE_REPORTED);
   met_if(w, error == S3LECT_EUNSAFE, SIM_MET_BLIND);
   if (error == S3LECT_EUNSAFE && !w->plan->blind)
-    oracle_fail(&w->oracle, ORACLE_LIVENESS, w->t, (int)i, -1, "n%u: calls a good store unsafe", i);
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: calls a good store unsafe", i);
 }
 
 void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
