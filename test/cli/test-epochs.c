@@ -156,6 +156,22 @@ static void both_protocols_in_a_directory(void** state) {
   s3proc_end(&s3);
 }
 
+/* The look for the other protocol gets no reply: the elector leads and ends regardless. */
+static void the_other_protocol_is_not_found_out(void** state) {
+  (void)state;
+  s3proc_t s3;
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_seed(&s3);
+  s3proc_fault(&s3, "{\"match\":{\"method\":\"LIST\"},\"stall\":true}");
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", NULL);
+  proc_line(a, PROC_OUT, "started_leading");
+  proc_signal(a, SIGTERM);
+  assert_int_equal(proc_wait(a), 0);
+  proc_rewind(a, PROC_OUT);
+  assert_null(proc_try_line(a, PROC_OUT, "\"error\"", true));
+  s3proc_end(&s3);
+}
+
 static void says(s3proc_t* s3, const char* const* options, const char* text) {
   proc_t* p = s3proc_s3lect(s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -182,6 +198,7 @@ int main(void) {
       cmocka_unit_test(listings_without_the_files),
       cmocka_unit_test(both_protocols_on_a_store),
       cmocka_unit_test(both_protocols_in_a_directory),
+      cmocka_unit_test(the_other_protocol_is_not_found_out),
       cmocka_unit_test(slips),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
