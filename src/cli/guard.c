@@ -27,6 +27,7 @@
 #define PAUSE_MAX_MS 100 /* between two looks at a group that should be gone; the first: 1 ms */
 #define REHEARSE_MS  20  /* from a renewal to the rehearsal */
 #define SLEEP_MIN_NS 100000
+#define ORPHAN_MS    200 /* what the guard has for its work when s3lect is gone */
 
 /* How s3lect itself was scheduled. The guard raises its own priority where it may. */
 typedef struct priority_s {
@@ -397,13 +398,9 @@ static char** copy_argv(char** argv) {
 }
 
 static _Noreturn void start_guard(guard_t* guard, const guard_setup_t* setup) {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
   guard->exec_fd = -1;
-  guard->children = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
   guard->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (guard->children < 0 || guard->timer < 0 || !prepare(setup, GUARD_NAME))
+  if (guard->timer < 0 || !prepare(setup, GUARD_NAME))
     _exit(1);
   raise_priority(&guard->priority);
   cli_cgroup_name(&guard->cgroup, getpid());
@@ -411,15 +408,37 @@ static _Noreturn void start_guard(guard_t* guard, const guard_setup_t* setup) {
   guard_main(guard);
 }
 
+/* Waits for the guard's end. When s3lect has ended, the guard must end soon: it is continued, for
+ * it may have been stopped, then killed. */
+static void await_guard(const guard_t* keeper, pid_t guard) {
+  struct pollfd fds[2] = {{.fd = keeper->children, .events = POLLIN}, {.fd = keeper->sock}};
+  int ready;
+  do
+    ready = poll(fds, 2, -1);
+  while (ready < 0 && errno == EINTR);
+  if (fds[0].revents == 0) {
+    kill(guard, SIGCONT);
+    if (poll(fds, 1, ORPHAN_MS) == 0)
+      kill(guard, SIGKILL);
+  }
+  waitpid(guard, NULL, 0);
+}
+
 /* Waits for the guard's end, then kills what the guard has left. */
 static _Noreturn void keeper_main(const guard_setup_t* setup, int sock) {
   guard_t guard = {.sock = sock, .argv = copy_argv(setup->argv), .id = strdup(setup->id)};
-  sigset_t all;
+  sigset_t all, child;
   sigfillset(&all);
-  signal(SIGCHLD, SIG_DFL);
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  const struct sigaction ends = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
+  sigaction(SIGCHLD, &ends, NULL); /* not when the guard is stopped */
   /* Blocked, not ignored: the command shall inherit how s3lect itself was started. */
   if (sigprocmask(SIG_BLOCK, &all, &guard.mask) != 0 || guard.argv == NULL || guard.id == NULL ||
       !prepare(setup, KEEPER_NAME))
+    _exit(1);
+  guard.children = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (guard.children < 0)
     _exit(1);
   pid_t pid = fork();
   if (pid == 0)
@@ -428,7 +447,7 @@ static _Noreturn void keeper_main(const guard_setup_t* setup, int sock) {
     _exit(1);
   raise_priority(&guard.priority);
   cli_cgroup_name(&guard.cgroup, pid);
-  waitpid(pid, NULL, 0);
+  await_guard(&guard, pid);
   report(&guard, (guard_report_t){.kind = GUARD_LOST});
   for (int pause_ms = 1;; pause_ms = pause_ms < PAUSE_MAX_MS ? pause_ms * 2 : pause_ms) {
     cli_cgroup_kill(&guard.cgroup);

@@ -6,8 +6,9 @@
  * nothing with s3lect but a socket, and is told an instant up to which the command may live.
  *
  * Between s3lect and the guard stands the keeper, which only waits: when the guard is killed, the
- * keeper inherits what the guard has left, and kills that. s3lect itself adopts nothing: its own
- * children (credential_process) have nothing to do with the command's.
+ * keeper inherits what the guard has left, and kills that. When s3lect has ended and the guard does
+ * not end soon, because it is stopped, the keeper kills the guard. s3lect itself adopts nothing:
+ * its own children (credential_process) have nothing to do with the command's.
  *
  * Vocabulary
  *   group     the command's process group: its ID is the command's pid
@@ -22,10 +23,10 @@
  * and to all descendants, of which one pass takes all generations (cli/tree.h).
  *
  * What the guard cannot end: without a cgroup a process that runs as another user (sudo), or one
- * that hangs in the kernel: GONE is then not reported, and the lockfile not released. If s3lect,
- * guard and keeper are killed all at once, the kernel kills the command itself, but nothing that it
- * has started; if all three are stopped, nothing happens. A systemd unit or a container ends the
- * rest then. Guard and keeper have names and arguments of their own, so that `pkill s3lect`,
+ * that hangs in the kernel: GONE is then not reported, and the lockfile not released. If guard
+ * and keeper are both killed, the kernel kills the command itself, but nothing that it has started
+ * outside its group; if all three are stopped, nothing happens. A systemd unit or a container ends
+ * the rest then. Guard and keeper have names and arguments of their own, so that `pkill s3lect`,
  * `killall s3lect` and `pkill -f 's3lect run'` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever

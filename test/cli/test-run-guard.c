@@ -73,6 +73,22 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
   s3proc_end(&s3);
 }
 
+/* The keeper does not wait for a guard that is stopped. */
+static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 4);
+  int guard = parent_of(started_pid(a));
+  assert_int_equal(kill(guard, SIGSTOP), 0);
+  proc_signal(a, SIGKILL);
+  /* Its streams end only when the last process that holds them has. */
+  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  runproc_assert_all_gone(&s3, 4);
+  s3proc_end(&s3);
+}
+
 /* In a PID namespace whose own /proc is not mounted, descendants could not be found. */
 static void refuses_to_run_without_its_proc(void** state) {
   (void)state;
@@ -292,6 +308,7 @@ static void adopts_nobody(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
+      cmocka_unit_test(all_is_gone_when_the_guard_is_stopped_and_s3lect_killed),
       cmocka_unit_test(refuses_to_run_without_its_proc),
       cmocka_unit_test(all_is_gone_when_s3lect_and_guard_are_killed),
       cmocka_unit_test(all_is_gone_in_time_when_the_guard_is_stopped),
