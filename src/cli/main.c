@@ -54,9 +54,9 @@ static int help_command(const char* name) {
   return command != 0 ? print_help(command) : unknown_command(name, hint);
 }
 
-/* libuv ends the process without a word where it cannot open what every loop needs. So make sure
- * that there is room for that, and for the first requests: where files can be opened is no matter
- * of the limit alone, since some may have been inherited. */
+/* Checks that enough files can be opened for a loop and the first requests: libuv aborts without a
+ * message if it cannot open what a loop needs. The limit alone does not tell, since descriptors may
+ * have been inherited. */
 static bool has_descriptors(void) {
   int fds[NEEDED_FDS], n = 0;
   while (n < NEEDED_FDS && (fds[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)

@@ -233,7 +233,7 @@ static void on_store_closed(s3lect_store_t* store) {
   cli_session_t* session = store->data;
   for (size_t i = 0; i < session->signals_len; i++)
     uv_close((uv_handle_t*)&session->signals[i], NULL);
-  uv_stop(&session->loop); /* what is left to wait for is nobody's any more */
+  uv_stop(&session->loop); /* a pending DNS look-up must not delay the exit */
 }
 
 static void on_elector_closed(s3lect_elector_t* elector) {
