@@ -48,10 +48,10 @@ typedef enum {
                                        a leader has left or is silent is not told: see
                                        s3lect_elector_status */
   S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
-  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known; the elector
-                                       goes on, unless it is S3LECT_EUNSAFE. An error that repeats
-                                       with the same message is told once, then after 10 s, 20 s,
-                                       40 s, ... of it, up to an hour apart */
+  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known. The elector
+                                       goes on, unless verify_on_start found S3LECT_EUNSAFE. An
+                                       error that repeats with the same message is told once, then
+                                       after 10 s, 20 s, 40 s, ... of it, up to an hour apart */
   S3LECT_EVENT_CLAIMING = 6,        /* on_claiming: no leader could be identified. This elector has
                                        written a provisional claim (s3lect_record_t.claim), and
                                        waits in case an earlier leader is still active */

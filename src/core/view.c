@@ -318,7 +318,7 @@ static void report_timeout(s3l_core_t* c, s3l_effects_t* fx) {
                  "the leader has a leader timeout of %" PRIu32 " ms, this elector one of %" PRIu32
                  " ms: give all electors of an election the same",
                  other_ms, own_ms);
-  s3l_core_error(c, fx, S3LECT_ETIMING, fx->text);
+  s3l_core_error_once(c, fx, S3LECT_ETIMING, fx->text);
 }
 
 static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
@@ -352,7 +352,7 @@ static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   (void)snprintf(fx->text, sizeof fx->text,
                  "another process%s%s has this server ID, too; give each its own",
                  elsewhere ? " at " : "", elsewhere ? addr : "");
-  s3l_core_error(c, fx, S3LECT_EDUPID, fx->text);
+  s3l_core_error_once(c, fx, S3LECT_EDUPID, fx->text);
 }
 
 static void report_damage(s3l_core_t* c, s3l_effects_t* fx) {

@@ -119,7 +119,8 @@ static void make_page(void) {
       "operation\n"
       "that fails is tried again at once, after 100 ms and after 1 s; where trying again soon\n"
       "cannot help it is not. Either way the election goes on with the next interval: no error\n"
-      "ends it but `S3LECT_EUNSAFE`. An error that repeats is told once, then at distances that\n"
+      "ends it but `S3LECT_EUNSAFE` of `verify_on_start` (the command ends whenever a store turns\n"
+      "out to be unsafe). An error that repeats is told once, then at distances that\n"
       "double, up to an hour; another one, or the same after a while without it, is told at "
       "once.\n\n");
   put_codes();
