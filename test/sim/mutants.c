@@ -15,10 +15,11 @@ static const struct {
   oracle_check_t check;
   const char* faults;
   unsigned nodes, hours;
+  uint64_t seed;
   const char* what;
-} rows[] = {{"none", ORACLE_CHECKS_END, "", 0, 0, ""},
-#define XX(id, name, check, faults, nodes, hours, what)                                            \
-  {name, ORACLE_##check, faults, nodes, hours, what},
+} rows[] = {{"none", ORACLE_CHECKS_END, "", 0, 0, 1, ""},
+#define XX(id, name, check, faults, nodes, hours, seed, what)                                      \
+  {name, ORACLE_##check, faults, nodes, hours, seed, what},
             SIM_MUTANTS(XX)
 #undef XX
 };
@@ -59,12 +60,22 @@ bool sim_mutant_choose(const char* name) {
   return false;
 }
 
+/* Searches from the seed that is known to catch the mutant, and the seeds before it last: a change
+ * of the core or the simulator may move it. */
+static bool search(sim_run_t* run, uint64_t known, sim_totals_t* t) {
+  run->first = known;
+  run->last = SEEDS_MAX;
+  if (!sim_run(run, t) || t->violations > 0 || known == 1)
+    return t->violations > 0;
+  run->first = 1;
+  run->last = known - 1;
+  return sim_run(run, t) && t->violations > 0;
+}
+
 static bool is_caught(int mutant, unsigned jobs) {
   char bad[32];
   sim_totals_t t;
-  sim_run_t run = {.first = 1,
-                   .last = SEEDS_MAX,
-                   .nodes = rows[mutant].nodes,
+  sim_run_t run = {.nodes = rows[mutant].nodes,
                    .hours = rows[mutant].hours,
                    .jobs = jobs,
                    .wanted = 1u << rows[mutant].check,
@@ -72,19 +83,20 @@ static bool is_caught(int mutant, unsigned jobs) {
   if (!sim_troubles_parse(rows[mutant].faults, &run.troubles, bad, sizeof bad))
     return false;
   sim_mutant = mutant;
-  if (!sim_run(&run, &t))
-    return false;
+  bool caught = search(&run, rows[mutant].seed, &t);
   const char* check = oracle_check_name(rows[mutant].check);
-  if (t.violations == 0)
-    printf("%-24s SURVIVES  %s did not trip in %" PRIu64 " seeds\n", rows[mutant].name, check,
-           t.seeds);
+  if (!caught)
+    printf("%-24s SURVIVES  %s did not trip in %d seeds\n", rows[mutant].name, check, SEEDS_MAX);
   else
     printf("%-24s caught    %-12s seed %-4" PRIu64 " (of %" PRIu64
            " tried)  --nodes %u --hours %u --faults %s\n",
            rows[mutant].name, check, t.first_bad, t.seeds, run.nodes, run.hours,
            rows[mutant].faults);
+  if (caught && t.first_bad != rows[mutant].seed)
+    printf("%-24s moved     write seed %" PRIu64 " into mutant_ids.h\n", rows[mutant].name,
+           t.first_bad);
   fflush(stdout);
-  return t.violations > 0;
+  return caught;
 }
 
 int sim_mutants_expect_caught(unsigned jobs) {
