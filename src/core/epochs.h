@@ -84,7 +84,8 @@ typedef struct s3l_epochs_s {
   bool more;          /* the listing's next page is next */
   bool skips;         /* there is too much that is old: list from one's own file */
   bool failed;        /* the last read told nothing: the next one comes by the schedule */
-  uint8_t lags;       /* listings in a row that did not show the file in view */
+  uint8_t lags;       /* listings in a row that did not show the file in view ... */
+  s3l_ns_t lags_from; /* ... the sending of the first of these */
   uint64_t asked;     /* the file that is read */
   uint64_t found;     /* the highest that the listing has shown so far */
   uint64_t written;   /* the file last written, or tried to */

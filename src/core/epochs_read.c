@@ -130,7 +130,11 @@ static void watch(s3l_core_t* c) {
  * not show its files, and nobody can tell whether there is one above. */
 static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool overdue = ep->list_sent - c->view.first_seen > s3l_view_wait(c);
+  if (ep->lags == 0)
+    ep->lags_from = ep->list_sent;
+  /* An old write may have made the file again, unchanged: then it was seen first long ago. */
+  s3l_ns_t from = ep->lags_from > c->view.first_seen ? ep->lags_from : c->view.first_seen;
+  bool overdue = ep->list_sent - from > s3l_view_wait(c);
   uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
   uint32_t slow_ms = c->config.frequent_interval_ms;
   if (ep->lags <= S3L_RETRIES)
