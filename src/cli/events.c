@@ -20,7 +20,7 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
     cli_json_string(&json, "reason", s3lect_reason_name(event->reason));
   if (event->kind == S3LECT_EVENT_ERROR) {
     char message[CLI_EVENT_MESSAGE];
-    snprintf(message, sizeof message, "%s", event->message != NULL ? event->message : "");
+    cli_format(message, sizeof message, "%s", event->message != NULL ? event->message : "");
     cli_json_string(&json, "error", s3lect_err_name(event->error));
     cli_json_string(&json, "message", message);
   }

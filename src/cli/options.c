@@ -12,25 +12,25 @@ static int unknown_option(cli_command_t command, const char* dashes, const char*
   const cli_option_t* other = cli_option_find(word, len);
   int shown = len > 200 ? 200 : (int)len;
   if (other != NULL && (other->commands & (int)command) == 0) {
-    snprintf(message, CLI_MESSAGE_SIZE,
-             "--%s is no option of this command: it belongs to s3lect %s", other->name,
-             cli_command_name((other->commands & CLI_RUN) != 0 ? CLI_RUN : other->commands));
+    cli_format(message, CLI_MESSAGE_SIZE,
+               "--%s is no option of this command: it belongs to s3lect %s", other->name,
+               cli_command_name((other->commands & CLI_RUN) != 0 ? CLI_RUN : other->commands));
     return S3LECT_EOPTION;
   }
   if (near != NULL)
-    snprintf(message, CLI_MESSAGE_SIZE, "unknown option %s%.*s: did you mean --%s?", dashes, shown,
-             word, near->name);
+    cli_format(message, CLI_MESSAGE_SIZE, "unknown option %s%.*s: did you mean --%s?", dashes,
+               shown, word, near->name);
   else
-    snprintf(message, CLI_MESSAGE_SIZE, "unknown option %s%.*s: s3lect %s --help lists them",
-             dashes, shown, word, cli_command_name((int)command));
+    cli_format(message, CLI_MESSAGE_SIZE, "unknown option %s%.*s: s3lect %s --help lists them",
+               dashes, shown, word, cli_command_name((int)command));
   return S3LECT_EOPTION;
 }
 
 static int add_to_list(cli_list_t* list, const cli_option_t* option, const char* value,
                        char message[CLI_MESSAGE_SIZE]) {
   if (list->len == CLI_LIST_MAX) {
-    snprintf(message, CLI_MESSAGE_SIZE, "--%s is given too often: at most %d times", option->name,
-             CLI_LIST_MAX);
+    cli_format(message, CLI_MESSAGE_SIZE, "--%s is given too often: at most %d times", option->name,
+               CLI_LIST_MAX);
     return S3LECT_EOPTION;
   }
   list->all[list->len++] = value;
@@ -41,13 +41,13 @@ static int set_value(cli_options_t* options, const cli_option_t* option, const c
                      char message[CLI_MESSAGE_SIZE]) {
   char* field = (char*)options + option->offset;
   if (value == NULL) {
-    snprintf(message, CLI_MESSAGE_SIZE, "--%s needs a value: --%s %s", option->name, option->name,
-             option->meta);
+    cli_format(message, CLI_MESSAGE_SIZE, "--%s needs a value: --%s %s", option->name, option->name,
+               option->meta);
     return S3LECT_EOPTION;
   }
   if (value[0] == '\0') {
-    snprintf(message, CLI_MESSAGE_SIZE, "--%s is empty: give it a value, --%s %s", option->name,
-             option->name, option->meta);
+    cli_format(message, CLI_MESSAGE_SIZE, "--%s is empty: give it a value, --%s %s", option->name,
+               option->name, option->meta);
     return S3LECT_EOPTION;
   }
   if (option->kind == CLI_KIND_STRING) {
@@ -61,7 +61,7 @@ static int set_value(cli_options_t* options, const cli_option_t* option, const c
   int r = option->kind == CLI_KIND_RATE ? cli_rate_parse(value, &number, why)
                                         : cli_duration_parse(value, &number, why);
   if (r != 0)
-    snprintf(message, CLI_MESSAGE_SIZE, "--%s %.400s", option->name, why);
+    cli_format(message, CLI_MESSAGE_SIZE, "--%s %s", option->name, why);
   else
     memcpy(field, &number, sizeof number);
   return r;
@@ -78,8 +78,8 @@ static int parse_option(cli_options_t* options, int argc, char** argv, int* i,
     return unknown_option(options->command, "--", word, len, message);
   if (option->meta == NULL) {
     if (equals != NULL) {
-      snprintf(message, CLI_MESSAGE_SIZE, "--%s takes no value: leave %.200s away", option->name,
-               equals);
+      cli_format(message, CLI_MESSAGE_SIZE, "--%s takes no value: leave %.200s away", option->name,
+                 equals);
       return S3LECT_EOPTION;
     }
     if (option->kind == CLI_KIND_HELP)
@@ -109,9 +109,9 @@ int cli_options_parse(cli_options_t* options, cli_command_t command, int argc, c
       }
       if (*rest == NULL)
         break;
-      snprintf(message, CLI_MESSAGE_SIZE,
-               "unexpected argument %.200s: s3lect %s takes options only", *rest,
-               cli_command_name((int)command));
+      cli_format(message, CLI_MESSAGE_SIZE,
+                 "unexpected argument %.200s: s3lect %s takes options only", *rest,
+                 cli_command_name((int)command));
       return S3LECT_EOPTION;
     } else if (argv[i][1] != '-') {
       return unknown_option(command, "-", argv[i] + 1, strlen(argv[i] + 1), message);

@@ -71,11 +71,11 @@ int cli_pipes_copy(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
     int err = replace(files[i].path, names[i]);
     if (err == 0)
       continue;
-    snprintf(message, CLI_MESSAGE_SIZE, "%s %.200s: cannot read from the pipe: %s", files[i].option,
-             *files[i].path,
-             err == ETIMEDOUT ? "its writer did not finish within 10 seconds"
-             : err == EFBIG   ? "it gives more than 1 MiB"
-                              : strerror(err));
+    cli_format(message, CLI_MESSAGE_SIZE, "%s %.200s: cannot read from the pipe: %s",
+               files[i].option, *files[i].path,
+               err == ETIMEDOUT ? "its writer did not finish within 10 seconds"
+               : err == EFBIG   ? "it gives more than 1 MiB"
+                                : strerror(err));
     return S3LECT_EOPTION;
   }
   return 0;

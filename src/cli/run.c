@@ -64,12 +64,12 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
   if (options->kill_after_ms != 0)
     grace = options->kill_after_ms;
   if (room <= 0 || (int64_t)grace > room) {
-    snprintf(message, CLI_MESSAGE_SIZE,
-             "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
-             "ms, --renew %" PRIu32 "ms and %s--request-timeout %" PRIu32 "ms it may be %" PRId64
-             "ms at most; raise --leader-timeout",
-             grace, t, timing.renew_interval_ms, epochs ? "twice " : "", timing.request_timeout_ms,
-             room > 0 ? room : 0);
+    cli_format(message, CLI_MESSAGE_SIZE,
+               "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
+               "ms, --renew %" PRIu32 "ms and %s--request-timeout %" PRIu32 "ms it may be %" PRId64
+               "ms at most; raise --leader-timeout",
+               grace, t, timing.renew_interval_ms, epochs ? "twice " : "",
+               timing.request_timeout_ms, room > 0 ? room : 0);
     return S3LECT_ETIMING;
   }
   *times = (cli_kill_times_t){margin, grace, t};

@@ -79,10 +79,7 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
     return;
   }
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_EUNSAFE) {
-    char message[CLI_MESSAGE_SIZE];
-    snprintf(message, sizeof message, "%s", event->message);
-    cli_plain(message, strlen(message));
-    cli_say("the store cannot hold an election: %s (s3lect verify says more)", message);
+    cli_say("the store cannot hold an election: %s (s3lect verify says more)", event->message);
     leave(session, CLI_EXIT_FAILED);
     return;
   }

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/buf.h"
+
 static const char* program_name = "s3lect";
 static cli_writer_t* say_writer;
 static unsigned say_dropped; /* lines, since the last that was written */
@@ -39,21 +41,27 @@ static void put_line(const char* line, size_t len) {
     say_dropped++;
 }
 
-void cli_say(const char* format, ...) {
-  char line[CLI_MESSAGE_SIZE * 2];
-  int head = snprintf(line, sizeof line, "%s: ", program_name);
-  if (head < 0)
-    return;
-  size_t len = (size_t)head;
+void cli_format_args(char* text, size_t size, const char* format, va_list args) {
+  text[0] = '\0';
+  s3l_buf_cut(text, size, vsnprintf(text, size, format, args));
+}
+
+void cli_format(char* text, size_t size, const char* format, ...) {
   va_list args;
   va_start(args, format);
-  int body = vsnprintf(line + len, sizeof line - len - 1, format, args);
+  cli_format_args(text, size, format, args);
   va_end(args);
-  if (body < 0)
-    return;
-  len += (size_t)body;
-  if (len > sizeof line - 2)
-    len = sizeof line - 2;
+}
+
+void cli_say(const char* format, ...) {
+  char line[CLI_LINE_SIZE];
+  va_list args;
+  cli_format(line, sizeof line, "%s: ", program_name);
+  size_t len = strlen(line);
+  va_start(args, format);
+  cli_format_args(line + len, sizeof line - 1 - len, format, args);
+  va_end(args);
+  len += strlen(line + len);
   cli_plain(line, len);
   line[len++] = '\n';
   put_line(line, len);

@@ -5,6 +5,7 @@
 #ifndef S3L_CLI_TEXT_H
 #define S3L_CLI_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,13 @@
 #define CLI_TIME_SIZE    32 /* "2024-10-27T10:30:45.123Z" and its NUL, with room for odd years */
 #define CLI_SPAN_SIZE    32 /* "3 d 4 h" and the like */
 #define CLI_MESSAGE_SIZE 512
+#define CLI_LINE_SIZE    1200 /* a line on stderr: the longest message of an event and its prefix */
+
+/** Like vsnprintf, but a text that does not fit is cut behind a word and ends with "...". `size` is
+ * at least 8. */
+void cli_format_args(char* text, size_t size, const char* format, va_list args);
+void cli_format(char* text, size_t size, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /** Names the program in messages: "s3lect run". Static storage, or the caller's for good. */
 void cli_say_name(const char* name);

@@ -39,20 +39,20 @@ static int parse_number(const char* text, const unit_t* units, uint32_t max, con
       fraction = fraction * 10 + (uint64_t)(*p - '0');
   }
   if (any && *p == '\0') {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s has no unit: write %.64s%s or %.64s%s", text, text,
-             units[1].name, text, units[0].name);
+    cli_format(message, CLI_MESSAGE_SIZE, "%.64s has no unit: write %.64s%s or %.64s%s", text, text,
+               units[1].name, text, units[0].name);
     return S3LECT_EOPTION;
   }
   while (units->name != NULL && strcmp(p, units->name) != 0)
     units++;
   if (!any || units->name == NULL) {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is no %s: write %s", text, what, written);
+    cli_format(message, CLI_MESSAGE_SIZE, "%.64s is no %s: write %s", text, what, written);
     return S3LECT_EOPTION;
   }
   uint64_t unit = units->factor;
   uint64_t total = whole > max ? UINT64_MAX : whole * unit + fraction * unit / scale;
   if (total == 0 || total > max) {
-    snprintf(message, CLI_MESSAGE_SIZE, "%.64s is out of range: %s", text, range);
+    cli_format(message, CLI_MESSAGE_SIZE, "%.64s is out of range: %s", text, range);
     return S3LECT_EOPTION;
   }
   *out = (uint32_t)total;
@@ -80,7 +80,7 @@ __attribute__((format(printf, 2, 3))) static int fail(char message[CLI_MESSAGE_S
                                                       const char* format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(message, CLI_MESSAGE_SIZE, format, args);
+  cli_format_args(message, CLI_MESSAGE_SIZE, format, args);
   va_end(args);
   return S3LECT_EOPTION;
 }
@@ -230,19 +230,20 @@ int cli_options_check(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
   if (r != 0)
     return r;
   if (options->addr != NULL && !is_host_port(options->addr)) {
-    snprintf(message, CLI_MESSAGE_SIZE,
-             "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443", options->addr);
+    cli_format(message, CLI_MESSAGE_SIZE,
+               "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443",
+               options->addr);
     return S3LECT_EOPTION;
   }
   if (options->id != NULL && strlen(options->id) >= S3LECT_ID_SIZE) {
-    snprintf(message, CLI_MESSAGE_SIZE, "--id %.40s... is too long: at most %d bytes", options->id,
-             S3LECT_ID_SIZE - 1);
+    cli_format(message, CLI_MESSAGE_SIZE, "--id %.40s... is too long: at most %d bytes",
+               options->id, S3LECT_ID_SIZE - 1);
     return S3LECT_EOPTION;
   }
   if (options->command == CLI_RUN && options->child_argv == NULL) {
-    snprintf(message, CLI_MESSAGE_SIZE,
-             "no command to run: add it after --, as in: "
-             "s3lect run --store s3://BUCKET/KEY -- COMMAND ARG");
+    cli_format(message, CLI_MESSAGE_SIZE,
+               "no command to run: add it after --, as in: "
+               "s3lect run --store s3://BUCKET/KEY -- COMMAND ARG");
     return S3LECT_EOPTION;
   }
   if (options->id == NULL)

@@ -90,7 +90,7 @@ static void print_checks(const s3lect_verify_report_t* r) {
   printf("%-*s  %-*s  %-*s  %s\n", name, "check", verdict, "verdict", expected, "expected", "seen");
   for (size_t i = 0; i < r->checks_len; i++) {
     char seen[256];
-    snprintf(seen, sizeof seen, "%s", r->checks[i].seen);
+    cli_format(seen, sizeof seen, "%s", r->checks[i].seen);
     cli_plain(seen, strlen(seen));
     printf("%-*s  %-*s  %-*s  %s\n", name, r->checks[i].name, verdict,
            s3lect_check_verdict_name(r->checks[i].verdict), expected, r->checks[i].expected,
@@ -114,7 +114,7 @@ static void print_clock(const s3lect_verify_report_t* r) {
 
 static void print_verdict(const char* protocol, const s3lect_verdict_t* verdict) {
   char reason[512];
-  snprintf(reason, sizeof reason, "%s", verdict->reason);
+  cli_format(reason, sizeof reason, "%s", verdict->reason);
   cli_plain(reason, strlen(reason));
   printf("%-8s  %s", protocol, s3lect_safety_name(verdict->safety));
   if (verdict->safety == S3LECT_SAFETY_SAFE)

@@ -81,13 +81,15 @@ static void hands_over_at_sigterm(void** state) {
   (void)state;
   s3proc_t s3;
   begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
   proc_t* b = elect(&s3, "b");
-  assert_string_equal(proc_json_string(proc_line(b, PROC_OUT, NEW), "leader"), "a");
+  const char* line = proc_line(b, PROC_OUT, NEW);
+  assert_string_equal(proc_json_string(line, "leader"), "a");
+  assert_string_equal(proc_json_string(line, "addr"), "10.0.0.1:80");
   proc_signal(a, SIGTERM);
   int64_t ended = proc_json_i64(proc_line(a, PROC_OUT, STOPPED), "valid_until_ns");
-  const char* line = proc_line(b, PROC_OUT, STARTED);
+  line = proc_line(b, PROC_OUT, STARTED);
   assert_true(proc_json_i64(line, "lease_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > epoch);
   assert_int_equal(proc_wait(a), 0);

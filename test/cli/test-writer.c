@@ -264,6 +264,30 @@ static void dropped_messages_are_told(void** state) {
   end(&t);
 }
 
+/* A message that is longer than a line ends behind a word, with a mark. */
+static void a_long_message_is_cut_behind_a_word(void** state) {
+  (void)state;
+  test_t t;
+  static char words[2000], text[CLI_LINE_SIZE * 2];
+  begin(&t);
+  for (size_t i = 0; i < sizeof words - 1; i++)
+    words[i] = "words of a long message "[i % 24];
+  cli_say_through(t.writer);
+  cli_say("%s", words);
+  cli_say_through(NULL);
+  cli_writer_close(t.writer, 60000);
+  close(t.fds[1]);
+  size_t len = read_all(t.fds[0], text, sizeof text - 1);
+  t.fds[1] = dup(t.fds[0]);
+  text[len] = '\0';
+  assert_true(len > CLI_LINE_SIZE - 40 && len < CLI_LINE_SIZE);
+  assert_string_equal(text + len - 4, "...\n");
+  size_t body = len - 4 - strlen("s3lect: ");
+  assert_memory_equal(text + strlen("s3lect: "), words, body);
+  assert_int_equal(words[body], ' ');
+  end(&t);
+}
+
 static void text_is_made_valid_utf8(void** state) {
   (void)state;
   static const struct {
@@ -342,6 +366,7 @@ int main(void) {
       cmocka_unit_test(the_longest_line_fits),
       cmocka_unit_test(dropped_events_are_told),
       cmocka_unit_test(dropped_messages_are_told),
+      cmocka_unit_test(a_long_message_is_cut_behind_a_word),
       cmocka_unit_test(text_is_made_valid_utf8),
       cmocka_unit_test(json_that_does_not_fit_is_told),
       cmocka_unit_test(times_for_people),

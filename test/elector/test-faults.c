@@ -183,11 +183,17 @@ static void test_duplicate_id(void** state) {
   s3l_election_t* el = *state;
   s3l_candidate_t first;
   s3l_candidate_t second;
-  lead(el, &first);
+  s3l_election_seed(el);
+  s3l_candidate_init(el, &first, "a");
+  first.o.server_addr = "10.0.0.1:8443";
+  s3l_candidate_start(&first);
+  s3l_election_wait(el, &first.started, 1, "leadership");
   s3l_candidate_init(el, &second, "a");
+  second.o.server_addr = "10.0.0.2:8443";
   s3l_candidate_start(&second);
   s3l_election_wait(el, &second.errors, 1, "the second to notice");
   assert_int_equal(second.error, S3LECT_EDUPID);
+  assert_non_null(strstr(second.message, "another process at 10.0.0.1:8443 has"));
   assert_int_equal(second.started, 0);
   assert_int_equal(first.stopped, 0);
   assert_int_equal(s3lect_is_leader(&first.e), 1);
