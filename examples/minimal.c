@@ -37,7 +37,7 @@ static void on_signal(uv_signal_t* handle, int signum) {
 }
 
 int main(int argc, char** argv) {
-  s3lect_s3_options_t s3;
+  s3lect_store_s3_options_t s3;
   s3lect_elector_options_t options;
   s3lect_error_t error;
   uv_loop_t* loop = uv_default_loop();
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   if (argc != 3)
     return fprintf(stderr, "usage: minimal BUCKET SERVER-ID\n"), 2;
   setvbuf(stdout, NULL, _IOLBF, 0);
-  s3lect_s3_options_init(&s3, sizeof s3);
+  s3lect_store_s3_options_init(&s3, sizeof s3);
   s3.bucket = argv[1];
   s3lect_elector_options_init(&options, sizeof options);
   options.lockfile_path = "locks/db";
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   options.on_stopped_leading = on_stopped;
   options.on_error = on_error;
 
-  if (s3lect_s3_init(loop, &store, &s3, &error) != 0 ||
+  if (s3lect_store_s3_init(loop, &store, &s3, &error) != 0 ||
       s3lect_elector_init(loop, &elector, &options, &error) != 0)
     return fprintf(stderr, "%s\n", error.text), 1;
   for (int i = 0; i < 2; i++) {

@@ -55,8 +55,8 @@ static void answer_text(http_reply_t* reply, const char* format, ...) {
 
 /* The peer protocol, answered by a server that knows nothing of it. */
 static void answer_peer(const server_t* server, const char* method, http_reply_t* reply) {
-  int status = s3lect_peer_response(&server->elector, method, reply->body, sizeof reply->body,
-                                    &reply->body_len);
+  int status = s3lect_elector_peer_response(&server->elector, method, reply->body,
+                                            sizeof reply->body, &reply->body_len);
   reply->status = status > 0 ? status : 503;
   reply->type = "application/json";
 }
@@ -73,8 +73,8 @@ static void on_request(void* arg, const char* method, const char* target, http_r
     answer_text(reply, "alive; the leader has answered %" PRIu64 " times\n", stats.peer_answers);
   } else if (strcmp(target, "/leader") != 0) {
     reply->status = 404;
-  } else if (s3lect_is_leader(&server->elector)) {
-    answer_text(reply, "leader, epoch %" PRIu64 "\n", s3lect_epoch(&server->elector));
+  } else if (s3lect_elector_is_leader(&server->elector)) {
+    answer_text(reply, "leader, epoch %" PRIu64 "\n", s3lect_elector_epoch(&server->elector));
   } else {
     reply->status = 503;
     answer_text(reply, "not leader; %.200s is\n", s3lect_elector_leader(&server->elector));
@@ -152,11 +152,11 @@ static int open_store(server_t* server, const char** key, s3lect_error_t* error)
   server->directory[slash - path] = '\0';
   *key = slash + 1;
   if (!is_s3)
-    return s3lect_file_init(&server->loop, &server->store, server->directory, error);
-  s3lect_s3_options_t s3;
-  s3lect_s3_options_init(&s3, sizeof s3);
+    return s3lect_store_file_init(&server->loop, &server->store, server->directory, error);
+  s3lect_store_s3_options_t s3;
+  s3lect_store_s3_options_init(&s3, sizeof s3);
   s3.bucket = server->directory;
-  return s3lect_s3_init(&server->loop, &server->store, &s3, error);
+  return s3lect_store_s3_init(&server->loop, &server->store, &s3, error);
 }
 
 /* Followers ask the leader at its server_addr. In plain HTTP, as this server speaks it: then

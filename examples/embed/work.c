@@ -14,8 +14,9 @@ static void on_timer(uv_timer_t* timer) {
 /* On a thread of the pool. Of the elector it uses the calls that are marked "any thread". */
 static void do_job(uv_work_t* req) {
   work_t* work = req->data;
-  work->epoch = s3lect_epoch(work->elector); /* first, then ask: never newer than the answer */
-  if (!s3lect_is_leader(work->elector)) {
+  work->epoch =
+      s3lect_elector_epoch(work->elector); /* first, then ask: never newer than the answer */
+  if (!s3lect_elector_is_leader(work->elector)) {
     work->result = UV_ECANCELED;
     return;
   }

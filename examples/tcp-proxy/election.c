@@ -33,7 +33,7 @@ static void on_new_leader(s3lect_elector_t* e, const s3lect_event_t* event) {
   proxy_t* proxy = e->data;
   printf("leader: %s at %s, epoch %" PRIu64 "\n", event->leader_id, event->leader_addr,
          event->epoch);
-  if (proxy->ending || s3lect_is_leader(e))
+  if (proxy->ending || s3lect_elector_is_leader(e))
     return;                                                     /* on_started tells of oneself */
   bool self = strcmp(event->leader_id, proxy->options.id) == 0; /* about to, or an earlier run */
   if (self || event->leader_addr[0] == '\0')
@@ -52,13 +52,13 @@ static void on_error(s3lect_elector_t* e, const s3lect_event_t* event) {
 static int open_s3(election_t* election, const char* bucket) {
   const options_t* options = &election->proxy->options;
   s3lect_error_t error;
-  s3lect_s3_options_t s3;
-  s3lect_s3_options_init(&s3, sizeof s3);
+  s3lect_store_s3_options_t s3;
+  s3lect_store_s3_options_init(&s3, sizeof s3);
   s3.bucket = bucket;
   s3.endpoint = options->endpoint;
   s3.region = options->region;
   s3.ca_file = options->ca_file;
-  int err = s3lect_s3_init(election->proxy->loop, &election->store, &s3, &error);
+  int err = s3lect_store_s3_init(election->proxy->loop, &election->store, &s3, &error);
   return err != 0 ? complain(err, error.text) : 0;
 }
 
@@ -78,7 +78,8 @@ static int open_store(election_t* election, const char** key) {
   if (is_s3)
     return open_s3(election, election->place);
   s3lect_error_t error;
-  int err = s3lect_file_init(election->proxy->loop, &election->store, election->place, &error);
+  int err =
+      s3lect_store_file_init(election->proxy->loop, &election->store, election->place, &error);
   return err != 0 ? complain(err, error.text) : 0;
 }
 

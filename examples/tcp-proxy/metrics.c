@@ -91,7 +91,7 @@ static void write_page(const proxy_t* proxy, page_t* page) {
   add_gauge(page, "buffered", "Blocks and pipes that wait for a slow reader.",
             proxy->buffers.used + proxy->tubes.used);
   add_gauge(page, "leader", "1: this proxy leads.",
-            proxy->elector_open && s3lect_is_leader(proxy->elector));
+            proxy->elector_open && s3lect_elector_is_leader(proxy->elector));
   add_gauge(page, "aside", "1: the backend is not reached, and this proxy does not stand.",
             proxy->aside);
   add_gauge(page, "route_open", "1: there is a leader, and it was reached.", proxy->route.open);

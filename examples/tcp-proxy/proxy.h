@@ -61,8 +61,8 @@ typedef struct proxy_s {
  * backend must refuse them itself, by the epoch: in the header of --proxy-protocol, or carried by
  * the clients in what they write, as README.md shows. */
 static inline bool proxy_leads(const proxy_t* proxy, uint64_t epoch) {
-  return proxy->elector_open && s3lect_epoch(proxy->elector) == epoch &&
-         s3lect_is_leader(proxy->elector);
+  return proxy->elector_open && s3lect_elector_epoch(proxy->elector) == epoch &&
+         s3lect_elector_is_leader(proxy->elector);
 }
 
 #endif

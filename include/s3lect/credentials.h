@@ -115,7 +115,8 @@ typedef struct s3lect_credentials_chain_options_s {
   const char* region;  /* of STS; NULL: AWS_REGION, AWS_DEFAULT_REGION, else us-east-1 */
   const char* ca_file; /* PEM, for STS and container services over https; NULL: AWS_CA_BUNDLE, else
                           the system's authorities */
-  const char* proxy; /* for STS, as that of s3lect_s3_options_t; other services are never proxied */
+  const char*
+      proxy; /* for STS, as that of s3lect_store_s3_options_t; other services are never proxied */
 } s3lect_credentials_chain_options_t;
 
 /** Sets every option to its default. `size` is sizeof(s3lect_credentials_chain_options_t). */

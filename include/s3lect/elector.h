@@ -8,7 +8,8 @@
  *              unless a renewal is confirmed before
  *   epoch      the fencing token: grows with every leadership, never repeats. Pass it along with
  *              whatever you write, and let the receiver refuse a smaller one than it has seen: a
- *              process can always be paused between asking s3lect_is_leader and acting on it
+ *              process can always be paused between asking s3lect_elector_is_leader and acting on
+ * it
  *
  * Lifecycle: init, start, (resign, stop, start ...), close. An init that fails leaves nothing to
  * clean up; after one that succeeds, close must be called, and the memory of the handle stays the
@@ -154,7 +155,7 @@ typedef struct s3lect_elector_options_s {
                                   beside the renewal interval and the retry schedule */
   uint32_t drift_ppm;          /* bound on the difference of clock rates; default 10000 (1 %) */
   uint32_t grace_period_ms;    /* a new leader waits this long before on_started_leading, and
-                                  before s3lect_is_leader says yes; default 0 */
+                                  before s3lect_elector_is_leader says yes; default 0 */
   uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
   uint32_t stop_ack_ms;        /* when not 0: after on_stopped_leading, the record is released only
                                   after s3lect_elector_ack_stopped or s3lect_elector_ack_epoch, and
@@ -237,9 +238,9 @@ S3LECT_EXTERN int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector
  * (closing), UV_EIO (the system gave no random bytes). */
 S3LECT_EXTERN int s3lect_elector_start(s3lect_elector_t* elector);
 
-/** Gives up leadership but goes on standing: s3lect_is_leader is 0 from here on, on_stopped_leading
- * runs (S3LECT_REASON_RESIGNED), the record is released, and for one leader timeout others go
- * first. Errors: UV_EINVAL if it is not leading. */
+/** Gives up leadership but goes on standing: s3lect_elector_is_leader is 0 from here on,
+ * on_stopped_leading runs (S3LECT_REASON_RESIGNED), the record is released, and for one leader
+ * timeout others go first. Errors: UV_EINVAL if it is not leading. */
 S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
 
 /** As resign, and names the process that shall lead next: it alone may take over during a head
@@ -274,16 +275,16 @@ S3LECT_EXTERN int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector
 /** 1 only if this elector leads and its validity has not passed at this instant: a comparison
  * with the clock, never a flag. 0 otherwise, also before start and while closing. Any thread (while
  * the handle is open), lock-free. */
-S3LECT_EXTERN int s3lect_is_leader(const s3lect_elector_t* elector);
+S3LECT_EXTERN int s3lect_elector_is_leader(const s3lect_elector_t* elector);
 
 /** Milliseconds until validity ends, rounded down; 0 if not leading. Any thread, lock-free. */
-S3LECT_EXTERN uint64_t s3lect_valid_for_ms(const s3lect_elector_t* elector);
+S3LECT_EXTERN uint64_t s3lect_elector_valid_for_ms(const s3lect_elector_t* elector);
 
 /** The epoch of the leadership that this elector holds, or held last; 0 before the first. Any
- * thread, lock-free. Take it once, when work begins, then ask s3lect_is_leader: an epoch that was
- * read before a positive answer may be older than the leadership, which the receiver of a fencing
- * token refuses, but never newer. */
-S3LECT_EXTERN uint64_t s3lect_epoch(const s3lect_elector_t* elector);
+ * thread, lock-free. Take it once, when work begins, then ask s3lect_elector_is_leader: an epoch
+ * that was read before a positive answer may be older than the leadership, which the receiver of a
+ * fencing token refuses, but never newer. */
+S3LECT_EXTERN uint64_t s3lect_elector_epoch(const s3lect_elector_t* elector);
 
 typedef enum {
   S3LECT_ROLE_STOPPED = 0,
@@ -296,7 +297,7 @@ typedef struct s3lect_status_s {
   size_t size;             /* set by the caller: sizeof(s3lect_status_t) */
   int32_t role;            /* s3lect_role_t */
   int32_t last_error;      /* 0, or the error that on_error was told last */
-  uint64_t epoch;          /* as s3lect_epoch */
+  uint64_t epoch;          /* as s3lect_elector_epoch */
   int64_t valid_until_ns;  /* Lease time; 0 if not leading */
   s3lect_record_t record;  /* the last record seen or written; leader_id "" if there is none */
   int64_t leader_until_ns; /* Lease time; of a record that is another's: when it may be replaced

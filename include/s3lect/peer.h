@@ -182,7 +182,7 @@ S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect
 
 /* ---- For a server of your own ---- */
 
-/** Enough for any body that s3lect_peer_response writes. */
+/** Enough for any body that s3lect_elector_peer_response writes. */
 #define S3LECT_PEER_BODY_MAX 4608
 
 /** What the peer server would answer a request with this method for this elector, for a server that
@@ -190,8 +190,8 @@ S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect
  * to be sent as application/json with Cache-Control: no-store; else empty), without a NUL; *len is
  * its length. From the loop. 200: this elector leads. 404: it does not. 405: another method than
  * GET or HEAD (say "Allow: GET, HEAD"). Errors: UV_ENOBUFS (`cap` is too small). */
-S3LECT_EXTERN int s3lect_peer_response(const s3lect_elector_t* elector, const char* method,
-                                       char* body, size_t cap, size_t* len);
+S3LECT_EXTERN int s3lect_elector_peer_response(const s3lect_elector_t* elector, const char* method,
+                                               char* body, size_t cap, size_t* len);
 
 #ifdef __cplusplus
 }

@@ -165,16 +165,16 @@ struct s3lect_store_s {
 S3LECT_EXTERN void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb);
 
 /** Options of the S3 store. Zero or NULL means the default. Strings are copied. */
-typedef struct s3lect_s3_options_s {
-  size_t size;                    /* sizeof(s3lect_s3_options_t); set by s3lect_s3_options_init */
-  const char* bucket;             /* required */
-  const char* endpoint;           /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
-                                     AWS_ENDPOINT_URL, the profile's endpoint_url (of s3 in its
-                                     services, or its own; none of these where
-                                     AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true), else AWS in
-                                     `region` */
-  const char* region;             /* NULL: AWS_REGION, AWS_DEFAULT_REGION, the profile's, else
-                                     us-east-1; a wrong one costs one request, see below */
+typedef struct s3lect_store_s3_options_s {
+  size_t size;          /* sizeof(s3lect_store_s3_options_t); set by s3lect_store_s3_options_init */
+  const char* bucket;   /* required */
+  const char* endpoint; /* http[s]://host[:port]; NULL: AWS_ENDPOINT_URL_S3,
+                           AWS_ENDPOINT_URL, the profile's endpoint_url (of s3 in its
+                           services, or its own; none of these where
+                           AWS_IGNORE_CONFIGURED_ENDPOINT_URLS is true), else AWS in
+                           `region` */
+  const char* region;   /* NULL: AWS_REGION, AWS_DEFAULT_REGION, the profile's, else
+                           us-east-1; a wrong one costs one request, see below */
   const char* access_key_id;      /* NULL: `credentials`, `profile`, AWS_ACCESS_KEY_ID, else the
                                      chain of s3lect/credentials.h */
   const char* secret_access_key;  /* NULL: AWS_SECRET_ACCESS_KEY when the key came from there */
@@ -217,7 +217,7 @@ typedef struct s3lect_s3_options_s {
                         "" none; NULL: HTTPS_PROXY (https_proxy) for https endpoints and http_proxy
                         for plain ones, unless NO_PROXY (no_proxy) has the host. TLS goes through a
                         tunnel (CONNECT): the proxy sees no more than the host's name */
-} s3lect_s3_options_t;
+} s3lect_store_s3_options_t;
 
 typedef enum {
   S3LECT_ADDRESSING_AUTO = 0,         /* virtual host on AWS, path with a custom endpoint */
@@ -225,12 +225,12 @@ typedef enum {
   S3LECT_ADDRESSING_VIRTUAL_HOST = 2, /* https://bucket.host/key */
 } s3lect_addressing_t;
 
-/** Sets every option to its default. `size` is sizeof(s3lect_s3_options_t). */
-S3LECT_EXTERN void s3lect_s3_options_init(s3lect_s3_options_t* options, size_t size);
+/** Sets every option to its default. `size` is sizeof(s3lect_store_s3_options_t). */
+S3LECT_EXTERN void s3lect_store_s3_options_init(s3lect_store_s3_options_t* options, size_t size);
 
-/** Checks options without opening anything. Returns what s3lect_s3_init would. */
-S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options,
-                                          s3lect_error_t* error);
+/** Checks options without opening anything. Returns what s3lect_store_s3_init would. */
+S3LECT_EXTERN int s3lect_store_s3_options_check(const s3lect_store_s3_options_t* options,
+                                                s3lect_error_t* error);
 
 /** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
  * used. Reads the environment here and not later; and where options and environment name no region,
@@ -252,15 +252,17 @@ S3LECT_EXTERN int s3lect_s3_options_check(const s3lect_s3_options_t* options,
  * S3LECT_ETLS (the CA file), UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an
  * option is set that only a newer library knows), UV_ENOMEM. After success the store must be
  * closed. */
-S3LECT_EXTERN int s3lect_s3_init(uv_loop_t* loop, s3lect_store_t* store,
-                                 const s3lect_s3_options_t* options, s3lect_error_t* error);
+S3LECT_EXTERN int s3lect_store_s3_init(uv_loop_t* loop, s3lect_store_t* store,
+                                       const s3lect_store_s3_options_t* options,
+                                       s3lect_error_t* error);
 
 /** Opens a store in this process's memory: for tests, and for electors of one process. Its
  * objects end with it. Errors: UV_ENOMEM. */
-S3LECT_EXTERN int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_error_t* error);
+S3LECT_EXTERN int s3lect_store_memory_init(uv_loop_t* loop, s3lect_store_t* store,
+                                           s3lect_error_t* error);
 
-/** Checks a directory without opening the store. Returns what s3lect_file_init would. */
-S3LECT_EXTERN int s3lect_file_check(const char* directory, s3lect_error_t* error);
+/** Checks a directory without opening the store. Returns what s3lect_store_file_init would. */
+S3LECT_EXTERN int s3lect_store_file_check(const char* directory, s3lect_error_t* error);
 
 /** Opens a store in a directory, which must exist, for the processes of one machine. An object is a
  * file of its key's name, with one line of the store's own before it. Writes reach the disk before
@@ -271,8 +273,8 @@ S3LECT_EXTERN int s3lect_file_check(const char* directory, s3lect_error_t* error
  * files of other users in it are refused (docs/operations.md, "A directory as the store").
  * Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR, UV_EACCES and
  * what else opening a directory gives, UV_EPERM, UV_ENOMEM. */
-S3LECT_EXTERN int s3lect_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* directory,
-                                   s3lect_error_t* error);
+S3LECT_EXTERN int s3lect_store_file_init(uv_loop_t* loop, s3lect_store_t* store,
+                                         const char* directory, s3lect_error_t* error);
 
 #ifdef __cplusplus
 }

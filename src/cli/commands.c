@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "near.h"
 #include "options_table.h"
+#include "suggest.h"
 
 static const struct {
   cli_command_t command;

@@ -3,8 +3,8 @@
 #include <s3lect.h>
 #include <string.h>
 
-#include "near.h"
 #include "options.h"
+#include "suggest.h"
 
 #define ELECTING  (CLI_ELECT | CLI_RUN)
 #define FOLLOWING (CLI_ELECT | CLI_RUN | CLI_WATCH)

@@ -60,7 +60,7 @@ static bool is_file(const cli_options_t* options) {
 static int check_directory(const cli_options_t* options) {
   s3lect_error_t error;
   int mode = options->command == CLI_STATUS ? X_OK : X_OK | W_OK;
-  int r = s3lect_file_check(options->directory, &error);
+  int r = s3lect_store_file_check(options->directory, &error);
   if (r != 0 || access(options->directory, mode) == 0)
     return cli_usage(&error);
   cli_say("--store %.200s: cannot use the directory %.200s: %s", options->store, options->directory,
@@ -70,8 +70,8 @@ static int check_directory(const cli_options_t* options) {
 
 /* ---- The store ---- */
 
-static void s3_options(const cli_options_t* options, s3lect_s3_options_t* s3) {
-  s3lect_s3_options_init(s3, sizeof *s3);
+static void s3_options(const cli_options_t* options, s3lect_store_s3_options_t* s3) {
+  s3lect_store_s3_options_init(s3, sizeof *s3);
   s3->bucket = options->bucket;
   s3->endpoint = options->endpoint;
   s3->region = options->region;
@@ -92,23 +92,23 @@ static void s3_options(const cli_options_t* options, s3lect_s3_options_t* s3) {
 
 int cli_store_check(const cli_options_t* options) {
   s3lect_error_t error;
-  s3lect_s3_options_t s3;
+  s3lect_store_s3_options_t s3;
   if (is_file(options))
     return check_directory(options);
   s3_options(options, &s3);
-  (void)s3lect_s3_options_check(&s3, &error);
+  (void)s3lect_store_s3_options_check(&s3, &error);
   return cli_usage(&error);
 }
 
 int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store) {
   s3lect_error_t error;
-  s3lect_s3_options_t s3;
+  s3lect_store_s3_options_t s3;
   int r;
   if (is_file(options)) {
-    r = s3lect_file_init(loop, store, options->directory, &error);
+    r = s3lect_store_file_init(loop, store, options->directory, &error);
   } else {
     s3_options(options, &s3);
-    r = s3lect_s3_init(loop, store, &s3, &error);
+    r = s3lect_store_s3_init(loop, store, &s3, &error);
   }
   if (r != 0)
     cli_say_error(words, "cannot open the store: ", &error);

@@ -1,8 +1,8 @@
-/* core/core.h (L1): the election as a pure state machine.
+/* core/core.h: the election as a pure state machine.
  *
  * s3l_core_step takes the time and one event, and fills a bounded list of what is to be done;
  * s3l_core_deadline says when it wants to be called next. No I/O, no clock, no memory, no callback:
- * the libuv driver and the simulator are two executors of the same effects.
+ * the libuv executor and the simulator are two executors of the same effects.
  *
  * Vocabulary
  *   view        the newest state of the lockfile that this elector knows: a record (its own or
@@ -82,7 +82,7 @@ typedef struct s3l_core_config_s {
 } s3l_core_config_t;
 
 /* Values as in s3lect/elector.h and s3lect/store.h, which the core does not see (they know libuv);
- * the driver asserts that they agree. */
+ * the executor asserts that they agree. */
 typedef enum { S3L_SETTLED = 0, S3L_NOT_APPLIED = 1, S3L_UNCERTAIN = 2 } s3l_outcome_t;
 typedef enum {
   S3L_REASON_NONE = 0,

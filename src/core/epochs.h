@@ -1,4 +1,4 @@
-/* core/epochs.h (L1): the epoch-file protocol: what its executors need besides core.h.
+/* core/epochs.h: the epoch-file protocol: what its executors need besides core.h.
  *
  * One object per leadership, `{prefix}lock-%010u.json`, created where there was none. The number in
  * the key is the epoch; the file with the highest one counts. Only its creator writes a file again,

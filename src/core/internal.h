@@ -1,4 +1,4 @@
-/* core/internal.h (L1): what the core's files share. Not for its users.
+/* core/internal.h: what the core's files share. Not for its users.
  *
  *   core.c    the step: what is due, what an event means; the schedule of attempts
  *   view.c    what a reply shows of the lockfile, and when it may be replaced

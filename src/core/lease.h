@@ -1,4 +1,4 @@
-/* core/lease.h (L1): lease arithmetic: how long what is promised lasts.
+/* core/lease.h: lease arithmetic: how long what is promised lasts.
  *
  * A leader's lease and a follower's observation are two sides of one promise, measured on two
  * clocks whose rates differ by at most `drift_ppm`:

@@ -1,4 +1,4 @@
-/* core/record.h (L1): the lockfile's body, read and written.
+/* core/record.h: the lockfile's body, read and written.
  *
  * Format: one JSON object; the Go package's three fields first, then ours (design section 4). What
  * is written is unique: incarnation and write number never repeat together, so that stores whose

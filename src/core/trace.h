@@ -1,4 +1,4 @@
-/* core/trace.h (L1): one line of text for each thing that a core is told and decides.
+/* core/trace.h: one line of text for each thing that a core is told and decides.
  *
  * Used by the trace hook, the golden traces and the simulator's reports, which thereby look alike:
  *

@@ -1,4 +1,4 @@
-/* http/client.h (L3): HTTP/1.1 requests to one origin over a pool of kept-alive connections.
+/* http/client.h: HTTP/1.1 requests to one origin over a pool of kept-alive connections.
  *
  * Vocabulary
  *   origin     scheme, host and port; one client talks to one origin at a time
@@ -25,7 +25,7 @@
 #include <uv.h>
 
 #include "http/proxy.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "util/error.h"
 #include "util/list.h"
 #include "util/span.h"

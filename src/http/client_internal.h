@@ -1,4 +1,4 @@
-/* http/client_internal.h (L3): what client.c and conn.c share of the client. */
+/* http/client_internal.h: what client.c and conn.c share of the client. */
 #ifndef S3L_HTTP_CLIENT_INTERNAL_H
 #define S3L_HTTP_CLIENT_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 #include "http/client.h"
 #include "http/conn.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dns_cache.h"
 #include "net/tls_context.h"
 #include "util/list.h"

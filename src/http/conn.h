@@ -1,4 +1,4 @@
-/* http/conn.h (L3): one connection of a client, and the request that is on it. Private to http.
+/* http/conn.h: one connection of a client, and the request that is on it. Private to http.
  *
  * States
  *   DIALING    name look-up and TCP connect
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "http/client.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "util/list.h"

@@ -1,4 +1,4 @@
-/* http/proxy.h (L3): which HTTP proxy to go through, as an option or the environment has it.
+/* http/proxy.h: which HTTP proxy to go through, as an option or the environment has it.
  *
  *   HTTPS_PROXY, https_proxy   for https origins; the lower-case one wins
  *   http_proxy                 for http origins. HTTP_PROXY is not looked at: in a CGI program it

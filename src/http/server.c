@@ -14,7 +14,7 @@
 #include "net/tcp.h"
 #include "util/assert.h"
 #include "util/mem.h"
-#include "util/sized.h"
+#include "util/versioned.h"
 
 #define NS_PER_MS 1000000u
 

@@ -1,4 +1,4 @@
-/* http/server.h (L3): a small HTTP/1.1 server on the caller's loop, hard to wear down.
+/* http/server.h: a small HTTP/1.1 server on the caller's loop, hard to wear down.
  *
  * Vocabulary
  *   exchange   one request and its answer; the owner gets it in on_request

@@ -1,4 +1,4 @@
-/* http/server_conn.h (L3): one connection of the server, and the exchange that is on it. Private to
+/* http/server_conn.h: one connection of the server, and the exchange that is on it. Private to
  * http.
  *
  * States
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "http/server.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dns_cache.h"
 #include "net/stream.h"
 #include "util/list.h"

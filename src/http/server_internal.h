@@ -1,4 +1,4 @@
-/* http/server_internal.h (L3): what server.c and server_conn.c share of the server. */
+/* http/server_internal.h: what server.c and server_conn.c share of the server. */
 #ifndef S3L_HTTP_SERVER_INTERNAL_H
 #define S3L_HTTP_SERVER_INTERNAL_H
 
@@ -9,7 +9,7 @@
 
 #include "http/server.h"
 #include "http/server_conn.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/listen.h"
 #include "net/tls_context.h"
 #include "util/list.h"

@@ -1,4 +1,4 @@
-/* http/server_reply.h (L3): writes an answer as bytes. Private to http. */
+/* http/server_reply.h: writes an answer as bytes. Private to http. */
 #ifndef S3L_HTTP_SERVER_REPLY_H
 #define S3L_HTTP_SERVER_REPLY_H
 

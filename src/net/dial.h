@@ -1,4 +1,4 @@
-/* net/dial.h (L2): opens a TCP connection to a host with one or many addresses.
+/* net/dial.h: opens a TCP connection to a host with one or many addresses.
  *
  * Vocabulary
  *   attempt   one connect to one address
@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dns_cache.h"
 #include "net/resolve.h"
 

@@ -1,4 +1,4 @@
-/* net/dns_cache.h (L2): the last answer to a look-up, for whoever dials one host again and again.
+/* net/dns_cache.h: the last answer to a look-up, for whoever dials one host again and again.
  *
  *   fresh    for a few seconds, about as long as S3's own answers live: taken without a look-up
  *   stale    for an hour: taken where a look-up fails or does not end in time (RFC 8767)

@@ -1,4 +1,4 @@
-/* net/listen.h (L2): a listening TCP socket.
+/* net/listen.h: a listening TCP socket.
  *
  * Not uv_listen: that takes all connections that wait in one go, which a flood can make last, and
  * where file descriptors have run out it throws waiting connections away, or spins. Here each turn
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dial.h"
 #include "util/span.h"
 

@@ -1,4 +1,4 @@
-/* net/resolve.h (L2): one name look-up through uv_getaddrinfo, that can be abandoned.
+/* net/resolve.h: one name look-up through uv_getaddrinfo, that can be abandoned.
  *
  * getaddrinfo runs on libuv's thread pool and cannot be stopped once it runs. An abandoned look-up
  * therefore goes on by itself: it knows nothing of its owner any more and frees itself when it

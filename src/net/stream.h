@@ -1,4 +1,4 @@
-/* net/stream.h (L2): bytes over a connected uv_tcp_t, plain or under TLS.
+/* net/stream.h: bytes over a connected uv_tcp_t, plain or under TLS.
  *
  * Invariants
  *   - one write at a time: the next only after the last is complete;

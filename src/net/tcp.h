@@ -1,4 +1,4 @@
-/* net/tcp.h (L2): uv_tcp_t on the heap, so that a connection can change hands while it is open. */
+/* net/tcp.h: uv_tcp_t on the heap, so that a connection can change hands while it is open. */
 #ifndef S3L_NET_TCP_H
 #define S3L_NET_TCP_H
 

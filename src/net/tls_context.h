@@ -1,4 +1,4 @@
-/* net/tls_context.h (L2): what all TLS connections of one owner share.
+/* net/tls_context.h: what all TLS connections of one owner share.
  *
  * A client context serves one origin: it holds the authorities to trust, the certificate to show
  * where the server asks for one, and the origin's latest session, which the next connection offers

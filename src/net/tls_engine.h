@@ -1,4 +1,4 @@
-/* net/tls_engine.h (L2): one TLS session over memory: ciphertext in and out, plaintext in and out.
+/* net/tls_engine.h: one TLS session over memory: ciphertext in and out, plaintext in and out.
  *
  * Knows nothing of sockets and loops. Works for both sides; a client verifies the server's chain
  * and its name (or address; of the certificate's alternative names only) and ends the handshake

@@ -1,4 +1,4 @@
-/* net/tls_pem.h (L2): certificates and keys from files or memory into an SSL_CTX. Private to
+/* net/tls_pem.h: certificates and keys from files or memory into an SSL_CTX. Private to
  * tls_context.
  *
  * Each gives NULL, or static text that says what was wrong and fits behind the name of what was

@@ -129,7 +129,7 @@ static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 /* ---- Asks ---- */
 
 /* For how long the server may hold the ask, if it goes out now: the second time less. */
-static uint32_t wait_left(const s3l_peer_ask_t* ask) {
+static uint32_t wait_left(const s3l_peer_probe_t* ask) {
   if (!ask->waits)
     return 0;
   uint64_t gone = ask->http.replayed ? uv_now(ask->leader->client->loop) - ask->asked_ms + 1 : 0;
@@ -137,7 +137,7 @@ static uint32_t wait_left(const s3l_peer_ask_t* ask) {
 }
 
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
-  s3l_peer_ask_t* ask = S3L_CONTAINER_OF(http, s3l_peer_ask_t, http);
+  s3l_peer_probe_t* ask = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
   uint32_t wait_ms = wait_left(ask);
   ask->waited = ask->waits && wait_ms < 1000;
   size_t n = s3l_peer_request_encode(ask->leader->host, ask->path, wait_ms, buf, cap);
@@ -145,7 +145,7 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
 }
 
 /* Reads a reply. `answer` and `message` are the caller's memory that the result points into. */
-static s3l_peer_result_t judge(const s3l_peer_ask_t* ask, const s3l_http_reply_t* reply,
+static s3l_peer_result_t judge(const s3l_peer_probe_t* ask, const s3l_http_reply_t* reply,
                                s3l_peer_answer_t* answer, char* message, size_t cap) {
   s3l_peer_result_t r = {.kind = S3L_PEER_FAILED,
                          .status = reply->status,
@@ -181,7 +181,7 @@ static s3l_peer_result_t judge(const s3l_peer_ask_t* ask, const s3l_http_reply_t
 }
 
 static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
-  s3l_peer_ask_t* ask = S3L_CONTAINER_OF(http, s3l_peer_ask_t, http);
+  s3l_peer_probe_t* ask = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
   leader_t* l = ask->leader;
   s3l_peer_answer_t answer;
   char message[S3LECT_ADDR_SIZE + 80];
@@ -217,8 +217,8 @@ void s3l_peer_client_let(s3l_peer_client_t* c) {
   close_if_over(c);
 }
 
-int s3l_peer_ask(s3l_peer_client_t* c, s3l_peer_ask_t* ask, const char* addr, uint32_t timeout_ms,
-                 uint32_t wait_ms) {
+int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* ask, const char* addr,
+                   uint32_t timeout_ms, uint32_t wait_ms) {
   leader_t* l;
   S3L_ASSERT(ask->leader == NULL && ask->path[0] == '/');
   int err = c->closing ? UV_ECANCELED : find_leader(c, addr, &l);
@@ -244,7 +244,7 @@ int s3l_peer_ask(s3l_peer_client_t* c, s3l_peer_ask_t* ask, const char* addr, ui
   return 0;
 }
 
-void s3l_peer_ask_cancel(s3l_peer_ask_t* ask) {
+void s3l_peer_probe_cancel(s3l_peer_probe_t* ask) {
   if (ask->leader != NULL)
     s3l_http_client_cancel(&ask->http);
 }

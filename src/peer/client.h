@@ -1,4 +1,4 @@
-/* peer/client.h (L6): asks leaders whether they lead.
+/* peer/client.h: asks leaders whether they lead.
  *
  * Vocabulary
  *   ask      one question to one leader; embedded in its owner
@@ -37,12 +37,12 @@
 #define S3L_PEER_CONNECTIONS_MAX 64
 
 typedef struct s3l_peer_client_s s3l_peer_client_t;
-typedef struct s3l_peer_ask_s s3l_peer_ask_t;
+typedef struct s3l_peer_probe_s s3l_peer_probe_t;
 
-struct s3l_peer_ask_s {
+struct s3l_peer_probe_s {
   void* data;
   const char* path; /* begins with '/'; the owner's, until done */
-  void (*done)(s3l_peer_ask_t* ask, const s3l_peer_result_t* result);
+  void (*done)(s3l_peer_probe_t* ask, const s3l_peer_result_t* result);
 
   /* The client's. */
   s3l_http_req_t http;
@@ -69,11 +69,11 @@ int s3l_peer_client_create(uv_loop_t* loop, const s3l_peer_client_config_t* conf
 /** Asks the leader at `addr` (host:port, [v6]:port; without a port that of https or http). The
  * answer must come within `timeout_ms`, and `wait_ms` more if the server may wait. Errors:
  * UV_EINVAL (no such address), UV_ENOMEM, UV_ECANCELED (closing), S3LECT_ETLS. */
-int s3l_peer_ask(s3l_peer_client_t* client, s3l_peer_ask_t* ask, const char* addr,
-                 uint32_t timeout_ms, uint32_t wait_ms);
+int s3l_peer_probe(s3l_peer_client_t* client, s3l_peer_probe_t* ask, const char* addr,
+                   uint32_t timeout_ms, uint32_t wait_ms);
 
 /** Ends an ask soon, as failed with UV_ECANCELED. No-op on one that has ended. */
-void s3l_peer_ask_cancel(s3l_peer_ask_t* ask);
+void s3l_peer_probe_cancel(s3l_peer_probe_t* ask);
 
 /** What is asked from now on goes by these authorities and this certificate, over new connections;
  * what is under way ends over the old ones. As in config: the owner's until the next such call. */

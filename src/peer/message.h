@@ -1,4 +1,4 @@
-/* peer/message.h (L6): what peers say to each other, as bytes.
+/* peer/message.h: what peers say to each other, as bytes.
  *
  * A leader's answer is its record as the lockfile has it (core/record.h), with two members more:
  *   etag        the ETag of the write that it describes

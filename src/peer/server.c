@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "peer/message.h"
 #include "s3lect/peer.h"
 #include "util/assert.h"
@@ -19,7 +19,7 @@ struct s3l_peer_server_s {
   s3l_http_server_t* http;
   s3l_peer_server_config_t config;
   s3l_deadlines_t deadlines;
-  s3l_peer_seat_t** seats; /* in the order of their paths */
+  s3l_peer_registration_t** registrations; /* in the order of their paths */
   size_t len, cap;
   bool closing;
   void (*close_cb)(void* arg);
@@ -27,11 +27,11 @@ struct s3l_peer_server_s {
 };
 
 typedef struct held_s {
-  s3l_list_t link; /* in its seat's */
-  s3l_peer_seat_t* seat;
+  s3l_list_t link; /* in its registration's */
+  s3l_peer_registration_t* registration;
   s3l_http_exchange_t* ex;
   s3l_deadline_t deadline;
-  bool waits; /* was asked to; else it came while the seat was parting */
+  bool waits; /* was asked to; else it came while the registration was parting */
 } held_t;
 
 /* ---- Seats ---- */
@@ -42,7 +42,7 @@ static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
   *found = false;
   while (low < high) {
     size_t mid = low + (high - low) / 2;
-    s3l_span_t at = s3l_span_cstr(p->seats[mid]->path);
+    s3l_span_t at = s3l_span_cstr(p->registrations[mid]->path);
     size_t n = at.n < path.n ? at.n : path.n;
     int order = memcmp(at.p, path.p, n);
     if (order == 0 && at.n == path.n) {
@@ -57,10 +57,10 @@ static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
   return low;
 }
 
-static s3l_peer_seat_t* find(const s3l_peer_server_t* p, s3l_span_t path) {
+static s3l_peer_registration_t* find(const s3l_peer_server_t* p, s3l_span_t path) {
   bool found;
   size_t i = place(p, path, &found);
-  return found ? p->seats[i] : NULL;
+  return found ? p->registrations[i] : NULL;
 }
 
 static bool is_page(const s3l_peer_server_t* p, const char* path) {
@@ -73,29 +73,30 @@ static bool make_room(s3l_peer_server_t* p) {
   if (p->len < p->cap)
     return true;
   size_t cap = p->cap > 0 ? 2 * p->cap : 4;
-  s3l_peer_seat_t** seats = s3l_realloc(p->seats, cap * sizeof *seats);
-  if (seats == NULL)
+  s3l_peer_registration_t** registrations =
+      s3l_realloc(p->registrations, cap * sizeof *registrations);
+  if (registrations == NULL)
     return false;
-  p->seats = seats;
+  p->registrations = registrations;
   p->cap = cap;
   return true;
 }
 
-int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_seat_t* seat) {
+int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_registration_t* registration) {
   bool found;
-  S3L_ASSERT(seat->server == NULL && seat->path[0] == '/');
+  S3L_ASSERT(registration->server == NULL && registration->path[0] == '/');
   if (p->closing)
     return UV_ECANCELED;
-  size_t i = place(p, s3l_span_cstr(seat->path), &found);
-  if (found || is_page(p, seat->path))
+  size_t i = place(p, s3l_span_cstr(registration->path), &found);
+  if (found || is_page(p, registration->path))
     return UV_EEXIST;
   if (!make_room(p))
     return UV_ENOMEM;
-  memmove(&p->seats[i + 1], &p->seats[i], (p->len - i) * sizeof *p->seats);
-  p->seats[i] = seat;
+  memmove(&p->registrations[i + 1], &p->registrations[i], (p->len - i) * sizeof *p->registrations);
+  p->registrations[i] = registration;
   p->len++;
-  seat->server = p;
-  s3l_list_init(&seat->held);
+  registration->server = p;
+  s3l_list_init(&registration->held);
   return 0;
 }
 
@@ -103,8 +104,8 @@ size_t s3l_peer_server_len(const s3l_peer_server_t* p) {
   return p->len;
 }
 
-s3l_peer_seat_t* s3l_peer_server_at(const s3l_peer_server_t* p, size_t i) {
-  return p->seats[i];
+s3l_peer_registration_t* s3l_peer_server_at(const s3l_peer_server_t* p, size_t i) {
+  return p->registrations[i];
 }
 
 /* ---- Answers ---- */
@@ -122,28 +123,29 @@ static void answer_leads(s3l_http_exchange_t* ex, const char* body, size_t len, 
   (void)s3l_http_reply(ex, &answer);
 }
 
-/* As the seat is now, without waiting (any longer). */
-static void answer_now(s3l_peer_seat_t* seat, s3l_http_exchange_t* ex, bool waited) {
+/* As the registration is now, without waiting (any longer). */
+static void answer_now(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
+                       bool waited) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
-  if (seat->answer(seat, body, sizeof body, &len) == S3L_SEAT_LEADS)
+  if (registration->answer(registration, body, sizeof body, &len) == S3L_REGISTRATION_LEADS)
     answer_leads(ex, body, len, waited);
   else
     (void)s3l_http_refuse(ex, 404);
 }
 
 static void drop(held_t* h) {
-  s3l_deadlines_clear(&h->seat->server->deadlines, &h->deadline);
+  s3l_deadlines_clear(&h->registration->server->deadlines, &h->deadline);
   s3l_list_remove(&h->link);
   s3l_free(h);
 }
 
 static void release(held_t* h) {
-  s3l_peer_seat_t* seat = h->seat;
+  s3l_peer_registration_t* registration = h->registration;
   s3l_http_exchange_t* ex = h->ex;
   bool waits = h->waits;
   drop(h);
-  answer_now(seat, ex, waits);
+  answer_now(registration, ex, waits);
 }
 
 static void on_time(s3l_deadline_t* deadline) {
@@ -155,23 +157,25 @@ static void on_gone(s3l_http_exchange_t* ex) {
 }
 
 /* False if it cannot be held: then it is to be answered now. */
-static bool hold(s3l_peer_seat_t* seat, s3l_http_exchange_t* ex, uint32_t ms, bool waits) {
+static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex, uint32_t ms,
+                 bool waits) {
   held_t* h = s3l_calloc(1, sizeof *h);
   if (h == NULL || s3l_http_hold(ex, on_gone) != 0) {
     s3l_free(h);
     return false;
   }
-  h->seat = seat;
+  h->registration = registration;
   h->ex = ex;
   h->waits = waits;
   ex->data = h;
-  s3l_list_push_back(&seat->held, &h->link);
+  s3l_list_push_back(&registration->held, &h->link);
   s3l_deadline_init(&h->deadline, on_time);
-  s3l_deadlines_set(&seat->server->deadlines, &h->deadline, s3l_deadline_in(ms));
+  s3l_deadlines_set(&registration->server->deadlines, &h->deadline, s3l_deadline_in(ms));
   return true;
 }
 
-static void ask_seat(s3l_peer_server_t* p, s3l_peer_seat_t* seat, s3l_http_exchange_t* ex) {
+static void ask_seat(s3l_peer_server_t* p, s3l_peer_registration_t* registration,
+                     s3l_http_exchange_t* ex) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
   const s3l_http1_request_t* asked = ex->request;
@@ -180,16 +184,16 @@ static void ask_seat(s3l_peer_server_t* p, s3l_peer_seat_t* seat, s3l_http_excha
     wait_ms = p->config.max_wait_ms;
   if (asked->method != S3L_HTTP_GET)
     wait_ms = 0;
-  switch (seat->answer(seat, body, sizeof body, &len)) {
-  case S3L_SEAT_LEADS:
-    if (wait_ms == 0 || !hold(seat, ex, wait_ms, true))
+  switch (registration->answer(registration, body, sizeof body, &len)) {
+  case S3L_REGISTRATION_LEADS:
+    if (wait_ms == 0 || !hold(registration, ex, wait_ms, true))
       answer_leads(ex, body, len, false);
     return;
-  case S3L_SEAT_PARTING:
-    if (!hold(seat, ex, S3L_PEER_PARTING_MS, false))
+  case S3L_REGISTRATION_PARTING:
+    if (!hold(registration, ex, S3L_PEER_PARTING_MS, false))
       (void)s3l_http_refuse(ex, 404);
     return;
-  case S3L_SEAT_AWAY:
+  case S3L_REGISTRATION_AWAY:
     (void)s3l_http_refuse(ex, 404);
     return;
   }
@@ -236,13 +240,13 @@ static bool ask_page(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
 
 static void on_request(s3l_http_server_t* http, s3l_http_exchange_t* ex) {
   s3l_peer_server_t* p = s3l_http_server_data(http);
-  s3l_peer_seat_t* seat = find(p, ex->request->path);
+  s3l_peer_registration_t* registration = find(p, ex->request->path);
   if (ex->request->method == S3L_HTTP_OTHER) {
     (void)s3l_http_refuse(ex, 405);
     return;
   }
-  if (seat != NULL)
-    ask_seat(p, seat, ex);
+  if (registration != NULL)
+    ask_seat(p, registration, ex);
   else if (!ask_page(p, ex))
     (void)s3l_http_refuse(ex, 404);
 }
@@ -275,35 +279,35 @@ s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* p) {
   return p->http;
 }
 
-void s3l_peer_seat_parted(s3l_peer_seat_t* seat) {
+void s3l_peer_registration_parted(s3l_peer_registration_t* registration) {
   /* What is asked anew in consequence comes with later turns of the loop. */
-  while (!s3l_list_empty(&seat->held))
-    release(S3L_CONTAINER_OF(seat->held.next, held_t, link));
+  while (!s3l_list_empty(&registration->held))
+    release(S3L_CONTAINER_OF(registration->held.next, held_t, link));
 }
 
-void s3l_peer_server_remove(s3l_peer_seat_t* seat) {
-  s3l_peer_server_t* p = seat->server;
+void s3l_peer_server_remove(s3l_peer_registration_t* registration) {
+  s3l_peer_server_t* p = registration->server;
   bool found;
   if (p == NULL)
     return;
-  while (!s3l_list_empty(&seat->held)) {
-    held_t* h = S3L_CONTAINER_OF(seat->held.next, held_t, link);
+  while (!s3l_list_empty(&registration->held)) {
+    held_t* h = S3L_CONTAINER_OF(registration->held.next, held_t, link);
     s3l_http_exchange_t* ex = h->ex;
     drop(h);
     (void)s3l_http_refuse(ex, 404);
   }
-  size_t i = place(p, s3l_span_cstr(seat->path), &found);
+  size_t i = place(p, s3l_span_cstr(registration->path), &found);
   S3L_ASSERT(found);
   p->len--;
-  memmove(&p->seats[i], &p->seats[i + 1], (p->len - i) * sizeof *p->seats);
-  seat->server = NULL;
+  memmove(&p->registrations[i], &p->registrations[i + 1], (p->len - i) * sizeof *p->registrations);
+  registration->server = NULL;
 }
 
 static void on_deadlines_closed(s3l_deadlines_t* deadlines) {
   s3l_peer_server_t* p = S3L_CONTAINER_OF(deadlines, s3l_peer_server_t, deadlines);
   void (*cb)(void*) = p->close_cb;
   void* arg = p->close_arg;
-  s3l_free(p->seats);
+  s3l_free(p->registrations);
   s3l_free(p);
   if (cb != NULL)
     cb(arg);
@@ -320,6 +324,6 @@ void s3l_peer_server_close(s3l_peer_server_t* p, void (*cb)(void* arg), void* ar
   p->close_cb = cb;
   p->close_arg = arg;
   while (p->len > 0)
-    s3l_peer_server_remove(p->seats[p->len - 1]);
+    s3l_peer_server_remove(p->registrations[p->len - 1]);
   s3l_http_server_close(p->http, CLOSE_GRACE_MS, on_http_closed, p);
 }

@@ -1,15 +1,15 @@
-/* peer/server.h (L6): where those who follow ask whether an elector leads.
+/* peer/server.h: where those who follow ask whether an elector leads.
  *
  * Vocabulary
- *   seat      one election at the server, under its path
+ *   registration      one election at the server, under its path
  *   leads     200, with the record: or held, if the client asked to wait
  *   parting   has just ceased to lead, and its release is on its way to the store: whoever asks is
  *             held, because an answer now would send it to the store too soon
  *   away      404
  *
  * Invariants
- *   - a held request is answered when its seat ceases to lead and has parted, when its time is
- * over, or when the seat is removed; whichever comes first;
+ *   - a held request is answered when its registration ceases to lead and has parted, when its time
+ * is over, or when the registration is removed; whichever comes first;
  *   - what is answered is the owner's word of that very moment, never an older one.
  *
  * Paths are compared as sent, without their query. */
@@ -24,19 +24,25 @@
 #include "http/server.h"
 #include "util/list.h"
 
-/* How long a request is held for a seat that is parting. Followers give up after three seconds. */
+/* How long a request is held for a registration that is parting. Followers give up after three
+ * seconds. */
 #define S3L_PEER_PARTING_MS 2000
 
 typedef struct s3l_peer_server_s s3l_peer_server_t;
-typedef struct s3l_peer_seat_s s3l_peer_seat_t;
+typedef struct s3l_peer_registration_s s3l_peer_registration_t;
 
-typedef enum { S3L_SEAT_AWAY = 0, S3L_SEAT_PARTING, S3L_SEAT_LEADS } s3l_seat_state_t;
+typedef enum {
+  S3L_REGISTRATION_AWAY = 0,
+  S3L_REGISTRATION_PARTING,
+  S3L_REGISTRATION_LEADS
+} s3l_registration_state_t;
 
-struct s3l_peer_seat_s {
+struct s3l_peer_registration_s {
   /* Set by the owner before add. */
   const char* path;
   /* The state now; of a leader also writes the answer's body. `cap` is S3LECT_PEER_BODY_MAX. */
-  s3l_seat_state_t (*answer)(s3l_peer_seat_t* seat, char* body, size_t cap, size_t* len);
+  s3l_registration_state_t (*answer)(s3l_peer_registration_t* registration, char* body, size_t cap,
+                                     size_t* len);
 
   /* The server's. */
   s3l_peer_server_t* server; /* NULL: not at one */
@@ -61,21 +67,21 @@ int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* conf
 
 s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* server);
 
-/** How many seats there are, and the one at place i, in the order of paths. */
+/** How many registrations there are, and the one at place i, in the order of paths. */
 size_t s3l_peer_server_len(const s3l_peer_server_t* server);
-s3l_peer_seat_t* s3l_peer_server_at(const s3l_peer_server_t* server, size_t i);
+s3l_peer_registration_t* s3l_peer_server_at(const s3l_peer_server_t* server, size_t i);
 
-/** Errors: UV_EEXIST (the path is taken, by a seat or a page of the server's), UV_ECANCELED
+/** Errors: UV_EEXIST (the path is taken, by a registration or a page of the server's), UV_ECANCELED
  * (closing), UV_ENOMEM. */
-int s3l_peer_server_add(s3l_peer_server_t* server, s3l_peer_seat_t* seat);
+int s3l_peer_server_add(s3l_peer_server_t* server, s3l_peer_registration_t* registration);
 
-/** Answers what is held with 404. No-op on a seat that is at no server. */
-void s3l_peer_server_remove(s3l_peer_seat_t* seat);
+/** Answers what is held with 404. No-op on a registration that is at no server. */
+void s3l_peer_server_remove(s3l_peer_registration_t* registration);
 
-/** The seat has parted: what is held is answered. */
-void s3l_peer_seat_parted(s3l_peer_seat_t* seat);
+/** The registration has parted: what is held is answered. */
+void s3l_peer_registration_parted(s3l_peer_registration_t* registration);
 
-/** Removes all seats, closes all connections, frees the server, then calls cb. */
+/** Removes all registrations, closes all connections, frees the server, then calls cb. */
 void s3l_peer_server_close(s3l_peer_server_t* server, void (*cb)(void* arg), void* arg);
 
 #endif

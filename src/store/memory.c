@@ -1,4 +1,4 @@
-/* store/memory.c (L5): a store in this process's memory.
+/* store/memory.c: a store in this process's memory.
  *
  * Linearizable by being single-threaded: each operation happens as a whole in the loop iteration
  * after the one that asked for it, in the order in which they were asked for, and its callback
@@ -347,7 +347,7 @@ static const s3lect_store_ops_t memory_ops = {
     .close = memory_close,
 };
 
-int s3lect_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_error_t* error) {
+int s3lect_store_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_error_t* error) {
   memory_t* m = s3l_calloc(1, sizeof(*m));
   s3l_error_clear(error);
   if (m == NULL)

@@ -1,4 +1,4 @@
-/* store/store.h (L5): what the stores of this library have in common. */
+/* store/store.h: what the stores of this library have in common. */
 #ifndef S3L_STORE_STORE_H
 #define S3L_STORE_STORE_H
 

@@ -1,4 +1,4 @@
-/* util/assert.h (L0): internal invariants.
+/* util/assert.h: internal invariants.
  *
  * An S3L_ASSERT that fails is a bug in this library, never bad input from a caller or a peer. It
  * aborts in Debug builds and is compiled out with NDEBUG (its expression is then type-checked

@@ -1,4 +1,4 @@
-/* util/base64.h (L0): bytes to base64 (RFC 4648 section 4), with padding. */
+/* util/base64.h: bytes to base64 (RFC 4648 section 4), with padding. */
 #ifndef S3L_UTIL_BASE64_H
 #define S3L_UTIL_BASE64_H
 

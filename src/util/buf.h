@@ -1,4 +1,4 @@
-/* util/buf.h (L0): bounded writer into memory that somebody else owns.
+/* util/buf.h: bounded writer into memory that somebody else owns.
  *
  * Each put writes all of its bytes or none. The first one that does not fit sets `overflow`, and
  * from then on nothing is written, so a whole text can be composed and the outcome asked once. */

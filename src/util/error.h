@@ -1,4 +1,4 @@
-/* util/error.h (L0): says what is wrong with options, in an s3lect_error_t of the caller's.
+/* util/error.h: says what is wrong with options, in an s3lect_error_t of the caller's.
  *
  * A public function clears the error first, functions below it say what is wrong, and its end adds
  * a text where nobody said anything. `error` may be NULL in all of them. */

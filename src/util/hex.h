@@ -1,4 +1,4 @@
-/* util/hex.h (L0): bytes to lower-case hexadecimal and back. */
+/* util/hex.h: bytes to lower-case hexadecimal and back. */
 #ifndef S3L_UTIL_HEX_H
 #define S3L_UTIL_HEX_H
 

@@ -1,4 +1,4 @@
-/* util/ini.h (L0): reads the files that AWS's tools share (~/.aws/config, ~/.aws/credentials).
+/* util/ini.h: reads the files that AWS's tools share (~/.aws/config, ~/.aws/credentials).
  *
  * Vocabulary
  *   section    "[name]" and what follows it, up to the next one

@@ -1,4 +1,4 @@
-/* util/json.h (L0): strict reading of small JSON objects, and writing of JSON strings.
+/* util/json.h: strict reading of small JSON objects, and writing of JSON strings.
  *
  * Vocabulary
  *   token   one value of the text, known by its index; the root object is S3L_JSON_ROOT

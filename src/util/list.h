@@ -1,4 +1,4 @@
-/* util/list.h (L0): intrusive doubly linked list; a link is embedded in what it links.
+/* util/list.h: intrusive doubly linked list; a link is embedded in what it links.
  *
  * The head is a link of its own; an unlinked link points to itself, so that removing twice is
  * harmless and "is it queued?" can be asked of the link. */

@@ -1,4 +1,4 @@
-/* util/mem.h (L0): the library's only way to the heap.
+/* util/mem.h: the library's only way to the heap.
  *
  * One process-wide set of functions, as in uv_replace_allocator: it must be set before the first
  * allocation, because memory is given back to whatever is set at that time. s3l_malloc(0) and

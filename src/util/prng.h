@@ -1,4 +1,4 @@
-/* util/prng.h (L0): small seedable generator (xoshiro256**), for jitter and for simulations.
+/* util/prng.h: small seedable generator (xoshiro256**), for jitter and for simulations.
  *
  * The state is the caller's, so that one seed replays one run. Not for secrets: incarnations and
  * keys come from the system's generator. */

@@ -1,4 +1,4 @@
-/* util/skew.h (L0): a wall clock of this machine that is wrong, found out by the one of a service
+/* util/skew.h: a wall clock of this machine that is wrong, found out by the one of a service
  * that refuses signatures of another time. */
 #ifndef S3L_UTIL_SKEW_H
 #define S3L_UTIL_SKEW_H

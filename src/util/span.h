@@ -1,4 +1,4 @@
-/* util/span.h (L0): a view of bytes that somebody else owns.
+/* util/span.h: a view of bytes that somebody else owns.
  *
  * All untrusted bytes travel as spans: nothing here looks for a terminating NUL, and nothing
  * depends on the locale. A span with p == NULL means "not there", one with n == 0 "there and

@@ -1,4 +1,4 @@
-/* util/timefmt.h (L0): wall-clock times as text. A time is Unix milliseconds in an int64_t, in the
+/* util/timefmt.h: wall-clock times as text. A time is Unix milliseconds in an int64_t, in the
  * proleptic Gregorian calendar, years 0..9999; before 1970 it is negative. Leap seconds (:60) are
  * refused, as Go does. Nothing here reads a clock, a locale or a time zone. */
 #ifndef S3L_UTIL_TIMEFMT_H

@@ -1,4 +1,4 @@
-/* util/url.h (L0): http and https URLs as spans, and percent-encoding as S3 signs it.
+/* util/url.h: http and https URLs as spans, and percent-encoding as S3 signs it.
  *
  * Only what an endpoint needs: user information, fragments, zone identifiers and escapes within the
  * host are refused. Everything points into the text that was parsed. */

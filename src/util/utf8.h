@@ -1,4 +1,4 @@
-/* util/utf8.h (L0): UTF-8 (RFC 3629): overlong forms, surrogates and anything beyond U+10FFFF are
+/* util/utf8.h: UTF-8 (RFC 3629): overlong forms, surrogates and anything beyond U+10FFFF are
  * invalid. */
 #ifndef S3L_UTIL_UTF8_H
 #define S3L_UTIL_UTF8_H

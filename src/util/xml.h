@@ -1,4 +1,4 @@
-/* util/xml.h (L0): finds the text of tags in small XML documents, as object stores send them.
+/* util/xml.h: finds the text of tags in small XML documents, as object stores send them.
  *
  * Not a validating parser, on purpose: stores differ in prolog, order, name spaces and attributes,
  * and a proxy may send something else altogether. Looks an element up by its local name at any

@@ -1,4 +1,4 @@
-/* wire/aws_host.h (L1): regions, and the names of hosts that follow from them at AWS. */
+/* wire/aws_host.h: regions, and the names of hosts that follow from them at AWS. */
 #ifndef S3L_WIRE_AWS_HOST_H
 #define S3L_WIRE_AWS_HOST_H
 

@@ -1,4 +1,4 @@
-/* wire/http1.h (L1): what an HTTP/1.1 reply's head is made of; shared by the parser, the client and
+/* wire/http1.h: what an HTTP/1.1 reply's head is made of; shared by the parser, the client and
  * the readers of S3 replies. */
 #ifndef S3L_WIRE_HTTP1_H
 #define S3L_WIRE_HTTP1_H

@@ -1,4 +1,4 @@
-/* wire/http1_fields.h (L1): gathers the header fields of one message from the pieces that llhttp
+/* wire/http1_fields.h: gathers the header fields of one message from the pieces that llhttp
  * gives; shared by the parsers of replies and of requests.
  *
  * Names and values are stored one after the other in the owner's memory, so that the spans outlive

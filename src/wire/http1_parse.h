@@ -1,4 +1,4 @@
-/* wire/http1_parse.h (L1): reads HTTP/1.x replies, one at a time, from bytes in any split.
+/* wire/http1_parse.h: reads HTTP/1.x replies, one at a time, from bytes in any split.
  *
  * Vocabulary
  *   interim reply  one with a 1xx status; skipped, except 101, which nobody asked for

@@ -1,4 +1,4 @@
-/* wire/http1_request_parse.h (L1): reads HTTP/1.0 and 1.1 requests, one at a time, from bytes in
+/* wire/http1_request_parse.h: reads HTTP/1.0 and 1.1 requests, one at a time, from bytes in
  * any split: the server's side.
  *
  * Invariants

@@ -1,4 +1,4 @@
-/* wire/s3_errors.h (L1): every reply that S3 and stores like it give, and what it comes to.
+/* wire/s3_errors.h: every reply that S3 and stores like it give, and what it comes to.
  *
  * One table: s3_reply.c judges replies by it, people get its sentences in messages, and
  * docs/errors.md is made from it (test/wire/test-errors_page.c).

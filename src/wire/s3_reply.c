@@ -69,7 +69,7 @@ enum { S3LECT_OK = 0 };
 
 static const s3l_s3_row_t rows[] = {
 #define XX(first, last, code, ops, status, outcome, mend, advice)                                  \
-  {first, last, code, ops, S3LECT_##status, S3L_S3_##outcome, S3L_S3_MEND_##mend, advice},
+  {first, last, code, ops, S3LECT_##status, S3L_S3_##outcome, S3L_S3_RECOVER_##mend, advice},
     S3L_S3_ERRORS(XX)
 #undef XX
 };
@@ -94,10 +94,10 @@ static bool row_fits(const s3l_s3_row_t* row, s3l_s3_op_t op, int http_status, s
 
 s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code,
                                 bool region_named) {
-  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3L_S3_UNCERTAIN, S3L_S3_MEND_NOTHING, NULL};
+  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3L_S3_UNCERTAIN, S3L_S3_RECOVER_NOTHING, NULL};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (row_fits(&rows[i], op, http_status, code)) {
-      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, rows[i].mend, rows[i].advice};
+      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, rows[i].recovery, rows[i].advice};
       break;
     }
   }
@@ -105,7 +105,7 @@ s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code
    * AuthorizationHeaderMalformed may be any mistake in the header. */
   if (region_named && (v.status == S3LECT_EREDIRECT || v.status == S3LECT_EREFUSED)) {
     v.status = S3LECT_EREGION;
-    v.mend = S3L_S3_MEND_REGION;
+    v.recovery = S3L_S3_RECOVER_REGION;
   }
   if ((READS & 1u << op) != 0 && v.outcome == S3L_S3_UNCERTAIN)
     v.outcome = S3L_S3_NOT_APPLIED;

@@ -1,4 +1,4 @@
-/* wire/s3_reply.h (L1): what an S3 reply means.
+/* wire/s3_reply.h: what an S3 reply means.
  *
  * A pure table from (operation, HTTP status, error code) to (our status, outcome, advice): see
  * wire/s3_errors.h. Bodies that are not S3's (a proxy's HTML) leave the code empty,
@@ -28,18 +28,18 @@ typedef struct s3l_s3_error_s {
 
 /** What the store layer can put right by itself before it sends a request again. */
 typedef enum {
-  S3L_S3_MEND_NOTHING,
-  S3L_S3_MEND_REGION,       /* ask in the region that the reply names */
-  S3L_S3_MEND_REDIRECT,     /* ask where the reply says, for this once */
-  S3L_S3_MEND_CLOCK,        /* sign with the store's time */
-  S3L_S3_MEND_SKEW_PERHAPS, /* the same, if its time is far from ours */
-  S3L_S3_MEND_KEYS          /* fetch new credentials */
-} s3l_s3_mend_t;
+  S3L_S3_RECOVER_NOTHING,
+  S3L_S3_RECOVER_REGION,       /* ask in the region that the reply names */
+  S3L_S3_RECOVER_REDIRECT,     /* ask where the reply says, for this once */
+  S3L_S3_RECOVER_CLOCK,        /* sign with the store's time */
+  S3L_S3_RECOVER_SKEW_PERHAPS, /* the same, if its time is far from ours */
+  S3L_S3_RECOVER_KEYS          /* fetch new credentials */
+} s3l_s3_recovery_t;
 
 typedef struct s3l_s3_verdict_s {
   int status; /* 0 or S3LECT_E* */
   int outcome;
-  s3l_s3_mend_t mend;
+  s3l_s3_recovery_t recovery;
   const char* advice; /* a sentence for the operator, or NULL */
 } s3l_s3_verdict_t;
 
@@ -51,7 +51,7 @@ typedef struct s3l_s3_row_s {
   unsigned ops;
   int status;
   int outcome;
-  s3l_s3_mend_t mend;
+  s3l_s3_recovery_t recovery;
   const char* advice;
 } s3l_s3_row_t;
 

@@ -1,4 +1,4 @@
-/* wire/s3_request.h (L1): one signed S3 request as the bytes of an HTTP/1.1 request.
+/* wire/s3_request.h: one signed S3 request as the bytes of an HTTP/1.1 request.
  *
  * Everything that decides what the store does is signed, the conditions included: a middlebox that
  * strips If-Match then makes the store refuse the request instead of writing without a guard. The

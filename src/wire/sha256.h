@@ -1,4 +1,4 @@
-/* wire/sha256.h (L1): SHA-256 and HMAC-SHA-256 over OpenSSL.
+/* wire/sha256.h: SHA-256 and HMAC-SHA-256 over OpenSSL.
  *
  * Signing makes up most of what a request costs, so three things are kept: an engine (the algorithm
  * and a context), a prepared HMAC key (both its padded blocks already hashed), and a memo of how

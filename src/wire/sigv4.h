@@ -1,4 +1,4 @@
-/* wire/sigv4.h (L1): AWS Signature Version 4, in its S3 flavour (paths are signed as they are sent:
+/* wire/sigv4.h: AWS Signature Version 4, in its S3 flavour (paths are signed as they are sent:
  * encoded once, never normalised).
  *
  * Vocabulary

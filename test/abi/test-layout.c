@@ -58,7 +58,7 @@
 static void defaults_fit_into_older_options(void** state) {
   (void)state;
   WITHIN(s3lect_elector_options_init, s3lect_elector_options_t, 136);
-  WITHIN(s3lect_s3_options_init, s3lect_s3_options_t, 88);
+  WITHIN(s3lect_store_s3_options_init, s3lect_store_s3_options_t, 88);
   WITHIN(s3lect_verify_options_init, s3lect_verify_options_t, 40);
   WITHIN(s3lect_credentials_chain_options_init, s3lect_credentials_chain_options_t, 40);
 }

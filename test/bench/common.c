@@ -105,15 +105,15 @@ size_t bench_server_control(const bench_server_t* server, const char* method, co
 
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,
                       const char* ca_file) {
-  s3lect_s3_options_t o;
-  s3lect_s3_options_init(&o, sizeof(o));
+  s3lect_store_s3_options_t o;
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = BENCH_BUCKET;
   o.endpoint = server->url;
   o.region = "us-east-1";
   o.access_key_id = "test";
   o.secret_access_key = "testtest";
   o.ca_file = ca_file;
-  bench_require(s3lect_s3_init(loop, store, &o, NULL) == 0, "cannot open the store");
+  bench_require(s3lect_store_s3_init(loop, store, &o, NULL) == 0, "cannot open the store");
 }
 
 /* ---- Memory ---- */

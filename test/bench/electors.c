@@ -211,7 +211,7 @@ static void report(const bench_t* b, size_t bytes, size_t rss_kb) {
 static void open_store(bench_t* b) {
   static const char* const options[] = {"--buckets", BENCH_BUCKET, NULL};
   if (b->o->memory_store) {
-    bench_require(s3lect_memory_init(&b->loop, &b->store, NULL) == 0, "cannot make a store");
+    bench_require(s3lect_store_memory_init(&b->loop, &b->store, NULL) == 0, "cannot make a store");
   } else {
     bench_server_start(&b->server, options);
     bench_store_open(&b->loop, &b->store, &b->server, NULL);

@@ -68,7 +68,7 @@ static void lead(uint64_t released_epoch) {
   s3l_script_store_expect(&store, true);
   assert_int_equal(store.put.epoch, released_epoch + 1);
   s3l_script_store_answer(&store, 0, S3LECT_SETTLED, "\"e2\"");
-  assert_int_equal(s3lect_is_leader(&elector), 1);
+  assert_int_equal(s3lect_elector_is_leader(&elector), 1);
 }
 
 static bool can_start(void* arg) {

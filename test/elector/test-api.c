@@ -57,7 +57,7 @@ static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
   rig_t* rig = rig_of(e);
   note(rig, 'X', ev);
   rig->stopped++;
-  assert_int_equal(s3lect_is_leader(e), 0);
+  assert_int_equal(s3lect_elector_is_leader(e), 0);
   assert_true(ev->valid_until_ns <= s3lect_now_ns());
   if (rig->on_stop != NULL)
     rig->on_stop(rig);
@@ -134,7 +134,7 @@ static void lead(rig_t* rig) {
   assert_string_equal(rig->store.put.leader_addr, "127.0.0.1:1");
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e2\"");
   assert_int_equal(rig->started, 1);
-  assert_int_equal(s3lect_is_leader(&rig->e), 1);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 1);
 }
 
 static void close_elector(rig_t* rig) {
@@ -142,7 +142,7 @@ static void close_elector(rig_t* rig) {
   assert_int_equal(s3lect_elector_close(&rig->e, on_closed), 0);
   assert_int_equal(s3lect_elector_close(&rig->e, on_closed), UV_EALREADY);
   rig->in_call = false;
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
 }
 
 static void end(rig_t* rig) {
@@ -158,16 +158,16 @@ static void test_close_before_start(void** state) {
   assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o, NULL), 0);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
   assert_int_equal(status.known, 0);
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
   close_elector(rig);
   end(rig);
   check_log(rig, "");
   /* What is asked of a closed handle is answered, as long as its memory is left alone. */
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
-  assert_int_equal(s3lect_valid_for_ms(&rig->e), 0);
-  assert_int_equal(s3lect_epoch(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_valid_for_ms(&rig->e), 0);
+  assert_int_equal(s3lect_elector_epoch(&rig->e), 0);
   assert_int_equal(s3lect_elector_start(&rig->e), UV_ECANCELED);
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
@@ -196,15 +196,15 @@ static void test_leads_then_close_releases(void** state) {
   s3lect_status_t status = {.size = sizeof status};
   lead(rig);
   check_log(rig, "LS");
-  assert_int_equal(s3lect_epoch(&rig->e), 8);
-  uint64_t valid = s3lect_valid_for_ms(&rig->e);
+  assert_int_equal(s3lect_elector_epoch(&rig->e), 8);
+  uint64_t valid = s3lect_elector_valid_for_ms(&rig->e);
   assert_true(valid > 0 && valid <= 14850);
   assert_string_equal(s3lect_elector_leader(&rig->e), "a");
   assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
   assert_int_equal(status.role, S3LECT_ROLE_LEADER);
   assert_int_equal(status.record.transitions, 2);
   close_elector(rig);
-  assert_int_equal(s3lect_valid_for_ms(&rig->e), 0);
+  assert_int_equal(s3lect_elector_valid_for_ms(&rig->e), 0);
   /* The application is told first, then the record is released, by CAS on the newest ETag. */
   s3l_script_store_expect(&rig->store, true);
   check_log(rig, "LSX");
@@ -249,7 +249,7 @@ static void test_follower_close_cancels(void** state) {
 
 static void close_in_callback(rig_t* rig) {
   assert_int_equal(s3lect_elector_close(&rig->e, on_closed), 0);
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
 }
 
 static void test_close_inside_started_leading(void** state) {
@@ -287,7 +287,7 @@ static void test_stop_and_start_again(void** state) {
   char first[S3LECT_INCARNATION_SIZE];
   memcpy(first, rig->store.put.incarnation, sizeof first);
   assert_int_equal(s3lect_elector_stop(&rig->e), 0);
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
   assert_int_equal(s3lect_elector_start(&rig->e), UV_EBUSY);
   s3l_script_store_expect(&rig->store, true);
@@ -314,7 +314,7 @@ static void test_resign_waits_for_the_application(void** state) {
   lead(rig);
   rig->in_call = true;
   assert_int_equal(s3lect_elector_resign(&rig->e), 0);
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   rig->in_call = false;
   s3l_wait_count(&rig->loop, &rig->stopped, 1, "on_stopped_leading");
@@ -339,9 +339,9 @@ static void test_grace_period(void** state) {
   s3l_script_store_expect(&rig->store, true);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e2\"");
   check_log(rig, "L"); /* it holds the lease, but does not lead yet */
-  assert_int_equal(s3lect_is_leader(&rig->e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
   s3l_wait_count(&rig->loop, &rig->started, 1, "the end of the grace period");
-  assert_int_equal(s3lect_is_leader(&rig->e), 1);
+  assert_int_equal(s3lect_elector_is_leader(&rig->e), 1);
   close_elector(rig);
   s3l_script_store_expect(&rig->store, true);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");

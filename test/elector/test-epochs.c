@@ -198,7 +198,7 @@ static void begin_in_memory(void) {
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
   el.key = PREFIX;
-  assert_int_equal(s3lect_memory_init(&el.loop, &el.store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&el.loop, &el.store, NULL), 0);
 }
 
 /* From nothing: the first file takes its number from the store's clock, and is not led. */

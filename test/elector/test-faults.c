@@ -196,7 +196,7 @@ static void test_duplicate_id(void** state) {
   assert_non_null(strstr(second.message, "another process at 10.0.0.1:8443 has"));
   assert_int_equal(second.started, 0);
   assert_int_equal(first.stopped, 0);
-  assert_int_equal(s3lect_is_leader(&first.e), 1);
+  assert_int_equal(s3lect_elector_is_leader(&first.e), 1);
   /* The second follows, and takes over when the first is gone. */
   s3l_candidate_close(&first);
   s3l_election_wait(el, &second.started, 1, "the second's turn");
@@ -243,8 +243,8 @@ static void test_blocked_loop(void** state) {
   unsigned renewed = c.renewed;
   while (s3lect_now_ns() <= c.valid_until_ns) /* this is the blocked loop */
     ;
-  assert_int_equal(s3lect_is_leader(&c.e), 0);
-  assert_int_equal(s3lect_valid_for_ms(&c.e), 0);
+  assert_int_equal(s3lect_elector_is_leader(&c.e), 0);
+  assert_int_equal(s3lect_elector_valid_for_ms(&c.e), 0);
   assert_int_equal(c.stopped, 0);
   s3l_election_wait(el, &c.stopped, 1, "the end of leadership");
   assert_int_equal(c.reason, S3LECT_REASON_EXPIRED);
@@ -300,7 +300,7 @@ static void test_three_candidates_and_hand_over(void** state) {
     s3l_election_wait(el, &c[i].leaders, 1, "everybody to know the leader");
   s3l_election_wait(el, &el->started, 1, "it to lead");
   for (size_t i = 0; i < 3; i++)
-    if (s3lect_is_leader(&c[i].e))
+    if (s3lect_elector_is_leader(&c[i].e))
       leader = &c[i];
   assert_non_null(leader);
   s3l_candidate_close(leader);

@@ -68,7 +68,7 @@ static bool live(size_t n, bool on) {
   memset(&life, 0, sizeof life);
   assert_int_equal(uv_loop_init(&life.loop), 0);
   s3l_heap_install();
-  assert_int_equal(s3lect_memory_init(&life.loop, &life.store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&life.loop, &life.store, NULL), 0);
   seed(&life);
   s3lect_elector_options_init(&o, sizeof o);
   o.lockfile_path = "k";
@@ -112,7 +112,7 @@ static void test_memory_store_says_so(void** state) {
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_heap_install();
   s3l_heap_fail_at(0, true);
-  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), UV_ENOMEM);
+  assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), UV_ENOMEM);
   assert_true(s3l_heap_fail_end());
   s3l_heap_remove();
   s3l_wait_loop_end(&loop);
@@ -125,16 +125,16 @@ static void test_s3_store_says_so(void** state) {
   for (bool met = true; met; n++) {
     uv_loop_t loop;
     s3lect_store_t store;
-    s3lect_s3_options_t o;
+    s3lect_store_s3_options_t o;
     assert_int_equal(uv_loop_init(&loop), 0);
     s3l_heap_install();
-    s3lect_s3_options_init(&o, sizeof o);
+    s3lect_store_s3_options_init(&o, sizeof o);
     o.bucket = "bucket";
     o.endpoint = "http://127.0.0.1:9";
     o.access_key_id = "test";
     o.secret_access_key = "testtest";
     s3l_heap_fail_at(n, false);
-    int err = s3lect_s3_init(&loop, &store, &o, NULL);
+    int err = s3lect_store_s3_init(&loop, &store, &o, NULL);
     met = s3l_heap_fail_end();
     assert_int_equal(err, met ? UV_ENOMEM : 0);
     if (err == 0)

@@ -51,7 +51,7 @@ static void expect_store_clock(uint32_t flags, int code) {
   s3lect_store_t store;
   s3lect_elector_options_t o = good();
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), 0);
   o.expiry = S3LECT_EXPIRY_STORE_CLOCK;
   o.store = &store;
   const s3lect_store_ops_t* memory = store.ops;

@@ -60,7 +60,7 @@ static int set_up(void** state) {
   (void)state;
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
-  assert_int_equal(s3lect_memory_init(&el.loop, &el.store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&el.loop, &el.store, NULL), 0);
   in_memory = el.store.ops;
   ops = *in_memory;
   ops.get = get;

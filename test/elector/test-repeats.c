@@ -90,7 +90,7 @@ static void lead_without_release(s3l_script_store_t* store, s3lect_elector_t* e,
   s3l_script_store_show(store, &r, "\"e1\"");
   s3l_script_store_expect(store, true);
   s3l_script_store_answer(store, 0, S3LECT_SETTLED, "\"e2\"");
-  assert_int_equal(s3lect_is_leader(e), 1);
+  assert_int_equal(s3lect_elector_is_leader(e), 1);
   assert_int_equal(s3lect_elector_stop(e), 0);
   s3l_script_store_expect(store, true);
   s3l_script_store_answer(store, S3LECT_EDENIED, S3LECT_NOT_APPLIED, NULL);

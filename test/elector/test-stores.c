@@ -25,7 +25,7 @@ static int open_memory(void** state) {
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
   el.key = "x";
-  return s3lect_memory_init(&el.loop, &el.store, NULL);
+  return s3lect_store_memory_init(&el.loop, &el.store, NULL);
 }
 
 static int open_directory(void** state) {
@@ -35,7 +35,7 @@ static int open_directory(void** state) {
   el.key = "sub/x";
   snprintf(dir, sizeof dir, "/tmp/s3lect-stores-XXXXXX");
   assert_non_null(mkdtemp(dir));
-  return s3lect_file_init(&el.loop, &el.store, dir, NULL);
+  return s3lect_store_file_init(&el.loop, &el.store, dir, NULL);
 }
 
 static int close_memory(void** state) {

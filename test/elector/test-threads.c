@@ -31,12 +31,12 @@ static void* ask(void* arg) {
   shared_t* s = arg;
   uint64_t newest = 0, led = 0, ended = 0;
   while (!atomic_load(&s->over)) {
-    uint64_t epoch = s3lect_epoch(&s->e);
+    uint64_t epoch = s3lect_elector_epoch(&s->e);
     if (epoch < newest) /* epochs only grow, for every observer */
       atomic_store(&s->wrong, true);
     newest = epoch;
-    bool leads = s3lect_is_leader(&s->e);
-    if (s3lect_epoch(&s->e) == epoch && leads) { /* so it is about that epoch */
+    bool leads = s3lect_elector_is_leader(&s->e);
+    if (s3lect_elector_epoch(&s->e) == epoch && leads) { /* so it is about that epoch */
       led = epoch;
       if (ended == epoch) /* yes, no, yes */
         atomic_store(&s->wrong, true);
@@ -45,12 +45,12 @@ static void* ask(void* arg) {
     }
     if (leads) {
       atomic_fetch_add(&s->seen_leading, 1);
-      if (s3lect_epoch(&s->e) == 0) /* the epoch is published before the validity */
+      if (s3lect_elector_epoch(&s->e) == 0) /* the epoch is published before the validity */
         atomic_store(&s->wrong, true);
     } else {
       atomic_fetch_add(&s->seen_not, 1);
     }
-    if (s3lect_valid_for_ms(&s->e) > 14850)
+    if (s3lect_elector_valid_for_ms(&s->e) > 14850)
       atomic_store(&s->wrong, true);
   }
   return NULL;
@@ -91,7 +91,7 @@ static void test_questions_from_another_thread(void** state) {
     s3l_script_store_show(&store, &record, "\"e1\"");
     s3l_script_store_expect(&store, true);
     s3l_script_store_answer(&store, 0, S3LECT_SETTLED, "\"e2\"");
-    assert_int_equal(s3lect_is_leader(&s.e), 1);
+    assert_int_equal(s3lect_elector_is_leader(&s.e), 1);
     let_see(&s.seen_leading);
     assert_int_equal(s3lect_elector_stop(&s.e), 0);
     let_see(&s.seen_not);
@@ -103,7 +103,7 @@ static void test_questions_from_another_thread(void** state) {
   assert_int_equal(pthread_join(thread, NULL), 0);
   assert_false(atomic_load(&s.wrong));
   assert_true(asked(&s.seen_leading) >= LEADERSHIPS && asked(&s.seen_not) >= LEADERSHIPS);
-  assert_int_equal(s3lect_epoch(&s.e), 7 + LEADERSHIPS);
+  assert_int_equal(s3lect_elector_epoch(&s.e), 7 + LEADERSHIPS);
   assert_int_equal(s3lect_elector_close(&s.e, closed), 0);
   s3l_wait_count(&loop, &done, 1, "the close callback");
   s3lect_store_close(&store.store, NULL);
@@ -136,7 +136,7 @@ static void on_late_closed(s3lect_elector_t* e) {
 
 static void* see_the_end(void* arg) {
   (void)arg;
-  assert_false(s3lect_is_leader(&late.e));
+  assert_false(s3lect_elector_is_leader(&late.e));
   atomic_fetch_add(&late.asked, 1);
   return NULL;
 }
@@ -176,7 +176,7 @@ static void test_a_late_publication_revives_nothing(void** state) {
   s3l_clocks_after_reading(stop_here);
   s3l_script_store_answer(&store, 0, S3LECT_SETTLED, "\"e3\"");
   assert_int_equal(atomic_load(&late.asked), 1);
-  assert_false(s3lect_is_leader(&late.e));
+  assert_false(s3lect_elector_is_leader(&late.e));
   s3l_wait_count(&loop, &late.stopped, 1, "the end of leadership");
   assert_int_equal(late.reason, S3LECT_REASON_EXPIRED);
   assert_int_equal(late.renewed, renewed);

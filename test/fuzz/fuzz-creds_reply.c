@@ -3,7 +3,7 @@
  *
  * Input: which of them (a digit: 0 service, 1 program, 2 STS, 3 an error), a line that is the
  * reply's Date (empty: it has none), then the document. */
-#include "creds/reply.h"
+#include "credentials/reply.h"
 #include "fuzz.h"
 #include "s3lect/errno.h"
 

@@ -2,7 +2,7 @@
  *
  * Input: a line with the profile's name; the config file; where there is a line "====", behind it
  * the credentials file. */
-#include "creds/profile.h"
+#include "credentials/profile.h"
 #include "fuzz.h"
 #include "s3lect/errno.h"
 #include "util/ini.h"

@@ -5,9 +5,9 @@
  * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, two headers, kind of encryption, KMS
  * key, bucket owner, AWS_USE_DUALSTACK_ENDPOINT, the proxy, and a region that a reply names, or a
  * host with one. A line "-" stands for: not set. */
-#include "creds/creds.h"
+#include "credentials/credentials.h"
 #include "fuzz.h"
-#include "store/s3_options.h"
+#include "store/s3/options.h"
 #include "wire/aws_host.h"
 
 enum { LINES = 20, FROM_ENV = 7, HEADERS = 12, WAY = 17 };
@@ -115,11 +115,11 @@ static void check_message(const char* message, char* const* lines) {
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
-  s3lect_s3_options_t o;
+  s3lect_store_s3_options_t o;
   s3l_s3_config_t config;
   s3lect_error_t error;
   char* lines[LINES];
-  s3lect_s3_options_init(&o, sizeof(o));
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.addressing = (int32_t)fuzz_choice(&in, 4);
   o.max_connections = fuzz_choice(&in, 10) * 200;
   (void)fuzz_line(&in);

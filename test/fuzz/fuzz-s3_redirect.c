@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "store/s3_redirect.h"
+#include "store/s3/redirect.h"
 #include "util/url.h"
 
 #define BUCKET "my-bucket"

@@ -5,7 +5,7 @@
 #include <uv.h>
 
 #include "fuzz.h"
-#include "store/s3_result.h"
+#include "store/s3/result.h"
 #include "wire/http1_parse.h"
 
 static void check_entries(const s3lect_store_result_t* r) {

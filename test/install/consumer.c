@@ -16,7 +16,7 @@ static void on_elector_closed(s3lect_elector_t* e) {
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* event) {
   printf("leading, epoch %llu\n", (unsigned long long)event->epoch);
-  failed = event->epoch != 8 || !s3lect_is_leader(e);
+  failed = event->epoch != 8 || !s3lect_elector_is_leader(e);
   (void)s3lect_elector_close(e, on_elector_closed);
 }
 
@@ -52,7 +52,7 @@ int main(void) {
     return fprintf(stderr, "library %s, headers %s\n", s3lect_version_string(),
                    S3LECT_VERSION_STRING),
            1;
-  if (uv_loop_init(&loop) != 0 || s3lect_memory_init(&loop, &store, NULL) != 0)
+  if (uv_loop_init(&loop) != 0 || s3lect_store_memory_init(&loop, &store, NULL) != 0)
     return 1;
   req.key = "locks/consumer";
   req.body = released;

@@ -9,7 +9,7 @@
 
 #include "lib/wait.h"
 
-static void on_done(s3l_peer_ask_t* ask, const s3l_peer_result_t* r) {
+static void on_done(s3l_peer_probe_t* ask, const s3l_peer_result_t* r) {
   s3l_asked_t* a = ask->data;
   assert_false(a->rig->in_call);
   a->done++;
@@ -52,7 +52,7 @@ int s3l_asks_try(s3l_asks_t* r, s3l_asked_t* a, const char* addr, uint32_t timeo
   a->ask.path = S3L_ASK_PATH;
   a->ask.done = on_done;
   r->in_call = true;
-  int err = s3l_peer_ask(r->client, &a->ask, addr, timeout_ms, wait_ms);
+  int err = s3l_peer_probe(r->client, &a->ask, addr, timeout_ms, wait_ms);
   r->in_call = false;
   return err;
 }

@@ -33,7 +33,7 @@ typedef struct s3l_asks_s {
 
 /* All zero before it is asked for the first time. */
 typedef struct s3l_asked_s {
-  s3l_peer_ask_t ask;
+  s3l_peer_probe_t ask;
   s3l_asks_t* rig;
   unsigned done; /* how often it has ended */
   s3l_peer_kind_t kind;
@@ -50,7 +50,7 @@ typedef struct s3l_asked_s {
 void s3l_asks_begin(s3l_asks_t* r, const s3l_step_t* const* scripts, size_t n,
                     s3l_tls_context_t* server_tls);
 
-/** Asks; what s3l_peer_ask says. */
+/** Asks; what s3l_peer_probe says. */
 int s3l_asks_try(s3l_asks_t* r, s3l_asked_t* a, const char* addr, uint32_t timeout_ms,
                  uint32_t wait_ms);
 

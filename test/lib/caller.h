@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "net/tls_context.h"

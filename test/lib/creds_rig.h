@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "creds/chain.h"
+#include "credentials/chain.h"
 #include "lib/script_server.h"
 
 #define S3L_CREDS_RIG_NOW 1730023200000 /* 2024-10-27T10:00:00Z */

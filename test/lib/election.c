@@ -17,7 +17,7 @@
 static void check_leaders(s3l_election_t* el) {
   unsigned leaders = 0;
   for (size_t i = 0; i < el->candidates_len; i++)
-    leaders += (unsigned)s3lect_is_leader(&el->candidates[i]->e);
+    leaders += (unsigned)s3lect_elector_is_leader(&el->candidates[i]->e);
   assert_true(leaders <= 1);
 }
 
@@ -48,7 +48,7 @@ static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
   s3l_candidate_t* c = candidate_of(e);
   assert_int_equal(c->started, c->stopped + 1);
-  assert_int_equal(s3lect_is_leader(e), 0);
+  assert_int_equal(s3lect_elector_is_leader(e), 0);
   assert_true(ev->valid_until_ns <= c->valid_until_ns);
   assert_int_equal(ev->epoch, c->epoch);
   c->stopped++;
@@ -99,7 +99,7 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
   assert_int_equal(uv_check_init(&el->loop, &el->watch), 0);
   assert_int_equal(uv_check_start(&el->watch, on_turn), 0);
   uv_unref((uv_handle_t*)&el->watch);
-  s3lect_s3_options_init(&el->s3, sizeof el->s3);
+  s3lect_store_s3_options_init(&el->s3, sizeof el->s3);
   el->s3.bucket = S3L_ELECTION_BUCKET;
   el->s3.endpoint = fakes3_url(el->server);
   el->s3.access_key_id = FAKES3_ACCESS_KEY;
@@ -108,8 +108,8 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
 
 void s3l_election_begin(s3l_election_t* el) {
   s3lect_error_t error;
-  (void)s3lect_s3_options_check(&el->s3, &error);
-  if (s3lect_s3_init(&el->loop, &el->store, &el->s3, NULL) != 0)
+  (void)s3lect_store_s3_options_check(&el->s3, &error);
+  if (s3lect_store_s3_init(&el->loop, &el->store, &el->s3, NULL) != 0)
     fail_msg("the store does not open: %s", error.text);
 }
 

@@ -41,7 +41,7 @@ struct s3l_election_s {
   const char* key; /* the lockfile's; S3L_ELECTION_KEY unless changed */
   bool epochs;     /* with epoch files, of which `key` is the prefix */
   s3lect_store_t store;
-  s3lect_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
+  s3lect_store_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
   size_t candidates_len;
   uint64_t last_epoch; /* of anybody's start: they must grow */

@@ -49,7 +49,7 @@ void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
   s3l_wait_pace(S3L_PACE_SOCKETS);
   assert_int_equal(uv_loop_init(&h->loop), 0);
   assert_int_equal(s3l_deadlines_init(&h->deadlines, &h->loop), 0);
-  assert_int_equal(s3lect_memory_init(&h->loop, &h->store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&h->loop, &h->store, NULL), 0);
   s3lect_peer_server_options_init(&h->options, sizeof h->options);
   h->options.listen = "127.0.0.1:0";
   h->options.plain_http = certs == NULL;

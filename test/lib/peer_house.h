@@ -8,7 +8,7 @@
 
 #include "lib/caller.h"
 #include "lib/certs.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "s3lect.h"
 #include "s3lect/peer.h"
 

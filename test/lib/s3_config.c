@@ -38,22 +38,22 @@ void s3l_config_clear_environment(void) {
   setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/credentials", 1);
 }
 
-s3lect_s3_options_t s3l_config_good(void) {
-  s3lect_s3_options_t o;
+s3lect_store_s3_options_t s3l_config_good(void) {
+  s3lect_store_s3_options_t o;
   s3l_config_clear_environment();
-  s3lect_s3_options_init(&o, sizeof(o));
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "my-bucket";
   o.access_key_id = "AK";
   o.secret_access_key = "secret";
   return o;
 }
 
-int s3l_config_make(const s3lect_s3_options_t* o) {
+int s3l_config_make(const s3lect_store_s3_options_t* o) {
   return s3l_s3_configure(o, &s3l_config, &error);
 }
 
-void s3l_config_assert_host(const s3lect_s3_options_t* o, const char* header, const char* host,
-                            unsigned port, bool tls, bool path_style) {
+void s3l_config_assert_host(const s3lect_store_s3_options_t* o, const char* header,
+                            const char* host, unsigned port, bool tls, bool path_style) {
   if (s3l_config_make(o) != 0)
     fail_msg("%s", error.text);
   assert_string_equal(s3l_config.endpoint.host_header, header);
@@ -63,17 +63,17 @@ void s3l_config_assert_host(const s3lect_s3_options_t* o, const char* header, co
   assert_int_equal(s3l_config.endpoint.path_style, path_style);
 }
 
-void s3l_config_assert_refused(const s3lect_s3_options_t* o, int err, const char* text) {
+void s3l_config_assert_refused(const s3lect_store_s3_options_t* o, int err, const char* text) {
   s3lect_error_t checked, opened;
-  assert_int_equal(s3lect_s3_options_check(o, &checked), err);
+  assert_int_equal(s3lect_store_s3_options_check(o, &checked), err);
   assert_string_equal(checked.text, text);
   assert_int_equal(checked.code, err);
   assert_memory_equal(checked.text, checked.option, strlen(checked.option));
-  assert_int_equal(s3lect_s3_options_check(o, NULL), err);
+  assert_int_equal(s3lect_store_s3_options_check(o, NULL), err);
   s3lect_store_t store;
   uv_loop_t loop;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o, &opened), err);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, &opened), err);
   assert_string_equal(opened.text, text);
   assert_int_equal(uv_loop_close(&loop), 0);
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "store/s3_options.h"
+#include "store/s3/options.h"
 
 /* What the last options came to. */
 extern s3l_s3_config_t s3l_config;
@@ -13,15 +13,15 @@ extern s3l_s3_config_t s3l_config;
 void s3l_config_clear_environment(void);
 
 /** Clears the environment, too. */
-s3lect_s3_options_t s3l_config_good(void);
+s3lect_store_s3_options_t s3l_config_good(void);
 
 /** 0 or the error. */
-int s3l_config_make(const s3lect_s3_options_t* o);
+int s3l_config_make(const s3lect_store_s3_options_t* o);
 
-void s3l_config_assert_host(const s3lect_s3_options_t* o, const char* header, const char* host,
-                            unsigned port, bool tls, bool path_style);
+void s3l_config_assert_host(const s3lect_store_s3_options_t* o, const char* header,
+                            const char* host, unsigned port, bool tls, bool path_style);
 
 /** By the check as by init. */
-void s3l_config_assert_refused(const s3lect_s3_options_t* o, int err, const char* text);
+void s3l_config_assert_refused(const s3lect_store_s3_options_t* o, int err, const char* text);
 
 #endif

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-s3lect_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port) {
-  s3lect_s3_options_t o;
+s3lect_store_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port) {
+  s3lect_store_s3_options_t o;
   snprintf(endpoint, cap, "http://127.0.0.1:%u", port);
-  s3lect_s3_options_init(&o, sizeof(o));
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   o.region = "us-east-1";
   o.endpoint = endpoint;
@@ -25,7 +25,7 @@ s3lect_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port) {
 }
 
 s3_rig_t* s3_rig_open(const s3l_step_t* const* scripts, size_t n,
-                      void (*adjust)(s3lect_s3_options_t* options)) {
+                      void (*adjust)(s3lect_store_s3_options_t* options)) {
   char endpoint[64];
   s3_rig_t* rig = calloc(1, sizeof(*rig));
   assert_non_null(rig);
@@ -34,10 +34,10 @@ s3_rig_t* s3_rig_open(const s3l_step_t* const* scripts, size_t n,
   rig->server.scripts_len = n;
   rig->server.unref = true;
   s3l_script_server_start(&rig->server, &rig->loop);
-  s3lect_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
+  s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
   if (adjust != NULL)
     adjust(&o);
-  assert_int_equal(s3lect_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
   rig->suite = (s3l_store_suite_t){.loop = &rig->loop, .store = &rig->store, .timeout_ms = 20000};
   return rig;
 }

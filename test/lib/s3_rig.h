@@ -19,12 +19,12 @@ typedef struct s3_rig_s {
 } s3_rig_t;
 
 /** Options for a store on 127.0.0.1; `endpoint` gets its URL, and must outlive them. */
-s3lect_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port);
+s3lect_store_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port);
 
 /** Starts the server and opens the store; `adjust` (may be NULL) has the last word on its options.
  */
 s3_rig_t* s3_rig_open(const s3l_step_t* const* scripts, size_t n,
-                      void (*adjust)(s3lect_s3_options_t* options));
+                      void (*adjust)(s3lect_store_s3_options_t* options));
 
 /** Closes all; the test fails if a script still waited for something. */
 void s3_rig_close(s3_rig_t* rig);

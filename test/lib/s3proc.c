@@ -211,18 +211,18 @@ static bool is_true(void* arg) {
 }
 
 static void open_store(s3proc_t* s3, s3lect_store_t* store) {
-  s3lect_s3_options_t options;
+  s3lect_store_s3_options_t options;
   memset(store, 0, sizeof *store);
   if (s3->url[0] == '\0') {
-    assert_int_equal(s3lect_file_init(&s3->procs.loop, store, s3->dir, NULL), 0);
+    assert_int_equal(s3lect_store_file_init(&s3->procs.loop, store, s3->dir, NULL), 0);
     return;
   }
-  s3lect_s3_options_init(&options, sizeof options);
+  s3lect_store_s3_options_init(&options, sizeof options);
   options.bucket = "test";
   options.endpoint = s3->url;
   options.access_key_id = "test";
   options.secret_access_key = "testtest";
-  assert_int_equal(s3lect_s3_init(&s3->procs.loop, store, &options, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&s3->procs.loop, store, &options, NULL), 0);
 }
 
 void s3proc_put(s3proc_t* s3, const char* body) {

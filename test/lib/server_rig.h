@@ -13,7 +13,7 @@
 
 #include "http/server.h"
 #include "lib/caller.h"
-#include "net/deadlines.h"
+#include "loop/deadlines.h"
 #include "net/tls_context.h"
 
 #define S3L_RIG_BIG      (8u << 20) /* more than the kernel buffers */

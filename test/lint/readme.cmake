@@ -10,7 +10,7 @@ endif()
 
 # Members of the structs of options, by their declarations; comments are taken out before.
 file(READ ${SOURCE}/docs/options.md page)
-foreach(part "elector.h;s3lect_elector_options_s" "store.h;s3lect_s3_options_s")
+foreach(part "elector.h;s3lect_elector_options_s" "store.h;s3lect_store_s3_options_s")
   list(GET part 0 header)
   list(GET part 1 struct)
   file(READ ${SOURCE}/include/s3lect/${header} text)

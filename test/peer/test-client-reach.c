@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "driver_peer.h"
+#include "elector/probe.h"
 #include "lib/ask_rig.h"
 #include "lib/certs.h"
 #include "lib/wait.h"
@@ -188,7 +188,7 @@ static void test_a_question_outlives_its_certificates(void** state) {
   assert_int_equal(held.done, 0);
   s3l_peer_client_trust(rig.client, &none);
   s3l_wait_count(&rig.loop, &rig.server.ended, 1, "the end of the idle connection");
-  s3l_peer_ask_cancel(&held.ask);
+  s3l_peer_probe_cancel(&held.ask);
   s3l_asks_wait(&rig, &held, 1);
   s3l_wait_count(&rig.loop, &rig.server.ended, 3, "the end of the old connections");
   s3l_asks_start(&rig, &a, 0);

@@ -282,7 +282,7 @@ static void test_how_many_may_wait(void** state) {
   assert_int_equal(waiting, S3L_PEER_WAITING_MAX);
   s3l_wait_count(&rig.loop, &calls, ALL, "questions");
   assert_int_equal(rig.server.accepted, ALL);
-  s3l_peer_ask_cancel(&a[0].ask); /* one that waits makes room for another */
+  s3l_peer_probe_cancel(&a[0].ask); /* one that waits makes room for another */
   s3l_asks_wait(&rig, &a[0], 1);
   assert_int_equal(a[0].status, UV_ECANCELED);
   s3l_asks_start(&rig, &a[0], 30000);
@@ -310,14 +310,14 @@ static void test_cancel(void** state) {
     if (i == 2)
       s3l_wait_count(&rig.loop, &calls, 1, "a question");
     rig.in_call = true;
-    s3l_peer_ask_cancel(&a.ask);
-    s3l_peer_ask_cancel(&a.ask);
+    s3l_peer_probe_cancel(&a.ask);
+    s3l_peer_probe_cancel(&a.ask);
     rig.in_call = false;
     s3l_asks_wait(&rig, &a, i);
     assert_int_equal(a.kind, S3L_PEER_FAILED);
     assert_int_equal(a.status, UV_ECANCELED);
   }
-  s3l_peer_ask_cancel(&a.ask); /* nothing */
+  s3l_peer_probe_cancel(&a.ask); /* nothing */
   s3l_asks_end(&rig);
 }
 

@@ -62,7 +62,7 @@ static void test_go_reads_ours(void** state) {
   h.o[0].server_id = "caf\xc3\xa9 \"1\" \\ </script>"; /* what JSON has to escape, or need not */
   h.o[0].server_addr = "[2001:db8::1]:8443";
   s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_response(&h.e[0], "GET", body, sizeof body, &len), 200);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "GET", body, sizeof body, &len), 200);
   save("answer", body, len);
   assert_int_equal(s3lect_record_parse(body, len, &record), 0);
   read_lockfile(&done);

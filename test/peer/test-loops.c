@@ -55,7 +55,7 @@ static void run(bool tls) {
   s3l_election_wait(&el, &leader.c.started, 1, "a leader");
 
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, &el.s3, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, &el.s3, NULL), 0);
   assert_int_equal(s3lect_peer_client_init(&loop, &client, &leader.client_options, &error), 0);
   o = leader.c.o;
   o.server_id = "b";

@@ -118,7 +118,7 @@ static void test_a_transfer_names_the_next_leader(void** state) {
     s3l_peered_t* to = &p[round % 2 == 1 ? 2 : 0];
     unsigned started = to->c.started;
     assert_int_equal(s3lect_elector_transfer(&from->c.e, to->c.o.server_id), 0);
-    assert_int_equal(s3lect_is_leader(&from->c.e), 0);
+    assert_int_equal(s3lect_elector_is_leader(&from->c.e), 0);
     assert_int_equal(s3lect_elector_transfer(&from->c.e, "b"), UV_EINVAL);
     s3l_election_wait(&el, &to->c.started, started + 1, "the successor");
     assert_int_equal(from->c.reason, S3LECT_REASON_RESIGNED);
@@ -140,7 +140,7 @@ static void test_whom_a_transfer_cannot_name(void** state) {
   assert_int_equal(s3lect_elector_transfer(&p[0].c.e, long_id), S3LECT_EOPTION);
   assert_int_equal(s3lect_elector_transfer(&p[0].c.e, "\xff"), S3LECT_EOPTION);
   assert_int_equal(s3lect_elector_transfer(&p[1].c.e, "c"), UV_EINVAL);
-  assert_int_equal(s3lect_is_leader(&p[0].c.e), 1);
+  assert_int_equal(s3lect_elector_is_leader(&p[0].c.e), 1);
   /* One who does not stand: somebody else leads, after the head start. */
   assert_int_equal(s3lect_elector_transfer(&p[0].c.e, "nobody"), 0);
   s3l_wait(&el.loop, is_succeeded, NULL, "a successor");

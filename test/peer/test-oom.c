@@ -130,7 +130,7 @@ static bool answer(const char* request, long at) {
   /* With memory all is well again. */
   s3l_caller_t* later = s3l_house_caller(&h, NULL);
   s3l_caller_open(later);
-  s3l_caller_talk(later, METRICS, "s3lect_is_leader", false);
+  s3l_caller_talk(later, METRICS, "s3lect_elector_is_leader", false);
   s3l_caller_free(later);
   return all;
 }
@@ -150,7 +150,7 @@ static void test_each_allocation_of_an_answer(void** state) {
       at++;
     assert_true(at >= 1);
   }
-  assert_int_equal(s3lect_is_leader(&h.e[0]), 1);
+  assert_int_equal(s3lect_elector_is_leader(&h.e[0]), 1);
   s3l_house_end(&h);
 }
 

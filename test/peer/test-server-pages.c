@@ -210,7 +210,7 @@ static void test_metrics(void** state) {
   h.is_open[0] = true;
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], "/a"), 0);
   fetch();
-  assert_true(value("s3lect_is_leader", "path=\"/a\"") == 0);
+  assert_true(value("s3lect_elector_is_leader", "path=\"/a\"") == 0);
   assert_true(value("s3lect_valid_for_seconds", "path=\"/a\"") == 0);
   assert_true(value("s3lect_store_requests_total", "result=\"ok\"") == 0);
   s3l_house_close_elector(&h, 0);
@@ -221,9 +221,9 @@ static void test_metrics(void** state) {
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[1], "/b"), 0);
   s3l_wait(&h.loop, has_renewed, NULL, "renewals");
   fetch();
-  assert_true(value("s3lect_is_leader", "id=\"a\"") == 1);
-  assert_true(value("s3lect_is_leader", "id=\"b\"") == 0);
-  assert_true(value("s3lect_epoch", "id=\"a\"") == (double)s3lect_epoch(&h.e[0]));
+  assert_true(value("s3lect_elector_is_leader", "id=\"a\"") == 1);
+  assert_true(value("s3lect_elector_is_leader", "id=\"b\"") == 0);
+  assert_true(value("s3lect_elector_epoch", "id=\"a\"") == (double)s3lect_elector_epoch(&h.e[0]));
   double left = value("s3lect_valid_for_seconds", "id=\"a\"");
   assert_true(left > 0 && left <= 15);
   assert_true(value("s3lect_leaderships_total", "id=\"a\"") == 1);
@@ -244,7 +244,7 @@ static void test_metrics_of_namesakes(void** state) {
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
   s3l_house_open(&h);
-  assert_int_equal(s3lect_memory_init(&h.loop, &other, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&h.loop, &other, NULL), 0);
   h.o[0].lockfile_path = h.o[1].lockfile_path = "locks/\"a\\b\"";
   h.o[0].server_id = h.o[1].server_id = "line\none";
   h.o[1].store = &other;
@@ -253,7 +253,7 @@ static void test_metrics_of_namesakes(void** state) {
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], "/a"), 0);
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[1], "/b"), 0);
   fetch();
-  assert_true(value("s3lect_is_leader",
+  assert_true(value("s3lect_elector_is_leader",
                     "election=\"locks/\\\"a\\\\b\\\"\";id=\"line\\none\";path=\"/b\"") == 0);
   s3l_house_close_elector(&h, 1);
   s3l_house_close_elector(&h, 0);
@@ -286,7 +286,7 @@ static void test_health_is_not_leadership(void** state) {
   s3l_script_store_show(&script, &led, "\"1\"");
   text = s3l_house_ask(&h, NULL, GET("/readyz"), "ok\n"); /* a follower is as ready as a leader */
   assert_non_null(strstr(text, "200 OK"));
-  assert_int_equal(s3lect_is_leader(&h.e[0]), 0);
+  assert_int_equal(s3lect_elector_is_leader(&h.e[0]), 0);
   (void)s3l_house_ask(&h, NULL, GET("/metrics"), "404 Not Found");
   assert_int_equal(s3lect_elector_stop(&h.e[0]), 0);
   (void)s3l_house_ask(&h, NULL, GET("/livez"), "200 OK");

@@ -232,7 +232,7 @@ static void test_a_removal_answers(void** state) {
   s3l_caller_t* c = held(WAIT(HEALTH));
   assert_int_equal(s3lect_peer_server_remove(&h.server, &h.e[0]), 0);
   expect(c, "404 Not Found");
-  assert_int_equal(s3lect_is_leader(&h.e[0]), 1);
+  assert_int_equal(s3lect_elector_is_leader(&h.e[0]), 1);
   s3l_house_end(&h);
 }
 
@@ -259,7 +259,7 @@ static void test_a_close_of_the_server_answers(void** state) {
   s3l_wait_count(&h.loop, &h.server_closed, 1, "the server to close");
   assert_null(h.server.internal);
   /* The elector stands on, and may go to another server. */
-  assert_int_equal(s3lect_is_leader(&h.e[0]), 1);
+  assert_int_equal(s3lect_elector_is_leader(&h.e[0]), 1);
   h.server_closed = 0;
   s3l_house_open(&h);
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
@@ -338,23 +338,23 @@ static void test_the_response_for_ones_own_server(void** state) {
   size_t len = 99;
   s3lect_elector_t closed = {0};
   begin_leading();
-  assert_int_equal(s3lect_peer_response(&h.e[0], "GET", body, sizeof body, &len), 200);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "GET", body, sizeof body, &len), 200);
   assert_true(len > 0);
   s3lect_record_t record;
   assert_int_equal(s3lect_record_parse(body, len, &record), 0);
   assert_string_equal(record.leader_id, "a");
   size_t fits = len;
-  assert_int_equal(s3lect_peer_response(&h.e[0], "HEAD", body, sizeof body, &len), 200);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "HEAD", body, sizeof body, &len), 200);
   assert_in_range(len, fits - 1, fits + 1); /* what is left of the validity may lose a digit */
-  assert_int_equal(s3lect_peer_response(&h.e[0], "GET", body, fits - 8, &len), UV_ENOBUFS);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "GET", body, fits - 8, &len), UV_ENOBUFS);
   assert_int_equal(len, 0);
-  assert_int_equal(s3lect_peer_response(&h.e[0], "GET", body, 0, &len), UV_ENOBUFS);
-  assert_int_equal(s3lect_peer_response(&h.e[0], "POST", body, sizeof body, &len), 405);
-  assert_int_equal(s3lect_peer_response(&h.e[0], "get", body, sizeof body, &len), 405);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "GET", body, 0, &len), UV_ENOBUFS);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "POST", body, sizeof body, &len), 405);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "get", body, sizeof body, &len), 405);
   assert_int_equal(len, 0);
-  assert_int_equal(s3lect_peer_response(&closed, "GET", body, sizeof body, &len), 404);
+  assert_int_equal(s3lect_elector_peer_response(&closed, "GET", body, sizeof body, &len), 404);
   assert_int_equal(s3lect_elector_resign(&h.e[0]), 0);
-  assert_int_equal(s3lect_peer_response(&h.e[0], "GET", body, sizeof body, &len), 404);
+  assert_int_equal(s3lect_elector_peer_response(&h.e[0], "GET", body, sizeof body, &len), 404);
   assert_int_equal(len, 0);
   s3l_house_end(&h);
 }

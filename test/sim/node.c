@@ -1,4 +1,4 @@
-/* sim/node.c: executes a core's effects, as the libuv driver does. */
+/* sim/node.c: executes a core's effects, as the libuv executor does. */
 #include <string.h>
 
 #include "sim/mutants.h"
@@ -79,7 +79,7 @@ static void count_step(sim_world_t* w, unsigned i) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: runs in circles", i);
 }
 
-/* What other threads see. As in the driver: where the validity before is over by now, a later one
+/* What other threads see. As in the executor: where the validity before is over by now, a later one
  * comes too late. Returns false then. */
 static bool publish(sim_world_t* w, unsigned i) {
   const sim_node_t* n = &w->nodes[i];

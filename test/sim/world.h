@@ -1,7 +1,7 @@
 /* sim/world.h: one run.
  *
  * The world owns true time, the heap of what happens next, the store, the nodes with their clocks
- * and cores, and the requests under way. A node executes its core's effects as the libuv driver
+ * and cores, and the requests under way. A node executes its core's effects as the libuv executor
  * does: one request at a time, each ending exactly once and by its timeout, timers on the node's
  * slewed clock, set for 90 % of what is left, rounded up to a millisecond and a little late.
  *

@@ -79,7 +79,7 @@ int renameat(int from_dir, const char* from, int to_dir, const char* to) {
 static void open_it(void) {
   memset(&store, 0, sizeof(store));
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_file_init(&loop, &store, dir, NULL), 0);
+  assert_int_equal(s3lect_store_file_init(&loop, &store, dir, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = WAIT_MS};
   memset(&r, 0, sizeof(r));
 }
@@ -474,14 +474,14 @@ static void files_of_others_do_not_count_where_all_may_write(void** state) {
   assert_int_equal(chmod(path_of(".s3lect-lock"), 0666), 0); /* an invitation */
   assert_int_equal(chmod(path_of("k"), 0666), 0);
   assert_int_equal(as_user(BOB, BOB, puts_in_vain), 3);
-  assert_int_equal(s3lect_file_check(dir, &error), 0);
+  assert_int_equal(s3lect_store_file_check(dir, &error), 0);
   assert_int_equal(chown(dir, ALICE, ALICE), 0);
-  assert_int_equal(s3lect_file_check(dir, &error), UV_EPERM);
+  assert_int_equal(s3lect_store_file_check(dir, &error), UV_EPERM);
   assert_non_null(strstr(error.text, "another user owns it"));
   assert_int_equal(chmod(dir, 0777), 0);
-  assert_int_equal(s3lect_file_check(dir, &error), UV_EPERM);
+  assert_int_equal(s3lect_store_file_check(dir, &error), UV_EPERM);
   assert_non_null(strstr(error.text, "every user may write to it, and so"));
-  assert_int_equal(s3lect_file_init(NULL, &s, dir, NULL), UV_EPERM);
+  assert_int_equal(s3lect_store_file_init(NULL, &s, dir, NULL), UV_EPERM);
 }
 
 static int gets_in_vain(void) {

@@ -23,7 +23,7 @@
 #include "lib/heap.h"
 #include "lib/store_suite.h"
 #include "lib/verify_rig.h"
-#include "store/file_key.h"
+#include "store/file/key.h"
 
 #define PROCESSES 4
 #define STEPS     25
@@ -43,7 +43,7 @@ static void open_in(const char* where) {
   closed = 0;
   memset(&store, 0, sizeof(store));
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_file_init(&loop, &store, where, NULL), 0);
+  assert_int_equal(s3lect_store_file_init(&loop, &store, where, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
                               .timeout_ms = 20000,
@@ -369,10 +369,10 @@ static void names_what_cannot_be_opened(void** state) {
   s3lect_store_t s;
   (void)state;
   write_file("file", "");
-  assert_int_equal(s3lect_file_init(&loop, &s, NULL, NULL), S3LECT_EOPTION);
-  assert_int_equal(s3lect_file_init(&loop, &s, "", NULL), S3LECT_EOPTION);
-  assert_int_equal(s3lect_file_init(&loop, &s, "/nonexistent/x", NULL), UV_ENOENT);
-  assert_int_equal(s3lect_file_init(&loop, &s, path_of("file"), NULL), UV_ENOTDIR);
+  assert_int_equal(s3lect_store_file_init(&loop, &s, NULL, NULL), S3LECT_EOPTION);
+  assert_int_equal(s3lect_store_file_init(&loop, &s, "", NULL), S3LECT_EOPTION);
+  assert_int_equal(s3lect_store_file_init(&loop, &s, "/nonexistent/x", NULL), UV_ENOENT);
+  assert_int_equal(s3lect_store_file_init(&loop, &s, path_of("file"), NULL), UV_ENOTDIR);
 }
 
 static unsigned ended;
@@ -450,7 +450,7 @@ static void survives_memory_running_out(void** state) {
     assert_int_equal(uv_loop_init(&loop), 0);
     closed = 0;
     s3l_heap_fail_at(n, false);
-    int err = s3lect_file_init(&loop, &store, dir, NULL);
+    int err = s3lect_store_file_init(&loop, &store, dir, NULL);
     assert_true(err == 0 || err == UV_ENOMEM);
     if (err == 0) {
       s3lect_store_req_t req = {.key = "k", .timeout_ms = 10000, .cb = on_any_end, .max_keys = 5};

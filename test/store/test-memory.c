@@ -26,7 +26,7 @@ static int open_store(void** state) {
   closed = 0;
   assert_int_equal(uv_loop_init(&loop), 0);
   memset(&store, 0, sizeof(store));
-  assert_int_equal(s3lect_memory_init(&loop, &store, NULL), 0);
+  assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
                               .timeout_ms = 1000,
@@ -147,7 +147,7 @@ static void bears_lack_of_memory(void** state) {
   assert_string_equal(look->result.body, "body");
   assert_string_equal(look->result.etag, etag);
   s3lect_store_t other;
-  assert_int_equal(s3lect_memory_init(&loop, &other, NULL), UV_ENOMEM);
+  assert_int_equal(s3lect_store_memory_init(&loop, &other, NULL), UV_ENOMEM);
   s3l_mem_set(NULL);
   free(r);
   free(look);

@@ -1,4 +1,4 @@
-/* store/s3_endpoint, s3_profile: where the options, the environment and the shared files lead to:
+/* store/s3/endpoint, s3_profile: where the options, the environment and the shared files lead to:
  * AWS's hosts in all partitions, other regions, profiles, proxies. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void names_hosts_of_all_kinds(void** state) {
       {"cn-northwest-1", "my-bucket.s3.cn-northwest-1.amazonaws.com.cn"},
       {"eusc-de-east-1", "my-bucket.s3.eusc-de-east-1.amazonaws.eu"},
   };
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     o.region = cases[i][0];
@@ -52,7 +52,7 @@ static void names_hosts_of_all_kinds(void** state) {
 }
 
 static void moves_to_other_regions(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   s3l_s3_endpoint_t* e = &s3l_config.endpoint;
   static const char* const bad[] = {"", "auto", "cn-north-1", "x.evil-1", "eu/west-1", "eusc-de-1"};
   (void)state;
@@ -117,8 +117,8 @@ static int remove_dir(void** state) {
   "[profile bad]\nregion = eu west\nendpoint_url = ftp://x\nuse_dualstack_endpoint = maybe\n"      \
   "[services local]\nsts =\n  endpoint_url = http://sts:3\ns3 =\n  endpoint_url = http://s3:4\n"
 
-static s3lect_s3_options_t with_profiles(const char* profile) {
-  s3lect_s3_options_t o = s3l_config_good();
+static s3lect_store_s3_options_t with_profiles(const char* profile) {
+  s3lect_store_s3_options_t o = s3l_config_good();
   setenv("AWS_CONFIG_FILE", file("config", CONFIG), 1);
   if (profile != NULL)
     setenv("AWS_PROFILE", profile, 1);
@@ -126,7 +126,7 @@ static s3lect_s3_options_t with_profiles(const char* profile) {
 }
 
 static void reads_profiles(void** state) {
-  s3lect_s3_options_t o = with_profiles(NULL);
+  s3lect_store_s3_options_t o = with_profiles(NULL);
   (void)state;
   s3l_config_assert_host(&o, "my-bucket.s3.eu-west-3.amazonaws.com",
                          "my-bucket.s3.eu-west-3.amazonaws.com", 443, true, false);
@@ -161,7 +161,7 @@ static void reads_profiles(void** state) {
 
 static void names_mistakes_in_profiles(void** state) {
   (void)state;
-  s3lect_s3_options_t o = with_profiles("bad");
+  s3lect_store_s3_options_t o = with_profiles("bad");
   s3l_config_assert_refused(
       &o, S3LECT_EOPTION,
       "region of profile bad \"eu west\": not a region; give one like eu-central-1");
@@ -186,7 +186,7 @@ static void names_mistakes_in_profiles(void** state) {
   setenv("AWS_CONFIG_FILE", file("config", "[default]\nregion\n"), 1);
   s3lect_error_t error;
   char begin[160];
-  assert_int_equal(s3lect_s3_options_check(&o, &error), S3LECT_EOPTION);
+  assert_int_equal(s3lect_store_s3_options_check(&o, &error), S3LECT_EOPTION);
   snprintf(begin, sizeof(begin), "profile: %s/config, line 2: ", dir);
   assert_memory_equal(error.text, begin, strlen(begin));
 }
@@ -196,7 +196,7 @@ static void names_mistakes_in_profiles(void** state) {
 static void reads_ordinary_files_only(void** state) {
   char path[96];
   (void)state;
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   snprintf(path, sizeof(path), "%s/pipe", dir);
   assert_int_equal(mkfifo(path, 0600), 0);
   setenv("AWS_CONFIG_FILE", path, 1);
@@ -238,7 +238,7 @@ static void* hook_realloc(void* p, size_t n) {
 /* Each allocation of opening a store by a profile fails in turn. */
 static void bears_lack_of_memory(void** state) {
   static const s3l_mem_hooks_t hooks = {hook_malloc, hook_realloc, hook_calloc, free};
-  s3lect_s3_options_t o = with_profiles("dev");
+  s3lect_store_s3_options_t o = with_profiles("dev");
   s3lect_store_t store;
   uv_loop_t loop;
   int err = UV_ENOMEM;
@@ -251,7 +251,7 @@ static void bears_lack_of_memory(void** state) {
   for (fail_at = 1; err != 0; fail_at++) {
     assert_true(fail_at < 100);
     allocations = 0;
-    err = s3lect_s3_init(&loop, &store, &o, NULL);
+    err = s3lect_store_s3_init(&loop, &store, &o, NULL);
     assert_true(err == 0 || err == UV_ENOMEM);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   }
@@ -266,7 +266,7 @@ static void bears_lack_of_memory(void** state) {
 /* ---- Proxies ---- */
 
 static void finds_proxies(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   setenv("HTTPS_PROXY", "http://user:pass@proxy:3128", 1);
   setenv("http_proxy", "http://plain:1", 1);

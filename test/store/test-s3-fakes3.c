@@ -41,9 +41,9 @@ static void stop_server(void) {
   assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static s3lect_s3_options_t good_options(void) {
-  s3lect_s3_options_t o;
-  s3lect_s3_options_init(&o, sizeof(o));
+static s3lect_store_s3_options_t good_options(void) {
+  s3lect_store_s3_options_t o;
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   o.region = "eu-central-1";
   o.endpoint = fakes3_url(server);
@@ -52,11 +52,11 @@ static s3lect_s3_options_t good_options(void) {
   return o;
 }
 
-static void open_store(const s3lect_s3_options_t* o) {
+static void open_store(const s3lect_store_s3_options_t* o) {
   s3lect_error_t error;
-  if (s3lect_s3_options_check(o, &error) != 0)
+  if (s3lect_store_s3_options_check(o, &error) != 0)
     fail_msg("%s", error.text);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
                               .timeout_ms = 20000,
@@ -79,7 +79,7 @@ static void close_store(void) {
 
 static int open_plain(void** state) {
   start_server(&(fakes3_options_t){0});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   open_store(&o);
   *state = &suite;
   return 0;
@@ -89,7 +89,7 @@ static int open_tls(void** state) {
   snprintf(ca_dir, sizeof(ca_dir), "/tmp/s3lect-ca-XXXXXX");
   assert_non_null(mkdtemp(ca_dir));
   start_server(&(fakes3_options_t){.tls_self = ca_dir});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   snprintf(ca_file, sizeof(ca_file), "%s/ca.pem", ca_dir);
   o.ca_file = ca_file;
   open_store(&o);
@@ -115,7 +115,7 @@ static int close_tls(void** state) {
 }
 
 /* One read and one write with these options: what becomes of both. */
-static void both_end(const s3lect_s3_options_t* o, int status, const char* code) {
+static void both_end(const s3lect_store_s3_options_t* o, int status, const char* code) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
   assert_non_null(r);
   open_store(o);
@@ -133,7 +133,7 @@ static void both_end(const s3lect_s3_options_t* o, int status, const char* code)
 static void names_mistakes(void** state) {
   (void)state;
   start_server(&(fakes3_options_t){.buckets = "bucket"});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   o.secret_access_key = "wrong";
   both_end(&o, S3LECT_ESIGNATURE, "403 SignatureDoesNotMatch");
   o = good_options();
@@ -178,7 +178,7 @@ static void learns_the_region(void** state) {
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   o.region = NULL;
   open_store(&o);
   takes(r, true, 2, S3LECT_EREGION, IS_IN);
@@ -203,7 +203,7 @@ static void learns_together(void** state) {
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   assert_true(fakes3_fault(server, "{\"reply_delay_ms\":100}", why, sizeof(why)) > 0);
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   o.region = NULL;
   open_store(&o);
   for (int i = 0; i < AT_ONCE; i++) {
@@ -233,7 +233,7 @@ static void learns_together(void** state) {
 static void goes_by_a_profile(void** state) {
   char path[] = "/tmp/s3lect-config-XXXXXX";
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  s3lect_s3_options_t o;
+  s3lect_store_s3_options_t o;
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
@@ -250,7 +250,7 @@ static void goes_by_a_profile(void** state) {
   snprintf(before, sizeof(before), "%s", kept != NULL ? kept : "/dev/null");
   setenv("AWS_CONFIG_FILE", path, 1);
   setenv("AWS_PROFILE", "dev", 1);
-  s3lect_s3_options_init(&o, sizeof(o));
+  s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   open_store(&o);
   takes(r, true, 1, 0, "");
@@ -269,7 +269,7 @@ static void corrects_the_clock(void** state) {
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){0});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   open_store(&o);
   fakes3_set_clock_offset(server, 14 * 60 * 1000);
   takes(r, true, 1, 0, "");
@@ -302,7 +302,7 @@ static void tells_news_to_who_listens(void** state) {
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   o.region = NULL;
   open_store(&o);
   fakes3_set_clock_offset(server, 7200 * 1000);
@@ -339,7 +339,7 @@ static void signs_with_a_token(void** state) {
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.keys = {{"temporary", "secret", "TOKEN/+=="}}});
-  s3lect_s3_options_t o = good_options();
+  s3lect_store_s3_options_t o = good_options();
   o.access_key_id = "temporary";
   o.secret_access_key = "secret";
   o.session_token = "TOKEN/+==";

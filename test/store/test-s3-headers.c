@@ -1,4 +1,4 @@
-/* store/s3_headers: what operators add to requests goes out, signed, on every write and on nothing
+/* store/s3/headers: what operators add to requests goes out, signed, on every write and on nothing
  * else, and what would break a request or change its meaning is refused with a reason. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 /* ---- Over sockets ---- */
 
-static void add_all(s3lect_s3_options_t* o) {
+static void add_all(s3lect_store_s3_options_t* o) {
   static const char* const headers[] = {"X-Tigris-Consistent: true", "x-amz-storage-class:STANDARD",
                                         "x-amz-meta-app: \t two  words "};
   o->headers = headers;
@@ -82,7 +82,7 @@ static void other_requests_carry_the_owner_only(void** state) {
 }
 
 /* As many and as long as may be, with the longest key and a long token: they fit. */
-static void add_the_most(s3lect_s3_options_t* o) {
+static void add_the_most(s3lect_store_s3_options_t* o) {
   static char lines[12][320], token[8193];
   static const char* headers[12];
   for (int i = 0; i < 12; i++) {
@@ -127,12 +127,12 @@ static void strings_are_copied(void** state) {
   rig->server.scripts_len = 1;
   rig->server.unref = true;
   s3l_script_server_start(&rig->server, &rig->loop);
-  s3lect_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
+  s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
   o.headers = headers;
   o.headers_len = 1;
   o.expected_bucket_owner = owner;
   o.server_side_encryption = kind;
-  assert_int_equal(s3lect_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
   rig->suite = (s3l_store_suite_t){.loop = &rig->loop, .store = &rig->store, .timeout_ms = 20000};
   memset(header, 'x', sizeof(header) - 1);
   memset(owner, 'x', sizeof(owner) - 1);
@@ -145,27 +145,27 @@ static void strings_are_copied(void** state) {
 
 /* ---- What is refused ---- */
 
-static s3lect_s3_options_t good(void) {
+static s3lect_store_s3_options_t good(void) {
   static char endpoint[64];
   return s3_rig_options(endpoint, sizeof(endpoint), 1);
 }
 
-static void refused(const s3lect_s3_options_t* o, int err, const char* text) {
+static void refused(const s3lect_store_s3_options_t* o, int err, const char* text) {
   s3lect_error_t error;
   uv_loop_t loop;
   s3lect_store_t store;
-  assert_int_equal(s3lect_s3_options_check(o, &error), err);
+  assert_int_equal(s3lect_store_s3_options_check(o, &error), err);
   assert_string_equal(error.text, text);
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o, NULL), err);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, NULL), err);
   assert_int_equal(uv_loop_close(&loop), 0); /* nothing to clean up */
 }
 
 static int check_header(const char* line, s3lect_error_t* error) {
-  s3lect_s3_options_t o = good();
+  s3lect_store_s3_options_t o = good();
   o.headers = &line;
   o.headers_len = 1;
-  return s3lect_s3_options_check(&o, error);
+  return s3lect_store_s3_options_check(&o, error);
 }
 
 static void refuses_what_is_no_header(void** state) {
@@ -286,7 +286,7 @@ static void refuses_too_much(void** state) {
   static char big[4096];
   const char* many[13];
   char lines[13][16];
-  s3lect_s3_options_t o = good();
+  s3lect_store_s3_options_t o = good();
   (void)state;
   for (int i = 0; i < 13; i++) {
     snprintf(lines[i], sizeof(lines[i]), "X-%d: y", i);
@@ -300,7 +300,7 @@ static void refuses_too_much(void** state) {
   refused(&o, S3LECT_EOPTION,
           "headers \"X-12: y\": too many headers; at most 12, those of encryption included");
   o.headers_len = 12;
-  assert_int_equal(s3lect_s3_options_check(&o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_options_check(&o, NULL), 0);
   o.server_side_encryption = "AES256";
   refused(&o, S3LECT_EOPTION,
           "headers \"X-11: y\": too many headers; at most 12, those of encryption included");
@@ -311,11 +311,11 @@ static void refuses_too_much(void** state) {
   o.headers = many;
   o.headers_len = 1;
   big[4 + 3072 - 3] = '\0';
-  assert_int_equal(s3lect_s3_options_check(&o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_options_check(&o, NULL), 0);
   big[4 + 3072 - 3] = 'v';
   big[4 + 3072 - 3 + 1] = '\0';
   s3lect_error_t error;
-  assert_int_equal(s3lect_s3_options_check(&o, &error), S3LECT_EOPTION);
+  assert_int_equal(s3lect_store_s3_options_check(&o, &error), S3LECT_EOPTION);
   assert_non_null(strstr(error.text, "\": the headers are too long; at most 3072 bytes in all"));
   o.headers = NULL;
   refused(&o, S3LECT_EOPTION, "headers_len: not 0, although headers is not set");
@@ -327,7 +327,7 @@ static void refuses_too_much(void** state) {
 static void refuses_what_does_not_go_together(void** state) {
   const char* twice[] = {"X-A: 1", "x-a: 2"};
   const char* sse[] = {"X-Amz-Server-Side-Encryption: AES256"};
-  s3lect_s3_options_t o = good();
+  s3lect_store_s3_options_t o = good();
   (void)state;
   o.headers = twice;
   o.headers_len = 2;
@@ -353,7 +353,7 @@ static void refuses_what_does_not_go_together(void** state) {
           "sse_kms_key_id \"key\": is for encryption with aws:kms or aws:kms:dsse; ask for one of "
           "them, too");
   o.server_side_encryption = "aws:kms:dsse";
-  assert_int_equal(s3lect_s3_options_check(&o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_options_check(&o, NULL), 0);
   o.sse_kms_key_id = "a\r\nX-B: c";
   refused(&o, S3LECT_EOPTION,
           "sse_kms_key_id \"a??X-B: c\": not a key; give its ID, or its ARN "
@@ -377,26 +377,27 @@ static void refuses_what_does_not_go_together(void** state) {
 /* Structs of another version: shorter ones are taken, longer ones if what is unknown is unset. */
 static void minds_the_size(void** state) {
   struct {
-    s3lect_s3_options_t o;
+    s3lect_store_s3_options_t o;
     char more[64];
   } newer;
   (void)state;
   memset(&newer, 0, sizeof(newer));
   newer.o = good();
   newer.o.size = sizeof(newer);
-  assert_int_equal(s3lect_s3_options_check(&newer.o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_options_check(&newer.o, NULL), 0);
   newer.more[63] = 1;
   refused(&newer.o, UV_ENOTSUP, "size: an option is set that this version does not know");
-  s3lect_s3_options_t o = good();
+  s3lect_store_s3_options_t o = good();
   o.expected_bucket_owner = "nobody"; /* which an older caller's struct would not hold */
-  o.size = offsetof(s3lect_s3_options_t, headers);
-  assert_int_equal(s3lect_s3_options_check(&o, NULL), 0);
+  o.size = offsetof(s3lect_store_s3_options_t, headers);
+  assert_int_equal(s3lect_store_s3_options_check(&o, NULL), 0);
   const size_t absurd[] = {0, 1, sizeof(size_t), 4097, SIZE_MAX};
   for (size_t i = 0; i < sizeof(absurd) / sizeof(absurd[0]); i++) {
     char text[128];
     o.size = absurd[i];
     snprintf(text, sizeof(text),
-             "size: %zu is not a size of s3lect_s3_options_t; call s3lect_s3_options_init first",
+             "size: %zu is not a size of s3lect_store_s3_options_t; call "
+             "s3lect_store_s3_options_init first",
              absurd[i]);
     refused(&o, UV_EINVAL, text);
   }

@@ -1,4 +1,4 @@
-/* store/s3_options: what options and environment come to, and what is said about bad ones. */
+/* store/s3/options: what options and environment come to, and what is said about bad ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "lib/s3_config.h"
 
 static void finds_aws(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   s3l_config_assert_host(&o, "my-bucket.s3.us-east-1.amazonaws.com",
                          "my-bucket.s3.us-east-1.amazonaws.com", 443, true, false);
@@ -31,7 +31,7 @@ static void finds_aws(void** state) {
 }
 
 static void finds_other_endpoints(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   o.endpoint = "http://localhost:9000";
   s3l_config_assert_host(&o, "localhost:9000", "localhost", 9000, false, true);
@@ -54,7 +54,7 @@ static void finds_other_endpoints(void** state) {
 }
 
 static void reads_the_environment(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   o.access_key_id = o.secret_access_key = NULL;
   setenv("AWS_ACCESS_KEY_ID", "EK", 1);
@@ -90,7 +90,7 @@ static void reads_the_environment(void** state) {
 }
 
 static void fills_in_defaults(void** state) {
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   (void)state;
   o.connect_timeout_ms = o.tls_timeout_ms = o.idle_timeout_ms = o.max_connections = 0;
   assert_int_equal(s3l_config_make(&o), 0);
@@ -106,7 +106,7 @@ static void fills_in_defaults(void** state) {
   assert_int_equal(s3l_config.http.connect_timeout_ms, 5);
   assert_int_equal(s3l_config.http.max_connections, 2);
   /* A caller that was built with a shorter struct. */
-  o.size = offsetof(s3lect_s3_options_t, connect_timeout_ms);
+  o.size = offsetof(s3lect_store_s3_options_t, connect_timeout_ms);
   assert_int_equal(s3l_config_make(&o), 0);
   assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
 }
@@ -115,7 +115,7 @@ static void refuses_bad_options(void** state) {
   (void)state;
 #define REFUSED(change, text)                                                                      \
   do {                                                                                             \
-    s3lect_s3_options_t o = s3l_config_good();                                                     \
+    s3lect_store_s3_options_t o = s3l_config_good();                                               \
     change;                                                                                        \
     s3l_config_assert_refused(&o, S3LECT_EOPTION, text);                                           \
   } while (0)
@@ -164,7 +164,7 @@ static void refuses_bad_options(void** state) {
           "session_token: holds a blank, a line end or another character that no key has");
   REFUSED(o.max_connections = 1025, "max_connections: at most 1024");
 #undef REFUSED
-  s3lect_s3_options_t o = s3l_config_good();
+  s3lect_store_s3_options_t o = s3l_config_good();
   o.secret_access_key = NULL;
   s3l_config_assert_refused(
       &o, S3LECT_ECREDENTIALS,
@@ -184,7 +184,7 @@ static void refuses_bad_options(void** state) {
   o.ca_file = NULL;
   setenv("AWS_CA_BUNDLE", S3L_TEST_DIR "/CMakeLists.txt", 1); /* a file, but not of certificates */
   s3lect_error_t error;
-  assert_int_equal(s3lect_s3_options_check(&o, &error), S3LECT_ETLS);
+  assert_int_equal(s3lect_store_s3_options_check(&o, &error), S3LECT_ETLS);
   static const char begin[] = "AWS_CA_BUNDLE \"" S3L_TEST_DIR "/CMakeLists.txt\": ";
   assert_memory_equal(error.text, begin, sizeof(begin) - 1);
   o.endpoint = "http://h"; /* and without TLS nobody needs it */

@@ -48,18 +48,18 @@ static void begin(const s3l_step_t* const* scripts, size_t n, bool tls) {
   snprintf(proxy_url, sizeof(proxy_url), "http://127.0.0.1:%u", proxy.port);
 }
 
-static s3lect_s3_options_t options(void) {
-  s3lect_s3_options_t o = s3l_config_good();
+static s3lect_store_s3_options_t options(void) {
+  s3lect_store_s3_options_t o = s3l_config_good();
   o.ca_file = certs.ca;
   o.max_connections = 1;
   return o;
 }
 
-static void open_store(const s3lect_s3_options_t* o) {
+static void open_store(const s3lect_store_s3_options_t* o) {
   s3lect_error_t error;
-  if (s3lect_s3_options_check(o, &error) != 0)
+  if (s3lect_store_s3_options_check(o, &error) != 0)
     fail_msg("%s", error.text);
-  assert_int_equal(s3lect_s3_init(&loop, &store, o, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, NULL), 0);
   suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
 }
 
@@ -105,7 +105,7 @@ static void moves_to_the_region(void** state) {
                                           "host: my-bucket.s3.eu-west-1.amazonaws.com\r\n"),
                                S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK))),
         2, true);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   setenv("HTTPS_PROXY", proxy_url, 1);
   open_store(&o);
   assert_ok(s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, BODY)->status);
@@ -127,7 +127,7 @@ static void keeps_to_dual_stack(void** state) {
                   S3L_SCRIPT(S3L_EXPECT("host: my-bucket.s3.dualstack.eu-west-1.amazonaws.com\r\n"),
                              S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK))),
       2, true);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   o.proxy = proxy_url;
   setenv("AWS_USE_DUALSTACK_ENDPOINT", "true", 1);
   open_store(&o);
@@ -142,7 +142,7 @@ static void keeps_to_dual_stack(void** state) {
 static void asks_no_proxy_again(void** state) {
   (void)state;
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(MOVED))), 1, true);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   setenv("HTTPS_PROXY", proxy_url, 1);
   setenv("NO_PROXY", ".eu-west-1.amazonaws.com", 1);
   open_store(&o);
@@ -167,7 +167,7 @@ static void stays_in_its_partition(void** state) {
              "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: %s\r\nContent-Length: 0\r\n\r\n",
              names[i]);
     begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply))), 1, true);
-    s3lect_s3_options_t o = options();
+    s3lect_store_s3_options_t o = options();
     o.proxy = proxy_url;
     open_store(&o);
     assert_int_equal(get(), S3LECT_EREGION);
@@ -187,7 +187,7 @@ static void reaches_plain_endpoints(void** state) {
             S3L_EXPECT("proxy-authorization: Basic dTpzZWNyZXQ=\r\n"), S3L_EXPECT("\r\n\r\n"),
             S3L_SEND(GET_OK))),
         1, false);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   snprintf(url, sizeof(url), "http://u:secret@127.0.0.1:%u", proxy.port);
   proxy.authorization = "Basic dTpzZWNyZXQ=";
   o.endpoint = "http://store.test:9000";
@@ -205,7 +205,7 @@ static void goes_direct_where_told(void** state) {
     begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /my-bucket/k HTTP/1.1\r\n"),
                                  S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK))),
           1, false);
-    s3lect_s3_options_t o = options();
+    s3lect_store_s3_options_t o = options();
     snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%u", server.port);
     o.endpoint = endpoint;
     setenv("http_proxy", proxy_url, 1); /* is not for loopback */
@@ -222,7 +222,7 @@ static void goes_direct_where_told(void** state) {
 static void refused(const char* endpoint, const char* reply, int status, const char* message) {
   char url[160];
   begin(&silent, 1, false);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   snprintf(url, sizeof(url), "http://u:secret@127.0.0.1:%u", proxy.port);
   proxy.reply = reply;
   o.endpoint = endpoint;
@@ -254,7 +254,7 @@ static void names_refusals(void** state) {
   snprintf(nobody, sizeof(nobody), "http://u:secret@127.0.0.1:%u", proxy.port);
   uv_close((uv_handle_t*)&proxy.listener, NULL);
   uv_run(&loop, UV_RUN_NOWAIT);
-  s3lect_s3_options_t o = options();
+  s3lect_store_s3_options_t o = options();
   o.proxy = nobody;
   open_store(&o);
   assert_int_equal(get(), UV_ECONNREFUSED);

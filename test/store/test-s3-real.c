@@ -18,14 +18,14 @@ static s3lect_store_t store;
 static s3l_store_suite_t suite;
 
 static int open_store(void** state) {
-  s3lect_s3_options_t options;
+  s3lect_store_s3_options_t options;
   s3lect_error_t error;
-  s3lect_s3_options_init(&options, sizeof(options));
+  s3lect_store_s3_options_init(&options, sizeof(options));
   options.bucket = getenv("S3LECT_TEST_BUCKET");
-  if (s3lect_s3_options_check(&options, &error) != 0)
+  if (s3lect_store_s3_options_check(&options, &error) != 0)
     fail_msg("%s", error.text);
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_s3_init(&loop, &store, &options, NULL), 0);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, &options, NULL), 0);
   /* Of real stores only the least is asked: equal bodies may get equal ETags (an MD5), and a guard
    * on a delete may be ignored. */
   suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 30000};

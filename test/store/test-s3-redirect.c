@@ -1,4 +1,4 @@
-/* store/s3_redirect: a 307 is followed once, signed anew, to a place that may be trusted with the
+/* store/s3/redirect: a 307 is followed once, signed anew, to a place that may be trusted with the
  * request; and the next request goes where it always went. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/s3_rig.h"
-#include "store/s3_redirect.h"
+#include "store/s3/redirect.h"
 
 /* ---- Over sockets ---- */
 
@@ -64,7 +64,7 @@ static char other_host[64]; /* its Host line */
 
 static uint32_t connections = 1; /* of the stores that are opened */
 
-static void adjust(s3lect_s3_options_t* o) {
+static void adjust(s3lect_store_s3_options_t* o) {
   static char endpoint[64];
   snprintf(endpoint, sizeof(endpoint), "http://" HOME "%s", strrchr(o->endpoint, ':'));
   o->endpoint = endpoint;

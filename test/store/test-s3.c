@@ -436,13 +436,13 @@ static void opening_bears_lack_of_memory(void** state) {
   char endpoint[64];
   int err = UV_ENOMEM;
   (void)state;
-  s3lect_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), 1);
+  s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), 1);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_mem_set(&counting);
   for (fail_at = 1; err != 0; fail_at++) {
     assert_true(fail_at < 50);
     allocations = 0;
-    err = s3lect_s3_init(&loop, &store, &o, NULL);
+    err = s3lect_store_s3_init(&loop, &store, &o, NULL);
     assert_true(err == 0 || err == UV_ENOMEM);
     if (err != 0)
       assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

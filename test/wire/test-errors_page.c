@@ -76,14 +76,14 @@ static const char* effect(const s3l_s3_row_t* row) {
 static const char* retried(const s3l_s3_row_t* row) {
   if (row->status == S3LECT_EPRECONDITION || row->status == S3LECT_ECONFLICT)
     return "after reading back";
-  switch (row->mend) {
-  case S3L_S3_MEND_CLOCK:
+  switch (row->recovery) {
+  case S3L_S3_RECOVER_CLOCK:
     return "once, with the store's time";
-  case S3L_S3_MEND_SKEW_PERHAPS:
+  case S3L_S3_RECOVER_SKEW_PERHAPS:
     return "once, if the clocks differ by more than 5 min";
-  case S3L_S3_MEND_REGION:
+  case S3L_S3_RECOVER_REGION:
     return "once, if the reply names another region";
-  case S3L_S3_MEND_REDIRECT:
+  case S3L_S3_RECOVER_REDIRECT:
     return "once, where the reply says";
   default:
     return s3l_core_gives_up_on(row->status) ? "no" : "yes";

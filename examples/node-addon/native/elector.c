@@ -218,17 +218,17 @@ static napi_value elector_set_ref(napi_env env, napi_callback_info info) {
 
 static napi_value elector_is_leader(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 0, NULL);
-  return e == NULL ? NULL : value_bool(env, s3lect_is_leader(&e->handle) != 0);
+  return e == NULL ? NULL : value_bool(env, s3lect_elector_is_leader(&e->handle) != 0);
 }
 
 static napi_value elector_valid_for(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 0, NULL);
-  return e == NULL ? NULL : value_number(env, (double)s3lect_valid_for_ms(&e->handle));
+  return e == NULL ? NULL : value_number(env, (double)s3lect_elector_valid_for_ms(&e->handle));
 }
 
 static napi_value elector_epoch(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 0, NULL);
-  return e == NULL ? NULL : value_bigint(env, s3lect_epoch(&e->handle));
+  return e == NULL ? NULL : value_bigint(env, s3lect_elector_epoch(&e->handle));
 }
 
 static napi_value elector_leader(napi_env env, napi_callback_info info) {
@@ -280,7 +280,8 @@ static napi_value elector_peer_response(napi_env env, napi_callback_info info) {
   size_t n = 0;
   elector_t* e = elector_this(env, info, 1, argv);
   const char* method = e != NULL ? texts_add(&texts, env, argv[0], "the method") : NULL;
-  int r = method != NULL ? s3lect_peer_response(&e->handle, method, body, sizeof body, &n) : 0;
+  int r =
+      method != NULL ? s3lect_elector_peer_response(&e->handle, method, body, sizeof body, &n) : 0;
   texts_free(&texts);
   if (method == NULL)
     return NULL;

@@ -40,7 +40,7 @@ static void store_close(object_t* object) {
 /* ---- Kinds ---- */
 
 #define OPTION(kind, name, member)                                                                 \
-  { name, kind, offsetof(s3lect_s3_options_t, member) }
+  { name, kind, offsetof(s3lect_store_s3_options_t, member) }
 
 static const field_t s3_fields[] = {
     OPTION(FIELD_TEXT, "bucket", bucket),
@@ -97,9 +97,9 @@ static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* 
   addon_t* addon = s->object.addon;
   napi_value callback;
   napi_valuetype type = napi_undefined;
-  s3lect_s3_options_t options;
+  s3lect_store_s3_options_t options;
   const char* headers[HEADERS_MAX];
-  s3lect_s3_options_init(&options, sizeof options);
+  s3lect_store_s3_options_init(&options, sizeof options);
   if (!fields_read(addon->env, from, s3_fields, sizeof s3_fields / sizeof *s3_fields, &options,
                    texts) ||
       !read_headers(addon->env, from, headers, &options.headers_len, texts))
@@ -112,7 +112,7 @@ static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* 
     if (s->provider == NULL)
       return (error->code = UV_ENOMEM);
   }
-  int r = s3lect_s3_init(addon->loop, &s->handle, &options, error);
+  int r = s3lect_store_s3_init(addon->loop, &s->handle, &options, error);
   if (r != 0 && s->provider != NULL)
     s3lect_credentials_close(s->provider, NULL);
   return r;
@@ -123,13 +123,13 @@ static int open_file(store_t* s, napi_value from, texts_t* texts, s3lect_error_t
   const char* directory = NULL;
   if (!fields_read(s->object.addon->env, from, fields, 1, (void*)&directory, texts))
     return 1;
-  return s3lect_file_init(s->object.addon->loop, &s->handle, directory, error);
+  return s3lect_store_file_init(s->object.addon->loop, &s->handle, directory, error);
 }
 
 static int open_memory(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
   (void)from;
   (void)texts;
-  return s3lect_memory_init(s->object.addon->loop, &s->handle, error);
+  return s3lect_store_memory_init(s->object.addon->loop, &s->handle, error);
 }
 
 static const struct {

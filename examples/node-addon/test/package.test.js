@@ -103,7 +103,7 @@ describe('package', () => {
     const read = (file) => fs.readFileSync(file, 'utf8');
     const native = ['elector', 'store', 'peer'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
     const ours = /^(size|on_\w+|store|peer_client|credentials|headers|headers_len)$/; // by other ways
-    for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_s3_options_s'],
+    for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_store_s3_options_s'],
       ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s']]) {
       const text = read(path.join(include, header)).replace(/\/\*[^]*?\*\//g, '');
       const from = text.indexOf(`struct ${struct} {`);

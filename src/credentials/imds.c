@@ -1,0 +1,202 @@
+#include "credentials/imds.h"
+
+#include <string.h>
+
+#include "credentials/reply.h"
+#include "s3lect/errno.h"
+#include "util/mem.h"
+
+#define ENDPOINT_4     "http://169.254.169.254"
+#define ENDPOINT_6     "http://[fd00:ec2::254]"
+#define TOKEN_PATH     "/latest/api/token"
+#define ROLE_PATH      "/latest/meta-data/iam/security-credentials/"
+#define TOKEN_TTL      "600" /* a token serves one question */
+#define TIMEOUT_MS     1000
+#define TIMEOUT_MAX_S  60
+#define ATTEMPTS_MAX   10
+#define STATIC_LIFE_MS 600000
+
+void s3l_imds_init(s3l_imds_t* i, uv_loop_t* loop, const s3l_settings_t* settings) {
+  memset(i, 0, sizeof(*i));
+  i->settings = settings;
+  s3l_service_init(&i->service, loop, settings->ca_file, NULL);
+}
+
+static void finish(s3l_imds_t* i, int status, s3l_creds_t* creds) {
+  s3l_creds_fetch_t* fetch = i->fetch;
+  const char* why = s3l_buf_cstr(&i->why);
+  i->fetch = NULL;
+  s3l_wipe(i->token, sizeof(i->token));
+  fetch->done(fetch, status, creds, why != NULL ? why : "the metadata service failed");
+}
+
+static void fail(s3l_imds_t* i, const char* text) {
+  s3l_buf_puts(&i->why, text);
+  finish(i, S3LECT_ECREDENTIALS, NULL);
+}
+
+/* ---- Requests ---- */
+
+static void put_head(const s3l_imds_t* i, s3l_buf_t* b, const char* method, const char* path,
+                     const char* last) {
+  char text[512];
+  s3l_buf_t whole;
+  s3l_buf_init(&whole, text, sizeof(text)); /* prefix and role are bounded: it fits */
+  s3l_buf_puts(&whole, i->prefix);
+  s3l_buf_puts(&whole, path);
+  s3l_buf_puts(&whole, last);
+  s3l_service_put_head(&i->service, b, method, s3l_buf_span(&whole));
+}
+
+static bool compose_token(s3l_service_t* service, s3l_buf_t* b) {
+  const s3l_imds_t* i = service->call.data;
+  put_head(i, b, "PUT", TOKEN_PATH, "");
+  s3l_buf_puts(b,
+               "content-length: 0\r\nx-aws-ec2-metadata-token-ttl-seconds: " TOKEN_TTL "\r\n\r\n");
+  return true;
+}
+
+/* Of the list of roles, when none is known yet, or of one role's keys. */
+static bool compose_get(s3l_service_t* service, s3l_buf_t* b) {
+  const s3l_imds_t* i = service->call.data;
+  put_head(i, b, "GET", ROLE_PATH, i->role);
+  s3l_buf_puts(b, "x-aws-ec2-metadata-token: ");
+  s3l_buf_puts(b, i->token);
+  s3l_buf_puts(b, "\r\n\r\n");
+  return true;
+}
+
+static uint64_t number_or(const char* text, uint64_t most, uint64_t fallback) {
+  uint64_t n;
+  bool is_one = s3l_span_to_u64(s3l_span_cstr(text), &n) && n >= 1 && n <= most;
+  return is_one ? n : fallback;
+}
+
+static void call(s3l_imds_t* i, bool (*compose)(s3l_service_t* service, s3l_buf_t* b),
+                 void (*done)(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
+                              const char* why)) {
+  uint64_t timeout_ms = i->settings->imds_timeout == NULL
+                            ? TIMEOUT_MS
+                            : 1000 * number_or(i->settings->imds_timeout, TIMEOUT_MAX_S, 1);
+  const s3l_service_call_t c = {
+      .data = i,
+      .compose = compose,
+      .done = done,
+      .timeout_ms = (uint32_t)timeout_ms,
+      .attempts = (uint32_t)number_or(i->settings->imds_attempts, ATTEMPTS_MAX, 1),
+      .delay_ms = i->settings->retry_delay_ms};
+  s3l_service_call(&i->service, &c);
+}
+
+/* True if the reply is good; else the question has been ended. */
+static bool check(s3l_imds_t* i, bool ok, const s3l_http_reply_t* reply, const char* why) {
+  if (ok)
+    return true;
+  s3l_buf_puts(&i->why, why);
+  if (reply->http_status != 0)
+    s3l_reply_put_error(reply->body, &i->why);
+  finish(i, S3LECT_ECREDENTIALS, NULL);
+  return false;
+}
+
+/* A body of one word, as a header or a path may hold it. */
+static bool take_word(s3l_span_t body, char* out, size_t cap) {
+  while (body.n > 0 && (unsigned char)body.p[body.n - 1] <= 0x20)
+    body.n--;
+  for (size_t k = 0; k < body.n; k++) {
+    if ((unsigned char)body.p[k] <= 0x20 || (unsigned char)body.p[k] >= 0x7f)
+      return false;
+  }
+  return body.n > 0 && s3l_span_copy(body, out, cap);
+}
+
+static void on_keys(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
+                    const char* why) {
+  s3l_imds_t* i = service->call.data;
+  s3l_creds_t* creds = NULL;
+  if (!check(i, ok, reply, why))
+    return;
+  int64_t now = i->settings->wall_ms();
+  int status = s3l_reply_service_json(reply, now, &creds, &i->why);
+  /* When the service cannot get new keys it gives the old ones, and AWS then honours them beyond
+   * their end: who uses them finds out. */
+  if (status == 0 && creds->expires_ms <= now)
+    creds->expires_ms = now + STATIC_LIFE_MS;
+  finish(i, status, creds);
+}
+
+static void on_role(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
+                    const char* why) {
+  s3l_imds_t* i = service->call.data;
+  if (reply->http_status == 404) {
+    fail(i, "the instance has no role (no instance profile is attached)");
+    return;
+  }
+  if (!check(i, ok, reply, why))
+    return;
+  s3l_span_t first = reply->body;
+  const char* lf = first.n > 0 ? memchr(first.p, '\n', first.n) : NULL;
+  if (lf != NULL)
+    first.n = (size_t)(lf - first.p);
+  if (take_word(first, i->role, sizeof(i->role)))
+    call(i, compose_get, on_keys);
+  else
+    fail(i, "the name of the instance's role is none");
+}
+
+static void on_token(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
+                     const char* why) {
+  s3l_imds_t* i = service->call.data;
+  if (reply->http_status == 403 || reply->http_status == 404 || reply->http_status == 405) {
+    s3l_buf_puts(&i->why, why);
+    fail(i, " to the request for a token: there is no metadata service of version 2");
+    return;
+  }
+  if (reply->status == UV_ETIMEDOUT) {
+    s3l_buf_puts(&i->why, why);
+    fail(i, " (not an EC2 instance; or a container on one whose HttpPutResponseHopLimit is 1)");
+    return;
+  }
+  if (!check(i, ok, reply, why))
+    return;
+  if (take_word(reply->body, i->token, sizeof(i->token)))
+    call(i, compose_get, on_role);
+  else
+    fail(i, "the metadata service's token is none");
+}
+
+static bool aim(s3l_imds_t* i) {
+  const s3l_settings_t* s = i->settings;
+  bool six = s->imds_mode != NULL && s3l_span_ieq(s3l_span_cstr(s->imds_mode), S3L_SPAN("IPv6"));
+  const char* text = s->imds_endpoint != NULL ? s->imds_endpoint : six ? ENDPOINT_6 : ENDPOINT_4;
+  const char* reason = NULL;
+  s3l_url_t url = {0};
+  if (!s3l_url_parse(s3l_span_cstr(text), &url, &reason) || url.query.p != NULL) {
+    s3l_buf_puts(&i->why, "AWS_EC2_METADATA_SERVICE_ENDPOINT ");
+    fail(i, url.query.p != NULL ? "must not have a query" : reason);
+    return false;
+  }
+  while (url.path.n > 0 && url.path.p[url.path.n - 1] == '/')
+    url.path.n--;
+  if (!s3l_span_copy(url.path, i->prefix, sizeof(i->prefix))) {
+    fail(i, "AWS_EC2_METADATA_SERVICE_ENDPOINT is too long");
+    return false;
+  }
+  int err = s3l_service_aim(&i->service, &url, &i->why);
+  if (err != 0)
+    finish(i, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
+  return err == 0;
+}
+
+void s3l_imds_fetch(s3l_imds_t* i, s3l_creds_fetch_t* fetch) {
+  i->fetch = fetch;
+  i->role[0] = '\0';
+  s3l_buf_init(&i->why, i->why_text, sizeof(i->why_text));
+  if (aim(i))
+    call(i, compose_token, on_token);
+}
+
+void s3l_imds_close(s3l_imds_t* i, void (*cb)(void* arg), void* arg) {
+  s3l_wipe(i->token, sizeof(i->token));
+  s3l_service_close(&i->service, cb, arg);
+}

@@ -1,0 +1,295 @@
+#include "credentials/process.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "credentials/reply.h"
+#include "s3lect/errno.h"
+#include "util/mem.h"
+
+#define WORDS_MAX   64
+#define COMMAND_MAX 8192
+#define OUT_MAX     65536
+#define ERR_MAX     512 /* what is kept of standard error, for the message */
+#define WHY_MAX     512
+#define LINGER_MS   1000 /* how long others may keep the output open when the program has ended */
+
+struct s3l_process_s {
+  uv_loop_t* loop;
+  s3l_creds_fetch_t* fetch;
+  uv_process_t process;
+  uv_pipe_t out_pipe;
+  uv_pipe_t err_pipe;
+  uv_timer_t timer;
+  unsigned handles;   /* not yet closed */
+  unsigned under_way; /* the process and its two streams */
+  bool lingering;     /* it has ended, but not its output */
+  int error;          /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, what reading gave */
+  int64_t exit_status;
+  int term_signal;
+  size_t out_len;
+  size_t err_len;
+  uint32_t timeout_ms;
+  char* words[WORDS_MAX + 1];
+  char command[COMMAND_MAX];
+  char err[ERR_MAX];
+  char err_rest[512]; /* where what is not kept goes */
+  char out[OUT_MAX];
+};
+
+/* ---- Words ---- */
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Reads the word at *from and writes it, without its quotes, to `to`, which is never ahead. Returns
+ * where it ends, NULL if a quote is not closed. */
+static char* take_word(char* from, char* to) {
+  char quote = '\0';
+  for (; *from != '\0' && (quote != '\0' || !is_blank(*from)); from++) {
+    if (*from == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (*from == '\'' || *from == '"')) {
+      quote = *from;
+    } else if (*from == '\\' && from[1] != '\0' &&
+               (quote == '\0' || (quote == '"' && (from[1] == '"' || from[1] == '\\')))) {
+      *to++ = *++from;
+    } else {
+      *to++ = *from;
+    }
+  }
+  bool last = *from == '\0';
+  *to = '\0'; /* may be where the blank was */
+  return quote != '\0' ? NULL : last ? from : from + 1;
+}
+
+int s3l_process_split(char* command, char** words, int cap) {
+  int n = 0;
+  while (*command != '\0') {
+    if (is_blank(*command)) {
+      command++;
+      continue;
+    }
+    if (n == cap)
+      return -1;
+    words[n++] = command;
+    command = take_word(command, command);
+    if (command == NULL)
+      return -1;
+  }
+  words[n] = NULL;
+  return n;
+}
+
+/* ---- The end ---- */
+
+static int judge(const s3l_process_t* p, s3l_creds_t** creds, s3l_buf_t* why) {
+  s3l_buf_puts(why, "credential_process ");
+  if (p->error == UV_ECANCELED || p->error == UV_ENOMEM)
+    return p->error;
+  if (p->error == UV_ETIMEDOUT) {
+    s3l_buf_puts(why, "did not end within ");
+    s3l_buf_u64(why, p->timeout_ms);
+    s3l_buf_puts(why, " ms");
+  } else if (p->error == S3LECT_ETOOBIG) {
+    s3l_buf_puts(why, "printed more than 64 KiB");
+  } else if (p->error != 0) {
+    s3l_reply_put_shown(why, s3l_span_cstr(p->words[0]), 128); /* the rest may hold secrets */
+    s3l_buf_puts(why, ": ");
+    s3l_buf_puts(why, s3lect_strerror(p->error));
+  } else if (p->term_signal != 0) {
+    s3l_buf_puts(why, "was ended by signal ");
+    s3l_buf_i64(why, p->term_signal);
+  } else if (p->exit_status != 0) {
+    s3l_buf_puts(why, "exited with status ");
+    s3l_buf_i64(why, p->exit_status);
+    if (p->err_len > 0)
+      s3l_buf_puts(why, ": ");
+    s3l_reply_put_shown(why, (s3l_span_t){p->err, p->err_len}, 200);
+  } else {
+    s3l_buf_puts(why, "ran, but ");
+    return s3l_reply_process_json((s3l_span_t){p->out, p->out_len}, creds, why);
+  }
+  return S3LECT_ECREDENTIALS;
+}
+
+static void on_handle_closed(uv_handle_t* handle) {
+  s3l_process_t* p = handle->data;
+  char text[WHY_MAX];
+  s3l_creds_t* creds = NULL;
+  s3l_buf_t why;
+  if (--p->handles > 0)
+    return;
+  s3l_creds_fetch_t* fetch = p->fetch;
+  s3l_buf_init(&why, text, sizeof(text));
+  int status = judge(p, &creds, &why);
+  s3l_wipe(p, sizeof(*p));
+  s3l_free(p);
+  const char* line = s3l_buf_cstr(&why);
+  fetch->done(fetch, status, creds, line != NULL ? line : "credential_process failed");
+}
+
+static void close_handle(void* handle) {
+  if (!uv_is_closing(handle))
+    uv_close(handle, on_handle_closed);
+}
+
+static void close_all(s3l_process_t* p) {
+  close_handle(&p->out_pipe);
+  close_handle(&p->err_pipe);
+  close_handle(&p->timer);
+  if (!uv_is_active((uv_handle_t*)&p->process))
+    close_handle(&p->process); /* else on_exit does, so that no zombie stays */
+}
+
+/* The program's own group: it and what it started. */
+static void kill_all(s3l_process_t* p, int error) {
+  if (p->error == 0)
+    p->error = error;
+  if (uv_is_active((uv_handle_t*)&p->process))
+    (void)uv_kill(-p->process.pid, SIGKILL);
+  close_all(p);
+}
+
+static void part_over(s3l_process_t* p) {
+  if (--p->under_way == 0)
+    close_all(p);
+}
+
+/* ---- What happens ---- */
+
+static void on_linger(uv_timer_t* timer);
+
+static void on_exit(uv_process_t* process, int64_t exit_status, int term_signal) {
+  s3l_process_t* p = process->data;
+  p->exit_status = exit_status;
+  p->term_signal = term_signal;
+  if (p->error != 0) {
+    close_handle(process);
+    return;
+  }
+  part_over(p);
+  if (p->under_way > 0)
+    (void)uv_timer_start(&p->timer, on_linger, LINGER_MS, 0);
+}
+
+/* What it wrote is read within one turn of the loop, and the loop may just have been held up: once
+ * more around. Its group is not killed any more: without it the number may be another's. */
+static void on_linger(uv_timer_t* timer) {
+  s3l_process_t* p = timer->data;
+  if (p->lingering)
+    close_all(p);
+  else
+    (void)uv_timer_start(timer, on_linger, 1, 0);
+  p->lingering = true;
+}
+
+static void on_timer(uv_timer_t* timer) {
+  kill_all(timer->data, UV_ETIMEDOUT);
+}
+
+static void out_space(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
+  s3l_process_t* p = handle->data;
+  (void)suggested;
+  *buf = uv_buf_init(p->out + p->out_len, (unsigned)(sizeof(p->out) - p->out_len));
+}
+
+static void on_out(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
+  s3l_process_t* p = stream->data;
+  (void)buf;
+  if (n > 0) {
+    p->out_len += (size_t)n;
+    if (p->out_len == sizeof(p->out))
+      kill_all(p, S3LECT_ETOOBIG);
+  } else if (n == UV_EOF) {
+    (void)uv_read_stop(stream);
+    part_over(p);
+  } else if (n < 0) {
+    kill_all(p, (int)n);
+  }
+}
+
+static void err_space(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
+  s3l_process_t* p = handle->data;
+  (void)suggested;
+  size_t left = sizeof(p->err) - p->err_len;
+  *buf = left > 0 ? uv_buf_init(p->err + p->err_len, (unsigned)left)
+                  : uv_buf_init(p->err_rest, sizeof(p->err_rest));
+}
+
+static void on_err(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
+  s3l_process_t* p = stream->data;
+  if (n > 0 && buf->base != p->err_rest)
+    p->err_len += (size_t)n;
+  if (n < 0) { /* its end; nothing else depends on it */
+    (void)uv_read_stop(stream);
+    part_over(p);
+  }
+}
+
+/* ---- The start ---- */
+
+static void init_handles(s3l_process_t* p) {
+  (void)uv_pipe_init(p->loop, &p->out_pipe, 0); /* none of these can fail */
+  (void)uv_pipe_init(p->loop, &p->err_pipe, 0);
+  (void)uv_timer_init(p->loop, &p->timer);
+  p->process.data = p->out_pipe.data = p->err_pipe.data = p->timer.data = p;
+  p->handles = 4;
+  p->under_way = 3;
+}
+
+static int spawn(s3l_process_t* p) {
+  uv_stdio_container_t stdio[3] = {
+      {.flags = UV_IGNORE},
+      {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t*)&p->out_pipe},
+      {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t*)&p->err_pipe}};
+  const uv_process_options_t options = {.exit_cb = on_exit,
+                                        .file = p->words[0],
+                                        .args = p->words,
+                                        .stdio = stdio,
+                                        .stdio_count = 3,
+                                        .flags = UV_PROCESS_DETACHED | UV_PROCESS_WINDOWS_HIDE};
+  int err = uv_spawn(p->loop, &p->process, &options);
+  if (err == 0)
+    err = uv_read_start((uv_stream_t*)&p->out_pipe, out_space, on_out);
+  if (err == 0)
+    err = uv_read_start((uv_stream_t*)&p->err_pipe, err_space, on_err);
+  if (err == 0)
+    err = uv_timer_start(&p->timer, on_timer, p->timeout_ms, 0);
+  return err;
+}
+
+int s3l_process_start(uv_loop_t* loop, s3l_span_t command, uint32_t timeout_ms,
+                      s3l_creds_fetch_t* fetch, s3l_process_t** out, const char** why) {
+  *why = "out of memory";
+  s3l_process_t* p = s3l_calloc(1, sizeof(*p));
+  if (p == NULL)
+    return UV_ENOMEM;
+  p->loop = loop;
+  p->fetch = fetch;
+  p->timeout_ms = timeout_ms;
+  *why = "credential_process is too long";
+  if (s3l_span_copy(command, p->command, sizeof(p->command))) {
+    int n = s3l_process_split(p->command, p->words, WORDS_MAX);
+    *why = n < 0 ? "credential_process has an open quote, or too many words"
+                 : "credential_process is empty";
+    if (n > 0) {
+      init_handles(p);
+      int err = spawn(p);
+      if (err != 0) /* done tells it, when the handles are closed */
+        kill_all(p, err);
+      *out = p;
+      return 0;
+    }
+  }
+  s3l_wipe(p, sizeof(*p));
+  s3l_free(p);
+  return S3LECT_ECREDENTIALS;
+}
+
+void s3l_process_cancel(s3l_process_t* p) {
+  kill_all(p, UV_ECANCELED);
+}

@@ -1,0 +1,171 @@
+#include "credentials/reply.h"
+
+#include <string.h>
+#include <uv.h>
+
+#include "credentials/service.h"
+#include "s3lect/errno.h"
+#include "util/json.h"
+#include "util/mem.h"
+#include "util/timefmt.h"
+#include "util/xml.h"
+
+#define SHOWN_CODE_MAX    64
+#define SHOWN_MESSAGE_MAX 240
+
+/* The texts of a document on their way to credentials; wiped afterwards. One more than the longest
+ * that is allowed, so that s3l_creds_new says what is wrong with a longer one. */
+typedef struct texts_s {
+  char access_key[S3L_CREDS_ACCESS_KEY_MAX + 2];
+  char secret[S3L_CREDS_SECRET_MAX + 2];
+  char token[S3L_CREDS_TOKEN_MAX + 2];
+  char expiration[64];
+} texts_t;
+
+void s3l_reply_put_shown(s3l_buf_t* b, s3l_span_t text, size_t max) {
+  while (text.n > 0 && (unsigned char)text.p[0] <= 0x20) {
+    text.p++;
+    text.n--;
+  }
+  for (size_t i = 0; i < text.n && i < max && text.p[i] != '\n'; i++) {
+    char c = text.p[i];
+    if ((unsigned char)c >= 0x20 && c != 0x7f)
+      s3l_buf_putc(b, c);
+  }
+}
+
+static int fail(s3l_buf_t* why, const char* text) {
+  s3l_buf_puts(why, text);
+  return S3LECT_ECREDENTIALS;
+}
+
+/* `expiration` is empty for keys that do not end. `reply` NULL: by our own clock. */
+static int make(texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+                s3l_buf_t* why) {
+  const char* what = NULL;
+  int64_t expires_ms = 0;
+  int err;
+  if (t->expiration[0] != '\0' &&
+      !s3l_time_parse_rfc3339(s3l_span_cstr(t->expiration), &expires_ms)) {
+    err = fail(why, "the expiration is not an RFC 3339 time");
+  } else {
+    if (t->expiration[0] != '\0' && reply != NULL)
+      expires_ms = s3l_service_local_ms(reply, expires_ms, now_ms);
+    if (t->expiration[0] != '\0' && expires_ms <= 0)
+      expires_ms = 1; /* long ago; 0 would mean never */
+    err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
+                        s3l_span_cstr(t->token), expires_ms, out, &what);
+    if (err != 0)
+      s3l_buf_puts(why, what);
+  }
+  s3l_wipe(t, sizeof(*t));
+  return err;
+}
+
+/* ---- JSON ---- */
+
+/* False if the member is there and is no string, or too long to be one of these. An absent one is
+ * empty. */
+static bool take(const s3l_json_t* j, const char* name, char* out, size_t cap) {
+  int err = s3l_json_get_string(j, S3L_JSON_ROOT, name, out, cap);
+  return err == 0 || err == S3LECT_ENOTFOUND;
+}
+
+static int read_json(const s3l_json_t* j, const char* token_name, bool must_end, texts_t* t,
+                     s3l_buf_t* why) {
+  memset(t, 0, sizeof(*t));
+  if (take(j, "AccessKeyId", t->access_key, sizeof(t->access_key)) &&
+      take(j, "SecretAccessKey", t->secret, sizeof(t->secret)) &&
+      take(j, token_name, t->token, sizeof(t->token)) &&
+      take(j, "Expiration", t->expiration, sizeof(t->expiration))) {
+    if (!must_end || (t->token[0] != '\0' && t->expiration[0] != '\0'))
+      return 0;
+    s3l_wipe(t, sizeof(*t));
+    return fail(why, "the JSON lacks AccessKeyId, SecretAccessKey, Token or Expiration");
+  }
+  s3l_wipe(t, sizeof(*t));
+  return fail(why, "a member of the JSON is not a string, or too long");
+}
+
+/* ": CODE: MESSAGE" of a JSON object; false if it has neither. */
+static bool put_json_error(const s3l_json_t* j, s3l_buf_t* why) {
+  char code[SHOWN_CODE_MAX + 1] = "", message[SHOWN_MESSAGE_MAX + 1] = "";
+  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Code", code, sizeof(code));
+  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Message", message, sizeof(message));
+  if (code[0] == '\0' && message[0] == '\0')
+    return false;
+  s3l_buf_puts(why, ": ");
+  s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
+  if (code[0] != '\0' && message[0] != '\0')
+    s3l_buf_puts(why, ": ");
+  s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
+  return true;
+}
+
+int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+                           s3l_buf_t* why) {
+  s3l_json_t j;
+  texts_t t;
+  if (s3l_json_parse(&j, reply->body) != 0)
+    return fail(why, "the answer is not a JSON object");
+  if (!s3l_json_has(&j, S3L_JSON_ROOT, "AccessKeyId")) {
+    /* IMDS tells of failures with a 200. */
+    s3l_buf_puts(why, "the answer holds no credentials");
+    (void)put_json_error(&j, why);
+    return S3LECT_ECREDENTIALS;
+  }
+  int err = read_json(&j, "Token", true, &t, why);
+  return err != 0 ? err : make(&t, reply, now_ms, out, why);
+}
+
+int s3l_reply_process_json(s3l_span_t text, s3l_creds_t** out, s3l_buf_t* why) {
+  s3l_json_t j;
+  texts_t t;
+  uint64_t version;
+  while (text.n > 0 && (unsigned char)text.p[text.n - 1] <= 0x20)
+    text.n--;
+  if (s3l_json_parse(&j, text) != 0)
+    return fail(why, "its output is not a JSON object");
+  if (s3l_json_get_u64(&j, S3L_JSON_ROOT, "Version", &version) != 0 || version != 1)
+    return fail(why, "its output must have \"Version\": 1");
+  int err = read_json(&j, "SessionToken", false, &t, why);
+  return err != 0 ? err : make(&t, NULL, 0, out, why);
+}
+
+/* ---- XML ---- */
+
+int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+                      s3l_buf_t* why) {
+  s3l_span_t body = reply->body, inner;
+  texts_t t;
+  if (!s3l_xml_next(&body, "Credentials", &inner))
+    return fail(why, "the answer of STS holds no credentials");
+  memset(&t, 0, sizeof(t));
+  bool complete = s3l_xml_text(inner, "AccessKeyId", t.access_key, sizeof(t.access_key)) &&
+                  s3l_xml_text(inner, "SecretAccessKey", t.secret, sizeof(t.secret)) &&
+                  s3l_xml_text(inner, "SessionToken", t.token, sizeof(t.token)) &&
+                  s3l_xml_text(inner, "Expiration", t.expiration, sizeof(t.expiration));
+  if (complete && t.token[0] != '\0' && t.expiration[0] != '\0')
+    return make(&t, reply, now_ms, out, why);
+  s3l_wipe(&t, sizeof(t));
+  return fail(why, "the answer of STS lacks a part of the credentials");
+}
+
+void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why) {
+  char code[SHOWN_CODE_MAX + 1], message[SHOWN_MESSAGE_MAX + 1];
+  s3l_span_t inner;
+  s3l_json_t j;
+  if (s3l_xml_next(&body, "Error", &inner)) {
+    (void)s3l_xml_text(inner, "Code", code, sizeof(code));
+    (void)s3l_xml_text(inner, "Message", message, sizeof(message));
+    if (code[0] == '\0')
+      return;
+    s3l_buf_puts(why, ": ");
+    s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
+    if (message[0] != '\0')
+      s3l_buf_puts(why, ": ");
+    s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
+  } else if (s3l_json_parse(&j, body) == 0) {
+    (void)put_json_error(&j, why);
+  }
+}

@@ -1,0 +1,35 @@
+/* credentials/reply.h: reads the documents in which credentials come: the JSON of IMDS,
+ * containers' agents and credential processes, and the XML of STS. */
+#ifndef S3L_CREDS_REPLY_H
+#define S3L_CREDS_REPLY_H
+
+#include <stdint.h>
+
+#include "credentials/credentials.h"
+#include "http/client.h"
+#include "util/buf.h"
+
+/** For each of them: 0, or S3LECT_ECREDENTIALS or UV_ENOMEM with one line in `why`, which never
+ * holds any of the document but an error's code and message. */
+
+/** IMDS and containers. `reply` gives the service's time, `now_ms` ours. */
+int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+                           s3l_buf_t* why);
+
+/** credential_process, version 1. */
+int s3l_reply_process_json(s3l_span_t text, s3l_creds_t** out, s3l_buf_t* why);
+
+int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+                      s3l_buf_t* why);
+
+/** What an error reply says: code and message of the XML or JSON in it, as one line, appended
+ * behind ": "; nothing if it has neither. */
+void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why);
+
+#define S3L_PATH_SHOWN_MAX 200
+
+/** Appends text that came from elsewhere: at most `max` bytes of its first line that is not blank,
+ * without control characters. */
+void s3l_reply_put_shown(s3l_buf_t* b, s3l_span_t text, size_t max);
+
+#endif

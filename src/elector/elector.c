@@ -1,0 +1,243 @@
+/* elector/elector.c: the public handle. Calls only note what is asked for and wake the executor,
+ * which acts on it from the loop; see executor.h. */
+#include "s3lect/elector.h"
+
+#include <string.h>
+
+#include "core/record.h"
+#include "elector/executor.h"
+#include "elector/options.h"
+#include "loop/clock.h"
+#include "s3lect/peer.h"
+#include "util/error.h"
+#include "util/mem.h"
+#include "util/utf8.h"
+
+/* What the struct had at first. */
+#define STATUS_OLDEST offsetof(s3lect_status_t, known)
+
+static s3l_executor_t* driver_of(const s3lect_elector_t* elector) {
+  return elector->internal;
+}
+
+static int check_peer_client(const s3lect_peer_client_t* client, const uv_loop_t* loop,
+                             s3lect_error_t* error) {
+  if (client != NULL && client->loop != loop)
+    return s3l_error_say(error, UV_EINVAL, "peer_client", NULL,
+                         "on another loop; open one on the elector's");
+  if (client != NULL && s3l_peer_client_of(client) == NULL)
+    return s3l_error_say(error, UV_ECANCELED, "peer_client", NULL,
+                         "closed, or closing; give one that is open");
+  return 0;
+}
+
+int s3lect_elector_init(uv_loop_t* loop, s3lect_elector_t* elector,
+                        const s3lect_elector_options_t* options, s3lect_error_t* error) {
+  s3lect_elector_options_t resolved;
+  s3l_error_clear(error);
+  int r = s3l_elector_options_resolve(options, &resolved, error);
+  if (r == 0)
+    r = check_peer_client(resolved.peer_client, loop, error);
+  if (r != 0)
+    return r;
+  void* data = elector->data; /* the caller's, even before init */
+  memset(elector, 0, sizeof *elector);
+  elector->data = data;
+  elector->loop = loop;
+  s3l_executor_t* d;
+  r = s3l_executor_create(elector, &resolved, &d);
+  if (r == 0)
+    elector->internal = d;
+  return s3l_error_end(error, r);
+}
+
+static bool is_standing(const s3l_executor_t* d) {
+  bool stands = d->core.phase == S3L_PHASE_STANDING || d->ask_start;
+  return stands && d->ask_stop == 0;
+}
+
+int s3lect_elector_start(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d == NULL || d->closing)
+    return UV_ECANCELED;
+  if (is_standing(d))
+    return UV_EALREADY;
+  if (d->ask_stop != 0 || d->core.phase != S3L_PHASE_STOPPED)
+    return UV_EBUSY;
+  if (uv_random(NULL, NULL, d->random, sizeof d->random, 0, NULL) != 0)
+    return UV_EIO;
+  d->ask_start = true;
+  s3l_executor_wake(d);
+  return 0;
+}
+
+int s3lect_elector_resign(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (!s3lect_elector_is_leader(elector))
+    return UV_EINVAL;
+  d->ask_resign = true;
+  s3l_executor_withdraw(d);
+  s3l_executor_wake(d);
+  return 0;
+}
+
+int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
+  s3l_executor_t* d = driver_of(elector);
+  size_t n = strlen(to_id);
+  if (!s3lect_elector_is_leader(elector))
+    return UV_EINVAL;
+  const s3l_core_config_t* own = &d->core.config;
+  if (n == 0 || n >= S3LECT_ID_SIZE || !s3l_utf8_is_valid(s3l_span_cstr(to_id)) ||
+      strcmp(to_id, own->id) == 0)
+    return S3LECT_EOPTION;
+  size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id) + S3L_RECORD_FILE_MORE;
+  s3l_transfer_t* transfer = s3l_calloc(1, sizeof *transfer + body_size);
+  if (transfer == NULL)
+    return UV_ENOMEM;
+  memcpy(transfer->successor, to_id, n + 1);
+  transfer->body_size = body_size;
+  s3l_free(d->transfer); /* who leads is through with an earlier one */
+  d->transfer = transfer;
+  int r = s3lect_elector_resign(elector);
+  d->ask_transfer = r == 0;
+  return r;
+}
+
+static void ask_stop(s3l_executor_t* d, s3l_reason_t reason) {
+  d->ask_stop = (uint8_t)reason;
+  s3l_executor_withdraw(d);
+  s3l_executor_wake(d);
+}
+
+int s3lect_elector_stop(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d == NULL || !is_standing(d))
+    return UV_EALREADY;
+  if (d->ask_start) { /* it has not begun: nothing to undo */
+    d->ask_start = false;
+    s3l_preflight_cancel(d);
+    return 0;
+  }
+  ask_stop(d, S3L_REASON_STOPPED);
+  return 0;
+}
+
+void s3lect_elector_ack_stopped(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d == NULL || d->acks_owed == 0)
+    return;
+  /* Which one is not said, so it may be the first that is owed: only the last frees the record. */
+  if (--d->acks_owed == 0)
+    s3lect_elector_ack_epoch(elector, d->core.unacknowledged);
+}
+
+void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d == NULL || epoch == 0 || epoch != d->core.unacknowledged)
+    return;
+  d->acks_owed = 0;
+  d->ask_ack = epoch;
+  s3l_executor_wake(d);
+}
+
+int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d == NULL || d->closing)
+    return UV_EALREADY;
+  d->closing = true;
+  d->close_cb = cb;
+  d->ask_start = false;
+  s3l_preflight_cancel(d);
+  ask_stop(d, S3L_REASON_CLOSED);
+  return 0;
+}
+
+int s3lect_elector_is_leader(const s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  return d != NULL && s3l_executor_valid_until(d) != 0; /* NULL: closed */
+}
+
+uint64_t s3lect_elector_valid_for_ms(const s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  int64_t valid_until = d != NULL ? s3l_executor_valid_until(d) : 0;
+  int64_t left = valid_until != 0 ? valid_until - s3l_clock_lease_ns() : 0;
+  return left > 0 ? (uint64_t)(left / S3L_MS) : 0;
+}
+
+uint64_t s3lect_elector_epoch(const s3lect_elector_t* elector) {
+  const s3l_executor_t* d = driver_of(elector);
+  return d != NULL ? atomic_load_explicit(&d->epoch, memory_order_acquire) : 0;
+}
+
+const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
+  const s3l_executor_t* d = driver_of(elector);
+  return d != NULL && s3l_core_names_leader(&d->core) ? d->names.id : "";
+}
+
+int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
+  const s3l_executor_t* d = driver_of(elector);
+  size_t size = status->size;
+  s3lect_status_t all = {.size = size};
+  if (size != sizeof all && size != STATUS_OLDEST)
+    return UV_EINVAL;
+  if (d == NULL)
+    return UV_ECANCELED;
+  const s3l_core_t* c = &d->core;
+  all.valid_until_ns = s3l_executor_valid_until(driver_of(elector));
+  if (all.valid_until_ns != 0) {
+    all.role = S3LECT_ROLE_LEADER;
+  } else {
+    all.role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
+  }
+  all.last_error = s3l_preflight_error(d) != 0 ? s3l_preflight_error(d) : c->last_error;
+  all.epoch = s3lect_elector_epoch(elector);
+  s3l_executor_record(d, &all.record);
+  bool another = s3l_core_names_leader(c) && !c->view.own;
+  all.leader_until_ns = another ? c->view.legal_at : 0;
+  all.known = c->view.kind != S3L_VIEW_UNKNOWN;
+  all.peer_error = c->peer.error;
+  memcpy(status, &all, size); /* an older caller's struct is shorter */
+  return 0;
+}
+
+int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
+  const s3l_executor_t* d = driver_of(elector);
+  size_t size = stats->size;
+  if (size < offsetof(s3lect_stats_t, peer_checks) || size > sizeof *stats)
+    return UV_EINVAL;
+  if (d == NULL)
+    return UV_ECANCELED;
+  const s3l_core_stats_t* s = &d->core.stats;
+  const s3lect_stats_t all = {
+      .size = size,
+      .reads = s->reads,
+      .reads_not_modified = s->reads_not_modified,
+      .writes = s->writes,
+      .renewals = s->renewals,
+      .leaderships = s->leaderships,
+      .retries = s->retries,
+      .failures = s->failures,
+      .unknown_outcomes = s->unknown_outcomes,
+      .unknown_resolved = s->unknown_resolved,
+      .conflicts = s->conflicts,
+      .late_replies = s->late_replies,
+      .peer_checks = s->peer_checks,
+      .peer_answers = s->peer_answers,
+      .peer_failures = s->peer_failures,
+      .peer_refused = s->peer_refused,
+  };
+  memcpy(stats, &all, size); /* an older caller's struct is shorter */
+  return 0;
+}
+
+void s3lect_elector_ref(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d != NULL)
+    uv_ref((uv_handle_t*)&d->timer);
+}
+
+void s3lect_elector_unref(s3lect_elector_t* elector) {
+  s3l_executor_t* d = driver_of(elector);
+  if (d != NULL)
+    uv_unref((uv_handle_t*)&d->timer);
+}

@@ -1,0 +1,71 @@
+/* elector/library.c: what concerns the library as a whole: its version, its memory, the names of
+ * things. */
+#include <string.h>
+#include <uv.h>
+
+#include "core/epochs.h"
+#include "core/record.h"
+#include "s3lect.h"
+#include "util/mem.h"
+
+const char* s3lect_version_string(void) {
+  return S3LECT_VERSION_STRING;
+}
+
+int s3lect_set_allocator(void* (*malloc_func)(size_t), void* (*realloc_func)(void*, size_t),
+                         void* (*calloc_func)(size_t, size_t), void (*free_func)(void*)) {
+  if (malloc_func == NULL || realloc_func == NULL || calloc_func == NULL || free_func == NULL)
+    return UV_EINVAL;
+  s3l_mem_set(&(s3l_mem_hooks_t){malloc_func, realloc_func, calloc_func, free_func});
+  return 0;
+}
+
+const char* s3lect_event_name(int kind) {
+  switch (kind) {
+  case S3LECT_EVENT_STARTED_LEADING:
+    return "started_leading";
+  case S3LECT_EVENT_STOPPED_LEADING:
+    return "stopped_leading";
+  case S3LECT_EVENT_NEW_LEADER:
+    return "new_leader";
+  case S3LECT_EVENT_RENEWED:
+    return "renewed";
+  case S3LECT_EVENT_ERROR:
+    return "error";
+  case S3LECT_EVENT_CLAIMING:
+    return "claiming";
+  default:
+    return "unknown";
+  }
+}
+
+const char* s3lect_reason_name(int reason) {
+  switch (reason) {
+  case S3LECT_REASON_EXPIRED:
+    return "expired";
+  case S3LECT_REASON_LOST:
+    return "lost";
+  case S3LECT_REASON_RESIGNED:
+    return "resigned";
+  case S3LECT_REASON_STOPPED:
+    return "stopped";
+  case S3LECT_REASON_CLOSED:
+    return "closed";
+  default:
+    return "none";
+  }
+}
+
+int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record) {
+  return s3l_record_parse((s3l_span_t){body, body_len}, record);
+}
+
+int s3lect_epoch_file_parse(const char* body, size_t body_len, uint64_t epoch,
+                            s3lect_record_t* record) {
+  return s3l_record_parse_file((s3l_span_t){body, body_len}, epoch, record);
+}
+
+uint64_t s3lect_epoch_file_number(const char* prefix, const char* key) {
+  size_t n = strlen(prefix);
+  return strncmp(key, prefix, n) == 0 ? s3l_epochs_number(s3l_span_cstr(key + n)) : 0;
+}

@@ -1,0 +1,198 @@
+#include "elector/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "s3lect/errno.h"
+
+static const uint32_t bounds_ms[S3L_LATENCY_BUCKETS - 1] = S3L_LATENCY_BOUNDS;
+
+static const char* const results[S3L_RESULTS] = {
+    "ok", "not_modified", "not_found", "refused", "throttled", "failed", "unknown"};
+
+static s3l_metrics_result_t result_of(int status, int outcome) {
+  switch (status) {
+  case 0:
+    return S3L_RESULT_OK;
+  case S3LECT_ENOTMODIFIED:
+    return S3L_RESULT_NOT_MODIFIED;
+  case S3LECT_ENOTFOUND:
+    return S3L_RESULT_NOT_FOUND;
+  case S3LECT_EPRECONDITION:
+  case S3LECT_ECONFLICT:
+    return S3L_RESULT_REFUSED;
+  default:
+    break;
+  }
+  if (outcome == S3LECT_UNCERTAIN)
+    return S3L_RESULT_UNKNOWN;
+  return status == S3LECT_ETHROTTLED ? S3L_RESULT_THROTTLED : S3L_RESULT_FAILED;
+}
+
+void s3l_metrics_request(s3l_metrics_t* m, bool is_write, int status, int outcome) {
+  uint64_t* counters = is_write ? m->writes : m->reads;
+  counters[result_of(status, outcome)]++;
+}
+
+void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns) {
+  uint64_t ns = latency_ns > 0 ? (uint64_t)latency_ns : 0;
+  size_t i = 0;
+  while (i < S3L_LATENCY_BUCKETS - 1 && ns > bounds_ms[i] * UINT64_C(1000000))
+    i++;
+  m->latency[i]++;
+  m->latency_sum_ns += ns;
+}
+
+/* ---- The page ---- */
+
+static void head(s3l_buf_t* b, const char* name, const char* type, const char* help) {
+  s3l_buf_puts(b, "# HELP s3lect_");
+  s3l_buf_puts(b, name);
+  s3l_buf_putc(b, ' ');
+  s3l_buf_puts(b, help);
+  s3l_buf_puts(b, "\n# TYPE s3lect_");
+  s3l_buf_puts(b, name);
+  s3l_buf_putc(b, ' ');
+  s3l_buf_puts(b, type);
+  s3l_buf_putc(b, '\n');
+}
+
+static void put_label(s3l_buf_t* b, const char* value) {
+  s3l_buf_putc(b, '"');
+  for (; *value != '\0'; value++) {
+    if (*value == '\\' || *value == '"')
+      s3l_buf_putc(b, '\\');
+    if (*value == '\n')
+      s3l_buf_puts(b, "\\n");
+    else
+      s3l_buf_putc(b, *value);
+  }
+  s3l_buf_putc(b, '"');
+}
+
+/* The name and labels of a sample; `more` is further labels with a comma before them, or "". */
+static void begin(s3l_buf_t* b, const char* name, const s3l_metrics_row_t* r, const char* more) {
+  s3l_buf_puts(b, "s3lect_");
+  s3l_buf_puts(b, name);
+  s3l_buf_puts(b, "{election=");
+  put_label(b, r->election);
+  s3l_buf_puts(b, ",id=");
+  put_label(b, r->id);
+  s3l_buf_puts(b, ",path=");
+  put_label(b, r->path);
+  s3l_buf_puts(b, more);
+  s3l_buf_puts(b, "} ");
+}
+
+static void sample(s3l_buf_t* b, const char* name, const s3l_metrics_row_t* r, const char* more,
+                   uint64_t value) {
+  begin(b, name, r, more);
+  s3l_buf_u64(b, value);
+  s3l_buf_putc(b, '\n');
+}
+
+/* `value` is in units of which there are `per_second`, a power of ten. */
+static void sample_seconds(s3l_buf_t* b, const char* name, const s3l_metrics_row_t* r,
+                           uint64_t value, uint64_t per_second) {
+  begin(b, name, r, "");
+  s3l_buf_u64(b, value / per_second);
+  s3l_buf_putc(b, '.');
+  for (uint64_t unit = per_second / 10; unit > 0; unit /= 10)
+    s3l_buf_putc(b, (char)('0' + value / unit % 10));
+  s3l_buf_putc(b, '\n');
+}
+
+static void put_state(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  head(b, "is_leader", "gauge", "1 if this process leads at this instant, else 0.");
+  for (size_t i = 0; i < n; i++)
+    sample(b, "is_leader", &rows[i], "", rows[i].is_leader);
+  head(b, "epoch", "gauge", "Fencing token of the leadership held, or held last.");
+  for (size_t i = 0; i < n; i++)
+    sample(b, "epoch", &rows[i], "", rows[i].epoch);
+  head(b, "transitions", "gauge", "Leaderships so far in this election, as the record says.");
+  for (size_t i = 0; i < n; i++)
+    sample(b, "transitions", &rows[i], "", rows[i].transitions);
+  head(b, "valid_for_seconds", "gauge", "Time until leadership ends unless it is renewed.");
+  for (size_t i = 0; i < n; i++)
+    sample_seconds(b, "valid_for_seconds", &rows[i], rows[i].valid_for_ms, 1000);
+}
+
+static void put_requests(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  char labels[64];
+  head(b, "store_requests_total", "counter", "Requests to the store by operation and result.");
+  for (size_t i = 0; i < n; i++) {
+    for (int k = 0; k < 2 * S3L_RESULTS; k++) {
+      bool is_write = k >= S3L_RESULTS;
+      const uint64_t* counters = is_write ? rows[i].metrics->writes : rows[i].metrics->reads;
+      snprintf(labels, sizeof labels, ",operation=\"%s\",result=\"%s\"", is_write ? "put" : "get",
+               results[k % S3L_RESULTS]);
+      sample(b, "store_requests_total", &rows[i], labels, counters[k % S3L_RESULTS]);
+    }
+  }
+}
+
+static void put_counter(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n, const char* name,
+                        size_t offset, const char* help) {
+  head(b, name, "counter", help);
+  for (size_t i = 0; i < n; i++) {
+    const void* at = (const char*)&rows[i].stats + offset;
+    sample(b, name, &rows[i], "", *(const uint64_t*)at);
+  }
+}
+
+static void put_counters(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  static const struct {
+    const char* name;
+    size_t offset;
+    const char* help;
+  } counters[] = {
+      {"leaderships_total", offsetof(s3lect_stats_t, leaderships), "Leaderships that began here."},
+      {"renewals_total", offsetof(s3lect_stats_t, renewals), "Renewals that were confirmed."},
+      {"retries_total", offsetof(s3lect_stats_t, retries),
+       "Attempts beyond an operation's first one."},
+      {"failures_total", offsetof(s3lect_stats_t, failures), "Operations that were given up."},
+      {"unknown_outcomes_total", offsetof(s3lect_stats_t, unknown_outcomes),
+       "Writes whose reply was lost."},
+      {"unknown_resolved_total", offsetof(s3lect_stats_t, unknown_resolved),
+       "Lost writes that were found to have been carried out."},
+      {"conflicts_total", offsetof(s3lect_stats_t, conflicts),
+       "Writes that the store refused because another was first."},
+      {"late_replies_total", offsetof(s3lect_stats_t, late_replies),
+       "Renewals that were confirmed too late to count."},
+      {"peer_checks_total", offsetof(s3lect_stats_t, peer_checks), "Questions to the leader."},
+      {"peer_answers_total", offsetof(s3lect_stats_t, peer_answers),
+       "Answers of the leader that took the place of a store read."},
+      {"peer_failures_total", offsetof(s3lect_stats_t, peer_failures),
+       "Questions that were not answered, or not by a leader."},
+      {"peer_refused_total", offsetof(s3lect_stats_t, peer_refused),
+       "Answers that could not be true and were not believed."},
+  };
+  for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+    put_counter(b, rows, n, counters[i].name, counters[i].offset, counters[i].help);
+}
+
+static void put_latency(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  char le[32];
+  head(b, "renewal_seconds", "histogram", "Time from a renewal's sending to its confirmation.");
+  for (size_t i = 0; i < n; i++) {
+    const s3l_metrics_t* m = rows[i].metrics;
+    uint64_t count = 0;
+    for (size_t k = 0; k < S3L_LATENCY_BUCKETS - 1; k++) {
+      count += m->latency[k];
+      snprintf(le, sizeof le, ",le=\"%" PRIu32 ".%03" PRIu32 "\"", bounds_ms[k] / 1000,
+               bounds_ms[k] % 1000);
+      sample(b, "renewal_seconds_bucket", &rows[i], le, count);
+    }
+    count += m->latency[S3L_LATENCY_BUCKETS - 1];
+    sample(b, "renewal_seconds_bucket", &rows[i], ",le=\"+Inf\"", count);
+    sample_seconds(b, "renewal_seconds_sum", &rows[i], m->latency_sum_ns, 1000000000);
+    sample(b, "renewal_seconds_count", &rows[i], "", count);
+  }
+}
+
+void s3l_metrics_render(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  put_state(b, rows, n);
+  put_requests(b, rows, n);
+  put_counters(b, rows, n);
+  put_latency(b, rows, n);
+}

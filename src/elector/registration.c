@@ -1,0 +1,123 @@
+#include "elector/registration.h"
+
+#include <string.h>
+
+#include "elector/executor.h"
+#include "loop/clock.h"
+#include "peer/message.h"
+#include "s3lect/errno.h"
+#include "s3lect/peer.h"
+#include "util/assert.h"
+#include "util/mem.h"
+
+static s3l_registration_t* seat_of(s3l_peer_registration_t* peer) {
+  return S3L_CONTAINER_OF(peer, s3l_registration_t, peer);
+}
+
+static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* confirmed) {
+  bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
+  if (leads && !s3l_executor_is_withdrawn(d))
+    return S3L_REGISTRATION_LEADS;
+  return leads || d->core.parting ? S3L_REGISTRATION_PARTING : S3L_REGISTRATION_AWAY;
+}
+
+static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, char* body, size_t cap,
+                                          size_t* len) {
+  s3l_confirmed_t confirmed;
+  s3l_registration_state_t now = state(seat_of(peer)->executor, &confirmed);
+  if (now == S3L_REGISTRATION_LEADS) {
+    *len = s3l_peer_answer_encode(&confirmed.record, confirmed.etag, confirmed.valid_for_ms, body,
+                                  cap);
+    S3L_ASSERT(*len > 0);
+  }
+  return now;
+}
+
+int s3lect_elector_peer_response(const s3lect_elector_t* elector, const char* method, char* body,
+                                 size_t cap, size_t* len) {
+  const s3l_executor_t* d = elector->internal;
+  s3l_confirmed_t confirmed;
+  *len = 0;
+  if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+    return 405;
+  if (d == NULL || state(d, &confirmed) != S3L_REGISTRATION_LEADS)
+    return 404;
+  *len =
+      s3l_peer_answer_encode(&confirmed.record, confirmed.etag, confirmed.valid_for_ms, body, cap);
+  return *len > 0 ? 200 : UV_ENOBUFS;
+}
+
+/* Without a query: that is not looked at. */
+static bool is_path(const char* path) {
+  return s3l_peer_is_path(path) && strlen(path) <= S3L_PEER_PATH_MAX && strchr(path, '?') == NULL;
+}
+
+int s3l_registration_open(s3l_peer_server_t* server, s3l_executor_t* d, const char* path) {
+  if (d->registration != NULL)
+    return UV_EALREADY;
+  if (!is_path(path))
+    return S3LECT_EOPTION;
+  size_t size = strlen(path) + 1;
+  s3l_registration_t* registration = s3l_calloc(1, sizeof *registration + size);
+  if (registration == NULL)
+    return UV_ENOMEM;
+  registration->peer.path = memcpy(registration + 1, path, size);
+  registration->peer.answer = on_answer;
+  registration->executor = d;
+  int err = s3l_peer_server_add(server, &registration->peer);
+  if (err != 0)
+    s3l_free(registration);
+  else
+    d->registration = registration;
+  return err;
+}
+
+void s3l_registration_close(s3l_executor_t* d) {
+  if (d->registration == NULL)
+    return;
+  s3l_peer_server_remove(&d->registration->peer);
+  s3l_free(d->registration);
+  d->registration = NULL;
+}
+
+void s3l_registration_sent(s3l_executor_t* d, int64_t now_ns) {
+  if (d->registration != NULL)
+    d->registration->sent_ns = now_ns;
+}
+
+void s3l_registration_done(s3l_executor_t* d, bool is_write, int status, int outcome) {
+  if (d->registration != NULL)
+    s3l_metrics_request(&d->registration->metrics, is_write, status, outcome);
+}
+
+void s3l_registration_renewed(s3l_executor_t* d, int64_t now_ns) {
+  if (d->registration != NULL)
+    s3l_metrics_renewed(&d->registration->metrics, now_ns - d->registration->sent_ns);
+}
+
+void s3l_registration_parted(s3l_executor_t* d) {
+  if (d->registration != NULL)
+    s3l_peer_registration_parted(&d->registration->peer);
+}
+
+s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration) {
+  const s3l_executor_t* d = registration->executor;
+  s3l_metrics_row_t row = {
+      .election = s3l_files_election(d),
+      .path = registration->peer.path,
+      .id = d->core.config.id,
+      .is_leader = s3lect_elector_is_leader(d->handle) != 0,
+      .epoch = s3lect_elector_epoch(d->handle),
+      .transitions = d->core.view.record.transitions,
+      .valid_for_ms = s3lect_elector_valid_for_ms(d->handle),
+      .stats = {.size = sizeof row.stats},
+      .metrics = &registration->metrics,
+  };
+  (void)s3lect_elector_stats(d->handle, &row.stats);
+  return row;
+}
+
+bool s3l_registration_is_ready(const s3l_registration_t* registration) {
+  const s3l_core_t* c = &registration->executor->core;
+  return c->phase == S3L_PHASE_STANDING && c->view.kind != S3L_VIEW_UNKNOWN;
+}

@@ -1,0 +1,234 @@
+#include "store/s3/endpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "credentials/settings.h"
+#include "store/s3/build.h"
+#include "util/buf.h"
+#include "util/url.h"
+#include "wire/aws_host.h"
+
+#define DEFAULT_REGION   "us-east-1"
+#define DIRECTORY_BUCKET "--x-s3"
+
+/* ---- Bucket ---- */
+
+static bool is_lower_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+static bool bucket_is_valid(const char* s, bool aws) {
+  size_t n = strlen(s);
+  if (n < 3 || n > (aws ? 63 : S3L_S3_BUCKET_MAX - 1))
+    return false;
+  for (size_t i = 0; i < n; i++) {
+    bool inner = i > 0 && i + 1 < n;
+    if (is_lower_alnum(s[i]) || (inner && (s[i] == '-' || s[i] == '.')))
+      continue;
+    if (aws || !(is_upper(s[i]) || s[i] == '_'))
+      return false;
+  }
+  return strstr(s, "..") == NULL;
+}
+
+static int build_bucket(s3l_s3_build_t* b) {
+  s3l_s3_endpoint_t* e = &b->c->endpoint;
+  const char* s = s3l_s3_set_or_null(b->o->bucket);
+  if (s == NULL)
+    return s3l_error_say(b->error, S3LECT_EOPTION, "bucket", NULL,
+                         "not set; name the bucket that holds the lockfile");
+  if (!bucket_is_valid(s, e->aws))
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "bucket", s, "%s",
+        e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
+               : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
+  size_t n = strlen(s);
+  if (n > strlen(DIRECTORY_BUCKET) &&
+      strcmp(s + n - strlen(DIRECTORY_BUCKET), DIRECTORY_BUCKET) == 0)
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "bucket", s,
+        "directory buckets (S3 Express) are not supported; use a general purpose bucket");
+  (void)s3l_span_copy(s3l_span_cstr(s), e->bucket, sizeof(e->bucket));
+  return 0;
+}
+
+/* ---- Hosts ---- */
+
+bool s3l_s3_is_region(s3l_span_t name) {
+  for (size_t i = 0; i < name.n; i++) {
+    char c = name.p[i];
+    if (!is_lower_alnum(c) && !is_upper(c) && c != '-' && c != '_')
+      return false;
+  }
+  return name.n > 0 && name.n < S3L_S3_REGION_MAX;
+}
+
+/* The host in `base`, with the bucket in front of it where that belongs there. False if it is too
+ * long. */
+static bool put_host(s3l_s3_endpoint_t* e, s3l_span_t base, bool ip6) {
+  s3l_buf_t host, header;
+  s3l_buf_init(&host, e->host, sizeof(e->host));
+  if (!e->path_style) {
+    s3l_buf_puts(&host, e->bucket);
+    s3l_buf_putc(&host, '.');
+  }
+  s3l_buf_put(&host, base);
+  if (s3l_buf_cstr(&host) == NULL)
+    return false;
+  s3l_buf_init(&header, e->host_header, sizeof(e->host_header));
+  s3l_url_put_host(&header, s3l_buf_span(&host), ip6, e->port, e->tls);
+  return s3l_buf_cstr(&header) != NULL;
+}
+
+/* AWS's host in the region. */
+static bool put_aws_host(s3l_s3_endpoint_t* e) {
+  char base[S3L_S3_REGION_MAX + 48];
+  s3l_buf_t b;
+  e->tls = true;
+  e->port = 443;
+  s3l_buf_init(&b, base, sizeof(base));
+  s3l_buf_puts(&b, e->dualstack ? "s3.dualstack." : "s3.");
+  s3l_buf_puts(&b, e->region);
+  s3l_buf_put(&b, s3l_aws_suffix(s3l_span_cstr(e->region)));
+  return !b.overflow && put_host(e, s3l_buf_span(&b), false);
+}
+
+bool s3l_s3_endpoint_move(s3l_s3_endpoint_t* e, s3l_span_t region) {
+  s3l_span_t suffix = s3l_aws_suffix(s3l_span_cstr(e->region));
+  s3l_s3_endpoint_t moved = *e;
+  if (!s3l_s3_is_region(region) || !s3l_span_copy(region, moved.region, sizeof(moved.region)))
+    return false;
+  if (e->aws && (!s3l_aws_is_region(region) || !s3l_span_eq(s3l_aws_suffix(region), suffix) ||
+                 !put_aws_host(&moved)))
+    return false;
+  *e = moved;
+  return true;
+}
+
+/* ---- Addressing ---- */
+
+/* Why the bucket cannot be part of the host's name, or NULL. A certificate's "*" covers one label.
+ */
+static const char* why_no_virtual_host(const s3l_s3_build_t* b, const s3l_url_t* url) {
+  if (s3l_url_host_is_ip(url->host))
+    return "virtual-host style needs a host name in the endpoint, not an address; use path style";
+  if (url->tls && strchr(b->c->endpoint.bucket, '.') != NULL)
+    return "virtual-host style over https cannot be used with a bucket name that has dots; use "
+           "path "
+           "style";
+  for (const char* p = b->c->endpoint.bucket; *p != '\0'; p++) {
+    if (is_upper(*p) || *p == '_')
+      return "virtual-host style cannot be used with this bucket name; use path style";
+  }
+  return NULL;
+}
+
+static int build_addressing(s3l_s3_build_t* b, const s3l_url_t* url) {
+  const char* why_not = why_no_virtual_host(b, url);
+  switch (b->o->addressing) {
+  case S3LECT_ADDRESSING_AUTO:
+    b->c->endpoint.path_style = !b->c->endpoint.aws || why_not != NULL;
+    return 0;
+  case S3LECT_ADDRESSING_PATH:
+    b->c->endpoint.path_style = true;
+    return 0;
+  case S3LECT_ADDRESSING_VIRTUAL_HOST:
+    b->c->endpoint.path_style = false;
+    return why_not == NULL
+               ? 0
+               : s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL, "%s", why_not);
+  default:
+    return s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL,
+                         "not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
+  }
+}
+
+/* ---- Region and endpoint ---- */
+
+static int build_region(s3l_s3_build_t* b, s3l_s3_source_t s) {
+  s3l_s3_endpoint_t* e = &b->c->endpoint;
+  s3l_span_t region = s.value != NULL ? s3l_span_cstr(s.value) : S3L_SPAN(DEFAULT_REGION);
+  if (region.n >= sizeof(e->region))
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "not a region: too long");
+  if (!s3l_s3_is_region(region))
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
+                         "not a region; give one like eu-central-1");
+  (void)s3l_span_copy(region, e->region, sizeof(e->region));
+  return 0;
+}
+
+static int build_dualstack(s3l_s3_build_t* b) {
+  static const char variable[] = "AWS_USE_DUALSTACK_ENDPOINT";
+  s3l_s3_endpoint_t* e = &b->c->endpoint;
+  s3l_s3_source_t s = s3l_s3_choose(variable, NULL, variable, NULL);
+  if (s.value == NULL && b->profile.dualstack[0] != '\0')
+    s = (s3l_s3_source_t){b->profile.dualstack_name, b->profile.dualstack};
+  if (b->o->use_dualstack < -1 || b->o->use_dualstack > 1)
+    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL, "not one of -1, 0 and 1");
+  if (b->o->use_dualstack == 1 && !e->aws)
+    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL,
+                         "is for AWS's own endpoints, and another endpoint is set");
+  if (s.value != NULL && !s3l_settings_is_true(s.value) &&
+      !s3l_span_ieq(s3l_span_cstr(s.value), S3L_SPAN("false")))
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "must be true or false");
+  e->dualstack =
+      b->o->use_dualstack != 0 ? b->o->use_dualstack == 1 : s3l_settings_is_true(s.value);
+  return 0;
+}
+
+static int parse_endpoint(s3l_s3_build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
+  const char* reason = NULL;
+  if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
+  if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
+    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
+                         "must end with the host or port; the bucket is an option of its own");
+  b->c->endpoint.tls = url->tls;
+  b->c->endpoint.port = url->port;
+  return 0;
+}
+
+static int build_host(s3l_s3_build_t* b, s3l_s3_source_t s) {
+  s3l_s3_endpoint_t* e = &b->c->endpoint;
+  s3l_url_t url = {.tls = true, .host = S3L_SPAN("amazonaws.com")};
+  int err = e->aws ? 0 : parse_endpoint(b, s, &url);
+  if (err == 0)
+    err = build_addressing(b, &url);
+  if (err != 0)
+    return err;
+  if (!(e->aws ? put_aws_host(e) : put_host(e, url.host, url.ip6)))
+    return s3l_error_say(
+        b->error, S3LECT_EOPTION, "endpoint", NULL,
+        "the host's name with the bucket in front of it is too long; use path style");
+  return 0;
+}
+
+int s3l_s3_build_endpoint(s3l_s3_build_t* b) {
+  bool ignored = s3l_settings_is_true(getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"));
+  s3l_s3_source_t endpoint =
+      s3l_s3_choose("endpoint", b->o->endpoint, ignored ? NULL : "AWS_ENDPOINT_URL_S3",
+                    ignored ? NULL : "AWS_ENDPOINT_URL");
+  s3l_s3_source_t region =
+      s3l_s3_choose("region", b->o->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+  int err = 0;
+  if (endpoint.value == NULL || region.value == NULL)
+    err = s3l_s3_profile_read(b->o->profile, &b->profile, b->error);
+  if (err != 0)
+    return err;
+  if (region.value == NULL && b->profile.region[0] != '\0')
+    region = (s3l_s3_source_t){b->profile.region_name, b->profile.region};
+  if (endpoint.value == NULL && !ignored && b->profile.endpoint[0] != '\0')
+    endpoint = (s3l_s3_source_t){b->profile.endpoint_name, b->profile.endpoint};
+  b->c->endpoint.aws = endpoint.value == NULL;
+  err = build_region(b, region);
+  if (err == 0)
+    err = build_bucket(b);
+  if (err == 0)
+    err = build_dualstack(b);
+  return err != 0 ? err : build_host(b, endpoint);
+}

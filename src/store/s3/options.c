@@ -1,0 +1,171 @@
+#include "store/s3/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "credentials/credentials.h"
+#include "net/tls_context.h"
+#include "store/s3/build.h"
+#include "util/mem.h"
+#include "util/versioned.h"
+
+#define CONNECT_MS      1000
+#define TLS_MS          2000
+#define IDLE_MS         10000
+#define CONNECTIONS     8
+#define CONNECTIONS_MAX 1024
+
+const char* s3l_s3_set_or_null(const char* s) {
+  return s != NULL && s[0] != '\0' ? s : NULL;
+}
+
+s3l_s3_source_t s3l_s3_choose(const char* option_name, const char* option, const char* env1,
+                              const char* env2) {
+  const char* names[3] = {option_name, env1, env2};
+  const char* value = s3l_s3_set_or_null(option);
+  for (int i = 1; value == NULL && i < 3; i++) {
+    if (names[i] != NULL && (value = s3l_s3_set_or_null(getenv(names[i]))) != NULL)
+      return (s3l_s3_source_t){names[i], value};
+  }
+  return (s3l_s3_source_t){option_name, value};
+}
+
+/* ---- Credentials ---- */
+
+static int build_credentials(s3l_s3_build_t* b) {
+  const char* names[3] = {"access_key_id", "secret_access_key", "session_token"};
+  const char* values[3] = {s3l_s3_set_or_null(b->o->access_key_id),
+                           s3l_s3_set_or_null(b->o->secret_access_key),
+                           s3l_s3_set_or_null(b->o->session_token)};
+  b->c->credentials = b->o->credentials;
+  b->c->profile = s3l_s3_set_or_null(b->o->profile);
+  b->c->chain_region = s3l_s3_set_or_null(b->o->region);
+  bool keys = values[0] != NULL || values[1] != NULL || values[2] != NULL;
+  if (keys + (b->c->credentials != NULL) + (b->c->profile != NULL) > 1)
+    return s3l_error_say(b->error, S3LECT_EOPTION,
+                         b->c->credentials != NULL ? "credentials" : "profile", NULL,
+                         "give one only of access_key_id, credentials and profile");
+  if (b->c->credentials != NULL && (b->c->credentials->ops == NULL ||
+                                    b->c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
+    return s3l_error_say(b->error, S3LECT_EOPTION, "credentials", NULL,
+                         "not an open provider of this version");
+  if (b->c->credentials != NULL || b->c->profile != NULL)
+    return 0;
+  if (!keys) {
+    const s3l_creds_environment_t env = s3l_creds_environment();
+    names[0] = "AWS_ACCESS_KEY_ID";
+    names[1] = "AWS_SECRET_ACCESS_KEY";
+    names[2] = "AWS_SESSION_TOKEN";
+    values[0] = env.access_key;
+    values[1] = env.secret;
+    values[2] = env.token;
+    if (values[0] == NULL && values[1] == NULL)
+      return 0;
+  }
+  for (int i = 0; i < 2; i++) {
+    if (values[i] == NULL)
+      return s3l_error_say(b->error, S3LECT_ECREDENTIALS, names[i], NULL,
+                           "not set; access key and secret are needed together");
+  }
+  static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
+                                   S3L_CREDS_TOKEN_MAX};
+  for (int i = 0; i < 3; i++) {
+    size_t n = values[i] != NULL ? strlen(values[i]) : 0;
+    if (n > limits[i])
+      return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL, "too long to be one");
+    for (size_t k = 0; k < n; k++) {
+      /* The value itself is a secret and not shown. */
+      if ((unsigned char)values[i][k] <= 0x20 || (unsigned char)values[i][k] >= 0x7f)
+        return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL,
+                             "holds a blank, a line end or another character that no key has");
+    }
+  }
+  b->c->access_key = values[0];
+  b->c->secret = values[1];
+  b->c->token = values[2];
+  return 0;
+}
+
+/* ---- The rest ---- */
+
+static int build_connection(s3l_s3_build_t* b) {
+  s3l_http_client_options_t* h = &b->c->http;
+  s3l_s3_source_t ca = s3l_s3_choose("ca_file", b->o->ca_file, "AWS_CA_BUNDLE", NULL);
+  h->host = b->c->endpoint.host;
+  h->port = b->c->endpoint.port;
+  h->tls = b->c->endpoint.tls;
+  h->connect_timeout_ms = s3l_or_default(b->o->connect_timeout_ms, CONNECT_MS);
+  h->tls_timeout_ms = s3l_or_default(b->o->tls_timeout_ms, TLS_MS);
+  h->first_byte_timeout_ms = b->o->first_byte_timeout_ms;
+  h->idle_timeout_ms = s3l_or_default(b->o->idle_timeout_ms, IDLE_MS);
+  h->max_connections = s3l_or_default(b->o->max_connections, CONNECTIONS);
+  if (h->max_connections > CONNECTIONS_MAX)
+    return s3l_error_say(b->error, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
+  h->ca_file = h->tls ? ca.value : NULL;
+  h->ca_option = ca.name;
+  if (h->ca_file != NULL && access(h->ca_file, R_OK) != 0)
+    return s3l_error_say(b->error, S3LECT_ETLS, ca.name, h->ca_file,
+                         "cannot be read; give a file of PEM certificates");
+  return 0;
+}
+
+static int build_proxy(s3l_s3_build_t* b) {
+  const s3l_s3_endpoint_t* e = &b->c->endpoint;
+  const char *name, *reason;
+  b->c->proxies = s3l_proxy_rules(b->o->proxy);
+  b->c->http.proxy = &b->c->proxy;
+  if (s3l_proxy_choose(&b->c->proxies, e->tls, s3l_span_cstr(e->host), e->port, &b->c->proxy, &name,
+                       &reason))
+    return 0;
+  return s3l_error_say(b->error, S3LECT_EOPTION, name, NULL, "%s",
+                       reason); /* its value may hold a password */
+}
+
+int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* config,
+                     s3lect_error_t* error) {
+  s3lect_store_s3_options_t known;
+  s3l_s3_build_t b = {.o = &known, .c = config, .error = error};
+  memset(config, 0, sizeof(*config));
+  config->http.error = error;
+  int err = s3l_versioned_copy(error, "s3lect_s3_options", options, &known, sizeof(known),
+                               offsetof(s3lect_store_s3_options_t, endpoint));
+  if (err == 0)
+    err = s3l_s3_build_endpoint(&b);
+  if (err == 0)
+    err = build_proxy(&b);
+  if (err == 0)
+    err = build_credentials(&b);
+  if (err == 0)
+    err = build_connection(&b);
+  if (err == 0)
+    err = s3l_s3_headers_read(&known, &config->headers, error);
+  return err;
+}
+
+void s3lect_store_s3_options_init(s3lect_store_s3_options_t* options, size_t size) {
+  s3lect_store_s3_options_t defaults = {
+      .size = size,
+      .connect_timeout_ms = CONNECT_MS,
+      .tls_timeout_ms = TLS_MS,
+      .idle_timeout_ms = IDLE_MS,
+      .max_connections = CONNECTIONS,
+  };
+  memset(options, 0, size);
+  memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
+}
+
+int s3lect_store_s3_options_check(const s3lect_store_s3_options_t* options, s3lect_error_t* error) {
+  s3l_s3_config_t config;
+  s3l_error_clear(error);
+  int err = s3l_s3_configure(options, &config, error);
+  if (err == 0 && config.http.tls) { /* whether the authorities can be loaded */
+    const s3l_tls_client_options_t tls = {
+        .ca = {.option = config.http.ca_option, .file = config.http.ca_file}};
+    s3l_tls_context_t* context;
+    err = s3l_tls_context_new_client(&tls, &context, error);
+    s3l_tls_context_free(context);
+  }
+  s3l_wipe(&config.proxy, sizeof(config.proxy));
+  return s3l_error_end(error, err);
+}

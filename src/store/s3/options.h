@@ -1,0 +1,34 @@
+/* store/s3/options.h: options and environment of the S3 store, checked and put together. */
+#ifndef S3L_STORE_S3_OPTIONS_H
+#define S3L_STORE_S3_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "http/client.h"
+#include "s3lect/store.h"
+#include "store/s3/endpoint.h"
+#include "store/s3/headers.h"
+#include "util/error.h"
+
+/** What the store is made of. Pointers lead into the options, the environment, or the struct
+ * itself, which therefore must not be copied. */
+typedef struct s3l_s3_config_s {
+  s3l_http_client_options_t http;
+  s3l_s3_endpoint_t endpoint;
+  s3l_proxy_rules_t proxies; /* for hosts that other regions lead to */
+  s3l_proxy_t proxy;         /* for the endpoint; may hold a password: to be wiped */
+  const char* access_key;    /* NULL: another source, below */
+  const char* secret;
+  const char* token;                          /* or NULL */
+  s3lect_credentials_provider_t* credentials; /* the caller's; NULL: a chain of the store's own, */
+  const char* profile;                        /* of this profile only, if not NULL, */
+  const char* chain_region;                   /* with this region for STS, if not NULL */
+  s3l_s3_headers_t headers;
+} s3l_s3_config_t;
+
+/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS, UV_EINVAL, UV_ENOTSUP . What is in the
+ * CA file is not looked at here. */
+int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* config,
+                     s3lect_error_t* error);
+
+#endif

@@ -1,0 +1,475 @@
+/* store/s3/store.c: the S3 REST protocol over HTTP/1.1 with SigV4, as a store.
+ *
+ * A request that finds no credentials at hand waits for them at the queue. From there on it
+ * lives in the caller's struct: the HTTP request within its scratch space is composed and
+ * signed when a connection is free, so that queued requests hold no memory and carry the time at
+ * which they are sent. A put is handed to the HTTP client once, and is not replayable.
+ *
+ * Two dialects of If-Match: most stores take an ETag as they gave it, in quotes; some take it only
+ * bare, and answer 412 to anything else. Which one a store speaks is assumed to be the first, tried
+ * otherwise when the caller says that a refusal is disputed, and proven for good by the first
+ * conditional put that succeeds. */
+#include <string.h>
+
+#include "credentials/builtin.h"
+#include "credentials/cache.h"
+#include "credentials/chain.h"
+#include "credentials/credentials.h"
+#include "credentials/user.h"
+#include "s3lect/version.h"
+#include "store/s3/credential_queue.h"
+#include "store/s3/options.h"
+#include "store/s3/recovery.h"
+#include "store/s3/redirect.h"
+#include "store/s3/result.h"
+#include "store/store.h"
+#include "util/error.h"
+#include "util/mem.h"
+#include "wire/s3_request.h"
+
+#define NS_PER_MS      1000000u
+#define ERROR_BODY_MAX 65536
+#define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
+
+typedef enum { QUOTED_ASSUMED, QUOTED_PROVEN, BARE_PROVEN } dialect_t;
+
+typedef struct s3_s {
+  s3lect_store_t* store;
+  s3l_http_client_t* client;
+  s3l_creds_provider_t* creds;
+  bool creds_borrowed; /* from a provider of the caller's, which closes it */
+  s3l_credential_queue_t queue;
+  s3l_signer_t signer;
+  s3l_s3_target_t target; /* but for what is known of it by `mend` */
+  dialect_t dialect;
+  bool closing;
+  s3lect_store_close_cb close_cb;
+  s3l_s3_headers_t* headers;
+  s3l_recovery_t recovery;
+  s3l_proxy_rules_t proxies;
+  char origin[S3L_S3_HOST_MAX + 16]; /* for a plain proxy; and what it wants to know: */
+  char proxy_authorization[S3L_PROXY_AUTHORIZATION_MAX];
+  s3l_s3_scratch_t scratch;
+} s3_t;
+
+typedef struct state_s {
+  s3l_http_req_t http;
+  s3l_credential_queue_req_t queue;
+  s3l_recovery_req_t recovery;
+  s3lect_store_req_t* req;
+  uint64_t until_ns; /* of uv_hrtime */
+  uint8_t op;        /* s3l_s3_op_t */
+  bool active;
+  bool sent_quoted; /* If-Match went out with quotes, or with the quotes taken off: */
+  bool sent_bare;
+} state_t;
+
+S3L_STORE_REQ_STATE_FITS(state_t);
+
+/* ---- ETag dialect ---- */
+
+static bool is_quoted(s3l_span_t etag) {
+  return etag.n >= 2 && etag.p[0] == '"' && etag.p[etag.n - 1] == '"';
+}
+
+/* The ETag as this store wants it in If-Match; notes in the state which way it went out. */
+static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
+  s3l_span_t etag = s3l_span_cstr(s->req->etag);
+  if (!is_quoted(etag))
+    return etag;
+  bool disputed = (s->req->flags & S3LECT_REQ_ETAG_DISPUTED) != 0;
+  s->sent_bare = s3->dialect == BARE_PROVEN || (s3->dialect == QUOTED_ASSUMED && disputed);
+  s->sent_quoted = !s->sent_bare;
+  return s->sent_bare ? (s3l_span_t){etag.p + 1, etag.n - 2} : etag;
+}
+
+/* Only a put proves anything: some stores ignore If-Match on a delete. */
+static void learn_dialect(s3_t* s3, const state_t* s, int status) {
+  if (s->op != S3L_S3_PUT || status != 0 || s3->dialect != QUOTED_ASSUMED)
+    return;
+  if (s->sent_bare)
+    s3->dialect = BARE_PROVEN;
+  else if (s->sent_quoted)
+    s3->dialect = QUOTED_PROVEN;
+}
+
+/* ---- One request ---- */
+
+static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
+  const s3lect_store_req_t* req = s->req;
+  s3l_s3_request_t r = {.op = (s3l_s3_op_t)s->op, .key = s3l_span_cstr(req->key)};
+  switch (req->condition) {
+  case S3LECT_IF_ABSENT:
+    r.if_none_match = S3L_SPAN("*");
+    break;
+  case S3LECT_IF_MATCH:
+    r.if_match = in_dialect(s3, s);
+    break;
+  case S3LECT_IF_CHANGED:
+    r.if_none_match = s3l_span_cstr(req->etag);
+    break;
+  default:
+    break;
+  }
+  if (r.op == S3L_S3_PUT)
+    r.body = (s3l_span_t){req->body, req->body_len};
+  if (r.op == S3L_S3_LIST) {
+    r.after = s3l_span_cstr(req->after);
+    r.max_keys = req->max_keys;
+  }
+  return r;
+}
+
+static int wall_clock(int64_t* ms) {
+  uv_timeval64_t now;
+  int err = uv_gettimeofday(&now);
+  *ms = err == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
+  return err;
+}
+
+static s3l_s3_target_t target_of(const s3_t* s3) {
+  const s3l_s3_endpoint_t* e = &s3->recovery.endpoint;
+  s3l_s3_target_t target = s3->target;
+  target.host = s3l_span_cstr(e->host_header);
+  target.bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
+  target.region = s3l_span_cstr(e->region);
+  return target;
+}
+
+static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
+  state_t* s = S3L_CONTAINER_OF(http, state_t, http);
+  s3_t* s3 = http->data;
+  int64_t now_ms;
+  size_t len;
+  const s3l_creds_t* creds = s3->creds->ops->get(s3->creds, NULL);
+  if (creds == NULL)
+    return S3LECT_ECREDENTIALS;
+  int err = wall_clock(&now_ms);
+  if (err != 0)
+    return err;
+  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key), s3l_span_cstr(creds->secret),
+                              s3l_span_cstr(creds->token)};
+  const s3l_s3_request_t request = describe_request(s3, s);
+  const s3l_s3_target_t target = target_of(s3);
+  s3l_recovery_sign(&s3->recovery, &s->recovery);
+  err = s3l_s3_request_write(&s3->signer, &target, &keys, &request,
+                             now_ms + s3->recovery.clock_offset_ms, buf, cap, &len);
+  if (err == S3LECT_ETOOBIG)
+    return UV_ENOBUFS; /* the other code is about replies */
+  return err != 0 ? err : (ssize_t)len;
+}
+
+/* To another host, which may be behind another proxy, or none. */
+static bool aim(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result_t* r) {
+  const char *name, *reason;
+  s3l_proxy_t proxy;
+  if (!s3l_proxy_choose(&s3->proxies, e->tls, s3l_span_cstr(e->host), e->port, &proxy, &name,
+                        &reason)) {
+    s3l_s3_amend(r, &s3->scratch, name, reason);
+    return false;
+  }
+  if (proxy.used && !e->tls && s3->target.origin.n == 0) {
+    s3l_wipe(&proxy, sizeof(proxy)); /* requests are composed for no proxy */
+    return false;
+  }
+  (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
+  s3l_wipe(&proxy, sizeof(proxy));
+  return true;
+}
+
+/* To the host of another region; a custom endpoint stays where it is. */
+static bool move(s3_t* s3, s3lect_store_result_t* r) {
+  if (s3->recovery.next.aws && !aim(s3, &s3->recovery.next, r))
+    return false;
+  s3l_recovery_move(&s3->recovery);
+  return true;
+}
+
+/* Where a 307 says. Requests through a plain proxy name the endpoint in their first line. */
+static bool follow(s3_t* s3, state_t* s, const s3l_http_reply_t* reply, s3lect_store_result_t* r) {
+  s3l_s3_endpoint_t to;
+  s3l_span_t key = s->op == S3L_S3_LIST ? S3L_SPAN("") : s3l_span_cstr(s->req->key);
+  const s3l_s3_endpoint_t* from =
+      s3->recovery.away > 0 ? &s3->recovery.home : &s3->recovery.endpoint;
+  if (s->recovery.redirected || s3->target.origin.n > 0 ||
+      !s3l_s3_redirect(from, s3l_http_reply_header(reply, "location"), key, &to))
+    return false;
+  if (s3->recovery.away == 0 && !aim(s3, &to, r))
+    return false;
+  s3l_recovery_away(&s3->recovery, &s->recovery, &to);
+  return true;
+}
+
+/* And back again, when the last request that was redirected has ended. */
+static void come_back(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
+  if (s3l_recovery_back(&s3->recovery, &s->recovery) && !s3->closing)
+    (void)aim(s3, &s3->recovery.endpoint, r); /* it has been possible before */
+}
+
+/* Whether the request was refused for a reason that could be put right, and goes out again. */
+static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
+                       s3lect_store_result_t* r) {
+  uint64_t now = uv_hrtime();
+  int64_t now_ms;
+  if (s3->closing || r->http_status < 300 || now >= s->until_ns || wall_clock(&now_ms) != 0)
+    return false;
+  s3l_recovery_answer_t answer =
+      s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, now_ms);
+  if (s3->scratch.recovery == S3L_S3_RECOVER_REDIRECT && follow(s3, s, reply, r))
+    answer = S3L_RECOVERY_AGAIN;
+  if (answer == S3L_RECOVERY_NO || (answer == S3L_RECOVERY_MOVED && !move(s3, r)))
+    return false;
+  s->http.timeout_ms = (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+  return s3l_http_client_submit(s3->client, &s->http) == 0;
+}
+
+static const char* why_none(const s3_t* s3) {
+  const char* why = s3->creds->ops->why(s3->creds);
+  return why[0] != '\0' ? why : "the credentials have ended";
+}
+
+static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
+  state_t* s = S3L_CONTAINER_OF(http, state_t, http);
+  s3_t* s3 = http->data;
+  s3lect_store_req_t* req = s->req;
+  s3l_span_t region = s3l_recovery_region(&s3->recovery, &s->recovery);
+  s3lect_store_result_t r = s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, region, &s3->scratch);
+  if (send_again(s3, s, reply, &r))
+    return;
+  come_back(s3, s, &r);
+  learn_dialect(s3, s, r.status);
+  if (s->sent_quoted || s->sent_bare)
+    r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
+  if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) && (req->flags & S3LECT_REQ_NO_NEWS) == 0)
+    s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
+  s->active = false;
+  if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
+    s3->creds->ops->refused(s3->creds);
+  if (r.status == S3LECT_ECREDENTIALS) /* they ended while it was queued for a connection */
+    r.message = why_none(s3);
+  req->cb(req, &r);
+  /* The store outlives its callbacks, even one that closes it. */
+  s3l_s3_scratch_trim(&s3->scratch);
+}
+
+/* A request that has been waiting for credentials. */
+static void on_passed(s3l_credential_queue_req_t* queue, int status, uint32_t left_ms,
+                      const char* message) {
+  state_t* s = S3L_CONTAINER_OF(queue, state_t, queue);
+  s3_t* s3 = s->http.data;
+  s3lect_store_req_t* req = s->req;
+  s->http.timeout_ms = left_ms;
+  if (status == 0)
+    status = s3l_http_client_submit(s3->client, &s->http);
+  if (status == 0)
+    return;
+  s3lect_store_result_t r = s3l_store_result(status, S3LECT_NOT_APPLIED);
+  r.message = message;
+  s->active = false;
+  req->cb(req, &r);
+}
+
+static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
+  uint32_t object = s3l_store_body_max(req);
+  if (op == S3L_S3_LIST)
+    return LIST_BODY_MAX;
+  return op == S3L_S3_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
+}
+
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t store_op,
+                  s3l_s3_op_t op) {
+  s3_t* s3 = store->internal;
+  state_t* s = S3L_STORE_REQ_STATE(req, state_t);
+  int err = s3l_store_req_check(req, store_op);
+  if (err == 0 && s3->closing)
+    err = UV_ECANCELED;
+  if (err != 0)
+    return err;
+  memset(s, 0, sizeof(*s));
+  s->req = req;
+  s->op = (uint8_t)op;
+  s->until_ns = uv_hrtime() + (uint64_t)req->timeout_ms * NS_PER_MS;
+  s->http.data = s3;
+  s->http.compose = on_compose;
+  s->http.done = on_done;
+  s->http.timeout_ms = req->timeout_ms;
+  s->http.body_max = reply_max(req, op);
+  s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
+  s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
+  req->store = store;
+  if (!s3l_credential_queue_wait(&s3->queue, &s->queue, req->timeout_ms))
+    err = s3l_http_client_submit(s3->client, &s->http);
+  s->active = err == 0;
+  return err;
+}
+
+/* ---- The store's vtable ---- */
+
+static int s3_get(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_GET, S3L_S3_GET);
+}
+
+static int s3_put(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_PUT, S3L_S3_PUT);
+}
+
+static int s3_del(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_DEL, S3L_S3_DELETE);
+}
+
+static int s3_list(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return submit(store, req, S3L_STORE_LIST, S3L_S3_LIST);
+}
+
+static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
+  state_t* s = S3L_STORE_REQ_STATE(req, state_t);
+  (void)store;
+  if (!s->active)
+    return;
+  s3l_credential_queue_cancel(&s->queue);
+  s3l_http_client_cancel(&s->http);
+}
+
+static void release(s3_t* s3) {
+  s3l_proxy_rules_free(&s3->proxies);
+  s3l_signer_close(&s3->signer);
+  s3l_wipe(s3->proxy_authorization, sizeof(s3->proxy_authorization));
+  s3l_free(s3->headers);
+  s3l_s3_scratch_free(&s3->scratch);
+  s3l_free(s3);
+}
+
+static void on_creds_closed(void* arg) {
+  s3_t* s3 = arg;
+  s3lect_store_t* store = s3->store;
+  s3lect_store_close_cb cb = s3->close_cb;
+  release(s3);
+  store->internal = NULL;
+  if (cb != NULL)
+    cb(store);
+}
+
+static void on_gate_closed(void* arg) {
+  s3_t* s3 = arg;
+  if (s3->creds_borrowed)
+    on_creds_closed(s3);
+  else
+    s3->creds->ops->close(s3->creds, on_creds_closed, s3);
+}
+
+static void on_client_closed(void* arg) {
+  s3_t* s3 = arg;
+  s3l_credential_queue_close(&s3->queue, on_gate_closed, s3);
+}
+
+static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
+  s3_t* s3 = store->internal;
+  s3->closing = true;
+  s3->close_cb = cb;
+  s3l_http_client_close(s3->client, on_client_closed, s3);
+}
+
+static const s3lect_store_ops_t s3_ops = {
+    .version = S3LECT_STORE_VERSION,
+    .flags = S3LECT_STORE_OWN_CLOCK,
+    .get = s3_get,
+    .put = s3_put,
+    .del = s3_del,
+    .list = s3_list,
+    .cancel = s3_cancel,
+    .close = s3_close,
+};
+
+/* ---- Opening ---- */
+
+/* Nothing of it is in the loop before the first request asks. */
+static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
+  s3l_creds_source_t* source;
+  if (c->access_key != NULL)
+    return s3l_creds_static(c->access_key, c->secret, c->token, &s3->creds);
+  if (c->credentials == NULL) {
+    s3lect_credentials_chain_options_t chain;
+    s3lect_credentials_chain_options_init(&chain, sizeof(chain));
+    chain.profile = c->profile;
+    chain.region = c->chain_region;
+    chain.proxy = c->proxies.option;
+    return s3l_creds_chain(loop, &chain, &s3->creds, c->http.error);
+  }
+  s3->creds = s3l_creds_builtin(c->credentials);
+  s3->creds_borrowed = s3->creds != NULL;
+  if (s3->creds_borrowed)
+    return 0;
+  int err = s3l_creds_user(c->credentials, &source);
+  return err != 0 ? err : s3l_creds_cache(loop, source, &s3l_creds_cache_defaults, &s3->creds);
+}
+
+/* A plain endpoint behind a proxy: requests name all of their URL, and what the proxy wants. */
+static void aim_plain(s3_t* s3, const s3l_s3_config_t* c) {
+  if (!c->proxy.used || c->endpoint.tls)
+    return;
+  s3l_buf_t b;
+  s3l_buf_init(&b, s3->origin, sizeof(s3->origin));
+  s3l_buf_puts(&b, "http://");
+  s3l_buf_puts(&b, c->endpoint.host_header);
+  s3->target.origin = s3l_buf_span(&b);
+  memcpy(s3->proxy_authorization, c->proxy.authorization, sizeof(s3->proxy_authorization));
+  s3->target.proxy_authorization = s3l_span_cstr(s3->proxy_authorization);
+}
+
+/* Those that the operator demands. */
+static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
+  s3->headers = s3l_s3_headers_copy(&c->headers);
+  if (s3->headers == NULL)
+    return UV_ENOMEM;
+  s3->target.owner = s3->headers->owner;
+  s3->target.headers = s3->headers->pairs;
+  s3->target.headers_len = s3->headers->len;
+  s3->target.checksum = s3->headers->checksum;
+  return 0;
+}
+
+static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
+  s3->recovery.endpoint = c->endpoint;
+  s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
+  aim_plain(s3, c);
+  int err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
+  if (err == 0)
+    err = keep_headers(s3, c);
+  if (err == 0)
+    err = s3l_proxy_rules_copy(&c->proxies, &s3->proxies);
+  if (err == 0)
+    err = open_creds(loop, s3, c);
+  if (err == 0)
+    err = s3l_http_client_create(loop, &c->http, &s3->client);
+  return err;
+}
+
+static int open_store(uv_loop_t* loop, s3lect_store_t* store, const s3l_s3_config_t* c) {
+  s3_t* s3 = s3l_calloc(1, sizeof(*s3));
+  if (s3 == NULL)
+    return UV_ENOMEM;
+  s3->store = store;
+  int err = open_parts(loop, s3, c);
+  if (err != 0) {
+    if (s3->creds != NULL && !s3->creds_borrowed)
+      s3->creds->ops->close(s3->creds, NULL, NULL);
+    release(s3);
+    return err;
+  }
+  s3l_credential_queue_init(&s3->queue, loop, s3->creds, on_passed);
+  store->loop = loop;
+  store->ops = &s3_ops;
+  store->internal = s3;
+  return 0;
+}
+
+int s3lect_store_s3_init(uv_loop_t* loop, s3lect_store_t* store,
+                         const s3lect_store_s3_options_t* options, s3lect_error_t* error) {
+  s3l_s3_config_t config;
+  s3l_error_clear(error);
+  int err = s3l_s3_configure(options, &config, error);
+  if (err == 0)
+    err = open_store(loop, store, &config);
+  s3l_wipe(&config.proxy, sizeof(config.proxy));
+  return s3l_error_end(error, err);
+}

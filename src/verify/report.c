@@ -1,0 +1,202 @@
+/* verify/report.c: what a run of s3lect_verify has found, added up; see verify_run.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop/clock.h"
+#include "util/assert.h"
+#include "util/buf.h"
+#include "verify/run.h"
+
+/* What an election depends on. */
+typedef enum { FOR_NONE, FOR_EPOCH_FILES, FOR_LOCKFILE, FOR_BOTH } need_t;
+
+static const struct {
+  const char* name;
+  const char* expected;
+  need_t need;
+  const char* reason; /* of its failure */
+} kinds[S3L_CHECKS] = {
+    [S3L_CHECK_CREATE] = {"create", "created where nothing was, with an ETag", FOR_BOTH,
+                          "the store does not create objects under If-None-Match"},
+    [S3L_CHECK_CREATE_AGAIN] = {"create-again", "refused", FOR_BOTH,
+                                "the store ignores If-None-Match: a second create overwrote the "
+                                "object"},
+    [S3L_CHECK_READ] = {"read-after-write", "the newest object, at once", FOR_BOTH,
+                        "the store's reads do not show the newest write"},
+    [S3L_CHECK_FRESH_ETAG] = {"fresh-etag", "a new ETag for each new body", FOR_BOTH,
+                              "the store's ETags do not change with the object"},
+    [S3L_CHECK_CONDITIONAL_GET] = {"conditional-get", "not modified, and only if so", FOR_BOTH,
+                                   "the store answers 304 although the object has changed"},
+    [S3L_CHECK_ONE_CREATE] = {"one-create-wins", "exactly one of many at once", FOR_BOTH,
+                              "the store checks If-None-Match, but not in one step with the write"},
+    [S3L_CHECK_SWAP] = {"swap", "replaced under the ETag it has", FOR_LOCKFILE,
+                        "the store cannot replace an object under If-Match"},
+    [S3L_CHECK_SWAP_STALE] = {"swap-stale", "refused under an ETag it has no more", FOR_LOCKFILE,
+                              "the store ignores If-Match: a swap with a wrong ETag overwrote the "
+                              "object"},
+    [S3L_CHECK_SWAP_MISSING] = {"swap-missing", "refused where nothing is", FOR_LOCKFILE,
+                                "the store creates a missing object under If-Match"},
+    [S3L_CHECK_ONE_SWAP] = {"one-swap-wins", "exactly one of many at once", FOR_LOCKFILE,
+                            "the store checks If-Match, but not in one step with the write"},
+    [S3L_CHECK_EQUAL_BODIES] = {"equal-bodies", "a new ETag for an equal body", FOR_NONE, NULL},
+    [S3L_CHECK_LIST] = {"list", "lists what was written", FOR_EPOCH_FILES,
+                        "the store's listings do not show what was written"},
+    [S3L_CHECK_DELETE] = {"delete", "gone", FOR_NONE, NULL},
+    [S3L_CHECK_RECREATE] = {"create-after-delete", "created", FOR_NONE, NULL},
+};
+
+void s3l_verify_report_init(s3l_verify_run_t* run) {
+  for (int i = 0; i < S3L_CHECKS; i++)
+    run->checks[i] =
+        (s3lect_check_t){kinds[i].name, kinds[i].expected, run->seen[i], S3LECT_CHECK_SKIPPED};
+}
+
+void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_check_verdict_t verdict,
+                    const char* format, ...) {
+  va_list args;
+  if (run->checks[check].verdict == S3LECT_CHECK_FAILED)
+    return;
+  run->checks[check].verdict = (int32_t)verdict;
+  va_start(args, format);
+  int n = vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
+  va_end(args);
+  s3l_buf_cut(run->seen[check], S3L_VERIFY_SEEN_SIZE, n);
+}
+
+/* ---- Measures ---- */
+
+/* The reply's Date is cut to the second and was made at some instant between the sending of the
+ * request and its end: each reply bounds the offset from both sides, and together they narrow it.
+ */
+static void measure_clock(s3l_verify_run_t* run, int64_t sent_ms, int64_t date_ms) {
+  int64_t low = date_ms - s3l_clock_wall_ms();
+  int64_t high = date_ms + 1000 - sent_ms;
+  if (!run->clock_known || low > run->clock_low_ms)
+    run->clock_low_ms = low;
+  if (!run->clock_known || high < run->clock_high_ms)
+    run->clock_high_ms = high;
+  run->clock_known = true;
+}
+
+void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,
+                        const s3lect_store_result_t* result) {
+  if (result->http_status == 0 && result->outcome != S3LECT_SETTLED)
+    return; /* not an answer */
+  uint64_t us = (uv_hrtime() - op->sent_ns) / 1000;
+  bool waited = (op->req.flags & S3LECT_REQ_TOGETHER) != 0; /* for others, on purpose */
+  if (!waited && run->latencies < S3LECT_VERIFY_REQUESTS_MAX)
+    run->latency_us[run->latencies++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+  if (result->store_time_ms != 0)
+    measure_clock(run, op->sent_wall_ms, result->store_time_ms);
+}
+
+static int compare_u32(const void* a, const void* b) {
+  uint32_t x = *(const uint32_t*)a, y = *(const uint32_t*)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Of sorted values, the smallest that is not less than so many percent of them. */
+static uint32_t percentile(const s3l_verify_run_t* run, size_t percent) {
+  if (run->latencies == 0)
+    return 0;
+  size_t rank = (run->latencies * percent + 99) / 100;
+  return run->latency_us[rank > 0 ? rank - 1 : 0];
+}
+
+/* ---- The verdict ---- */
+
+static bool counts(need_t need, need_t protocol) {
+  return need == protocol || need == FOR_BOTH;
+}
+
+/* A run that ended early has skipped checks that the verdict depends on. */
+static bool is_open(const s3lect_check_t* check) {
+  return check->verdict == S3LECT_CHECK_INCONCLUSIVE || check->verdict == S3LECT_CHECK_SKIPPED;
+}
+
+static const char* give_reason(const s3l_verify_run_t* run, int check, bool failed, char* out) {
+  bool tried = run->seen[check][0] != '\0';
+  (void)snprintf(out, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
+                 failed ? kinds[check].reason : "the store could not be examined",
+                 kinds[check].name, tried ? run->seen[check] : s3lect_strerror(run->error));
+  return out;
+}
+
+static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char* reason) {
+  bool swaps = protocol == FOR_LOCKFILE && run->won[1] < run->won[0];
+  uint32_t races = run->won[swaps ? 1 : 0];
+  for (int i = 0; i < S3L_CHECKS; i++) {
+    if (counts(kinds[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, races, give_reason(run, i, true, reason)};
+  }
+  for (int i = 0; i < S3L_CHECKS; i++) {
+    if (counts(kinds[i].need, protocol) && is_open(&run->checks[i]))
+      return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, races, give_reason(run, i, false, reason)};
+  }
+  return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, races, ""};
+}
+
+static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* report) {
+  int64_t low = run->clock_low_ms, high = run->clock_high_ms;
+  if (!run->clock_known)
+    return;
+  /* Replies that contradict each other came from machines whose clocks differ. */
+  int64_t width = high > low ? high - low : low - high + 1000;
+  report->clock_known = 1;
+  report->clock_offset_ms = low + (high - low) / 2;
+  report->clock_error_ms = (uint32_t)((width + 1) / 2);
+}
+
+void s3l_verify_report(s3l_verify_run_t* run, s3lect_verify_report_t* report) {
+  s3lect_verdict_t lockfile = judge(run, FOR_LOCKFILE, run->reasons[0]);
+  s3lect_verdict_t epochs = judge(run, FOR_EPOCH_FILES, run->reasons[1]);
+  bool unknown = lockfile.safety == S3LECT_SAFETY_UNKNOWN || epochs.safety == S3LECT_SAFETY_UNKNOWN;
+  qsort(run->latency_us, run->latencies, sizeof(run->latency_us[0]), compare_u32);
+  *report = (s3lect_verify_report_t){
+      .size = sizeof(*report),
+      .lockfile = lockfile,
+      .epochs = epochs,
+      .error = unknown || run->error == UV_ECANCELED ? run->error : 0,
+      .checks = run->checks,
+      .checks_len = S3L_CHECKS,
+      .etag_dialect = (int32_t)run->dialect,
+      .etags_weak = run->etags_weak ? 1 : 0,
+      .requests = run->requests,
+      .leftovers = run->leftovers,
+      .latency_p50_us = percentile(run, 50),
+      .latency_p90_us = percentile(run, 90),
+      .latency_p99_us = percentile(run, 99),
+      .latency_max_us = percentile(run, 100),
+  };
+  report_clock(run, report);
+}
+
+/* ---- Names ---- */
+
+const char* s3lect_safety_name(int safety) {
+  switch (safety) {
+  case S3LECT_SAFETY_SAFE:
+    return "safe";
+  case S3LECT_SAFETY_UNSAFE:
+    return "unsafe";
+  default:
+    return "unknown";
+  }
+}
+
+const char* s3lect_check_verdict_name(int verdict) {
+  switch (verdict) {
+  case S3LECT_CHECK_PASSED:
+    return "passed";
+  case S3LECT_CHECK_NOTED:
+    return "noted";
+  case S3LECT_CHECK_FAILED:
+    return "failed";
+  case S3LECT_CHECK_INCONCLUSIVE:
+    return "inconclusive";
+  default:
+    return "skipped";
+  }
+}

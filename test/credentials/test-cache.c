@@ -1,0 +1,348 @@
+/* creds/cache over a source that the test plays, on a wall clock that the test sets: one question
+ * for many, replacement ahead of the end, old sets while they are good, failures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "credentials/cache.h"
+#include "lib/heap.h"
+#include "lib/wait.h"
+#include "s3lect/errno.h"
+#include "util/mem.h"
+
+#define MINUTE 60000
+#define START  1700000000000
+
+static int64_t wall_ms;
+
+static int64_t test_wall(void) {
+  return wall_ms;
+}
+
+/* A source that holds the question until the test answers it. */
+typedef struct source_s {
+  s3l_creds_source_t source;
+  s3l_creds_fetch_t* fetch;
+  unsigned asked;
+  unsigned closed;
+} source_t;
+
+static void source_fetch(s3l_creds_source_t* source, s3l_creds_fetch_t* fetch) {
+  source_t* s = S3L_CONTAINER_OF(source, source_t, source);
+  assert_null(s->fetch); /* one at a time */
+  s->fetch = fetch;
+  s->asked++;
+}
+
+static void source_close(s3l_creds_source_t* source, void (*cb)(void* arg), void* arg) {
+  source_t* s = S3L_CONTAINER_OF(source, source_t, source);
+  s->fetch = NULL;
+  s->closed++;
+  if (cb != NULL)
+    cb(arg);
+}
+
+static const s3l_creds_source_ops_t source_ops = {.fetch = source_fetch, .close = source_close};
+
+typedef struct waiter_s {
+  s3l_creds_wait_t wait;
+  unsigned done;
+  int status;
+} waiter_t;
+
+static void on_wait(s3l_creds_wait_t* wait, int status) {
+  waiter_t* w = wait->data;
+  w->done++;
+  w->status = status;
+}
+
+typedef struct rig_s {
+  uv_loop_t loop;
+  source_t source;
+  s3l_creds_provider_t* cache;
+  waiter_t waiters[4];
+  unsigned closed;
+} rig_t;
+
+static rig_t rig;
+
+static void rig_open(const s3l_creds_cache_options_t* options) {
+  memset(&rig, 0, sizeof(rig));
+  wall_ms = START;
+  rig.source.source.ops = &source_ops;
+  for (int i = 0; i < 4; i++) {
+    rig.waiters[i].wait.data = &rig.waiters[i];
+    rig.waiters[i].wait.cb = on_wait;
+    s3l_list_init(&rig.waiters[i].wait.link);
+  }
+  assert_int_equal(uv_loop_init(&rig.loop), 0);
+  assert_int_equal(s3l_creds_cache(&rig.loop, &rig.source.source, options, &rig.cache), 0);
+}
+
+static const s3l_creds_cache_options_t quiet = {.ahead_ms = 5 * MINUTE,
+                                                .jitter_ms = MINUTE,
+                                                .retry_ms = 3600000, /* left alone for long */
+                                                .retry_max_ms = 3600000,
+                                                .retry_none_ms = 3600000,
+                                                .wall_ms = test_wall};
+static const s3l_creds_cache_options_t eager = {
+    .ahead_ms = 5 * MINUTE, .jitter_ms = MINUTE, .wall_ms = test_wall};
+
+static void on_closed(void* arg) {
+  ++*(unsigned*)arg;
+}
+
+static void rig_close(void) {
+  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  s3l_wait_count(&rig.loop, &rig.closed, 1, "the cache to be closed");
+  assert_int_equal(rig.source.closed, 1);
+  s3l_wait_loop_end(&rig.loop);
+}
+
+static const s3l_creds_t* get(int waiter) {
+  return rig.cache->ops->get(rig.cache, waiter < 0 ? NULL : &rig.waiters[waiter].wait);
+}
+
+static void answer(const char* access_key, int64_t life_ms) {
+  s3l_creds_fetch_t* fetch = rig.source.fetch;
+  s3l_creds_t* creds;
+  const char* why;
+  assert_non_null(fetch);
+  assert_int_equal(s3l_creds_new(s3l_span_cstr(access_key), S3L_SPAN("secret"), S3L_SPAN("token"),
+                                 life_ms == 0 ? 0 : wall_ms + life_ms, &creds, &why),
+                   0);
+  rig.source.fetch = NULL;
+  fetch->done(fetch, 0, creds, NULL);
+}
+
+static void answer_failure(int status, const char* why) {
+  s3l_creds_fetch_t* fetch = rig.source.fetch;
+  assert_non_null(fetch);
+  rig.source.fetch = NULL;
+  fetch->done(fetch, status, NULL, why);
+}
+
+static void asks_once_for_many(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(-1));
+  assert_int_equal(rig.source.asked, 0); /* nobody waits */
+  for (int i = 0; i < 3; i++)
+    assert_null(get(i));
+  assert_int_equal(rig.source.asked, 1);
+  s3l_creds_wait_end(&rig.waiters[1].wait);
+  answer("AK", 60 * MINUTE);
+  assert_int_equal(rig.waiters[0].done, 1);
+  assert_int_equal(rig.waiters[1].done, 0);
+  assert_int_equal(rig.waiters[2].done, 1);
+  assert_int_equal(rig.waiters[0].status, 0);
+  assert_string_equal(get(3)->access_key, "AK");
+  assert_string_equal(get(-1)->token, "token");
+  assert_int_equal(rig.waiters[3].done, 0); /* it had not to wait */
+  assert_int_equal(rig.source.asked, 1);
+  rig_close();
+}
+
+static void replaces_ahead_of_the_end(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  wall_ms = START + 53 * MINUTE;
+  assert_string_equal(get(-1)->access_key, "A1");
+  assert_int_equal(rig.source.asked, 1);
+  wall_ms = START + 55 * MINUTE; /* 5 min before the end, at the latest */
+  for (int i = 0; i < 3; i++)
+    assert_string_equal(get(-1)->access_key, "A1"); /* it serves meanwhile */
+  assert_int_equal(rig.source.asked, 2);
+  answer("A2", 60 * MINUTE);
+  assert_string_equal(get(-1)->access_key, "A2");
+  rig_close();
+}
+
+/* Nobody asks for hours, and still there are good ones when they are needed. */
+static void replaces_by_itself(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 40); /* three quarters of its life on the loop's clock, less jitter */
+  wall_ms += 40;
+  s3l_wait_count(&rig.loop, &rig.source.asked, 2, "the timer to ask the source");
+  answer("A2", 60 * MINUTE);
+  assert_string_equal(get(-1)->access_key, "A2");
+  rig_close();
+}
+
+static void short_lives_are_used(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 4 * MINUTE); /* shorter than the usual advance */
+  wall_ms = START + 2 * MINUTE - 1;
+  assert_string_equal(get(-1)->access_key, "A1");
+  assert_int_equal(rig.source.asked, 1);
+  wall_ms = START + 3 * MINUTE;
+  assert_string_equal(get(-1)->access_key, "A1");
+  assert_int_equal(rig.source.asked, 2);
+  answer("A2", 60 * MINUTE);
+  rig_close();
+}
+
+static void old_ones_serve_until_their_end(void** state) {
+  (void)state;
+  rig_open(&eager);
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  wall_ms = START + 56 * MINUTE;
+  for (unsigned i = 2; i < 5; i++) {
+    assert_string_equal(get(-1)->access_key, "A1");
+    assert_int_equal(rig.source.asked, i); /* tried again */
+    answer_failure(S3LECT_ECREDENTIALS, "no luck");
+    assert_string_equal(rig.cache->ops->why(rig.cache), ""); /* nobody has to know */
+  }
+  wall_ms = START + 60 * MINUTE;
+  assert_null(get(-1));
+  assert_string_equal(rig.cache->ops->why(rig.cache), "no luck");
+  assert_null(get(1));
+  answer_failure(S3LECT_ECREDENTIALS, "none at all");
+  assert_int_equal(rig.waiters[1].done, 1);
+  assert_int_equal(rig.waiters[1].status, S3LECT_ECREDENTIALS);
+  assert_string_equal(rig.cache->ops->why(rig.cache), "none at all");
+  assert_null(get(2));
+  answer("A2", 60 * MINUTE);
+  assert_int_equal(rig.waiters[2].status, 0);
+  assert_string_equal(get(-1)->access_key, "A2");
+  rig_close();
+}
+
+static void leaves_a_failed_source_alone(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer_failure(S3LECT_ECREDENTIALS, "no luck");
+  assert_int_equal(rig.waiters[0].status, S3LECT_ECREDENTIALS);
+  assert_null(get(1));
+  assert_null(get(2));
+  assert_int_equal(rig.waiters[1].done, 0); /* never inside get */
+  s3l_wait_count(&rig.loop, &rig.waiters[2].done, 1, "those who ask meanwhile to hear of it");
+  assert_int_equal(rig.waiters[1].done, 1);
+  assert_int_equal(rig.waiters[1].status, S3LECT_ECREDENTIALS);
+  assert_int_equal(rig.source.asked, 1);
+  rig_close();
+}
+
+static void refuses_expired_ones(void** state) {
+  (void)state;
+  rig_open(&eager);
+  assert_null(get(0));
+  answer("A1", -1);
+  assert_int_equal(rig.waiters[0].status, S3LECT_ECREDENTIALS);
+  assert_string_equal(rig.cache->ops->why(rig.cache),
+                      "the credentials that came have expired already");
+  assert_null(get(1));
+  answer("A1", 0); /* those never end */
+  assert_int_equal(rig.waiters[1].status, 0);
+  wall_ms += (int64_t)100000 * 60 * MINUTE;
+  assert_string_equal(get(-1)->access_key, "A1");
+  rig_close();
+}
+
+/* What the store refuses is replaced, even if it has just come: a service may give old ones. But
+ * when the next set is refused as well, it is not its age. */
+static void refused_ones_are_replaced(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  rig.cache->ops->refused(rig.cache); /* there is none */
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  rig.cache->ops->refused(rig.cache);
+  assert_null(get(-1));
+  assert_null(get(1));
+  rig.cache->ops->refused(rig.cache); /* by a second request */
+  assert_int_equal(rig.source.asked, 2);
+  answer("A2", 60 * MINUTE);
+  assert_int_equal(rig.waiters[1].status, 0);
+  rig.cache->ops->refused(rig.cache);
+  assert_string_equal(get(-1)->access_key, "A2");
+  assert_int_equal(rig.source.asked, 2);
+  rig_close();
+}
+
+/* They may have been refused for another reason. */
+static void refused_ones_are_better_than_none(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  rig.cache->ops->refused(rig.cache);
+  assert_null(get(1));
+  answer_failure(S3LECT_ECREDENTIALS, "no luck");
+  assert_int_equal(rig.waiters[1].status, 0);
+  assert_string_equal(get(-1)->access_key, "A1");
+  wall_ms = START + 60 * MINUTE; /* until their end */
+  assert_null(get(-1));
+  rig_close();
+}
+
+static void closing_ends_the_waiting(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  assert_null(get(0));
+  assert_null(get(1));
+  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  assert_int_equal(rig.waiters[0].done, 0);
+  s3l_wait_count(&rig.loop, &rig.closed, 1, "the cache to be closed");
+  assert_int_equal(rig.waiters[0].done, 1);
+  assert_int_equal(rig.waiters[0].status, UV_ECANCELED);
+  assert_int_equal(rig.waiters[1].status, UV_ECANCELED);
+  s3l_wait_loop_end(&rig.loop);
+}
+
+/* Nothing was asked: nothing is in the loop, and memory is given back at once. */
+static void an_unused_one_closes_at_once(void** state) {
+  (void)state;
+  rig_open(&quiet);
+  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  assert_int_equal(rig.closed, 1);
+  assert_int_equal(rig.source.closed, 1);
+  assert_int_equal(uv_loop_close(&rig.loop), 0);
+}
+
+static void a_warm_one_allocates_nothing(void** state) {
+  (void)state;
+  s3l_heap_install();
+  rig_open(&quiet);
+  assert_null(get(0));
+  answer("A1", 60 * MINUTE);
+  size_t before = s3l_heap_count();
+  for (int i = 0; i < 100; i++)
+    assert_non_null(get(-1));
+  assert_int_equal(s3l_heap_count(), before);
+  rig_close();
+  s3l_heap_remove();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(asks_once_for_many),
+      cmocka_unit_test(replaces_ahead_of_the_end),
+      cmocka_unit_test(replaces_by_itself),
+      cmocka_unit_test(short_lives_are_used),
+      cmocka_unit_test(old_ones_serve_until_their_end),
+      cmocka_unit_test(leaves_a_failed_source_alone),
+      cmocka_unit_test(refuses_expired_ones),
+      cmocka_unit_test(refused_ones_are_replaced),
+      cmocka_unit_test(refused_ones_are_better_than_none),
+      cmocka_unit_test(closing_ends_the_waiting),
+      cmocka_unit_test(an_unused_one_closes_at_once),
+      cmocka_unit_test(a_warm_one_allocates_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

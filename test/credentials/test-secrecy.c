@@ -1,0 +1,469 @@
+/* Secrets: no block of memory that the library gives back holds one, nor does any block that it
+ * still has once a newer set has come; no message shows one; and none goes out in the clear. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "credentials/cache.h"
+#include "lib/certs.h"
+#include "lib/creds_rig.h"
+#include "lib/secret_heap.h"
+#include "lib/wait.h"
+#include "s3lect.h"
+#include "util/mem.h"
+
+/* ---- The heap ---- */
+
+#define WATCH(...) s3l_secret_heap_install((const char* const[S3L_SECRETS_MAX]){__VA_ARGS__})
+
+/* That it finds one at all, in the middle of memory that nobody has written to. */
+static void the_watch_sees(void** state) {
+  (void)state;
+  WATCH("hush-hush");
+  char* p = s3l_malloc(100000);
+  memcpy(p + 70000, "hush-hush", 9);
+  assert_int_equal(s3l_secret_heap_live("hush-hush"), 1);
+  p = s3l_realloc(p, 120000);
+  assert_int_equal(s3l_secret_heap_found(), 1);
+  s3l_wipe(p + 70000, 9);
+  s3l_free(p);
+  s3l_secret_heap_remove();
+}
+
+/* ---- Sources ---- */
+
+#define SECRET   "wJalrXUtnFEMI/K7MDENG/secret+key"
+#define TOKEN    "IQoJb3JpZ2luX2VjEA/session+token=="
+#define SECRET_2 "je7MtGbClwBF/2Zp9Utk/second+secret"
+#define TOKEN_2  "AQoEXAMPLEH4aoAPWfJ/second+token=="
+#define BEARER   "eyJhbGciOiJSUzI1NiJ9.a-bearer.token"
+
+#define JSON(secret, token, end)                                                                   \
+  "{\"Version\":1,\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"" secret "\",\"Token\":\"" token    \
+  "\",\"SessionToken\":\"" token "\",\"Expiration\":\"" end "\"}"
+#define XML(secret, token)                                                                         \
+  "<R><Credentials><AccessKeyId>AK</AccessKeyId><SecretAccessKey>" secret                          \
+  "</SecretAccessKey><SessionToken>" token "</SessionToken><Expiration>" S3L_CREDS_RIG_END         \
+  "</Expiration></Credentials></R>"
+
+static s3l_creds_rig_t rig;
+
+static void begin(const s3l_step_t* const* scripts, size_t n) {
+  s3l_creds_rig_init(&rig, scripts, n);
+}
+
+#define BEGIN(...)                                                                                 \
+  begin(S3L_SCRIPTS(__VA_ARGS__),                                                                  \
+        sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
+
+static void set_file(const char* variable, const char* name, const char* text) {
+  setenv(variable, s3l_creds_rig_file(&rig, name, text), 1);
+}
+
+/* Asks twice and closes, and again with the second question dropped. */
+static void leaves_nothing(const char* profile) {
+  WATCH(SECRET, TOKEN, BEARER, SECRET_2);
+  s3l_creds_rig_configure(&rig, profile, 0);
+  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_gets(&rig, "AK");
+  assert_string_equal(rig.secret, SECRET);
+  assert_int_equal(s3l_secret_heap_found(), 0);
+  s3l_creds_rig_gets(&rig, "AK");
+  s3l_creds_rig_ask(&rig);
+  uv_run(&rig.loop, UV_RUN_NOWAIT);
+  rig.cut_short = true;
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+}
+
+static void environment_leaves_nothing(void** state) {
+  (void)state;
+  begin(NULL, 0);
+  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", SECRET, 1);
+  setenv("AWS_SESSION_TOKEN", TOKEN, 1);
+  leaves_nothing(NULL);
+}
+
+static void files_leave_nothing(void** state) {
+  (void)state;
+  begin(NULL, 0);
+  set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials",
+           "[default]\naws_access_key_id = AK\naws_secret_access_key = " SECRET
+           "\naws_session_token = " TOKEN "\n[other]\naws_secret_access_key = " SECRET_2 "\n");
+  leaves_nothing(NULL);
+}
+
+static void programs_leave_nothing(void** state) {
+  (void)state;
+  begin(NULL, 0);
+  set_file("AWS_CONFIG_FILE", "config",
+           "[profile p]\ncredential_process = sh -c 'echo " BEARER
+           " >&2; echo \"$0\"' '" JSON(SECRET, TOKEN, S3L_CREDS_RIG_END) "'\n");
+  leaves_nothing("p");
+}
+
+static void containers_leave_nothing(void** state) {
+  (void)state;
+  const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
+  BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER "\r\n\r\n"), S3L_SPLIT(reply, 1),
+                   S3L_EXPECT(BEARER "\r\n\r\n"), S3L_SPLIT(reply, 100)));
+  setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
+  set_file("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token", BEARER "\n");
+  leaves_nothing(NULL);
+}
+
+/* What TLS decrypts stands in OpenSSL's memory, too. */
+static void tls_leaves_nothing(void** state) {
+  char url[64];
+  s3l_certs_t certs;
+  s3l_tls_context_t* tls;
+  const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
+  const s3l_step_t* const scripts[] = {
+      S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(reply), S3L_EXPECT(BEARER), S3L_SEND(reply))};
+  (void)state;
+  assert_int_equal(s3l_certs_make(&certs), 0);
+  assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
+  begin(NULL, 0);
+  rig.server.scripts = scripts;
+  rig.server.scripts_len = 1;
+  rig.server.tls = tls;
+  s3l_script_server_start(&rig.server, &rig.loop);
+  snprintf(url, sizeof(url), "https://127.0.0.1:%u/c", (unsigned)rig.server.port);
+  setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
+  setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", BEARER, 1);
+  setenv("AWS_CA_BUNDLE", certs.ca, 1);
+  leaves_nothing(NULL);
+  s3l_tls_context_free(tls);
+  s3l_certs_remove(&certs);
+}
+
+static void instances_leave_nothing(void** state) {
+  (void)state;
+  const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
+  const char* token = S3L_OK(BEARER);
+  const char* role = S3L_OK("role");
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("PUT "), S3L_SEND(token), S3L_EXPECT(BEARER), S3L_SEND(role),
+                   S3L_EXPECT(BEARER), S3L_SEND(reply), S3L_EXPECT("PUT "), S3L_SEND(token),
+                   S3L_EXPECT(BEARER), S3L_SEND(role), S3L_EXPECT(BEARER), S3L_SEND(reply)));
+  setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
+  setenv("AWS_METADATA_SERVICE_TIMEOUT", "30", 1);
+  leaves_nothing(NULL);
+}
+
+static void web_identity_leaves_nothing(void** state) {
+  (void)state;
+  const char* reply = S3L_OK(XML(SECRET, TOKEN));
+  BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SPLIT(reply, 1), S3L_EXPECT(BEARER), S3L_SEND(reply)));
+  setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
+  setenv("AWS_ROLE_ARN", "arn", 1);
+  set_file("AWS_WEB_IDENTITY_TOKEN_FILE", "token", BEARER);
+  leaves_nothing(NULL);
+}
+
+/* The keys that assume the role are secrets as well. */
+static void roles_leave_nothing(void** state) {
+  (void)state;
+  const char* reply = S3L_OK(XML(SECRET, TOKEN));
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(reply),
+                   S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(reply)));
+  setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
+  set_file("AWS_CONFIG_FILE", "config",
+           "[profile r]\nrole_arn = arn\nsource_profile = r\naws_access_key_id = BASE\n"
+           "aws_secret_access_key = " SECRET_2 "\n");
+  leaves_nothing("r");
+}
+
+/* ---- The cache, and a store over it ---- */
+
+static void on_wait(s3l_creds_wait_t* wait, int status) {
+  *(int*)wait->data = status == 0 ? 1 : status;
+}
+
+static void wait_for_keys(s3l_creds_provider_t* cache) {
+  int got = 0;
+  s3l_creds_wait_t wait = {.data = &got, .cb = on_wait};
+  s3l_list_init(&wait.link);
+  if (cache->ops->get(cache, &wait) != NULL)
+    return;
+  while (got == 0)
+    uv_run(&rig.loop, UV_RUN_ONCE);
+  assert_int_equal(got, 1);
+}
+
+static void on_closed(void* arg) {
+  ++*(unsigned*)arg;
+}
+
+/* When others have come, and the connection to the service is gone, the old ones are nowhere. */
+static void nothing_is_left_of_old_keys(void** state) {
+  unsigned closed = 0;
+  s3l_creds_provider_t* cache;
+  s3l_creds_cache_options_t options = s3l_creds_cache_defaults;
+  (void)state;
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("GET "), S3L_EXPECT("\r\n\r\n"),
+                   S3L_SEND(S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END))), S3L_EXPECT("GET "),
+                   S3L_EXPECT("\r\n\r\n"),
+                   S3L_SEND(S3L_OK(JSON(SECRET_2, TOKEN_2, S3L_CREDS_RIG_END)))));
+  setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
+  WATCH(SECRET, TOKEN, SECRET_2, TOKEN_2);
+  s3l_creds_rig_configure(&rig, NULL, 0);
+  options.wall_ms = rig.settings.wall_ms;
+  s3l_creds_rig_open(&rig);
+  assert_int_equal(s3l_creds_cache(&rig.loop, rig.source, &options, &cache), 0);
+  rig.source = NULL; /* the cache has it */
+  wait_for_keys(cache);
+  assert_string_equal(cache->ops->get(cache, NULL)->secret, SECRET);
+  assert_true(s3l_secret_heap_live(SECRET) > 0);
+  cache->ops->refused(cache);
+  wait_for_keys(cache);
+  assert_string_equal(cache->ops->get(cache, NULL)->secret, SECRET_2);
+  s3l_wait_count(&rig.loop, &rig.server.ended, 1, "the idle connection to be closed");
+  assert_int_equal(s3l_secret_heap_live(SECRET), 0);
+  assert_int_equal(s3l_secret_heap_live(TOKEN), 0);
+  assert_int_equal(s3l_secret_heap_live(SECRET_2), 1); /* where they are used from */
+  cache->ops->close(cache, on_closed, &closed);
+  s3l_wait_count(&rig.loop, &closed, 1, "the cache to be closed");
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+}
+
+typedef struct use_s {
+  s3lect_store_t store;
+  s3lect_store_req_t req;
+  unsigned done;
+  unsigned closed;
+  int status;
+  char message[600];
+} use_t;
+
+static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
+  use_t* u = req->data;
+  u->status = result->status;
+  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
+  u->done++;
+}
+
+static void on_store_closed(s3lect_store_t* store) {
+  use_t* u = store->data;
+  u->closed++;
+}
+
+/* One read, which ends so; its message holds no secret. */
+static void use_store(const char* access_key, const char* secret, const char* token, int status) {
+  use_t u = {.req = {.cb = on_result, .key = "k", .timeout_ms = 30000}};
+  s3lect_store_s3_options_t o;
+  s3lect_store_s3_options_init(&o, sizeof(o));
+  o.bucket = "bucket";
+  o.region = "us-east-1";
+  o.endpoint = rig.base;
+  o.access_key_id = access_key;
+  o.secret_access_key = secret;
+  o.session_token = token;
+  assert_int_equal(s3lect_store_s3_init(&rig.loop, &u.store, &o, NULL), 0);
+  u.store.data = &u;
+  u.req.data = &u;
+  assert_int_equal(u.store.ops->get(&u.store, &u.req), 0);
+  s3l_wait_count(&rig.loop, &u.done, 1, "an object");
+  assert_int_equal(u.status, status);
+  assert_true((status == 0) == (u.message[0] == '\0'));
+  assert_null(strstr(u.message, SECRET));
+  assert_null(strstr(u.message, TOKEN));
+  s3lect_store_close(&u.store, on_store_closed);
+  s3l_wait_count(&rig.loop, &u.closed, 1, "the store to be closed");
+}
+
+#define OBJECT "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\n\r\nx"
+
+static void a_store_leaves_nothing(void** state) {
+  (void)state;
+  const s3l_step_t object[] = {S3L_EXPECT(TOKEN), S3L_EXPECT("\r\n\r\n"), S3L_SEND(OBJECT),
+                               S3L_SCRIPT_END};
+  BEGIN(object);
+  WATCH(SECRET, TOKEN);
+  use_store("AK", SECRET, TOKEN, 0);
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
+                   S3L_SEND(S3L_OK(JSON(SECRET, TOKEN, "2099-01-01T00:00:00Z")))),
+        object);
+  snprintf(rig.why, sizeof(rig.why), "%s/c", rig.base);
+  setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", rig.why, 1);
+  WATCH(SECRET, TOKEN);
+  use_store(NULL, NULL, NULL, 0);
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+}
+
+/* S3 shows the token that it refuses, and what was signed, in the reply. */
+static void what_s3_repeats_is_not_shown(void** state) {
+  (void)state;
+  BEGIN(S3L_SCRIPT(
+      S3L_EXPECT(TOKEN), S3L_EXPECT("\r\n\r\n"),
+      S3L_SEND(S3L_ANSWER("400 Bad Request",
+                          "<Error><Code>InvalidToken</Code><Message>The provided token is "
+                          "malformed.</Message><Token-0>" TOKEN "</Token-0><CanonicalRequest>"
+                          "x-amz-security-token:" TOKEN "</CanonicalRequest></Error>"))));
+  WATCH(SECRET);
+  use_store("AK", SECRET, TOKEN, S3LECT_ESIGNATURE);
+  s3l_creds_rig_end(&rig);
+  s3l_secret_heap_remove();
+}
+
+/* ---- Messages ---- */
+
+static void says_nothing(const char* profile) {
+  static const char* const secrets[] = {SECRET, TOKEN, BEARER, "/K7MDENG/", "a-bearer"};
+  s3l_creds_rig_configure(&rig, profile, 0);
+  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_ask(&rig);
+  s3l_creds_rig_wait(&rig);
+  assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
+  for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+    if (strstr(rig.why, secrets[i]) != NULL)
+      fail_msg("\"%s\" shows %s", rig.why, secrets[i]);
+  }
+  s3l_creds_rig_end(&rig);
+}
+
+static void files_are_not_shown(void** state) {
+  static const char* const broken[] = {"[default]\naws_secret_access_key " SECRET "\n",
+                                       "[default]\naws_secret_access_key = " SECRET "\n",
+                                       "[default]\n= " SECRET "\n",
+                                       "aws_session_token=" TOKEN "\n",
+                                       "[" SECRET "\n",
+                                       "[default] " SECRET "\n",
+                                       "[default]\naws_access_key_id = AK\n"
+                                       "aws_secret_access_key = a " SECRET "\n"};
+  (void)state;
+  for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+    begin(NULL, 0);
+    set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", broken[i]);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+    says_nothing(NULL);
+  }
+  begin(NULL, 0);
+  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", SECRET " ", 1);
+  setenv("AWS_SESSION_TOKEN", TOKEN, 1);
+  says_nothing(NULL);
+}
+
+static void programs_are_not_shown(void** state) {
+  static const char* const commands[] = {"printf %s '" JSON(SECRET, TOKEN, "soon") "'",
+                                         "echo " SECRET,
+                                         "/nonexistent/x " SECRET,
+                                         "sh -c 'echo " SECRET "; exit 1'",
+                                         "sh -c 'echo " SECRET "; kill -9 $$'",
+                                         "'" SECRET,
+                                         "printf %s '{\"Version\":1,\"AccessKeyId\":\"" SECRET
+                                         "\"}'"};
+  (void)state;
+  for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+    char config[1024];
+    begin(NULL, 0);
+    snprintf(config, sizeof(config), "[profile p]\ncredential_process = %s\n", commands[i]);
+    set_file("AWS_CONFIG_FILE", "config", config);
+    says_nothing("p");
+  }
+}
+
+static void answers_are_not_shown(void** state) {
+  static const char* const json[] = {
+      JSON(SECRET, TOKEN, "soon"), SECRET, "{\"" SECRET "\":1}",
+      ("{\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"" SECRET "\"}"),
+      JSON(SECRET " ", TOKEN, S3L_CREDS_RIG_END)};
+  static const char* const xml[] = {
+      SECRET, "<Credentials><SecretAccessKey>" SECRET "</SecretAccessKey></Credentials>",
+      XML(SECRET " x", TOKEN), ("<Credentials><SecretAccessKey>" SECRET)};
+  (void)state;
+  for (size_t i = 0; i < sizeof(json) / sizeof(json[0]); i++) {
+    BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(S3L_OK(json[i]))));
+    setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
+    setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", BEARER, 1);
+    says_nothing(NULL);
+  }
+  for (size_t i = 0; i < sizeof(xml) / sizeof(xml[0]); i++) {
+    BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(S3L_OK(xml[i]))));
+    setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
+    setenv("AWS_ROLE_ARN", "arn", 1);
+    set_file("AWS_WEB_IDENTITY_TOKEN_FILE", "token", BEARER);
+    says_nothing(NULL);
+  }
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("PUT "), S3L_SEND(S3L_OK(BEARER " " BEARER))));
+  setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
+  setenv("AWS_METADATA_SERVICE_TIMEOUT", "30", 1);
+  says_nothing(NULL);
+  begin(NULL, 0);
+  setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/c", 1);
+  setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", BEARER "\r\nX: y", 1);
+  says_nothing(NULL);
+}
+
+/* ---- In the clear ---- */
+
+/* Each is refused before there is a connection. Names are not looked up, either. */
+static void nothing_goes_out_in_the_clear(void** state) {
+  static const char config[] = "[profile e]\nrole_arn = arn\ncredential_source = Environment\n"
+                               "endpoint_url = http://10.9.8.7\n"
+                               "[profile s]\nrole_arn = arn\ncredential_source = Environment\n"
+                               "services = v\n[services v]\nsts =\n"
+                               "  endpoint_url = http://10.9.8.7\n";
+  static const struct {
+    const char* variable;
+    const char* profile;
+  } cases[] = {{"AWS_ENDPOINT_URL_STS", NULL},
+               {"AWS_ENDPOINT_URL", NULL},
+               {"AWS_CONTAINER_CREDENTIALS_FULL_URI", NULL},
+               {"AWS_EC2_METADATA_SERVICE_ENDPOINT", NULL},
+               {"AWS_ENDPOINT_URL_STS", "e"},
+               {NULL, "e"},
+               {NULL, "s"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    begin(NULL, 0);
+    set_file("AWS_CONFIG_FILE", "config", config);
+    setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", SECRET, 1);
+    if (cases[i].variable != NULL)
+      setenv(cases[i].variable, "http://10.9.8.7", 1);
+    if (i < 2) {
+      setenv("AWS_ROLE_ARN", "arn", 1);
+      set_file("AWS_WEB_IDENTITY_TOKEN_FILE", "token", BEARER);
+    }
+    s3l_creds_rig_configure(
+        &rig, cases[i].profile,
+        cases[i].profile != NULL ? 0 : S3LECT_CREDENTIALS_ALL & ~S3LECT_CREDENTIALS_ENVIRONMENT);
+    s3l_creds_rig_open(&rig);
+    s3l_creds_rig_ask(&rig);
+    s3l_creds_rig_wait(&rig);
+    assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
+    if (strstr(rig.why, "http://10.9.8.7: plain http is only for loopback and for the metadata "
+                        "addresses of AWS; use https") == NULL)
+      fail_msg("case %zu: %s", i, rig.why);
+    s3l_creds_rig_end(&rig);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_watch_sees),           cmocka_unit_test(environment_leaves_nothing),
+      cmocka_unit_test(files_leave_nothing),      cmocka_unit_test(programs_leave_nothing),
+      cmocka_unit_test(containers_leave_nothing), cmocka_unit_test(tls_leaves_nothing),
+      cmocka_unit_test(instances_leave_nothing),  cmocka_unit_test(web_identity_leaves_nothing),
+      cmocka_unit_test(roles_leave_nothing),      cmocka_unit_test(nothing_is_left_of_old_keys),
+      cmocka_unit_test(a_store_leaves_nothing),   cmocka_unit_test(what_s3_repeats_is_not_shown),
+      cmocka_unit_test(files_are_not_shown),      cmocka_unit_test(programs_are_not_shown),
+      cmocka_unit_test(answers_are_not_shown),    cmocka_unit_test(nothing_goes_out_in_the_clear),
+  };
+  s3l_secret_heap_with_openssl();
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* credentials/user: a caller's own provider, as a source and under a store: what it gives, how it
+ * fails, closing while it is asked, and ones that do not keep their contract. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "credentials/cache.h"
+#include "credentials/user.h"
+#include "lib/script_server.h"
+#include "lib/wait.h"
+#include "s3lect.h"
+
+/* ---- A provider that the test plays ---- */
+
+typedef enum { LATER, INSIDE, TWICE, REFUSES, INSIDE_AND_REFUSES } manner_t;
+
+typedef struct mine_s {
+  s3lect_credentials_provider_t provider;
+  manner_t manner;
+  s3lect_credentials_req_t* req; /* under way */
+  bool cancels_inside;
+  unsigned asked;
+  unsigned cancelled;
+  unsigned closed;
+} mine_t;
+
+static mine_t mine;
+static uv_loop_t loop;
+
+static void answer(s3lect_credentials_req_t* req, const char* access_key) {
+  const s3lect_credentials_t c = {.size = sizeof(c),
+                                  .access_key_id = access_key,
+                                  .secret_access_key = "SK",
+                                  .session_token = "T"};
+  req->cb(req, 0, &c, NULL);
+}
+
+static int mine_get(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  mine_t* m = provider->data;
+  assert_null(m->req); /* one question at a time */
+  assert_ptr_equal(req->provider, provider);
+  m->asked++;
+  switch (m->manner) {
+  case LATER:
+    m->req = req;
+    return 0;
+  case TWICE:
+  case INSIDE:
+    answer(req, "AK");
+    if (m->manner == TWICE)
+      answer(req, "A2");
+    return 0;
+  case INSIDE_AND_REFUSES:
+    answer(req, "AK");
+    return UV_EPERM;
+  case REFUSES:
+    break;
+  }
+  return UV_EPERM;
+}
+
+static void mine_cancel(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  mine_t* m = provider->data;
+  m->cancelled++;
+  assert_ptr_equal(m->req, req);
+  if (!m->cancels_inside)
+    return; /* the test does it */
+  m->req = NULL;
+  req->cb(req, UV_ECANCELED, NULL, NULL);
+}
+
+static void mine_close(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb) {
+  mine_t* m = provider->data;
+  m->closed++;
+  cb(provider);
+}
+
+static const s3lect_credentials_ops_t mine_ops = {.version = S3LECT_CREDENTIALS_VERSION,
+                                                  .get = mine_get,
+                                                  .cancel = mine_cancel,
+                                                  .close = mine_close};
+
+static s3lect_credentials_req_t* take_req(void) {
+  s3lect_credentials_req_t* req = mine.req;
+  assert_non_null(req);
+  mine.req = NULL;
+  return req;
+}
+
+/* ---- A source over it ---- */
+
+typedef struct asker_s {
+  s3l_creds_fetch_t fetch;
+  unsigned done;
+  int status;
+  char access_key[64];
+  char why[600];
+} asker_t;
+
+static asker_t asker;
+static s3l_creds_source_t* source;
+static unsigned source_closed;
+
+static void on_done(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, const char* why) {
+  asker_t* a = fetch->data;
+  a->done++;
+  a->status = status;
+  assert_true((status == 0) == (creds != NULL));
+  snprintf(a->access_key, sizeof(a->access_key), "%s", status == 0 ? creds->access_key : "");
+  snprintf(a->why, sizeof(a->why), "%s", status != 0 ? why : "");
+  s3l_creds_free(creds);
+}
+
+static void begin(manner_t manner) {
+  mine = (mine_t){.manner = manner};
+  asker = (asker_t){.fetch = {.done = on_done}};
+  asker.fetch.data = &asker;
+  source_closed = 0;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  mine.provider.data = &mine;
+  mine.provider.loop = &loop;
+  mine.provider.ops = &mine_ops;
+  assert_int_equal(s3l_creds_user(&mine.provider, &source), 0);
+}
+
+static void ask(void) {
+  unsigned before = asker.done;
+  source->ops->fetch(source, &asker.fetch);
+  assert_int_equal(asker.done, before); /* never inside */
+}
+
+static void on_source_closed(void* arg) {
+  (void)arg;
+  source_closed++;
+}
+
+static void end(void) {
+  source->ops->close(source, on_source_closed, NULL);
+  s3l_wait_count(&loop, &source_closed, 1, "the source to be closed");
+  assert_int_equal(mine.closed, 0); /* it is the caller's */
+  s3l_wait_loop_end(&loop);
+}
+
+static void takes_what_comes(void** state) {
+  static const s3lect_credentials_t later = {.size = sizeof(later) + 64, /* of a newer caller */
+                                             .access_key_id = "A2",
+                                             .secret_access_key = "SK",
+                                             .session_token = "",
+                                             .expires_ms = 0};
+  (void)state;
+  begin(LATER);
+  ask();
+  answer(take_req(), "AK");
+  assert_int_equal(asker.done, 1);
+  assert_string_equal(asker.access_key, "AK");
+  ask();
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, 0, &later, NULL);
+  assert_string_equal(asker.access_key, "A2");
+  end();
+}
+
+static void refuses_what_is_none(void** state) {
+  s3lect_credentials_t c = {.size = sizeof(c), .access_key_id = "AK"};
+  (void)state;
+  begin(LATER);
+  ask();
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, 0, NULL, NULL);
+  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(asker.why, "there is no access key");
+  ask();
+  req = take_req();
+  req->cb(req, 0, &c, NULL);
+  assert_string_equal(asker.why, "there is no secret access key");
+  c.secret_access_key = "S\nK";
+  ask();
+  req = take_req();
+  req->cb(req, 0, &c, NULL);
+  assert_string_equal(asker.why,
+                      "a key holds a blank, a line end or another character that no key has");
+  c.size = offsetof(s3lect_credentials_t, secret_access_key); /* the rest is not read */
+  ask();
+  req = take_req();
+  req->cb(req, 0, &c, NULL);
+  assert_string_equal(asker.why, "there is no secret access key");
+  end();
+}
+
+static void passes_failures_on(void** state) {
+  (void)state;
+  begin(LATER);
+  ask();
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  assert_int_equal(asker.status, UV_EACCES);
+  assert_string_equal(asker.why, "the vault is sealed");
+  ask();
+  req = take_req();
+  req->cb(req, UV_EACCES, NULL, NULL);
+  assert_string_equal(asker.why, "permission denied");
+  end();
+}
+
+static void a_refusal_is_told_later(void** state) {
+  (void)state;
+  begin(REFUSES);
+  for (unsigned i = 1; i < 3; i++) {
+    ask();
+    s3l_wait_count(&loop, &asker.done, i, "the refusal");
+    assert_int_equal(asker.status, UV_EPERM);
+    assert_string_equal(asker.why, "operation not permitted");
+  }
+  ask();
+  end(); /* while it is still to be told */
+  assert_int_equal(asker.done, 2);
+}
+
+/* Against the contract; the keys come all the same, later, and once. */
+static void an_answer_inside_get_is_told_later(void** state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    begin(i == 0 ? INSIDE : TWICE);
+    ask();
+    s3l_wait_count(&loop, &asker.done, 1, "the keys");
+    assert_string_equal(asker.access_key, "AK");
+    ask();
+    end(); /* with keys that are wiped */
+    assert_int_equal(asker.done, 1);
+  }
+  begin(INSIDE_AND_REFUSES);
+  ask();
+  s3l_wait_count(&loop, &asker.done, 1, "the refusal");
+  assert_int_equal(asker.status, UV_EPERM);
+  end();
+}
+
+static void an_answer_nobody_waits_for_is_nothing(void** state) {
+  (void)state;
+  begin(LATER);
+  ask();
+  s3lect_credentials_req_t* req = take_req();
+  answer(req, "AK");
+  answer(req, "A2");
+  assert_int_equal(asker.done, 1);
+  assert_string_equal(asker.access_key, "AK");
+  end();
+}
+
+static void closing_waits_for_the_provider(void** state) {
+  (void)state;
+  begin(LATER);
+  ask();
+  source->ops->close(source, on_source_closed, NULL);
+  assert_int_equal(mine.cancelled, 1);
+  uv_run(&loop, UV_RUN_NOWAIT);
+  assert_int_equal(source_closed, 0); /* it still has our request */
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, UV_ECANCELED, NULL, NULL);
+  assert_int_equal(source_closed, 1);
+  assert_int_equal(asker.done, 0);
+  s3l_wait_loop_end(&loop);
+  /* One that cancels inside cancel. */
+  begin(LATER);
+  mine.cancels_inside = true;
+  ask();
+  end();
+  assert_int_equal(mine.cancelled, 1);
+  assert_int_equal(asker.done, 0);
+}
+
+/* ---- Under stores ---- */
+
+typedef struct use_s {
+  s3lect_store_t store;
+  s3lect_store_req_t req;
+  unsigned done;
+  int status;
+  char message[256];
+} use_t;
+
+static use_t uses[1];
+static unsigned stores_closed;
+
+static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
+  use_t* u = req->data;
+  u->done++;
+  u->status = result->status;
+  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
+}
+
+static void on_store_closed(s3lect_store_t* store) {
+  (void)store;
+  stores_closed++;
+}
+
+static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* provider) {
+  char url[64];
+  s3lect_store_s3_options_t o;
+  memset(u, 0, sizeof(*u));
+  snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)port);
+  s3lect_store_s3_options_init(&o, sizeof(o));
+  o.bucket = "bucket";
+  o.region = "us-east-1";
+  o.endpoint = url;
+  o.credentials = provider;
+  o.max_connections = 1;
+  assert_int_equal(s3lect_store_s3_init(&loop, &u->store, &o, NULL), 0);
+}
+
+static void get(use_t* u) {
+  memset(&u->req, 0, sizeof(u->req));
+  u->req.data = u;
+  u->req.cb = on_result;
+  u->req.key = "k";
+  u->req.timeout_ms = 30000;
+  assert_int_equal(u->store.ops->get(&u->store, &u->req), 0);
+  assert_int_equal(u->done, 0);
+}
+
+static void close_stores(unsigned n) {
+  stores_closed = 0;
+  for (unsigned i = 0; i < n; i++)
+    s3lect_store_close(&uses[i].store, on_store_closed);
+  s3l_wait_count(&loop, &stores_closed, n, "the stores to be closed");
+}
+
+static const char object[] =
+    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
+
+static void serve(s3l_script_server_t* server, const s3l_step_t* const* scripts, size_t n) {
+  memset(server, 0, sizeof(*server));
+  server->scripts = scripts;
+  server->scripts_len = n;
+  server->unref = true;
+  s3l_script_server_start(server, &loop);
+}
+
+/* The store keeps what it was given: many requests, one question. */
+static void a_store_asks_once(void** state) {
+  s3l_script_server_t server;
+  const s3l_step_t* const scripts[] = {S3L_SCRIPT(
+      S3L_EXPECT("Credential=AK/"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(object), S3L_CLOSE)};
+  (void)state;
+  begin(LATER);
+  serve(&server, scripts, 1);
+  open_store(&uses[0], server.port, &mine.provider);
+  get(&uses[0]);
+  use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
+  assert_int_equal(uses[0].store.ops->get(&uses[0].store, &second.req), 0);
+  assert_int_equal(mine.asked, 1);
+  answer(take_req(), "AK");
+  s3l_wait_count(&loop, &uses[0].done, 1, "an object");
+  s3l_wait_count(&loop, &second.done, 1, "another");
+  assert_int_equal(uses[0].status, 0);
+  assert_int_equal(second.status, 0);
+  uses[0].done = 0;
+  get(&uses[0]);
+  s3l_wait_count(&loop, &uses[0].done, 1, "a third");
+  assert_int_equal(uses[0].status, 0);
+  assert_int_equal(mine.asked, 1);
+  close_stores(1);
+  assert_int_equal(server.failures, 0);
+  s3l_script_server_close(&server);
+  end();
+}
+
+static void a_store_tells_why_there_are_none(void** state) {
+  (void)state;
+  begin(LATER);
+  open_store(&uses[0], 1, &mine.provider);
+  get(&uses[0]);
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  s3l_wait_count(&loop, &uses[0].done, 1, "the failure");
+  assert_int_equal(uses[0].status, S3LECT_ECREDENTIALS);
+  assert_string_equal(uses[0].message, "the vault is sealed");
+  close_stores(1);
+  end();
+}
+
+/* The first request has the only connection, and the keys end before the second gets it. */
+static void keys_may_end_while_a_request_is_queued(void** state) {
+  s3l_script_server_t server;
+  const s3l_step_t* const scripts[] = {S3L_SCRIPT(S3L_EXPECT("Credential=AK/"), S3L_DEAF)};
+  s3lect_credentials_t c = {
+      .size = sizeof(c), .access_key_id = "AK", .secret_access_key = "SK", .session_token = "T"};
+  use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
+  (void)state;
+  begin(LATER);
+  mine.cancels_inside = true;
+  serve(&server, scripts, 1);
+  open_store(&uses[0], server.port, &mine.provider);
+  get(&uses[0]);
+  assert_int_equal(uses[0].store.ops->get(&uses[0].store, &second.req), 0);
+  s3lect_credentials_req_t* req = take_req();
+  c.expires_ms = s3l_creds_wall_ms() + 600;
+  req->cb(req, 0, &c, NULL);
+  s3l_wait_count(&loop, &mine.asked, 2, "the store to ask for others");
+  req = take_req();
+  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  while (s3l_creds_wall_ms() <= c.expires_ms)
+    uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
+  assert_int_equal(uses[0].done + second.done, 0);
+  uses[0].store.ops->cancel(&uses[0].store, &uses[0].req);
+  s3l_wait_count(&loop, &second.done, 1, "the second to end");
+  assert_int_equal(second.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(second.message, "the vault is sealed");
+  close_stores(1);
+  s3l_script_server_close(&server);
+  end();
+}
+
+static void a_store_closes_while_it_asks(void** state) {
+  (void)state;
+  begin(LATER);
+  mine.cancels_inside = true;
+  open_store(&uses[0], 1, &mine.provider);
+  get(&uses[0]);
+  close_stores(1);
+  assert_int_equal(uses[0].done, 1);
+  assert_int_equal(uses[0].status, UV_ECANCELED);
+  assert_int_equal(mine.cancelled, 1);
+  end();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(takes_what_comes),
+      cmocka_unit_test(refuses_what_is_none),
+      cmocka_unit_test(passes_failures_on),
+      cmocka_unit_test(a_refusal_is_told_later),
+      cmocka_unit_test(an_answer_inside_get_is_told_later),
+      cmocka_unit_test(an_answer_nobody_waits_for_is_nothing),
+      cmocka_unit_test(closing_waits_for_the_provider),
+      cmocka_unit_test(a_store_asks_once),
+      cmocka_unit_test(a_store_tells_why_there_are_none),
+      cmocka_unit_test(keys_may_end_while_a_request_is_queued),
+      cmocka_unit_test(a_store_closes_while_it_asks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* s3lect_verify on the fake S3: an honest one, and each of its lies found out for what it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "fakes3/fakes3.h"
+#include "lib/verify_rig.h"
+#include "lib/wait.h"
+#include "s3lect/store.h"
+
+static uv_loop_t loop;
+static fakes3_t* server;
+static s3lect_store_t store;
+static s3l_verify_rig_t rig;
+
+static void open_all(const fakes3_options_t* options, const char* region) {
+  char why[256] = "";
+  s3lect_store_s3_options_t o;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  if (fakes3_start(&loop, options, &server, why, sizeof(why)) != 0)
+    fail_msg("%s", why);
+  s3lect_store_s3_options_init(&o, sizeof(o));
+  o.bucket = "bucket";
+  o.endpoint = fakes3_url(server);
+  o.region = region;
+  o.access_key_id = FAKES3_ACCESS_KEY;
+  o.secret_access_key = FAKES3_SECRET_KEY;
+  o.max_connections = 16;
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, &o, NULL), 0);
+}
+
+static int open_plain(void** state) {
+  (void)state;
+  open_all(&(fakes3_options_t){0}, NULL);
+  return 0;
+}
+
+static int close_all(void** state) {
+  (void)state;
+  s3lect_store_close(&store, NULL);
+  fakes3_stop(server, NULL, NULL);
+  s3l_wait_loop_end(&loop);
+  return 0;
+}
+
+static void lie(const char* json) {
+  char why[200] = "";
+  if (fakes3_fault(server, json, why, sizeof(why)) <= 0)
+    fail_msg("%s: %s", json, why);
+}
+
+static s3lect_verify_options_t options(bool quick) {
+  s3lect_verify_options_t o;
+  s3lect_verify_options_init(&o, sizeof(o));
+  o.store = &store;
+  o.prefix = "locks/verify-";
+  o.quick = quick;
+  return o;
+}
+
+static void run(bool quick) {
+  s3lect_verify_options_t o = options(quick);
+  s3l_verify_rig_run(&rig, &o);
+}
+
+/* Objects left in the bucket: each key that was written must have been deleted last. */
+static void nothing_is_left(void) {
+  const fakes3_entry_t* e = NULL;
+  char keys[64][128];
+  bool there[64];
+  size_t n = 0;
+  for (uint64_t seq = 0; (e = fakes3_log_after(server, seq)) != NULL; seq = e->seq) {
+    bool put = strcmp(e->method, "PUT") == 0 && e->status == 200;
+    bool del = strcmp(e->method, "DELETE") == 0 && e->status == 204;
+    size_t i = 0;
+    if (!put && !del)
+      continue;
+    assert_int_equal(strncmp(e->key, "locks/verify-", 13), 0);
+    while (i < n && strcmp(keys[i], e->key) != 0)
+      i++;
+    assert_true(i < 64 && strlen(e->key) < sizeof(keys[0]));
+    memcpy(keys[i], e->key, strlen(e->key) + 1);
+    there[i] = put;
+    n = i == n ? n + 1 : n;
+  }
+  for (size_t i = 0; i < n; i++)
+    assert_false(there[i]);
+  assert_true(n > 0);
+  assert_int_equal(rig.leftovers, 0);
+}
+
+#define FAILED(...) s3l_verify_rig_failed(&rig, (const char* const[]){__VA_ARGS__, NULL})
+#define NONE_FAILED s3l_verify_rig_failed(&rig, (const char* const[]){NULL})
+
+static void trusts_an_honest_store(void** state) {
+  (void)state;
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    NONE_FAILED;
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.error, 0);
+    assert_int_equal(rig.dialect, S3LECT_ETAG_QUOTED);
+    assert_int_equal(rig.weak, 0);
+    nothing_is_left();
+    for (size_t i = 0; i < rig.checks_len; i++) {
+      bool skipped = quick != 0 && strcmp(rig.checks[i].name, "equal-bodies") == 0;
+      bool noted = quick == 0 && strcmp(rig.checks[i].name, "equal-bodies") == 0;
+      assert_int_equal(rig.checks[i].verdict, skipped ? S3LECT_CHECK_SKIPPED
+                                              : noted ? S3LECT_CHECK_NOTED
+                                                      : S3LECT_CHECK_PASSED);
+    }
+    assert_true(rig.requests < (quick != 0 ? 100u : 640u));
+    fakes3_counters_t counters;
+    fakes3_counters(server, &counters);
+    if (quick == 0)
+      assert_int_equal(counters.requests, rig.requests);
+    assert_true(rig.p50_us > 0 && rig.p50_us <= rig.p90_us && rig.p90_us <= rig.p99_us &&
+                rig.p99_us <= rig.max_us);
+  }
+}
+
+static void finds_ignored_conditions(void** state) {
+  (void)state;
+  lie("{\"ignore_conditions\":true}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("create-again", "swap-stale", "swap-missing", "one-create-wins", "one-swap-wins");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, "ignores If-None-Match"));
+    nothing_is_left();
+  }
+}
+
+static void finds_ignored_if_match(void** state) {
+  (void)state;
+  lie("{\"match\":{\"condition\":\"if-match\"},\"ignore_conditions\":true}");
+  run(false);
+  FAILED("swap-stale", "swap-missing", "one-swap-wins");
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
+  assert_non_null(strstr(rig.reason, "ignores If-Match"));
+}
+
+static void finds_checks_apart_from_the_write(void** state) {
+  (void)state;
+  lie("{\"non_atomic\":20}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("one-create-wins", "one-swap-wins");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, "not in one step with the write"));
+    nothing_is_left();
+  }
+}
+
+/* Found for sure: in the first round every writer is let past the check before any body is whole.
+ */
+static void finds_checks_before_the_body(void** state) {
+  (void)state;
+  lie("{\"check_early\":true}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("one-create-wins", "one-swap-wins");
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, quick ? "4 of 4 writers" : "8 of 8 writers"));
+    nothing_is_left();
+  }
+}
+
+static void finds_constant_etags(void** state) {
+  (void)state;
+  lie("{\"constant_etag\":true}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("fresh-etag", "one-swap-wins");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, "ETags do not change"));
+    nothing_is_left();
+  }
+}
+
+static void finds_stale_reads(void** state) {
+  (void)state;
+  lie("{\"stale_reads\":2000}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("read-after-write");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.reason, "reads do not show the newest write"));
+    nothing_is_left();
+  }
+}
+
+/* Stale only now and then, as behind several front ends. */
+static void finds_reads_that_are_stale_at_times(void** state) {
+  (void)state;
+  lie("{\"match\":{\"method\":\"GET\"},\"skip\":9,\"count\":1,\"stale_reads\":2000}");
+  run(false);
+  FAILED("read-after-write");
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+}
+
+/* Each protocol has a verdict of its own: a lockfile needs no listing. */
+static void finds_listings_that_do_not_show_what_was_written(void** state) {
+  static const char* const lies[] = {"{\"empty_lists\":true}",
+                                     "{\"match\":{\"method\":\"LIST\"},\"status\":501}"};
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    lie(lies[i]);
+    run(i == 0);
+    FAILED("list");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.epochs_reason, "listings do not show"));
+    nothing_is_left();
+    fakes3_fault_clear(server, 0);
+  }
+  lie("{\"match\":{\"method\":\"LIST\"},\"status\":403}");
+  run(true);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.error, S3LECT_EDENIED);
+}
+
+/* MinIO and VersityGW: what is written as "/jobs/..." is "jobs/...", and no listing shows it. */
+static void finds_keys_that_are_normalised(void** state) {
+  static const char* const prefixes[] = {"/jobs/", "a//jobs/", "./jobs/", "jobs/./"};
+  (void)state;
+  lie("{\"normalise_keys\":true}");
+  for (size_t i = 0; i < 4; i++) {
+    s3lect_verify_options_t o = options(true);
+    o.prefix = prefixes[i];
+    s3l_verify_rig_run(&rig, &o);
+    FAILED("list");
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+  }
+  run(true);
+  NONE_FAILED;
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
+}
+
+static void finds_missing_etags(void** state) {
+  (void)state;
+  lie("{\"no_etag\":true}");
+  run(false);
+  FAILED("create");
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+  assert_non_null(strstr(rig.reason, "ETag"));
+  nothing_is_left();
+}
+
+static void knows_stores_without_if_match(void** state) {
+  (void)state;
+  lie("{\"no_if_match\":true}");
+  for (int quick = 0; quick < 2; quick++) {
+    run(quick != 0);
+    FAILED("swap");
+    assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
+    assert_int_equal(s3l_verify_rig_check(&rig, "one-create-wins"), S3LECT_CHECK_PASSED);
+    assert_int_equal(s3l_verify_rig_check(&rig, "one-swap-wins"), S3LECT_CHECK_SKIPPED);
+    assert_non_null(strstr(rig.reason, "501"));
+    nothing_is_left();
+  }
+}
+
+/* Where every condition is refused, as on B2. */
+static void knows_stores_without_conditions(void** state) {
+  (void)state;
+  lie("{\"match\":{\"condition\":\"any\"},\"status\":501,\"code\":\"NotImplemented\"}");
+  run(false);
+  FAILED("create");
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+  assert_non_null(strstr(rig.reason, "501"));
+}
+
+static void learns_the_bare_dialect(void** state) {
+  (void)state;
+  lie("{\"bare_only\":true}");
+  for (int again = 0; again < 2; again++) { /* the second time the store knows */
+    run(false);
+    NONE_FAILED;
+    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.dialect, S3LECT_ETAG_BARE);
+    nothing_is_left();
+  }
+}
+
+static void knows_a_404_without_a_body(void** state) {
+  (void)state;
+  lie("{\"plain_404\":true}");
+  run(true);
+  NONE_FAILED;
+  nothing_is_left();
+}
+
+static void notes_weak_etags(void** state) {
+  (void)state;
+  lie("{\"weak_etag\":true}");
+  run(false);
+  NONE_FAILED;
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.weak, 1);
+}
+
+/* A store that fails and throttles now and then, and loses replies, is not taken for a liar. */
+static void is_patient(void** state) {
+  (void)state;
+  lie("{\"match\":{\"method\":\"PUT\"},\"skip\":1,\"count\":1,\"drop_after\":true}");
+  lie("{\"match\":{\"method\":\"PUT\"},\"skip\":3,\"count\":1,\"status\":503,\"code\":"
+      "\"SlowDown\"}");
+  lie("{\"match\":{\"method\":\"PUT\"},\"skip\":5,\"count\":2,\"status\":500,\"after_effect\":"
+      "true}");
+  lie("{\"match\":{\"method\":\"GET\"},\"skip\":2,\"count\":2,\"status\":429}");
+  lie("{\"match\":{\"method\":\"DELETE\"},\"count\":2,\"status\":503}");
+  run(false);
+  NONE_FAILED;
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  nothing_is_left();
+}
+
+/* One write a second to a key: races that nobody wins are run again. */
+static void waits_for_a_throttling_store(void** state) {
+  (void)state;
+  lie("{\"match\":{\"method\":\"PUT\"},\"skip\":8,\"count\":4,\"status\":429}");
+  run(true);
+  NONE_FAILED;
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+}
+
+/* What keeps a run from finding out is told as that, not as a verdict. */
+static void denied(const char* json, int error, const char* check) {
+  lie(json);
+  run(false);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.error, error);
+  assert_int_equal(s3l_verify_rig_check(&rig, check), S3LECT_CHECK_INCONCLUSIVE);
+  assert_non_null(strstr(rig.reason, "could not be examined"));
+  fakes3_fault_clear(server, 0);
+}
+
+static void tells_errors(void** state) {
+  (void)state;
+  denied("{\"match\":{\"method\":\"PUT\"},\"status\":403,\"code\":\"AccessDenied\"}",
+         S3LECT_EDENIED, "create");
+  denied("{\"match\":{\"method\":\"GET\"},\"status\":403,\"code\":\"AccessDenied\"}",
+         S3LECT_EDENIED, "read-after-write");
+  nothing_is_left();
+  denied("{\"status\":404,\"code\":\"NoSuchBucket\"}", S3LECT_ENOBUCKET, "create");
+  /* An unknown access key on VersityGW, a gateway, encryption that the store does not have. */
+  denied("{\"status\":404,\"code\":\"XAdminUserNotFound\"}", S3LECT_ESIGNATURE, "create");
+  denied("{\"status\":404,\"html\":\"default backend - 404\"}", S3LECT_ESERVER, "create");
+  denied("{\"match\":{\"method\":\"PUT\"},\"status\":501,\"code\":\"NotImplemented\"}",
+         S3LECT_EUNSUPPORTED, "create");
+}
+
+/* No permission to delete: the verdict stands, and what is left is counted. */
+static void counts_what_it_cannot_remove(void** state) {
+  (void)state;
+  lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
+  run(false);
+  NONE_FAILED;
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.leftovers, 4);
+  assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_NOTED);
+}
+
+static void measures_the_clock(void** state) {
+  (void)state;
+  fakes3_set_clock_offset(server, 600 * 1000);
+  run(false);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.clock_known, 1);
+  assert_in_range(rig.clock_error_ms, 0, 501);
+  assert_true(rig.clock_offset_ms - rig.clock_error_ms <= 600 * 1000);
+  assert_true(rig.clock_offset_ms + rig.clock_error_ms >= 600 * 1000);
+}
+
+/* Cancelled in the middle of a race: removes what it made. */
+static void cleans_up_after_a_cancel(void** state) {
+  s3lect_verify_options_t o = options(false);
+  fakes3_counters_t counters = {0};
+  (void)state;
+  s3l_verify_rig_start(&rig, &o);
+  while (counters.put < 16) {
+    uv_run(&loop, UV_RUN_ONCE);
+    fakes3_counters(server, &counters);
+  }
+  s3lect_verify_cancel(&rig.verify);
+  s3lect_verify_cancel(&rig.verify);
+  assert_int_equal(rig.done, 0);
+  s3l_wait_count(&loop, &rig.done, 1, "the end of a cancelled run");
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.error, UV_ECANCELED);
+  nothing_is_left();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, open_plain, close_all)
+      T(trusts_an_honest_store),
+      T(finds_ignored_conditions),
+      T(finds_ignored_if_match),
+      T(finds_checks_apart_from_the_write),
+      T(finds_checks_before_the_body),
+      T(finds_constant_etags),
+      T(finds_stale_reads),
+      T(finds_reads_that_are_stale_at_times),
+      T(finds_listings_that_do_not_show_what_was_written),
+      T(finds_keys_that_are_normalised),
+      T(finds_missing_etags),
+      T(knows_stores_without_if_match),
+      T(knows_stores_without_conditions),
+      T(learns_the_bare_dialect),
+      T(knows_a_404_without_a_body),
+      T(notes_weak_etags),
+      T(is_patient),
+      T(waits_for_a_throttling_store),
+      T(tells_errors),
+      T(counts_what_it_cannot_remove),
+      T(measures_the_clock),
+      T(cleans_up_after_a_cancel),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* s3lect_verify on the memory store: the verdict, options, a cancel after each request, and memory
+ * running out at each allocation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/heap.h"
+#include "lib/verify_rig.h"
+#include "lib/wait.h"
+#include "s3lect/store.h"
+
+static uv_loop_t loop;
+static s3lect_store_t store;
+static s3l_verify_rig_t rig;
+
+static int open_store(void** state) {
+  (void)state;
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), 0);
+  return 0;
+}
+
+static int close_store(void** state) {
+  (void)state;
+  s3lect_store_close(&store, NULL);
+  s3l_wait_loop_end(&loop);
+  return 0;
+}
+
+static s3lect_verify_options_t options(void) {
+  s3lect_verify_options_t o;
+  s3lect_verify_options_init(&o, sizeof(o));
+  o.store = &store;
+  return o;
+}
+
+/* ---- A store in front of the memory store: counts, and lets a test step in ---- */
+
+typedef struct front_s {
+  s3lect_store_t store;
+  const s3lect_store_ops_t* inner;
+  s3lect_store_ops_t ops;
+  unsigned requests;
+  unsigned cancel_at; /* 0: never */
+  int refuse;         /* what every request is refused with, if not 0 */
+} front_t;
+
+static front_t front;
+
+static int pass(int (*op)(s3lect_store_t*, s3lect_store_req_t*), s3lect_store_req_t* req) {
+  if (front.refuse != 0)
+    return front.refuse;
+  int rc = op(&store, req);
+  if (++front.requests == front.cancel_at)
+    s3lect_verify_cancel(&rig.verify);
+  return rc;
+}
+
+static int front_get(s3lect_store_t* s, s3lect_store_req_t* req) {
+  (void)s;
+  return pass(front.inner->get, req);
+}
+
+static int front_put(s3lect_store_t* s, s3lect_store_req_t* req) {
+  (void)s;
+  return pass(front.inner->put, req);
+}
+
+static int front_del(s3lect_store_t* s, s3lect_store_req_t* req) {
+  (void)s;
+  return pass(front.inner->del, req);
+}
+
+static void front_cancel(s3lect_store_t* s, s3lect_store_req_t* req) {
+  (void)s;
+  front.inner->cancel(&store, req);
+}
+
+static void put_front(void) {
+  memset(&front, 0, sizeof(front));
+  front.inner = store.ops;
+  front.ops = (s3lect_store_ops_t){.version = S3LECT_STORE_VERSION,
+                                   .get = front_get,
+                                   .put = front_put,
+                                   .del = front_del,
+                                   .cancel = front_cancel};
+  front.store = (s3lect_store_t){.loop = &loop, .ops = &front.ops};
+}
+
+/* ---- Tests ---- */
+
+static void trusts_memory(void** state) {
+  s3lect_verify_options_t o = options();
+  (void)state;
+  s3l_verify_rig_run(&rig, &o);
+  s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(s3l_verify_rig_check(&rig, "equal-bodies"), S3LECT_CHECK_PASSED);
+  assert_int_equal(rig.dialect, S3LECT_ETAG_UNKNOWN);
+  assert_int_equal(rig.clock_known, 1);
+  assert_true(llabs(rig.clock_offset_ms) <= rig.clock_error_ms);
+  assert_int_equal(rig.leftovers, 0);
+}
+
+/* del and list may be missing: the lockfile does not depend on them, epoch files on list. */
+static void does_without_list_and_delete(void** state) {
+  s3lect_verify_options_t o = options();
+  (void)state;
+  put_front();
+  front.ops.del = NULL;
+  o.store = &front.store;
+  s3l_verify_rig_run(&rig, &o);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+  s3l_verify_rig_failed(&rig, (const char* const[]){"list", NULL});
+  assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_SKIPPED);
+  assert_int_equal(rig.leftovers, 4);
+}
+
+/* A store that takes nothing gives no verdict, and the run ends all the same. */
+static void survives_a_store_that_takes_nothing(void** state) {
+  s3lect_verify_options_t o = options();
+  (void)state;
+  put_front();
+  front.refuse = UV_ENOMEM;
+  o.store = &front.store;
+  s3l_verify_rig_run(&rig, &o);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.error, UV_ENOMEM);
+  assert_int_equal(rig.requests, 0);
+  assert_int_equal(rig.leftovers, 0);
+}
+
+typedef struct look_s {
+  s3lect_store_req_t req;
+  unsigned done;
+  size_t entries;
+} look_t;
+
+static void on_list(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+  look_t* l = req->data;
+  assert_int_equal(r->status, 0);
+  l->entries = r->entries_len;
+  l->done++;
+}
+
+static size_t count_objects(void) {
+  look_t l = {.req = {.key = "", .max_keys = 100, .timeout_ms = 1000, .cb = on_list}};
+  l.req.data = &l;
+  assert_int_equal(store.ops->list(&store, &l.req), 0);
+  s3l_wait_count(&loop, &l.done, 1, "a listing");
+  return l.entries;
+}
+
+static void ends_when_cancelled_at_any_request(void** state) {
+  s3lect_verify_options_t o = options();
+  unsigned n = 1;
+  (void)state;
+  put_front();
+  o.store = &front.store;
+  for (;; n++) {
+    front.requests = 0;
+    front.cancel_at = n;
+    s3l_verify_rig_run(&rig, &o);
+    assert_int_equal(count_objects(), 0);
+    if (rig.error != UV_ECANCELED)
+      break;
+    assert_int_not_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+  }
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_true(n > 60); /* it was cancelled at each of so many */
+}
+
+static void cancels_before_the_first_request(void** state) {
+  s3lect_verify_options_t o = options();
+  (void)state;
+  s3l_verify_rig_start(&rig, &o);
+  s3lect_verify_cancel(&rig.verify);
+  assert_int_equal(rig.done, 0);
+  s3l_wait_count(&loop, &rig.done, 1, "the end of a cancelled run");
+  assert_int_equal(rig.error, UV_ECANCELED);
+  assert_int_equal(rig.requests, 0);
+}
+
+static void unexpected(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
+  (void)verify;
+  (void)report;
+  fail_msg("a run that was refused has ended");
+}
+
+static void refuses_bad_options(void** state) {
+  s3lect_verify_t v = {0};
+  s3lect_verify_options_t o = options();
+  char prefix[S3LECT_VERIFY_PREFIX_MAX + 2];
+  (void)state;
+  assert_int_equal(s3lect_verify(&v, &o, NULL, NULL), UV_EINVAL);
+  o.size = 8;
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), UV_EINVAL);
+  o = options();
+  o.store = NULL;
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
+  o = options();
+  o.concurrency = 1;
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
+  o.concurrency = S3LECT_VERIFY_CONCURRENCY_MAX + 1;
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
+  o = options();
+  o.prefix = "\xff";
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
+  memset(prefix, 'k', sizeof(prefix) - 1);
+  prefix[sizeof(prefix) - 1] = '\0';
+  o.prefix = prefix;
+  assert_int_equal(s3lect_verify(&v, &o, unexpected, NULL), S3LECT_EOPTION);
+  prefix[S3LECT_VERIFY_PREFIX_MAX] = '\0';
+  s3l_verify_rig_run(&rig, &o);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+}
+
+/* The shortest struct there can be: everything else is default. */
+static void takes_a_shorter_struct(void** state) {
+  s3lect_verify_options_t o;
+  (void)state;
+  memset(&o, 0xff, sizeof(o));
+  s3lect_verify_options_init(&o, offsetof(s3lect_verify_options_t, prefix));
+  o.store = &store;
+  s3l_verify_rig_run(&rig, &o);
+  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+}
+
+static void survives_memory_running_out(void** state) {
+  bool failed = true;
+  (void)state;
+  for (size_t n = 0; failed; n++) {
+    s3l_heap_install();
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), 0);
+    s3lect_verify_options_t o = options();
+    o.quick = 1;
+    memset(&rig, 0, sizeof(rig));
+    s3l_heap_fail_at(n, false);
+    s3lect_verify_t probe = {0};
+    if (n == 0)
+      assert_int_equal(s3lect_verify(&probe, &o, unexpected, NULL), UV_ENOMEM);
+    else
+      s3l_verify_rig_run(&rig, &o);
+    failed = s3l_heap_fail_end();
+    if (n > 0)
+      assert_true(rig.safety == S3LECT_SAFETY_SAFE || rig.error == UV_ENOMEM);
+    s3lect_store_close(&store, NULL);
+    s3l_wait_loop_end(&loop);
+    s3l_heap_remove();
+  }
+}
+
+static void names_things(void** state) {
+  (void)state;
+  assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_SAFE), "safe");
+  assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_UNSAFE), "unsafe");
+  assert_string_equal(s3lect_safety_name(99), "unknown");
+  assert_string_equal(s3lect_check_verdict_name(S3LECT_CHECK_PASSED), "passed");
+  assert_string_equal(s3lect_check_verdict_name(S3LECT_CHECK_NOTED), "noted");
+  assert_string_equal(s3lect_check_verdict_name(S3LECT_CHECK_FAILED), "failed");
+  assert_string_equal(s3lect_check_verdict_name(S3LECT_CHECK_INCONCLUSIVE), "inconclusive");
+  assert_string_equal(s3lect_check_verdict_name(99), "skipped");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, open_store, close_store)
+      T(trusts_memory),
+      T(does_without_list_and_delete),
+      T(survives_a_store_that_takes_nothing),
+      T(ends_when_cancelled_at_any_request),
+      T(cancels_before_the_first_request),
+      T(refuses_bad_options),
+      T(takes_a_shorter_struct),
+      cmocka_unit_test(survives_memory_running_out),
+      cmocka_unit_test(names_things),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
