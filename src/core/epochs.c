@@ -121,13 +121,15 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   const s3l_view_t* v = &c->view;
   s3l_ns_t wait = s3l_view_wait(c);
-  if (v->kind == S3L_VIEW_ABSENT || is_robbed(c))
-    return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
+  s3l_ns_t first = s3l_ns_add(c->now, s3l_view_head_start(c));
+  if (v->kind == S3L_VIEW_ABSENT || is_robbed(c)) {
+    s3l_ns_t seed = s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT);
+    return seed > first ? seed : first; /* the elector's own late release may name a successor */
+  }
   if (v->kind == S3L_VIEW_RECORD && v->record.released) {
     /* Where there was none an old write brought it back, or a whole leadership was missed. */
     s3l_ns_t from = ep->came_at > ep->watched_from ? ep->came_at : ep->watched_from;
     s3l_ns_t watched = s3l_ns_add(from, wait);
-    s3l_ns_t first = s3l_ns_add(c->now, s3l_view_head_start(c));
     return watched > first ? watched : first;
   }
   if (v->own && !c->unfounded)

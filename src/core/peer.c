@@ -162,9 +162,10 @@ static s3l_ns_t spacing(const s3l_core_t* c) {
     most = sooner(most, (p->until - c->now) / 2);
   if (p->word != S3L_PEER_HINTED)
     return later(most, ask_gap(c));
-  /* When the renewal that is due should have come, by the leader's timers, which count the wait. */
+  /* The renewal that is due should have come by then. The leader's timers count the wait: they may
+   * be slewed, and drift one way while the clock of the follower drifts the other way. */
   s3l_ns_t due = p->until - hint_margin(c) - c->now;
-  due = due > 0 ? s3l_lease_hold(due, c->config.drift_ppm + S3L_SLEW_PPM) : due;
+  due = due > 0 ? s3l_lease_hold(due, 2 * c->config.drift_ppm + S3L_SLEW_PPM) : due;
   return later(sooner(most, due + ASK_GAP), 0);
 }
 
