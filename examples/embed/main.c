@@ -40,6 +40,7 @@ typedef struct server_s {
   s3lect_store_t store;
   s3lect_peer_client_t peers;
   s3lect_elector_t elector;
+  uint64_t stopped_epoch; /* of the leadership that ended last */
   int ending, closed;
 } server_t;
 
@@ -110,12 +111,14 @@ static void on_started(s3lect_elector_t* e, const s3lect_event_t* event) {
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* event) {
   server_t* server = e->data;
   printf("stopped: %s\n", s3lect_reason_name(event->reason));
+  server->stopped_epoch = event->epoch;
   work_stop(&server->work);
 }
 
 static void on_idle(work_t* work) {
   server_t* server = (server_t*)((char*)work - offsetof(server_t, work));
-  s3lect_elector_ack_stopped(&server->elector); /* now the lockfile may be released */
+  /* Now the lockfile may be released. */
+  s3lect_elector_ack(&server->elector, server->stopped_epoch);
   close_when_idle(server);
 }
 

@@ -156,7 +156,7 @@ export interface ElectorOptions {
   driftPpm?: number;
   gracePeriodMs?: number;
   releaseTimeoutMs?: number;
-  /** Release only after ackStopped(), or not at all if that has not come within this time. */
+  /** Release only after ack(), or not at all if that has not come within this time. */
   stopAckMs?: number;
   noRelease?: boolean;
   expiry?: 'observed' | 'store-clock';
@@ -296,9 +296,9 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   /** Stops, releases, and ends it; any number of times. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-  /** With stopAckMs: the work of the leadership has ended, and that of all before; without an epoch
-   * that of the first one for which nothing has been said yet. */
-  ackStopped(epoch?: bigint): void;
+  /** With stopAckMs: acknowledges that the work of this leadership and of all earlier ones has ended.
+   * `epoch` is that of the 'stopped' event. */
+  ack(epoch: bigint): void;
 
   /** Asked of the clock anew each time: true only while nobody else can lead. */
   readonly isLeader: boolean;

@@ -158,9 +158,8 @@ typedef struct s3lect_elector_options_s {
                                   before s3lect_elector_is_leader says yes; default 0 */
   uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
   uint32_t stop_ack_ms;        /* when not 0: after on_stopped_leading, the record is released only
-                                  after s3lect_elector_ack_stopped or s3lect_elector_ack_epoch, and
-                                  not at all if that has not come within this time (others then wait the
-                                  timeout out) */
+                                  after s3lect_elector_ack, and not at all if that has not come
+                                  within this time (others then wait the timeout out) */
   int32_t no_release;          /* 1: leave the record to expire on stop and close */
   int32_t expiry;              /* s3lect_expiry_t */
 
@@ -254,17 +253,11 @@ S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char*
  * Errors: UV_EALREADY if it does not stand. */
 S3LECT_EXTERN int s3lect_elector_stop(s3lect_elector_t* elector);
 
-/** With stop_ack_ms: tells that the work of a leadership has ended, so that the record may be
- * released. Once per on_stopped_leading, from inside it or later; else without effect. Where an
- * earlier leadership's work was not acknowledged in time, and this elector has led again since, the
- * record waits for both. */
-S3LECT_EXTERN void s3lect_elector_ack_stopped(s3lect_elector_t* elector);
-
-/** As s3lect_elector_ack_stopped, for work that knows which leadership it belongs to: `epoch` is
- * that of the on_stopped_leading event. It says that the work of that leadership, and of all before
- * it, has ended. What comes late, for another leadership than the last that has ended, has no
- * effect. */
-S3LECT_EXTERN void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch);
+/** With stop_ack_ms: acknowledges that the work of a leadership has ended, so that the record may
+ * be released. `epoch` is that of the on_stopped_leading event; the call also acknowledges every
+ * earlier leadership. It may be made inside on_stopped_leading or at any time after it. It has no
+ * effect for any other epoch than that of the leadership that ended last. */
+S3LECT_EXTERN void s3lect_elector_ack(s3lect_elector_t* elector, uint64_t epoch);
 
 /** Stops standing and releases the record if it leads, for at most release_timeout_ms (and
  * stop_ack_ms, if that is set, before); on_stopped_leading still runs; then `cb` (may be NULL), and

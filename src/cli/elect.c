@@ -27,7 +27,7 @@ static void on_byte(elect_t* elect, char c) {
     elect->epoch = elect->epoch * 10 + (uint64_t)(c - '0');
   } else if (c == '\n') {
     if (elect->valid)
-      s3lect_elector_ack_epoch(&elect->session.elector, elect->epoch);
+      s3lect_elector_ack(&elect->session.elector, elect->epoch);
     else
       cli_say("--stop-ack: a line on standard input is not an epoch, and was ignored");
     elect->epoch = 0;

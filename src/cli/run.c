@@ -148,7 +148,7 @@ static void say_gone(const run_t* run, const guard_report_t* report) {
 }
 
 static void on_gone(run_t* run, const guard_report_t* report) {
-  s3lect_elector_ack_epoch(&run->session.elector, run->epoch);
+  s3lect_elector_ack(&run->session.elector, run->epoch);
   if (report->cause == GUARD_DIED && !run->forced)
     leave(run, CLI_EXIT_FAILED);
   else if (report->cause == GUARD_NO_FORK) {
@@ -246,7 +246,7 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     cli_child_kill(&run->child);
     cli_child_make_sure(&run->child);
     if (!run->child.running)
-      s3lect_elector_ack_epoch(&session->elector, event->epoch);
+      s3lect_elector_ack(&session->elector, event->epoch);
     else
       run->stood_down = s3lect_elector_stop(&session->elector) == 0;
     break;

@@ -122,20 +122,10 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
   return 0;
 }
 
-void s3lect_elector_ack_stopped(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
-  if (d == NULL || d->acks_owed == 0)
-    return;
-  /* Which one is not said, so it may be the first that is owed: only the last frees the record. */
-  if (--d->acks_owed == 0)
-    s3lect_elector_ack_epoch(elector, d->core.unacknowledged);
-}
-
-void s3lect_elector_ack_epoch(s3lect_elector_t* elector, uint64_t epoch) {
+void s3lect_elector_ack(s3lect_elector_t* elector, uint64_t epoch) {
   s3l_executor_t* d = driver_of(elector);
   if (d == NULL || epoch == 0 || epoch != d->core.unacknowledged)
     return;
-  d->acks_owed = 0;
   d->ask_ack = epoch;
   s3l_executor_wake(d);
 }

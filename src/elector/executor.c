@@ -102,8 +102,6 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
     return;
   if (e->note == S3L_NOTE_RENEWED)
     s3l_registration_renewed(d, d->core.now);
-  if (e->note == S3L_NOTE_STOPPED && d->core.ack_owed && d->acks_owed < UINT8_MAX)
-    d->acks_owed++;
   const char* message = e->message != NULL ? e->message
                         : e->error != 0    ? s3lect_strerror(e->error)
                                            : "";

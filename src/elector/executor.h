@@ -66,7 +66,6 @@ typedef struct s3l_executor_s {
   bool ask_start;
   bool ask_resign;
   bool ask_transfer; /* with ask_resign */
-  uint8_t acks_owed; /* ends of leaderships that were told, and not acknowledged; see elector.c */
   bool closing;
   uint8_t ask_stop;           /* s3l_reason_t or 0 */
   s3l_preflight_t* preflight; /* holds ask_start back; NULL without verify_on_start */

@@ -172,7 +172,7 @@ static void test_close_before_start(void** state) {
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   assert_int_equal(s3lect_elector_close(&rig->e, NULL), UV_EALREADY);
-  s3lect_elector_ack_stopped(&rig->e);
+  s3lect_elector_ack(&rig->e, 8);
   s3lect_stats_t stats = {.size = sizeof stats};
   assert_int_equal(s3lect_elector_stats(&rig->e, &stats), UV_ECANCELED);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), UV_ECANCELED);
@@ -320,7 +320,7 @@ static void test_resign_waits_for_the_application(void** state) {
   s3l_wait_count(&rig->loop, &rig->stopped, 1, "on_stopped_leading");
   assert_int_equal(rig->last.reason, S3LECT_REASON_RESIGNED);
   assert_int_equal(rig->store.requests, 2); /* nothing is released yet */
-  s3lect_elector_ack_stopped(&rig->e);
+  s3lect_elector_ack(&rig->e, rig->last.epoch);
   s3l_script_store_expect(&rig->store, true);
   assert_int_equal(rig->store.put.released, 1);
   s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");

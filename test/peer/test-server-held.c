@@ -134,7 +134,7 @@ static void test_not_before_the_application_agrees(void** state) {
   s3l_election_wait(&el, &p.c.stopped, 1, "the end of leadership");
   settle();
   assert_string_equal(c->text, "");
-  s3lect_elector_ack_stopped(&p.c.e);
+  s3lect_elector_ack(&p.c.e, p.c.epoch);
   s3l_caller_expect(c, "404 Not Found");
   assert_true(s3l_election_record(&el).released);
   s3l_caller_free(c);

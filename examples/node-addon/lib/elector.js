@@ -193,8 +193,8 @@ class Elector extends EventEmitter {
     return this.close();
   }
 
-  ackStopped(epoch) {
-    this.#native.ackStopped(epoch);
+  ack(epoch) {
+    this.#native.ack(epoch);
   }
 
   ref() {

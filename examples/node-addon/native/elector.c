@@ -182,22 +182,16 @@ static napi_value elector_transfer(napi_env env, napi_callback_info info) {
           : NULL);
 }
 
-static napi_value elector_ack_stopped(napi_env env, napi_callback_info info) {
+static napi_value elector_ack(napi_env env, napi_callback_info info) {
   napi_value argv[1];
-  napi_valuetype type;
   uint64_t epoch;
   bool lossless;
   elector_t* e = elector_this(env, info, 1, argv);
   if (e == NULL)
     return NULL;
-  if (napi_typeof(env, argv[0], &type) != napi_ok)
-    return error_throw_last(env);
-  if (type == napi_undefined)
-    s3lect_elector_ack_stopped(&e->handle);
-  else if (napi_get_value_bigint_uint64(env, argv[0], &epoch, &lossless) == napi_ok && lossless)
-    s3lect_elector_ack_epoch(&e->handle, epoch);
-  else
+  if (napi_get_value_bigint_uint64(env, argv[0], &epoch, &lossless) != napi_ok || !lossless)
     return error_throw(env, UV_EINVAL, "the epoch must be a bigint, as the event has it");
+  s3lect_elector_ack(&e->handle, epoch);
   return value_undefined(env);
 }
 
@@ -340,7 +334,7 @@ bool elector_define(napi_env env, napi_value exports) {
       {.utf8name = "stop", .method = elector_stop},
       {.utf8name = "resign", .method = elector_resign},
       {.utf8name = "transfer", .method = elector_transfer},
-      {.utf8name = "ackStopped", .method = elector_ack_stopped},
+      {.utf8name = "ack", .method = elector_ack},
       {.utf8name = "peerResponse", .method = elector_peer_response},
       {.utf8name = "setRef", .method = elector_set_ref},
       {.utf8name = "isLeader", .method = elector_is_leader},

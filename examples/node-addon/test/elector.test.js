@@ -103,7 +103,7 @@ describe('elector', { concurrency: true }, () => {
     const starts = e.start();
     const leads = once(e, 'leading');
     assert.equal(await fake.isReleased('wait'), false);
-    e.ackStopped();
+    e.ack(8n);
     let code;
     do { // until the one that waits stands; no other one does before it
       await new Promise((resolve) => setImmediate(resolve));
@@ -114,7 +114,7 @@ describe('elector', { concurrency: true }, () => {
     assert.equal((await leads)[0].epoch, 9n);
     await e.stop();
     const closed = assert.rejects(e.start(), { code: 'S3LECT_ECANCELED', message: 'the elector is closed' });
-    e.ackStopped();
+    e.ack(9n);
     await e.close();
     await closed;
   });
@@ -192,17 +192,18 @@ describe('elector', { concurrency: true }, () => {
     assert.equal(a.unref().ref(), a);
   });
 
-  it('waits for ackStopped before it releases', async (t) => {
+  it('waits for ack before it releases', async (t) => {
     const e = await make(t, 'ack', { stopAckMs: 60000 });
     await e.start();
     await once(e, 'leading');
     const stopped = once(e, 'stopped');
     const stop = e.stop();
     const [{ epoch }] = await stopped;
-    assert.throws(() => e.ackStopped(Number(epoch)), { code: 'S3LECT_EINVAL' });
-    e.ackStopped(epoch - 1n); // the work of another leadership
+    assert.throws(() => e.ack(), { code: 'S3LECT_EINVAL' });
+    assert.throws(() => e.ack(Number(epoch)), { code: 'S3LECT_EINVAL' });
+    e.ack(epoch - 1n); // the work of another leadership
     assert.equal(await fake.isReleased('ack'), false);
-    e.ackStopped();
+    e.ack(epoch);
     await stop;
     await e.close();
     assert.equal(await fake.isReleased('ack'), true);
@@ -210,7 +211,7 @@ describe('elector', { concurrency: true }, () => {
 
   it('is told by its epoch which leadership has ended', async (t) => {
     const e = await make(t, 'ack-epoch', { stopAckMs: 60000 });
-    e.on('stopped', ({ epoch }) => e.ackStopped(epoch));
+    e.on('stopped', ({ epoch }) => e.ack(epoch));
     await e.start();
     await once(e, 'leading');
     await e.close();

@@ -113,7 +113,7 @@ describe('events', { concurrency: true }, () => {
     e.on('close', () => {
       seen.push('close', e.closed);
       e.close();
-      e.ackStopped();
+      e.ack(1n);
     });
     await e.start();
     await event(e, 'close');
