@@ -145,13 +145,15 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r)
  * not the leader whose record was deleted before an unfounded claim, and not this elector's own
  * application, for whichever leadership it has not acknowledged (design rule 11). */
 static bool may_release(const s3l_core_t* c) {
-  return s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c) &&
-         c->unacknowledged == 0;
+  return s3l_view_is_own_claim(c) && (!c->unfounded || S3L_MUTANT(CLAIM_RELEASED)) &&
+         s3l_epochs_is_checked(c) &&
+         (c->unacknowledged == 0 || S3L_MUTANT(ACK_IGNORED) ||
+          (S3L_MUTANT(ACK_OF_ONE_EPOCH) && c->view.record.epoch != c->unacknowledged));
 }
 
 static due_t due_release(const s3l_core_t* c) {
   due_t d = {ACT_ABANDON, c->now};
-  if (c->ack_owed)
+  if (c->ack_owed && !S3L_MUTANT(ACK_IGNORED))
     d.at = c->ack_until; /* not acknowledged in time: releasing would invite a second writer */
   else if (c->read_back)
     d = (due_t){ACT_READ, c->read_back_at};
@@ -172,6 +174,8 @@ static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
   bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
                s3l_write_has_next_epoch(c);
+  if (S3L_MUTANT(NEVER_TAKES_OVER) && s3l_core_names_leader(c) && !c->view.own)
+    wants = false;
   s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);
@@ -227,6 +231,7 @@ s3l_effect_t* s3l_core_send_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_ki
     e->timeout_ms = (uint32_t)later((bound - c->now) / S3L_MS, 1);
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
   c->stats.reads++;
+  S3L_MUTATE(SENDS_TWICE, fx, c->stats.reads);
   return e;
 }
 
@@ -324,7 +329,8 @@ static void resign(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
   if (!c->leading)
     return;
   c->successor = successor;
-  s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
+  if (!S3L_MUTANT(RELEASE_BEFORE_STOP))
+    s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
   c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
   c->release_owed = true;
 }
@@ -478,7 +484,8 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
 s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
   s3l_ns_t at = sooner(due(c).at, sooner(s3l_peer_due(c), s3l_epochs_deadline(c)));
   if (c->leading) {
-    at = sooner(at, c->valid_until - S3L_STOP_EARLY);
+    if (!S3L_MUTANT(NO_SELF_STOP))
+      at = sooner(at, c->valid_until - S3L_STOP_EARLY);
     if (!c->announced)
       at = sooner(at, c->announce_at);
   }

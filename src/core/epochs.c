@@ -53,6 +53,8 @@ void s3l_epochs_reset(s3l_core_t* c) {
 /* A file that is the first of a line and was never released: a claim over absence, or over another
  * such claim. It may have landed late, with a number from before others. */
 static bool is_first_of_line(const s3l_view_t* v) {
+  if (S3L_MUTANT(EPOCHS_CLAIM_COUNTED_ON) && !v->own)
+    return false;
   return v->kind == S3L_VIEW_RECORD && v->record.claim;
 }
 
@@ -71,7 +73,8 @@ static bool landed_soon(const s3l_core_t* c) {
 static bool knows_base(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   return ep->created == ep->file && ep->base != 0 && ep->base == ep->file - 1 &&
-         ep->file > ep->others && c->view.record.epoch >= c->epoch_seen;
+         (ep->file > ep->others || S3L_MUTANT(EPOCHS_TAKEN_NUMBER)) &&
+         c->view.record.epoch >= c->epoch_seen;
 }
 
 /* Whether the base of the file in view, one's own, still stood when that had landed, as it is now.
@@ -79,7 +82,8 @@ static bool knows_base(const s3l_core_t* c) {
  * an old renewal, may land when others have led, and everything has been deleted. */
 bool s3l_epochs_is_checked(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return ep == NULL || ep->checked == ep->file;
+  return ep == NULL || ep->checked == ep->file || S3L_MUTANT(EPOCHS_BASE_UNSEEN) ||
+         S3L_MUTANT(EPOCHS_CLAIM_LED);
 }
 
 /* A file of one's own whose base is gone; or may be, for it cannot be found out any more. */
@@ -107,14 +111,17 @@ bool s3l_epochs_is_unwatched(const s3l_core_t* c, const s3l_sent_t* sent) {
 bool s3l_epochs_wants_check(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   return ep != NULL && s3l_view_is_own_claim(c) && !c->unfounded && !s3l_epochs_is_checked(c) &&
-         knows_base(c);
+         knows_base(c) &&
+         !(S3L_MUTANT(EPOCHS_OWN_UNCHECKED) &&
+           !s3l_lead_is_enough(c,
+                               s3l_write_sent(c, c->view.record.epoch, c->view.record.write)->at));
 }
 
 uint64_t s3l_epochs_next(const s3l_core_t* c, uint64_t store_ms) {
   if (!s3l_epochs_is_unfounded(c))
     return c->config.epochs->file + 1;
   uint64_t ms = store_ms > 0 || c->epoch_seen > 0 ? store_ms : s3l_write_epoch_time(c->wall_ms);
-  return s3l_larger(c->epoch_seen + 1, ms / 1000);
+  return s3l_larger(c->epoch_seen + 1, S3L_MUTANT(EPOCHS_RESTARTED) ? 0 : ms / 1000);
 }
 
 s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
@@ -132,10 +139,12 @@ s3l_ns_t s3l_epochs_legal_at(const s3l_core_t* c) {
     s3l_ns_t watched = s3l_ns_add(from, wait);
     return watched > first ? watched : first;
   }
+  if (S3L_MUTANT(EPOCHS_DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN)
+    return c->now;
   if (v->own && !c->unfounded)
     return c->now;
-  if (is_first_of_line(v))  /* a leader may learn of it later by as much as listings lag, */
-    wait *= v->own ? 2 : 3; /* and its maker goes first */
+  if (is_first_of_line(v)) /* a leader may learn of it later by as much as listings lag, */
+    wait *= S3L_MUTANT(EPOCHS_CLAIM_HASTE) ? 1 : v->own ? 2 : 3; /* and its maker goes first */
   /* Last-Modified has a grain of a second: within it an old body may come back unnoticed. */
   return s3l_ns_add(s3l_ns_add(c->now, wait),
                     ep->same_second ? s3l_lease_wait(S3L_SECOND, c->config.drift_ppm) : 0);
@@ -147,9 +156,9 @@ bool s3l_epochs_may_create(const s3l_core_t* c, s3l_ns_t t) {
   const s3l_view_t* v = &c->view;
   bool fresh = ep->clean_at > 0 && t - ep->clean_at <= s3l_lead_hold(c) / 2;
   if (s3l_view_is_own_claim(c) && !c->unfounded)
-    return fresh && s3l_epochs_is_checked(c);
+    return fresh && (s3l_epochs_is_checked(c) || S3L_MUTANT(EPOCHS_OWN_UNCHECKED));
   bool invited = v->kind == S3L_VIEW_RECORD && v->record.released;
-  return fresh && (ep->sure || invited);
+  return fresh && (ep->sure || invited || (S3L_MUTANT(EPOCHS_UNCONFIRMED) && t >= v->legal_at));
 }
 
 /* Writes. */
@@ -177,7 +186,7 @@ bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3l_result
   if (ep == NULL || ep->plain > 0 || !refuses || r->outcome == S3L_UNCERTAIN ||
       op->kind == S3L_OP_TAKE_OVER)
     return false;
-  ep->plain = S3L_EPOCHS_PLAIN;
+  ep->plain = S3L_MUTANT(EPOCHS_NEVER_PLAIN) ? 0 : S3L_EPOCHS_PLAIN;
   ep->no_if_match = true;
   c->not_before = c->now;
   return true;
@@ -208,7 +217,7 @@ void s3l_epochs_told(s3l_core_t* c) {
 static bool is_late_renewal(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   return s3l_view_is_own_claim(c) && ep->file == c->epoch_led && !ep->no_if_match &&
-         c->view.record.write > ep->led_write;
+         c->view.record.write > ep->led_write && !S3L_MUTANT(EPOCHS_OWN_DOUBTED);
 }
 
 void s3l_epochs_view_changed(s3l_core_t* c) {
@@ -220,7 +229,8 @@ void s3l_epochs_view_changed(s3l_core_t* c) {
     ep->below_top = s3l_larger(ep->below_top, ep->file);
   if (!c->view.own)
     ep->others = s3l_larger(ep->others, ep->file);
-  if (!c->leading && !is_late_renewal(c))
+  bool kept = S3L_MUTANT(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch_led;
+  if (!c->leading && !is_late_renewal(c) && !kept)
     ep->checked = 0;
 }
 
@@ -228,6 +238,10 @@ void s3l_epochs_view_changed(s3l_core_t* c) {
 
 s3l_ns_t s3l_epochs_lease_from(const s3l_core_t* c, s3l_ns_t sent_at) {
   const s3l_epochs_t* ep = c->config.epochs;
+  if (S3L_MUTANT(EPOCHS_UNLISTED))
+    return sent_at;
+  if (S3L_MUTANT(EPOCHS_LEASE_FROM_LISTING) && ep != NULL && c->leading)
+    return ep->clean_at;
   return ep == NULL || sent_at < ep->clean_at ? sent_at : ep->clean_at;
 }
 
@@ -265,5 +279,5 @@ s3l_ns_t s3l_epochs_look_at(const s3l_core_t* c) {
     return S3L_NEVER;
   if (s3l_epochs_is_reading(c))
     return c->now;
-  return ep->clean_at < ep->renewed_at ? c->poll_at : S3L_NEVER;
+  return ep->clean_at < ep->renewed_at && !S3L_MUTANT(EPOCHS_UNLISTED) ? c->poll_at : S3L_NEVER;
 }

@@ -44,7 +44,7 @@ static read_t which_read(const s3l_core_t* c) {
     return gap ? READ_WHOLE : READ_BASE;
   }
   if (!c->watching && v->kind == S3L_VIEW_RECORD && !v->record.released)
-    return READ_GLANCE;
+    return S3L_MUTANT(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;
   bool founded = !s3l_epochs_is_unfounded(c);
   return fresh && founded && c->now >= v->legal_at ? READ_CONFIRM : READ_WHOLE;
 }
@@ -63,7 +63,7 @@ static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
     ep->found = 0;
   }
   s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_LIST);
-  e->file = sweeps || c->epoch_seen == 0 ? 0 : c->epoch_seen - 1;
+  e->file = sweeps || c->epoch_seen == 0 || S3L_MUTANT(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;
   e->more = ep->more;
 }
 
@@ -155,11 +155,12 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
   s3l_epochs_t* ep = c->config.epochs;
   bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
-    ep->clean_at = unshown ? 0 : ep->list_sent;
+    ep->clean_at = unshown && !S3L_MUTANT(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;
   if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
     watch(c);
   s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
-  ep->sure = (ep->sure || sent >= c->view.legal_at) && c->view.first_seen < sent;
+  s3l_ns_t read_at = S3L_MUTANT(EPOCHS_READ_BEFORE) ? c->now : sent;
+  ep->sure = (ep->sure || read_at >= c->view.legal_at) && c->view.first_seen < sent;
   s3l_view_read_over(c, r);
   if (c->leading)
     c->poll_at = c->now; /* nothing spaces out the looks of a leader but its renewals */
@@ -189,6 +190,8 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     return fails(ep);
   bool sweeps = lists_old(c);
   ep->found = s3l_larger(ep->found, r->listing->highest);
+  if (S3L_MUTANT(EPOCHS_NEXT_ONLY) && ep->file != 0 && ep->found > ep->file + 1)
+    ep->found = ep->file;
   if (sweeps)
     s3l_epochs_note_old(c, r);
   else if (c->leading && ep->sweep_pause > 0 && !r->listing->truncated)
@@ -213,7 +216,9 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     ep->sure = ep->sure && ep->found == 0;
     ep->clean_at = 0;
   }
-  ep->asked = s3l_larger(ep->found, c->epoch_seen);
+  ep->asked = S3L_MUTANT(EPOCHS_FORGOTTEN) ? ep->found : s3l_larger(ep->found, c->epoch_seen);
+  if (S3L_MUTANT(EPOCHS_LISTING_BELIEVED))
+    ep->asked = ep->found;
   if (ep->asked != 0)
     return goes_on_with(ep, STEP_FILE);
   s3l_view_show_absence(c, fx);
@@ -227,9 +232,9 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
   /* Neither the reply to a write tells it, nor a leader; of a write that its leader told of it must
    * lie before that, else there was another in between. */
   bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->told_ms;
-  if (same && ep->modified_ms == 0 && (c->view.own || before))
+  if (same && ep->modified_ms == 0 && (c->view.own || before || S3L_MUTANT(EPOCHS_TOLD_BEFORE)))
     ep->modified_ms = r->modified_ms;
-  if (same && r->modified_ms == ep->modified_ms)
+  if (same && (r->modified_ms == ep->modified_ms || S3L_MUTANT(EPOCHS_ETAG_ONLY)))
     return;
   if (ep->asked != ep->file)
     ep->clean_at = 0;
@@ -251,7 +256,8 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
   /* Others may have led, by a file that is gone, since the last look. */
   bool watched = c->now - ep->looked_at <= gap_max(c);
   if (there && watched && s3l_view_fingerprint(r->etag) == ep->base_etag &&
-      (r->modified_ms == ep->base_modified_ms || ep->base_modified_ms == 0)) {
+      (S3L_MUTANT(EPOCHS_ETAG_ONLY) || r->modified_ms == ep->base_modified_ms ||
+       ep->base_modified_ms == 0)) {
     ep->checked = ep->file;
   } else {
     ep->robbed = ep->file;

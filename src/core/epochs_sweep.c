@@ -17,10 +17,10 @@ void s3l_epochs_note_old(s3l_core_t* c, const s3l_result_t* r) {
     return;
   ep->sweep_len = 0;
   for (uint32_t i = 0; i < S3L_EPOCHS_SWEEP && i + 1 < l->old_len; i++) {
-    bool newest_two = l->old[i + 1] >= ep->file;
+    bool newest_two = (S3L_MUTANT(EPOCHS_SWEPT_SECOND) ? l->old[i] : l->old[i + 1]) >= ep->file;
     bool old = r->store_time_ms > 0 && l->old_modified_ms[i] > 0 &&
                r->store_time_ms - l->old_modified_ms[i] > young_ms;
-    if (!newest_two && old)
+    if (!newest_two && (old || S3L_MUTANT(EPOCHS_SWEPT_YOUNG)))
       ep->sweep[ep->sweep_len++] = l->old[i];
   }
 }
@@ -37,7 +37,7 @@ void s3l_epochs_tick(s3l_core_t* c, s3l_effects_t* fx) {
     }
     return;
   }
-  if (!c->leading || ep->sweep_len == 0)
+  if (!c->leading || ep->sweep_len == 0 || S3L_MUTANT(EPOCHS_NEVER_SWEPT))
     return;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_SWEEP);
   e->file = ep->sweep[0];

@@ -11,6 +11,7 @@
 #define S3L_CORE_INTERNAL_H
 
 #include "core/core.h"
+#include "core/mutant.h"
 
 static inline uint64_t s3l_larger(uint64_t a, uint64_t b) {
   return a > b ? a : b;

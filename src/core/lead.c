@@ -34,8 +34,8 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
   s3l_ns_t lease_from = s3l_epochs_lease_from(c, sent_at);
   bool enough = lease_from > 0 && s3l_lead_is_enough(c, lease_from);
-  bool fresh =
-      !c->unfounded && c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen;
+  bool unused = c->view.record.epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
+  bool fresh = !c->unfounded && unused && c->view.record.epoch >= c->epoch_seen;
   if (!s3l_epochs_is_checked(c))
     return;
   if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
@@ -89,7 +89,7 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
   c->attempt = 0;
   if (c->view.own)
     c->view.legal_at = c->now;
-  if (!announced)
+  if (!announced || (S3L_MUTANT(LOSS_NOT_TOLD) && reason == S3L_REASON_LOST))
     return;
   c->ack_owed = c->config.stop_ack_ms > 0;
   c->unacknowledged = c->ack_owed ? c->epoch : 0;
@@ -104,7 +104,7 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
 void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
   if (!c->leading)
     return;
-  if (c->now >= c->valid_until - S3L_STOP_EARLY)
+  if (c->now >= c->valid_until - S3L_STOP_EARLY && !S3L_MUTANT(NO_SELF_STOP))
     s3l_lead_stop(c, fx, S3L_REASON_EXPIRED);
   else if (!c->announced && c->now >= c->announce_at)
     announce(c, fx);
@@ -122,5 +122,5 @@ void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
   else if (c->leading && sent != NULL)
     s3l_lead_renewed(c, fx, sent->at);
   else if (!c->leading && own && sent != NULL)
-    s3l_lead_if_valid(c, fx, sent->at);
+    s3l_lead_if_valid(c, fx, S3L_MUTANT(READ_BACK_IS_SENDING) ? c->now : sent->at);
 }

@@ -80,14 +80,15 @@ s3l_ns_t s3l_peer_covers_until(const s3l_core_t* c) {
   if (p->word == S3L_PEER_PROMISED)
     until = p->write == c->view.record.write ? p->until : 0;
   else if (p->word != S3L_PEER_TOLD_NOTHING && p->steady)
-    until = sooner(p->until, s3l_ns_add(p->store_at, most));
+    until = S3L_MUTANT(STAMP_FOR_EVER) ? p->until : sooner(p->until, s3l_ns_add(p->store_at, most));
   return p->good && until > c->now ? until : 0;
 }
 
 /* Applies what covers: no read is due before, and nothing is taken over. */
 static void rest(s3l_core_t* c, s3l_ns_t until) {
   c->watching = false;
-  c->poll_at = until;
+  if (!S3L_MUTANT(PEERS_IN_VAIN))
+    c->poll_at = until;
 }
 
 /* The leader's word no longer counts: the store is read at once, unless it is watched already. */
@@ -251,7 +252,8 @@ static bool is_stretched(const s3l_core_t* c, s3l_ns_t ends) {
 /* Notes the word of an acceptable answer. False if it stretches what was told before. */
 static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_ns_t ends) {
   s3l_peer_t* p = &c->peer;
-  bool again = word != S3L_PEER_STAMPED && p->word == word && p->write == write;
+  bool again = word != S3L_PEER_STAMPED && p->word == word && p->write == write &&
+               !S3L_MUTANT(PROMISE_STRETCHED);
   if (again && is_stretched(c, ends))
     return false;
   p->until = again ? sooner(p->until, ends) : ends;
@@ -275,8 +277,11 @@ static const char* promised(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_res
   if (!take_word(c, S3L_PEER_PROMISED, r->record->write, s3l_ns_add(c->now, left)))
     return "the validity of one write was prolonged";
   s3l_epochs_vouched(c, c->peer.sent_at);
-  s3l_ns_t over = s3l_ns_add(c->now, s3l_lease_outlast(left, c->config.drift_ppm) + S3L_MS);
-  if (c->config.epochs == NULL) /* an epoch file may come to hold an older write again */
+  s3l_ns_t over = s3l_ns_add(
+      c->now, (S3L_MUTANT(PROMISE_NO_DRIFT) ? left : s3l_lease_outlast(left, c->config.drift_ppm)) +
+                  S3L_MS);
+  if (c->config.epochs == NULL ||
+      S3L_MUTANT(EPOCHS_PROMISE)) /* an epoch file may come to hold an older write again */
     c->view.legal_at = sooner(c->view.legal_at, over);
   s3l_view_report(c, fx);
   return NULL;
@@ -321,14 +326,14 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
   bool told = c->peer.told;
-  bool whole = r->authenticated && r->valid_for_ms >= 0 && s3l_view_is_usable_etag(r->etag) &&
-               record->incarnation[0] != '\0';
+  bool whole = (r->authenticated || S3L_MUTANT(HINT_IS_PROMISE)) && r->valid_for_ms >= 0 &&
+               s3l_view_is_usable_etag(r->etag) && record->incarnation[0] != '\0';
   if (record->epoch > c->view.record.epoch) {
     failed(c, fx, 0, NULL); /* the store knows */
     return;
   }
-  const char* why = contradiction(c, r);
-  if (why == NULL && is_older(c, record->write)) {
+  const char* why = S3L_MUTANT(PROMISE_OF_ANOTHER) ? NULL : contradiction(c, r);
+  if (why == NULL && is_older(c, record->write) && !S3L_MUTANT(PROMISE_OF_BEFORE)) {
     answered_before(c);
     return;
   }
@@ -343,6 +348,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
     return;
   }
   c->stats.peer_answers++;
+  S3L_MUTATE(ANSWER_PROLONGS, c, r);
   if (told)
     s3l_core_error_once(c, fx, S3LECT_EPEERBACK, NULL);
   s3l_ns_t until = s3l_peer_covers_until(c);
@@ -413,6 +419,7 @@ static void ask(s3l_core_t* c, s3l_effects_t* fx) {
   e->wait_ms = p->wait_ms;
   e->timeout_ms = (uint32_t)(patience(c, p->wait_ms) / S3L_MS) - p->wait_ms;
   c->stats.peer_checks++;
+  S3L_MUTATE(ASKS_TWICE, fx, c->stats.peer_checks);
 }
 
 bool s3l_peer_tick(s3l_core_t* c, s3l_effects_t* fx) {

@@ -101,7 +101,9 @@ s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
    * unknown: the largest one ever seen. */
   bool known = c->view.kind == S3L_VIEW_RECORD && !(c->view.own && c->unfounded) &&
                !(c->config.epochs != NULL && s3l_epochs_is_unfounded(c));
-  uint32_t seen = known ? c->view.record.leader_timeout_ms : c->timeout_seen_ms;
+  uint32_t seen = S3L_MUTANT(OWN_TIMEOUT_ONLY) ? 0
+                  : known                      ? c->view.record.leader_timeout_ms
+                                               : c->timeout_seen_ms;
   return s3l_lease_wait((t > seen ? t : seen) * S3L_MS, c->config.drift_ppm);
 }
 
@@ -118,7 +120,8 @@ static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
   if (!c->config.store_clock || age < 0 || c->view.kind == S3L_VIEW_ABSENT ||
       s3l_epochs_is_claim(c))
     return;
-  s3l_ns_t needed = s3l_ns_add(s3l_view_wait(c), STORE_CLOCK_MARGIN);
+  s3l_ns_t needed =
+      s3l_ns_add(s3l_view_wait(c), S3L_MUTANT(STORE_CLOCK_NO_MARGIN) ? 0 : STORE_CLOCK_MARGIN);
   s3l_ns_t legal_at = s3l_ns_add(c->now, needed > age ? needed - age : 0);
   if (legal_at < c->view.legal_at)
     c->view.legal_at = legal_at;
@@ -130,22 +133,25 @@ bool s3l_view_is_unfounded(const s3l_core_t* c) {
   if (c->config.epochs != NULL)
     return s3l_epochs_is_unfounded(c);
   return v->kind == S3L_VIEW_ABSENT ||
-         (v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0);
+         (v->kind == S3L_VIEW_RECORD && v->record.released && v->record.epoch == 0 &&
+          !S3L_MUTANT(FOREIGN_RELEASE_TRUSTED));
 }
 
 /* Whether the claim of one's own in view was an unfounded one when it was made, or may have been.
  */
 static bool made_unfounded(const s3l_core_t* c) {
   const s3l_sent_t* s = s3l_write_sent(c, c->view.record.epoch, c->view.record.write);
+  if (S3L_MUTANT(EPOCHS_CLAIM_LED))
+    return s == NULL;
   if (c->config.epochs != NULL && s3l_epochs_is_unwatched(c, s))
     return true;
-  return s == NULL || s->unfounded;
+  return (s == NULL || s->unfounded) && !S3L_MUTANT(ABSENCE_IS_FREEDOM);
 }
 
 s3l_ns_t s3l_view_head_start(const s3l_core_t* c) {
   s3l_ns_t half = c->config.leader_timeout_ms * S3L_MS / 2;
   s3l_ns_t most = half < S3L_HEAD_START ? half : S3L_HEAD_START;
-  return c->view.record.head_start ? most : 0;
+  return c->view.record.head_start && !S3L_MUTANT(NO_HEAD_START) ? most : 0;
 }
 
 static s3l_ns_t legal_at(const s3l_core_t* c) {
@@ -156,8 +162,14 @@ static s3l_ns_t legal_at(const s3l_core_t* c) {
     return s3l_ns_add(c->now, S3L_EPOCH_SEED_WAIT); /* the claim then stands for the whole wait */
   if (v->kind == S3L_VIEW_RECORD && v->record.released)
     return s3l_ns_add(c->now, s3l_view_head_start(c));
+  if (S3L_MUTANT(DAMAGE_IS_FREEDOM) && v->kind == S3L_VIEW_FOREIGN)
+    return c->now;
   if (v->own && !c->unfounded)
     return c->now; /* nobody but this incarnation can lead by it, and it knows whether it does */
+  int64_t age_ms = c->wall_ms - v->record.last_updated_ms;
+  if (S3L_MUTANT(WALL_CLOCK_EXPIRY) && v->kind == S3L_VIEW_RECORD &&
+      age_ms > s3l_view_wait(c) / S3L_MS)
+    return c->now;
   return s3l_ns_add(c->now, s3l_view_wait(c));
 }
 
@@ -187,7 +199,8 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
     v->legal_before = v->legal_at;
   v->kind = kind;
   v->record = kept;
-  v->own = kind == S3L_VIEW_RECORD && strcmp(record->incarnation, c->incarnation) == 0;
+  v->own = kind == S3L_VIEW_RECORD && (strcmp(record->incarnation, c->incarnation) == 0 ||
+                                       (S3L_MUTANT(INCARNATION_IGNORED) && kept.namesake));
   v->first_seen = c->now;
   memset(v->etag, 0, sizeof v->etag);
   memcpy(v->etag, etag, strlen(etag));
@@ -204,7 +217,8 @@ static void set_view(s3l_core_t* c, s3l_effects_t* fx, s3l_view_kind_t kind, con
     c->hold_until = c->now;
   s3l_epochs_view_changed(c);
   c->unfounded = v->own && made_unfounded(c);
-  v->legal_at = legal_at(c);
+  if (!S3L_MUTANT(OBSERVATION_NOT_RESET) || v->legal_at == 0 || v->own)
+    v->legal_at = legal_at(c);
   s3l_peer_view_changed(c, goes_on);
 }
 
@@ -263,7 +277,7 @@ void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx) {
 
 void s3l_view_look_after(s3l_core_t* c, uint32_t ms) {
   s3l_ns_t at = s3l_ns_add(c->now, s3l_core_jitter(c, ms));
-  bool sleeps = !c->watching && c->view.legal_at < at;
+  bool sleeps = !c->watching && c->view.legal_at < at && !S3L_MUTANT(ASLEEP);
   c->poll_at = sleeps ? c->view.legal_at : at;
 }
 
@@ -276,6 +290,7 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
       c->now < v->legal_at && c->now - v->first_seen < late && store_age(r) <= late + S3L_SECOND;
   bool followed = !v->own || c->config.epochs == NULL; /* nobody leads by a file of one's own */
   c->watching =
+      S3L_MUTANT(ALWAYS_WATCHING) ||
       !(v->kind == S3L_VIEW_RECORD && !v->record.released && v->renewing && fresh && followed);
   s3l_view_look_after(c, c->watching ? c->config.frequent_interval_ms
                                      : c->config.infrequent_interval_ms);
@@ -327,7 +342,7 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   if (h == c->leader_told || nameless)
     return;
   c->leader_told = h;
-  bool claims = is_provisional(c);
+  bool claims = is_provisional(c) && !S3L_MUTANT(CLAIM_TOLD);
   if (claims && !c->view.own)
     return; /* another's claim names no leader, and is no news */
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);

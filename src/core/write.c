@@ -44,7 +44,7 @@ uint64_t s3l_write_store_time(const s3l_core_t* c) {
 static bool keeps_epoch(const s3l_core_t* c) {
   return c->config.epochs == NULL && s3l_view_is_own_claim(c) &&
          c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen &&
-         !c->unfounded;
+         (!c->unfounded || S3L_MUTANT(STALE_EPOCH_KEPT));
 }
 
 bool s3l_write_has_next_epoch(const s3l_core_t* c) {
@@ -57,17 +57,19 @@ static uint64_t next_epoch(const s3l_core_t* c) {
   if (keeps_epoch(c))
     return c->view.record.epoch;
   const s3l_view_record_t* r = &c->view.record;
+  if (S3L_MUTANT(EPOCH_NOT_RAISED) && r->epoch > 0)
+    return r->epoch;
   uint64_t next = c->epoch_seen + 1;
   /* A claim, or a first leader's record over what was none, may have landed late, with an epoch
    * from before others that its maker never saw: unless it was led, as a release tells, it is not
    * counted on. */
-  bool late = r->claim || r->transitions == 1;
+  bool late = (r->claim || r->transitions == 1) && !S3L_MUTANT(CLAIM_COUNTED_ON);
   if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (!late || r->released))
     return next;
   uint64_t seed = s3l_write_store_time(c);
   if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0))
     seed = s3l_write_epoch_time(c->wall_ms); /* better than to begin with 1 */
-  return seed > next ? seed : next;
+  return seed > next && !S3L_MUTANT(EPOCH_RESTARTED) ? seed : next;
 }
 
 void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* r) {
@@ -114,7 +116,7 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   bool goes_on = kind != S3L_OP_TAKE_OVER || keeps_epoch(c);
   S3L_ASSERT(c->op.kind == S3L_OP_NONE && !c->read_back);
   S3L_ASSERT(kind == S3L_OP_TAKE_OVER ? !c->leading : s3l_view_is_own_claim(c));
-  c->write++;
+  c->write += S3L_MUTANT(WRITE_NUMBER_STUCK) && kind == S3L_OP_RENEW ? 0 : 1;
   s3l_op_t* op = &c->op;
   memset(op, 0, sizeof *op);
   op->kind = kind;
@@ -143,26 +145,31 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
   s3l_write_record(c, op, &fx->record);
   c->stats.writes++;
+  S3L_MUTATE(SELF_NAMED, fx);
 }
 
 static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+  s3l_ns_t lease_from = S3L_MUTANT(LEASE_FROM_REPLY) ? c->now : op->sent_at;
   s3l_epochs_wrote(c, op);
   s3l_view_written(c, fx, op, etag);
   s3l_view_report(c, fx);
   s3l_core_operation_done(c);
   switch (op->kind) {
   case S3L_OP_TAKE_OVER:
-    s3l_lead_if_valid(c, fx, op->sent_at);
+    s3l_lead_if_valid(c, fx, lease_from);
     break;
   case S3L_OP_RENEW:
+    S3L_MUTATE(LATE_REPLY_RENEWS, c, op);
     if (c->leading) {
-      s3l_lead_renewed(c, fx, op->sent_at);
+      s3l_lead_renewed(c, fx, lease_from);
     } else if (!c->release_owed) { /* else it was ended on purpose */
       c->stats.late_replies++;
       s3l_core_error(c, fx, S3LECT_ELATE, NULL);
     }
     break;
   default:
+    if (S3L_MUTANT(RELEASE_BEFORE_STOP))
+      s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
     c->release_owed = false;
     break;
   }
@@ -187,7 +194,8 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
     }
   } else if (r->outcome != S3L_NOT_APPLIED) {
     c->stats.unknown_outcomes++;
-    c->read_back = true;
+    c->read_back = !S3L_MUTANT(BLIND_RETRY) &&
+                   !(S3L_MUTANT(EPOCHS_BLIND_CREATE) && op->kind == S3L_OP_TAKE_OVER);
     c->uncertain = c->write;
   }
   s3l_core_attempt_failed(c, fx, r);

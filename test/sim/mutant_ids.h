@@ -1,11 +1,14 @@
-/* sim/mutant_ids.h: the cores that are broken on purpose. What is broken in each stands in
- * mutations.cmake; they exist in the simulator's own build of the core only.
+/* sim/mutant_ids.h: the cores that are broken on purpose. Each is broken where src/core says
+ * S3L_MUTANT(id) or S3L_MUTATE(id, ...), in the simulator's own build of the core only: that
+ * includes this file before every source.
  *
  * A row: id, name, the oracle's check that must trip, faults that steer to it, nodes, hours, the
  * seed at which the search begins (the first one that was seen to trip the check; 1 if none is
  * known), what is broken. */
 #ifndef SIM_MUTANT_IDS_H
 #define SIM_MUTANT_IDS_H
+
+#include "core/core.h"
 
 #define SIM_MUTANTS(XX)                                                                            \
   XX(NO_SELF_STOP, "no-self-stop", STOP_LATE, "outage,partition", 3, 4, 1,                         \
@@ -82,7 +85,7 @@
      "a promise about one write may be made again and again")                                      \
   XX(PROMISE_NO_DRIFT, "promise-no-drift", EXCLUSION, "peers,pause,drift", 5, 24, 6,               \
      "what is left on the leader's clock is counted on one's own as it is")                        \
-  XX(PROMISE_OF_BEFORE, "promise-of-before", EXCLUSION, "peers,pause", 5, 24, 18,                  \
+  XX(PROMISE_OF_BEFORE, "promise-of-before", EXCLUSION, "peers,pause", 5, 24, 37,                  \
      "a promise about an earlier write is taken for one about the write in view")                  \
   XX(PROMISE_OF_ANOTHER, "promise-of-another", EXCLUSION, "peers", 5, 24, 6,                       \
      "another leader's promise is taken for the leader's")                                         \
@@ -166,9 +169,30 @@ typedef enum {
       SIM_MUTANTS_END
 } sim_mutant_t;
 
-/** Which one runs. */
-extern int sim_mutant;
+/** Mutants in which another one is at work as well: either rule alone would suffice. */
+#define SIM_MUTANTS_ALSO(XX)                                                                       \
+  XX(INCARNATION_IGNORED, ABSENCE_IS_FREEDOM)                                                      \
+  XX(PROMISE_OF_ANOTHER, PROMISE_OF_BEFORE)                                                        \
+  XX(EPOCHS_UNCONFIRMED, EPOCHS_BASE_UNSEEN)                                                       \
+  XX(EPOCHS_READ_BEFORE, EPOCHS_BASE_UNSEEN)                                                       \
+  XX(EPOCHS_FORGOTTEN, EPOCHS_TAKEN_NUMBER)                                                        \
+  XX(EPOCHS_LATE_RENEWS, LATE_REPLY_RENEWS)                                                        \
+  XX(EPOCHS_NO_HEAD_START, NO_HEAD_START)
 
-#define SIM_IS(id) (sim_mutant == SIM_MUTANT_##id)
+/** Which one runs, and which one with it. */
+extern int sim_mutant, sim_mutant_also;
+
+#define S3L_MUTANT(id) (sim_mutant == SIM_MUTANT_##id || sim_mutant_also == SIM_MUTANT_##id)
+#define S3L_MUTATE(id, ...)                                                                        \
+  do                                                                                               \
+    if (S3L_MUTANT(id))                                                                            \
+      sim_mutate_##id(__VA_ARGS__);                                                                \
+  while (0)
+
+void sim_mutate_LATE_REPLY_RENEWS(s3l_core_t* core, const s3l_op_t* op);
+void sim_mutate_SELF_NAMED(s3l_effects_t* effects);
+void sim_mutate_SENDS_TWICE(s3l_effects_t* effects, uint32_t sent);
+void sim_mutate_ASKS_TWICE(s3l_effects_t* effects, uint32_t sent);
+void sim_mutate_ANSWER_PROLONGS(s3l_core_t* core, const s3l_peer_result_t* result);
 
 #endif

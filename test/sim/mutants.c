@@ -24,6 +24,57 @@ static const struct {
 #undef XX
 };
 
+static void choose(int mutant) {
+  sim_mutant = mutant;
+  sim_mutant_also = SIM_MUTANT_NONE;
+#define XX(id, also)                                                                               \
+  if (mutant == SIM_MUTANT_##id)                                                                   \
+    sim_mutant_also = SIM_MUTANT_##also;
+  SIM_MUTANTS_ALSO(XX)
+#undef XX
+}
+
+/* What takes more than a condition in the core. */
+
+void sim_mutate_LATE_REPLY_RENEWS(s3l_core_t* c, const s3l_op_t* op) {
+  if (!c->leading && !c->release_owed && c->phase == S3L_PHASE_STANDING &&
+      op->epoch == c->epoch_led) {
+    c->leading = true;
+    c->announced = true;
+    c->valid_until = c->now + S3L_MS;
+  }
+}
+
+static s3l_effect_t* add_effect(s3l_effects_t* fx, s3l_effect_t e) {
+  fx->at[fx->len] = e;
+  return &fx->at[fx->len++];
+}
+
+/* The candidate is named by the very write that is being sent. */
+void sim_mutate_SELF_NAMED(s3l_effects_t* fx) {
+  (void)add_effect(fx, (s3l_effect_t){.kind = S3L_DO_NOTIFY, .note = S3L_NOTE_NEW_LEADER});
+  fx->viewed = true;
+  fx->seen = fx->record;
+}
+
+void sim_mutate_SENDS_TWICE(s3l_effects_t* fx, uint32_t sent) {
+  if (sent % 100 == 0)
+    add_effect(fx, fx->at[fx->len - 1])->kind = S3L_DO_READ;
+}
+
+void sim_mutate_ASKS_TWICE(s3l_effects_t* fx, uint32_t sent) {
+  if (sent % 100 == 0)
+    (void)add_effect(fx, fx->at[fx->len - 1]);
+}
+
+void sim_mutate_ANSWER_PROLONGS(s3l_core_t* c, const s3l_peer_result_t* r) {
+  if (c->epoch_led == 0 || r->valid_for_ms <= 0)
+    return;
+  c->leading = c->announced = true;
+  c->epoch = c->epoch_led;
+  c->valid_until = c->now + r->valid_for_ms * S3L_MS;
+}
+
 void sim_mutants_list(void) {
   for (int i = 1; i < SIM_MUTANTS_END; i++)
     printf("%-24s %-12s %s\n", rows[i].name, oracle_check_name(rows[i].check), rows[i].what);
@@ -54,7 +105,7 @@ int sim_mutants_hand_over(char** argv) {
 bool sim_mutant_choose(const char* name) {
   for (int i = 0; i < SIM_MUTANTS_END; i++)
     if (strcmp(rows[i].name, name) == 0) {
-      sim_mutant = i;
+      choose(i);
       return true;
     }
   return false;
@@ -82,7 +133,7 @@ static bool is_caught(int mutant, unsigned jobs) {
                    .stop_early = true};
   if (!sim_troubles_parse(rows[mutant].faults, &run.troubles, bad, sizeof bad))
     return false;
-  sim_mutant = mutant;
+  choose(mutant);
   bool caught = search(&run, rows[mutant].seed, &t);
   const char* check = oracle_check_name(rows[mutant].check);
   if (!caught)

@@ -85,7 +85,8 @@ static bool publish(sim_world_t* w, unsigned i) {
   const sim_node_t* n = &w->nodes[i];
   s3l_ns_t valid = s3l_core_valid_until(&n->core);
   s3l_ns_t before = w->oracle.nodes[i].valid_until;
-  bool late = valid > before && before > 0 && sim_boot(w, n) >= before && !SIM_IS(PUBLISHED_LATE);
+  bool late =
+      valid > before && before > 0 && sim_boot(w, n) >= before && !S3L_MUTANT(PUBLISHED_LATE);
   w->digest = sim_mix(w->digest, (uint64_t)valid);
   oracle_valid(&w->oracle, (int)i, w->t, late ? 0 : valid);
   for (size_t k = 0; late && k < w->effects.len; k++)

@@ -7,12 +7,12 @@
 #include "sim/mutants.h"
 #include "sim/observe.h"
 
+int sim_mutant, sim_mutant_also;
+
 enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000, RND_PEER_NET = 8000, RND_TRIALS = 9000 };
 
-int sim_mutant = SIM_MUTANT_NONE;
-
 s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n) {
-  return sim_clock_read(SIM_IS(LEASE_SLEWED) ? &n->slewed : &n->clock, w->t);
+  return sim_clock_read(S3L_MUTANT(LEASE_SLEWED) ? &n->slewed : &n->clock, w->t);
 }
 
 s3l_ns_t sim_slewed_in(const sim_world_t* w, const sim_node_t* n, s3l_ns_t ms) {
@@ -26,7 +26,7 @@ int64_t sim_wall_ms(const sim_world_t* w, const sim_node_t* n) {
 static int64_t oracle_boot(void* ctx, int node, int64_t t) {
   const sim_world_t* w = ctx;
   const sim_node_t* n = &w->nodes[node];
-  return sim_clock_read(SIM_IS(LEASE_SLEWED) ? &n->slewed : &n->clock, t);
+  return sim_clock_read(S3L_MUTANT(LEASE_SLEWED) ? &n->slewed : &n->clock, t);
 }
 
 void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp) {
