@@ -11,58 +11,71 @@
 extern "C" {
 #endif
 
-/* One row per code: name, value, sentence for the operator. The enum, the strings and the docs
- * page are made from this table. */
+/* One row per code: name, value, kind, sentence for the operator. The enum, the strings, the docs
+ * page, and what is retried are made from this table. Kinds:
+ *   ANSWER     not a failure: what was asked for is known
+ *   TRANSIENT  the same request may succeed a little later
+ *   LASTING    another attempt a second later would fail in the same way */
 #define S3LECT_ERRNO_MAP(XX)                                                                       \
-  XX(ETIMING, -5000, "unsafe timing: intervals and timeouts do not fit into the leader timeout")   \
-  XX(ENOTFOUND, -5001, "the object does not exist")                                                \
-  XX(ENOTMODIFIED, -5002, "the object still has the ETag that was given")                          \
-  XX(EPRECONDITION, -5003, "the store refused a conditional write: the object has changed")        \
-  XX(ECONFLICT, -5004, "the store met another write to the same object at the same time")          \
-  XX(EDENIED, -5005,                                                                               \
+  XX(ETIMING, -5000, LASTING,                                                                      \
+     "unsafe timing: intervals and timeouts do not fit into the leader timeout")                   \
+  XX(ENOTFOUND, -5001, ANSWER, "the object does not exist")                                        \
+  XX(ENOTMODIFIED, -5002, ANSWER, "the object still has the ETag that was given")                  \
+  XX(EPRECONDITION, -5003, ANSWER,                                                                 \
+     "the store refused a conditional write: the object has changed")                              \
+  XX(ECONFLICT, -5004, TRANSIENT,                                                                  \
+     "the store met another write to the same object at the same time")                            \
+  XX(EDENIED, -5005, LASTING,                                                                      \
      "access denied: check s3:GetObject and s3:PutObject on the key, s3:ListBucket on the bucket") \
-  XX(ENOBUCKET, -5006, "the bucket does not exist: check its name, region and endpoint")           \
-  XX(ETHROTTLED, -5007, "the store asks to slow down (429, 503)")                                  \
-  XX(ESERVER, -5008, "the store, or something before it, failed")                                  \
-  XX(EUNSUPPORTED, -5009,                                                                          \
+  XX(ENOBUCKET, -5006, LASTING, "the bucket does not exist: check its name, region and endpoint")  \
+  XX(ETHROTTLED, -5007, TRANSIENT, "the store asks to slow down (429, 503)")                       \
+  XX(ESERVER, -5008, TRANSIENT, "the store, or something before it, failed")                       \
+  XX(EUNSUPPORTED, -5009, LASTING,                                                                 \
      "the store does not implement a condition that was asked for: it cannot hold an election")    \
-  XX(EREGION, -5010, "the bucket is in another region: set the region that the store names")       \
-  XX(ESKEW, -5011, "the store refused the request's time: this machine's wall clock is wrong")     \
-  XX(ESIGNATURE, -5012, "the store refused the signature: check the access key and its secret")    \
-  XX(ECREDENTIALS, -5013,                                                                          \
+  XX(EREGION, -5010, LASTING,                                                                      \
+     "the bucket is in another region: set the region that the store names")                       \
+  XX(ESKEW, -5011, LASTING,                                                                        \
+     "the store refused the request's time: this machine's wall clock is wrong")                   \
+  XX(ESIGNATURE, -5012, LASTING,                                                                   \
+     "the store refused the signature: check the access key and its secret")                       \
+  XX(ECREDENTIALS, -5013, LASTING,                                                                 \
      "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a "     \
      "role")                                                                                       \
-  XX(EREFUSED, -5014, "the store refused the request (4xx)")                                       \
-  XX(EREDIRECT, -5015, "the store redirects: use the endpoint of the bucket's own region")         \
-  XX(EBADREPLY, -5016, "the reply is not valid HTTP, or ends too early")                           \
-  XX(ETOOBIG, -5017, "the reply is larger than its limit")                                         \
-  XX(EETAG, -5018, "the store's reply has no usable ETag")                                         \
-  XX(EEPOCH, -5019,                                                                                \
+  XX(EREFUSED, -5014, TRANSIENT, "the store refused the request (4xx)")                            \
+  XX(EREDIRECT, -5015, LASTING,                                                                    \
+     "the store redirects: use the endpoint of the bucket's own region")                           \
+  XX(EBADREPLY, -5016, TRANSIENT, "the reply is not valid HTTP, or ends too early")                \
+  XX(ETOOBIG, -5017, TRANSIENT, "the reply is larger than its limit")                              \
+  XX(EETAG, -5018, TRANSIENT, "the store's reply has no usable ETag")                              \
+  XX(EEPOCH, -5019, LASTING,                                                                       \
      "the election has reached the highest epoch: delete its objects, then restart the electors")  \
-  XX(EDUPID, -5020, "another live process stands in this election with the same server ID")        \
-  XX(ERECORD, -5021, "the lockfile does not hold a valid record")                                  \
-  XX(ELATE, -5022, "a renewal was confirmed only after the validity it was to renew had passed")   \
-  XX(ETLS, -5023, "TLS failed")                                                                    \
-  XX(ETLSCA, -5024, "TLS: the server's certificate is not signed by a trusted authority")          \
-  XX(ETLSNAME, -5025, "TLS: the server's certificate is for another host name")                    \
-  XX(ETLSEXPIRED, -5026, "TLS: the server's certificate has expired or is not yet valid")          \
-  XX(EDISPUTED, -5027,                                                                             \
+  XX(EDUPID, -5020, LASTING,                                                                       \
+     "another live process stands in this election with the same server ID")                       \
+  XX(ERECORD, -5021, LASTING, "the lockfile does not hold a valid record")                         \
+  XX(ELATE, -5022, LASTING,                                                                        \
+     "a renewal was confirmed only after the validity it was to renew had passed")                 \
+  XX(ETLS, -5023, TRANSIENT, "TLS failed")                                                         \
+  XX(ETLSCA, -5024, LASTING, "TLS: the server's certificate is not signed by a trusted authority") \
+  XX(ETLSNAME, -5025, LASTING, "TLS: the server's certificate is for another host name")           \
+  XX(ETLSEXPIRED, -5026, LASTING, "TLS: the server's certificate has expired or is not yet valid") \
+  XX(EDISPUTED, -5027, TRANSIENT,                                                                  \
      "the store refuses the very ETag that it shows: it cannot compare and swap")                  \
-  XX(ERETRIES, -5028, "an operation failed on every attempt of its retry schedule")                \
-  XX(EOPTION, -5029, "an option has an invalid value")                                             \
-  XX(EUNSAFE, -5030,                                                                               \
+  XX(ERETRIES, -5028, LASTING, "an operation failed on every attempt of its retry schedule")       \
+  XX(EOPTION, -5029, LASTING, "an option has an invalid value")                                    \
+  XX(EUNSAFE, -5030, LASTING,                                                                      \
      "the store cannot hold an election: it was tried, and does not keep its conditions")          \
-  XX(EPROXY, -5031, "the HTTP proxy does not pass the connection on")                              \
-  XX(EPEER, -5032, "what the leader's peer address answered cannot be true: it was not believed")  \
-  XX(ELISTING, -5033, "the store's listing shows keys that were not asked for")                    \
-  XX(ERELEASE, -5034,                                                                              \
+  XX(EPROXY, -5031, TRANSIENT, "the HTTP proxy does not pass the connection on")                   \
+  XX(EPEER, -5032, TRANSIENT,                                                                      \
+     "what the leader's peer address answered cannot be true: it was not believed")                \
+  XX(ELISTING, -5033, TRANSIENT, "the store's listing shows keys that were not asked for")         \
+  XX(ERELEASE, -5034, LASTING,                                                                     \
      "the release was not confirmed: others may have to wait for a whole leader timeout")          \
-  XX(EPEERBACK, -5035, "no failure: the leader answers at its peer address again")                 \
-  XX(EPROTOCOL, -5036,                                                                             \
+  XX(EPEERBACK, -5035, ANSWER, "no failure: the leader answers at its peer address again")         \
+  XX(EPROTOCOL, -5036, LASTING,                                                                    \
      "electors with another protocol option use the same key: both protocols can have a leader")
 
 typedef enum {
-#define XX(name, value, text) S3LECT_##name = value,
+#define XX(name, value, kind, text) S3LECT_##name = value,
   S3LECT_ERRNO_MAP(XX)
 #undef XX
       S3LECT_ERRNO_END = -5099

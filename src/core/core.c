@@ -7,6 +7,7 @@
 #include "core/record.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
+#include "util/error_kind.h"
 
 typedef enum {
   ACT_NONE,
@@ -67,28 +68,9 @@ void s3l_core_operation_done(s3l_core_t* c) {
   c->not_before = c->now;
 }
 
-bool s3l_core_gives_up_on(int status) {
-  switch (status) {
-  case S3LECT_EDENIED:
-  case S3LECT_ENOBUCKET:
-  case S3LECT_EUNSUPPORTED:
-  case S3LECT_EREGION:
-  case S3LECT_ESKEW:
-  case S3LECT_ESIGNATURE:
-  case S3LECT_ECREDENTIALS:
-  case S3LECT_EREDIRECT:
-  case S3LECT_ETLSCA:
-  case S3LECT_ETLSNAME:
-  case S3LECT_ETLSEXPIRED:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /* Delay before the attempt after `failed` failed ones; S3L_NEVER: the operation is given up. */
 static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3l_result_t* r) {
-  s3l_ns_t delay = s3l_core_gives_up_on(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
+  s3l_ns_t delay = s3l_error_is_lasting(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
   if (delay == S3L_NEVER)
     return S3L_NEVER;
   c->stats.retries++;

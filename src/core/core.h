@@ -390,10 +390,6 @@ void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
                    s3l_effects_t* effects);
 
-/** Whether an operation ends with its first failure of this kind, because another attempt a second
- * later would meet it again. */
-bool s3l_core_gives_up_on(int status);
-
 /** When TICK is due; S3L_NEVER if only an event from outside can change anything. */
 s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
 

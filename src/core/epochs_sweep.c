@@ -5,6 +5,7 @@
 #include "core/internal.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
+#include "util/error_kind.h"
 
 /* The listing tells of old files which of them may go: never the newest two, nor one that is so
  * young that its number might still be wanted by a create under way. */
@@ -57,7 +58,7 @@ void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
     return;
   }
   ep->sweep_len = 0; /* what failed comes again with the next listing */
-  if (!s3l_core_gives_up_on(r->status))
+  if (!s3l_error_is_lasting(r->status))
     return;
   ep->sweep_pause = S3L_EPOCHS_SWEEP_PAUSE;
   if (!ep->sweep_told)

@@ -8,7 +8,7 @@
 
 static const char* status_name(int status, char fallback[16]) {
   switch (status) {
-#define XX(name, value, text)                                                                      \
+#define XX(name, value, kind, text)                                                                \
   case S3LECT_##name:                                                                              \
     return #name;
     S3LECT_ERRNO_MAP(XX)

@@ -5,6 +5,7 @@
 
 #include "s3lect/errno.h"
 #include "s3lect/version.h"
+#include "util/error_kind.h"
 #include "util/mem.h"
 #include "util/timefmt.h"
 
@@ -153,8 +154,7 @@ static bool is_worth_another(s3l_service_t* s, const s3l_http_reply_t* reply) {
   if (s->attempt >= s->call.attempts)
     return false;
   if (reply->http_status == 0)
-    return reply->status != UV_ENOBUFS && reply->status != S3LECT_ETLSCA &&
-           reply->status != S3LECT_ETLSNAME && reply->status != S3LECT_ETLSEXPIRED;
+    return s3l_error_is_transient(reply->status);
   return reply->http_status >= 500 || reply->http_status == 429 ||
          (s->call.passing != NULL && reply->status == 0 && s->call.passing(s, reply));
 }

@@ -19,7 +19,7 @@ const char* s3lect_strerror(int err) {
   switch (err) {
   case 0:
     return "success";
-#define XX(name, value, text)                                                                      \
+#define XX(name, value, kind, text)                                                                \
   case S3LECT_##name:                                                                              \
     return text;
     S3LECT_ERRNO_MAP(XX)
@@ -35,7 +35,7 @@ const char* s3lect_err_name(int err) {
   switch (err) {
   case 0:
     return "OK";
-#define XX(name, value, text)                                                                      \
+#define XX(name, value, kind, text)                                                                \
   case S3LECT_##name:                                                                              \
     return #name;
     S3LECT_ERRNO_MAP(XX)

@@ -11,6 +11,7 @@
 #include "loop/clock.h"
 #include "util/assert.h"
 #include "util/error.h"
+#include "util/error_kind.h"
 #include "util/hex.h"
 #include "util/mem.h"
 #include "util/utf8.h"
@@ -180,29 +181,6 @@ static void send_all(s3l_verify_run_t* run) {
 
 /* ---- Retries of a single op ---- */
 
-/* Whether the same request may well succeed a little later. */
-static bool is_passing(int status) {
-  switch (status) {
-  case S3LECT_ECONFLICT:
-  case S3LECT_ETHROTTLED:
-  case S3LECT_ESERVER:
-  case S3LECT_EBADREPLY:
-  case S3LECT_ETLS:
-  case UV_ETIMEDOUT:
-  case UV_EOF:
-  case UV_ECONNRESET:
-  case UV_ECONNREFUSED:
-  case UV_ECONNABORTED:
-  case UV_EPIPE:
-  case UV_ENETUNREACH:
-  case UV_EHOSTUNREACH:
-  case UV_EAI_AGAIN:
-    return true;
-  default:
-    return false;
-  }
-}
-
 static uint32_t retry_delay(const s3l_verify_run_t* run, const s3l_verify_op_t* op) {
   uint32_t ms = run->attempt == 1 ? 100 : 1000;
   if (op->status != S3LECT_ETHROTTLED && op->retry_after_ms == 0)
@@ -235,7 +213,7 @@ static bool carry_on(s3l_verify_run_t* run) {
     send_op(run, &run->look);
     return true;
   }
-  if (!is_passing(op->status) || ++run->attempt >= ATTEMPTS_MAX)
+  if (!s3l_error_is_transient(op->status) || ++run->attempt >= ATTEMPTS_MAX)
     return false;
   run->state = S3L_VERIFY_RETRY;
   wake(run, retry_delay(run, op));
@@ -270,7 +248,7 @@ static uint32_t count_leftovers(const s3l_verify_run_t* run, bool* again) {
   for (size_t i = 0; i < S3L_VERIFY_KEYS; i++)
     n += run->maybe[i] ? 1 : 0;
   for (size_t i = 0; run->sweeps == 1 && !run->cancelled && i < run->ops_len; i++)
-    *again = *again || is_passing(run->ops[i].status);
+    *again = *again || s3l_error_is_transient(run->ops[i].status);
   return n;
 }
 

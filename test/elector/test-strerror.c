@@ -14,7 +14,7 @@
 
 static void names_every_code(void** state) {
   (void)state;
-#define XX(name, value, text)                                                                      \
+#define XX(name, value, kind, text)                                                                \
   assert_int_equal(S3LECT_##name, value);                                                          \
   assert_string_equal(s3lect_err_name(value), #name);                                              \
   assert_string_equal(s3lect_strerror(value), text);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "lib/s3_rig.h"
+#include "util/error_kind.h"
 #include "wire/s3_reply.h"
 
 #define G    (1u << S3L_S3_GET)
@@ -178,7 +178,7 @@ static void serve(const case_t* c, unsigned op) {
     fail_msg("%d %s for %u: got %s, outcome %d, http %d; want %s, outcome %d", c->http, c->code, op,
              s3lect_err_name(r->status), r->outcome, r->http_status, s3lect_err_name(c->error),
              outcome);
-  if (c->error != 0 && s3l_core_gives_up_on(r->status) == c->again)
+  if (c->error != 0 && s3l_error_is_lasting(r->status) == c->again)
     fail_msg("%d %s: %s is %stried again soon", c->http, c->code, s3lect_err_name(r->status),
              c->again ? "not " : "");
   assert_message(c, op, r->message);

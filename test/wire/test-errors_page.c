@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
 #include "s3lect/errno.h"
+#include "util/error_kind.h"
 #include "wire/s3_reply.h"
 
 #define PAGE     S3L_TEST_DIR "/../docs/errors.md"
@@ -38,7 +38,7 @@ static void put_codes(void) {
       "Every function returns 0 or a negative code: one of these, or one of libuv's (`UV_*`),\n"
       "passed through. `s3lect_strerror` gives the sentence, `s3lect_err_name` the name.\n\n"
       "| code | value | meaning |\n|---|---|---|\n");
-#define XX(name, value, text) put("| `S3LECT_%s` | %d | %s |\n", #name, value, text);
+#define XX(name, value, kind, text) put("| `S3LECT_%s` | %d | %s |\n", #name, value, text);
   S3LECT_ERRNO_MAP(XX)
 #undef XX
 }
@@ -86,7 +86,7 @@ static const char* retried(const s3l_s3_row_t* row) {
   case S3L_S3_RECOVER_REDIRECT:
     return "once, where the reply says";
   default:
-    return s3l_core_gives_up_on(row->status) ? "no" : "yes";
+    return s3l_error_is_lasting(row->status) ? "no" : "yes";
   }
 }
 
