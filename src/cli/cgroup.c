@@ -73,14 +73,16 @@ void cli_cgroup_make(cli_cgroup_t* cgroup) {
 }
 
 void cli_cgroup_enter(const cli_cgroup_t* cgroup) {
-  (void)put(cgroup, "cgroup.procs", "0");
+  if (!put(cgroup, "cgroup.procs", "0"))
+    (void)cli_cgroup_remove(cgroup);
 }
 
 void cli_cgroup_kill(const cli_cgroup_t* cgroup) {
   (void)put(cgroup, "cgroup.kill", "1");
 }
 
-void cli_cgroup_remove(const cli_cgroup_t* cgroup) {
-  if (cgroup->path[0] != '\0')
-    rmdir(cgroup->path);
+int cli_cgroup_remove(const cli_cgroup_t* cgroup) {
+  if (cgroup->path[0] == '\0')
+    return ENOENT;
+  return rmdir(cgroup->path) == 0 ? 0 : errno;
 }

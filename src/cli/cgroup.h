@@ -17,9 +17,10 @@ typedef struct cli_cgroup_s {
 void cli_cgroup_name(cli_cgroup_t* cgroup, pid_t pid);
 /** Makes it. If that cannot be, or its kernel has no cgroup.kill, `path` becomes "". */
 void cli_cgroup_make(cli_cgroup_t* cgroup);
-/** Moves the calling process into it, and so all that it will start. */
+/** Moves the calling process into it, and so all that it will start; removes it if that fails. */
 void cli_cgroup_enter(const cli_cgroup_t* cgroup);
 void cli_cgroup_kill(const cli_cgroup_t* cgroup);
-void cli_cgroup_remove(const cli_cgroup_t* cgroup);
+/** Returns 0 if no process was left in it, EBUSY if one is, else ENOENT or another errno. */
+int cli_cgroup_remove(const cli_cgroup_t* cgroup);
 
 #endif

@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "cgroup.h"
 
 #define NEVER        INT64_MAX
 #define MS           INT64_C(1000000)
@@ -57,13 +60,34 @@ static void take(cli_child_t* child, const guard_report_t* report) {
   child->on_report(child, report);
 }
 
-/* Guard and keeper are gone, and with them whatever they could end; unless both were killed. */
+/* What the command has started may have left its group. A keeper that exits by itself has ended all
+ * of that; if it was killed, too, the cgroup does, where there is one. Returns 0, EBUSY while
+ * processes are left, or another errno if that cannot be known. */
+static int end_strays(cli_child_t* child) {
+  cli_cgroup_t cgroup;
+  int status;
+  if (child->keeper != 0 && waitpid(child->keeper, &status, WNOHANG) == 0)
+    return EBUSY; /* it is about to exit: the socket has ended */
+  if (child->keeper != 0)
+    child->keeper_ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  child->keeper = 0;
+  if (child->keeper_ended || child->guard == 0) /* nothing was started without a guard */
+    return 0;
+  cli_cgroup_name(&cgroup, child->guard);
+  cli_cgroup_kill(&cgroup);
+  return cli_cgroup_remove(&cgroup);
+}
+
+/* Guard and keeper are gone. */
 static void look_for_end(cli_child_t* child) {
-  if (child->pid > 0 && (kill(-child->pid, SIGKILL) == 0 || errno != ESRCH)) {
+  bool group_stands = child->pid > 0 && (kill(-child->pid, SIGKILL) == 0 || errno != ESRCH);
+  int strays = group_stands ? EBUSY : end_strays(child);
+  if (strays == EBUSY) {
     look_at(child, s3lect_now_ns() + END_POLL_MS * MS);
     return;
   }
-  take(child, &(guard_report_t){.kind = GUARD_GONE, .cause = GUARD_DIED});
+  take(child,
+       &(guard_report_t){.kind = GUARD_GONE, .cause = strays == 0 ? GUARD_DIED : GUARD_UNKNOWN});
 }
 
 /* Reads what the guard has reported. False if the socket has ended. */

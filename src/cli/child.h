@@ -25,18 +25,19 @@ struct cli_child_s {
   int fd;
   uv_poll_t poll;
   uv_timer_t timer;
-  pid_t keeper;
+  pid_t keeper; /* 0: it has ended */
   pid_t guard;  /* 0 until it has said so */
   pid_t pid;    /* the command's; 0 if unknown or gone */
   bool running; /* from START to GONE */
   bool killing; /* the guard is at it */
   bool lost;
-  bool ended;       /* the socket has */
-  unsigned doubts;  /* how often the guard was late: continued, then killed */
-  int64_t grace_ns; /* of the running command */
-  int64_t bound_ns; /* by when KILLING or GONE should have come */
-  int64_t stop_ns;  /* likewise, for the order to stop */
-  int64_t due_ns;   /* when to look again */
+  bool ended;        /* the socket has */
+  bool keeper_ended; /* by itself, after all that was left */
+  unsigned doubts;   /* how often the guard was late: continued, then killed */
+  int64_t grace_ns;  /* of the running command */
+  int64_t bound_ns;  /* by when KILLING or GONE should have come */
+  int64_t stop_ns;   /* likewise, for the order to stop */
+  int64_t due_ns;    /* when to look again */
 };
 
 /** Begins to listen to the guard behind fd. The fields above `fd` are the caller's to set. Errors:

@@ -456,7 +456,7 @@ static _Noreturn void keeper_main(const guard_setup_t* setup, int sock) {
       pid = waitpid(-1, NULL, WNOHANG);
     while (pid > 0);
     if (pid < 0) {
-      cli_cgroup_remove(&guard.cgroup);
+      (void)cli_cgroup_remove(&guard.cgroup);
       _exit(0);
     }
     poll(NULL, 0, pause_ms);

@@ -23,11 +23,12 @@
  * and to all descendants, of which one pass takes all generations (cli/tree.h).
  *
  * What the guard cannot end: without a cgroup a process that runs as another user (sudo), or one
- * that hangs in the kernel: GONE is then not reported, and the lockfile not released. If guard
- * and keeper are both killed, the kernel kills the command itself, but nothing that it has started
- * outside its group; if all three are stopped, nothing happens. A systemd unit or a container ends
- * the rest then. Guard and keeper have names and arguments of their own, so that `pkill s3lect`,
- * `killall s3lect` and `pkill -f 's3lect run'` find s3lect alone.
+ * that hangs in the kernel: GONE is then not reported, and the lockfile not released. If guard and
+ * keeper are both killed, s3lect kills the group and the cgroup; without a cgroup, what has left
+ * the group may go on running, and s3lect exits without a release (GUARD_UNKNOWN). If all three are
+ * killed, the kernel kills the command itself; if all three are stopped, nothing happens. A systemd
+ * unit or a container ends the rest then. Guard and keeper have names and arguments of their own,
+ * so that `pkill s3lect`, `killall s3lect` and `pkill -f 's3lect run'` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */
@@ -78,6 +79,9 @@ typedef enum {
   GUARD_TOO_LATE = 4, /* it was not started: the bound was too near already */
   GUARD_NO_FORK = 5,  /* it was not started: error */
   GUARD_DIED = 6,     /* by cli/child.h: the guard itself has ended, and no START works any more */
+  GUARD_UNKNOWN = 7,  /* as GUARD_DIED, but the keeper was killed, too, and there is no cgroup: what
+                         the command has started may still run. The one case in which GONE may be
+                         untrue */
 } guard_cause_t;
 
 /** Guard to s3lect. */

@@ -148,6 +148,13 @@ static void say_gone(const run_t* run, const guard_report_t* report) {
 }
 
 static void on_gone(run_t* run, const guard_report_t* report) {
+  if (report->cause == GUARD_UNKNOWN) {
+    cli_say("the keeper process was killed, too, and what %s has started may still run: not "
+            "releasing, so that nobody takes over before the leader timeout",
+            run->session.options->child_argv[0]);
+    cli_session_abandon(&run->session, CLI_EXIT_FAILED);
+    return;
+  }
   s3lect_elector_ack(&run->session.elector, run->epoch);
   if (report->cause == GUARD_DIED && !run->forced)
     leave(run, CLI_EXIT_FAILED);

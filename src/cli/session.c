@@ -251,6 +251,12 @@ void cli_session_finish(cli_session_t* session, int exit_code) {
   s3lect_elector_close(&session->elector, on_elector_closed);
 }
 
+void cli_session_abandon(cli_session_t* session, int exit_code) {
+  session->finishing = true;
+  session->exit_code = exit_code;
+  uv_stop(&session->loop);
+}
+
 /* Ends by the signal, so that a shell's script ends with it, too. */
 static void die_of(int signum) {
   prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT: a dump would hold credentials */

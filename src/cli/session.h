@@ -63,6 +63,9 @@ void cli_session_listen(cli_session_t* session);
 /** Stops standing, closes everything; the loop then ends. The first call's exit code counts. */
 void cli_session_finish(cli_session_t* session, int exit_code);
 
+/** Ends the loop without a release: the record stands until its leader timeout has passed. */
+void cli_session_abandon(cli_session_t* session, int exit_code);
+
 /** Runs the loop to its end; returns the exit code. */
 int cli_session_run(cli_session_t* session);
 

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "cli/cgroup.h"
 #include "lib/runproc.h"
 
 /* As /proc/PID/stat says. */
@@ -70,6 +71,72 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
   assert_int_equal(proc_wait(a), 1);
   runproc_assert_all_gone(&s3, 4);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+/* Kills guard and keeper while a stray runs, which has left the group. */
+static proc_t* run_and_kill_both(s3proc_t* s3) {
+  proc_t* a = runproc_run(s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(s3, "pids", 4);
+  int guard = parent_of(started_pid(a));
+  int keeper = parent_of(guard);
+  assert_int_equal(kill(keeper, SIGSTOP), 0);
+  assert_int_equal(kill(guard, SIGKILL), 0);
+  assert_int_equal(kill(keeper, SIGKILL), 0);
+  return a;
+}
+
+/* How many processes in "pids" run; each is sent `signum`. One that has ended may be a zombie until
+ * init has waited for it. */
+static int running(const s3proc_t* s3, int signum) {
+  int count = 0;
+  char* rest;
+  const char* p = s3proc_text(s3, "pids");
+  for (long pid; (pid = strtol(p, &rest, 10)) > 1; p = rest) {
+    char path[64], letter = 'Z';
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE* stat = fopen(path, "re");
+    if (stat == NULL)
+      continue;
+    int n = fscanf(stat, "%*d %*s %c", &letter);
+    fclose(stat);
+    if (n != 1 || letter == 'Z' || letter == 'X')
+      continue;
+    kill((pid_t)pid, signum);
+    count++;
+  }
+  return count;
+}
+
+/* The cgroup has the stray, too. */
+static void all_is_gone_when_guard_and_keeper_are_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  cli_cgroup_t cgroup;
+  cli_cgroup_name(&cgroup, getpid());
+  cli_cgroup_make(&cgroup);
+  if (cli_cgroup_remove(&cgroup) != 0)
+    skip(); /* it takes a cgroup of version 2 that this user may make */
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  proc_t* a = run_and_kill_both(&s3);
+  assert_int_equal(proc_wait(a), 1);
+  assert_int_equal(running(&s3, 0), 0);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  s3proc_end(&s3);
+}
+
+/* Without a cgroup nobody knows what has left the group: the record is not released. */
+static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
+  (void)state;
+  s3proc_t s3;
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  s3.through = "[ $(id -u) != 0 ] || exec unshare -m sh -c 'umount -l -a -t cgroup2; exec \"$@\"' "
+               "sh \"$@\"; exec \"$@\"";
+  proc_t* a = run_and_kill_both(&s3);
+  proc_line(a, PROC_ERR, "s3lect run: the keeper process was killed, too");
+  assert_true(running(&s3, SIGKILL) > 0); /* they hold its stderr open */
+  assert_int_equal(proc_wait(a), 1);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 0);
   s3proc_end(&s3);
 }
 
@@ -308,6 +375,8 @@ static void adopts_nobody(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
+      cmocka_unit_test(all_is_gone_when_guard_and_keeper_are_killed),
+      cmocka_unit_test(does_not_release_when_guard_and_keeper_are_killed),
       cmocka_unit_test(all_is_gone_when_the_guard_is_stopped_and_s3lect_killed),
       cmocka_unit_test(refuses_to_run_without_its_proc),
       cmocka_unit_test(all_is_gone_when_s3lect_and_guard_are_killed),
