@@ -94,7 +94,7 @@ static void pages(void** state) {
   text = fetch(&s3, url);
   assert_non_null(strstr(
       text,
-      "s3lect_elector_is_leader{election=\"lock.json\",id=\"a\",path=\"/health/leadership\"} 1\n"));
+      "s3lect_is_leader{election=\"lock.json\",id=\"a\",path=\"/health/leadership\"} 1\n"));
   assert_non_null(strstr(text, "# TYPE s3lect_renewal_seconds histogram\n"));
   assert_non_null(strstr(text, "s3lect_renewal_seconds_bucket{election=\"lock.json\",id=\"a\",path="
                                "\"/health/leadership\",le=\"+Inf\"} "));

@@ -130,7 +130,7 @@ static bool answer(const char* request, long at) {
   /* With memory all is well again. */
   s3l_caller_t* later = s3l_house_caller(&h, NULL);
   s3l_caller_open(later);
-  s3l_caller_talk(later, METRICS, "s3lect_elector_is_leader", false);
+  s3l_caller_talk(later, METRICS, "s3lect_is_leader", false);
   s3l_caller_free(later);
   return all;
 }

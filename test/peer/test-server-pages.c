@@ -210,7 +210,7 @@ static void test_metrics(void** state) {
   h.is_open[0] = true;
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], "/a"), 0);
   fetch();
-  assert_true(value("s3lect_elector_is_leader", "path=\"/a\"") == 0);
+  assert_true(value("s3lect_is_leader", "path=\"/a\"") == 0);
   assert_true(value("s3lect_valid_for_seconds", "path=\"/a\"") == 0);
   assert_true(value("s3lect_store_requests_total", "result=\"ok\"") == 0);
   s3l_house_close_elector(&h, 0);
@@ -221,9 +221,9 @@ static void test_metrics(void** state) {
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[1], "/b"), 0);
   s3l_wait(&h.loop, has_renewed, NULL, "renewals");
   fetch();
-  assert_true(value("s3lect_elector_is_leader", "id=\"a\"") == 1);
-  assert_true(value("s3lect_elector_is_leader", "id=\"b\"") == 0);
-  assert_true(value("s3lect_elector_epoch", "id=\"a\"") == (double)s3lect_elector_epoch(&h.e[0]));
+  assert_true(value("s3lect_is_leader", "id=\"a\"") == 1);
+  assert_true(value("s3lect_is_leader", "id=\"b\"") == 0);
+  assert_true(value("s3lect_epoch", "id=\"a\"") == (double)s3lect_elector_epoch(&h.e[0]));
   double left = value("s3lect_valid_for_seconds", "id=\"a\"");
   assert_true(left > 0 && left <= 15);
   assert_true(value("s3lect_leaderships_total", "id=\"a\"") == 1);
@@ -253,7 +253,7 @@ static void test_metrics_of_namesakes(void** state) {
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], "/a"), 0);
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[1], "/b"), 0);
   fetch();
-  assert_true(value("s3lect_elector_is_leader",
+  assert_true(value("s3lect_is_leader",
                     "election=\"locks/\\\"a\\\\b\\\"\";id=\"line\\none\";path=\"/b\"") == 0);
   s3l_house_close_elector(&h, 1);
   s3l_house_close_elector(&h, 0);
