@@ -33,11 +33,6 @@ s3l_ns_t s3l_lease_outlast(s3l_ns_t valid_for, uint32_t drift_ppm) {
   return s3l_ns_add(valid_for, more);
 }
 
-uint64_t s3l_lease_sleep_ms(s3l_ns_t left) {
-  s3l_ns_t slept = S3L_MUTANT(TIMER_TRUSTED) ? left : left - left / 10;
-  return left > 0 ? (uint64_t)((slept + S3L_MS - 1) / S3L_MS) : 0;
-}
-
 s3l_ns_t s3l_retry_delay(uint32_t attempt) {
   static const uint16_t delays_ms[S3L_RETRIES] = S3L_RETRY_DELAYS_MS;
   S3L_ASSERT(attempt > 0);

@@ -46,11 +46,6 @@ s3l_ns_t s3l_lease_wait(s3l_ns_t leader_timeout, uint32_t drift_ppm);
  * receipt of its holder's word that validity lasts for `valid_for` (>= 0) more. */
 s3l_ns_t s3l_lease_outlast(s3l_ns_t valid_for, uint32_t drift_ppm);
 
-/** How many ms a timer may be set for when `left` ns of lease time remain: 90 %, rounded up, since
- * timers run on a clock that NTP may slow down by S3L_SLEW_PPM. The caller then looks at the clock
- * again. 0: the time has come. */
-uint64_t s3l_lease_sleep_ms(s3l_ns_t left);
-
 /** Delay before attempt number `attempt` (1 is the first retry); S3L_NEVER: give up. */
 s3l_ns_t s3l_retry_delay(uint32_t attempt);
 

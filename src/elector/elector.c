@@ -64,7 +64,7 @@ int s3lect_elector_start(s3lect_elector_t* elector) {
     return UV_EALREADY;
   if (d->ask_stop != 0 || d->core.phase != S3L_PHASE_STOPPED)
     return UV_EBUSY;
-  if (uv_random(NULL, NULL, d->random, sizeof d->random, 0, NULL) != 0)
+  if (s3l_loop_random(d->random, sizeof d->random) != 0)
     return UV_EIO;
   d->ask_start = true;
   s3l_executor_wake(d);
@@ -223,11 +223,11 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
 void s3lect_elector_ref(s3lect_elector_t* elector) {
   s3l_executor_t* d = driver_of(elector);
   if (d != NULL)
-    uv_ref((uv_handle_t*)&d->timer);
+    s3l_loop_deadline_ref(d->loop, &d->deadline, true);
 }
 
 void s3lect_elector_unref(s3lect_elector_t* elector) {
   s3l_executor_t* d = driver_of(elector);
   if (d != NULL)
-    uv_unref((uv_handle_t*)&d->timer);
+    s3l_loop_deadline_ref(d->loop, &d->deadline, false);
 }

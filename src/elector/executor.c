@@ -7,11 +7,10 @@
 #include "core/record.h"
 #include "core/trace.h"
 #include "elector/options.h"
-#include "loop/clock.h"
-#include "loop/suspend.h"
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/hex.h"
+#include "util/list.h"
 #include "util/mem.h"
 
 S3L_STATIC_ASSERT((int)S3L_SETTLED == (int)S3LECT_SETTLED, "outcomes agree");
@@ -315,12 +314,8 @@ static bool step_asked(s3l_executor_t* d) {
   return true;
 }
 
-static void on_timer(uv_timer_t* timer) {
-  s3l_executor_run(timer->data, &(s3l_event_t){.kind = S3L_EV_TICK});
-}
-
-static void on_closed(uv_handle_t* timer) {
-  s3l_executor_t* d = timer->data;
+static void on_left(s3l_task_t* task) {
+  s3l_executor_t* d = S3L_CONTAINER_OF(task, s3l_executor_t, wake);
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
   s3l_registration_close(d);
@@ -333,25 +328,21 @@ static void on_closed(uv_handle_t* timer) {
     cb(handle);
 }
 
+static void end(s3l_executor_t* d) {
+  d->left = true;
+  s3l_loop_deadline_clear(d->loop, &d->deadline);
+  s3l_task_cancel(&d->wake);
+  s3l_task_init(&d->wake, on_left);
+  s3l_loop_leave(d->loop, &d->wake);
+}
+
 static void arm(s3l_executor_t* d) {
   int64_t deadline = s3l_core_deadline(&d->core);
   int64_t preflight = s3l_preflight_deadline(d);
-  deadline = preflight < deadline ? preflight : deadline;
-  if (deadline == S3L_NEVER) {
-    uv_timer_stop(&d->timer);
-    return;
-  }
-  uint64_t ms = s3l_lease_sleep_ms(deadline - s3l_clock_lease_ns());
-  uv_update_time(d->handle->loop); /* else the timer would count from when this iteration began */
-  uv_timer_start(&d->timer, on_timer, ms, 0);
+  s3l_loop_deadline_set(d->loop, &d->deadline, preflight < deadline ? preflight : deadline);
 }
 
-static void end(s3l_executor_t* d) {
-  s3l_suspend_unwatch(d->handle->loop, &d->watched);
-  uv_close((uv_handle_t*)&d->timer, on_closed);
-}
-
-/* A timer that sleeps for a part of the time comes before there is anything to do. */
+/* The executor was woken for what was asked for, before the core has anything to do. */
 static bool is_early(const s3l_executor_t* d, const s3l_event_t* event) {
   return event->kind == S3L_EV_TICK && s3l_clock_lease_ns() < s3l_core_deadline(&d->core);
 }
@@ -397,13 +388,20 @@ void s3l_executor_record(const s3l_executor_t* d, s3lect_record_t* record) {
 }
 
 void s3l_executor_wake(s3l_executor_t* d) {
-  if (!d->running)
-    uv_timer_start(&d->timer, on_timer, 0, 0);
+  if (!d->running && !d->left)
+    s3l_loop_defer(d->loop, &d->wake);
 }
 
-/* The timer was set for a deadline that may have passed. */
-static void on_resumed(s3l_list_t* watched) {
-  s3l_executor_wake(S3L_CONTAINER_OF(watched, s3l_executor_t, watched));
+static void tick(s3l_executor_t* d) {
+  s3l_executor_run(d, &(s3l_event_t){.kind = S3L_EV_TICK});
+}
+
+static void on_deadline(s3l_deadline_t* deadline) {
+  tick(S3L_CONTAINER_OF(deadline, s3l_executor_t, deadline));
+}
+
+static void on_wake(s3l_task_t* task) {
+  tick(S3L_CONTAINER_OF(task, s3l_executor_t, wake));
 }
 
 /* Puts a string at *at, and *at behind it. */
@@ -417,15 +415,12 @@ static const char* keep(char** at, const char* text) {
 /* An executor of that many bytes, in its loop. NULL: no memory. */
 static s3l_executor_t* create(uv_loop_t* loop, size_t size) {
   s3l_executor_t* d = s3l_calloc(1, size);
-  if (d == NULL || s3l_suspend_watch(loop, &d->watched, on_resumed) != 0) {
+  if (d == NULL || s3l_loop_join(loop, &d->loop) != 0) {
     s3l_free(d);
     return NULL;
   }
-  if (uv_timer_init(loop, &d->timer) != 0) {
-    s3l_suspend_unwatch(loop, &d->watched);
-    s3l_free(d);
-    return NULL;
-  }
+  s3l_deadline_init(&d->deadline, on_deadline);
+  s3l_task_init(&d->wake, on_wake);
   return d;
 }
 
@@ -471,7 +466,6 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   atomic_init(&d->valid_until, 0);
   atomic_init(&d->epoch, 0);
   d->handle = handle;
-  d->timer.data = d;
   d->req.data = d;
   d->req.store = o->store;
   d->req.body_max = S3L_RECORD_BODY_MAX;

@@ -1,5 +1,5 @@
 /* elector/executor.h: runs one election core on a libuv loop: feeds it time and results, carries
- * out its effects on the store, the timer and the application's callbacks.
+ * out its effects on the store and the application's callbacks.
  *
  * Vocabulary
  *   run      one core step with the effects it demands, then whatever the application asked for
@@ -25,7 +25,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 #include "core/core.h"
 #include "elector/executor_files.h"
@@ -35,8 +34,8 @@
 #include "elector/protocol_check.h"
 #include "elector/registration.h"
 #include "elector/repeats.h"
+#include "loop/loop.h"
 #include "s3lect/elector.h"
-#include "util/list.h"
 
 /** A transfer that was asked for: the successor's ID, and room for the record that names it. */
 typedef struct s3l_transfer_s {
@@ -54,8 +53,9 @@ typedef struct s3l_executor_s {
   uint64_t shown_epoch; /* ... and its epoch, where it was not 0 */
   bool expired;         /* a renewal came too late to be published: the core is still to be told */
   s3lect_elector_t* handle;
-  uv_timer_t timer;
-  s3l_list_t watched; /* member of suspend.h's watch of the loop */
+  s3l_loop_t* loop;
+  s3l_deadline_t deadline; /* the core's, or the preflight's */
+  s3l_task_t wake;         /* looks at what was asked for; at last, the end */
   s3lect_store_req_t req;
   s3l_core_t core;
   s3l_leader_names_t names; /* of the record in the core's view */
@@ -67,6 +67,7 @@ typedef struct s3l_executor_s {
   bool ask_resign;
   bool ask_transfer; /* with ask_resign */
   bool closing;
+  bool left;                  /* the loop: only the close callback is still to run */
   uint8_t ask_stop;           /* s3l_reason_t or 0 */
   s3l_preflight_t* preflight; /* holds ask_start back; NULL without verify_on_start */
   uint64_t ask_ack;           /* the epoch that was acknowledged; 0: none */

@@ -25,7 +25,7 @@ static int64_t steady_ns(void) {
 
 /* BOOTTIME is read first: a delay between the two readings makes the difference too small, never
  * too large. A later reading corrects it, so the largest one counts. */
-int64_t s3l_clock_suspended_ns(void) {
+static int64_t suspended_ns(void) {
   static _Atomic int64_t largest = INT64_MIN;
   int64_t boottime = read_ns(CLOCK_BOOTTIME);
   int64_t suspended = boottime - read_ns(CLOCK_MONOTONIC);
@@ -40,22 +40,21 @@ int64_t s3l_clock_suspended_ns(void) {
 /* The steady clock is read last: where the difference came out too small by a delay, that delay is
  * in this reading, so the sum is never earlier than the time of the call. */
 int64_t s3l_clock_lease_ns(void) {
-  int64_t suspended = s3l_clock_suspended_ns();
+  int64_t suspended = suspended_ns();
   return steady_ns() + suspended;
 }
 
 #else /* the steady clock counts suspension itself, as macOS's does, or nothing does */
-
-int64_t s3l_clock_suspended_ns(void) {
-  int64_t steady = steady_ns();
-  return steady - (int64_t)uv_hrtime();
-}
 
 int64_t s3l_clock_lease_ns(void) {
   return steady_ns();
 }
 
 #endif
+
+int64_t s3l_clock_in_ms(uint64_t ms) {
+  return s3l_clock_lease_ns() + (int64_t)ms * 1000000;
+}
 
 int64_t s3l_clock_wall_ms(void) {
   struct timespec t;

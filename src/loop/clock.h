@@ -6,19 +6,29 @@
  * 83,333 ppm, far more than the drift bound allows. All processes of one machine read the same
  * lease time.
  *
- * Timers run on the slewed clock, so a timer for a lease deadline only says "look again": see
- * s3l_lease_sleep_ms (core/lease.h). Wall time is for signatures and display. */
+ * Timers run on the slewed clock, so a timer for a lease deadline only says "look again" (loop.h).
+ * Wall time is for signatures and display. The library reads clocks by these functions only. */
 #ifndef S3L_CLOCK_H
 #define S3L_CLOCK_H
 
 #include <stdint.h>
 
+/** A lease time that never comes. */
+#define S3L_CLOCK_NEVER INT64_MAX
+
 /** Lease time in ns; > 0. Reads the clocks anew; any thread. */
 int64_t s3l_clock_lease_ns(void);
 
-/** Grows by as long as the machine was suspended, in ns, where the two can be told apart. Its
- * absolute value means nothing. Any thread. */
-int64_t s3l_clock_suspended_ns(void);
+/** The lease time `ms` milliseconds from now. Any thread. */
+int64_t s3l_clock_in_ms(uint64_t ms);
+
+/** How many ms a timer may sleep when `left_ns` of lease time remain: 90 %, rounded up, since
+ * timers run on a clock that NTP may slow down. Then look at the clock again. 0: the time has come.
+ */
+static inline uint64_t s3l_clock_sleep_ms(int64_t left_ns) {
+  int64_t slept_ns = left_ns - left_ns / 10;
+  return left_ns > 0 ? ((uint64_t)slept_ns + 999999) / 1000000 : 0;
+}
 
 /** Unix time in milliseconds. Any thread. */
 int64_t s3l_clock_wall_ms(void);

@@ -1,4 +1,4 @@
-/* loop/deadlines.h: many deadlines on one uv_timer.
+/* loop/deadlines.h: many deadlines on one uv_timer. New code uses loop.h, which replaces this.
  *
  * A deadline is embedded in what it bounds. They hang in a pairing heap, linked through themselves,
  * so that setting one cannot fail and needs no memory. Times are uv_hrtime() nanoseconds.
@@ -14,31 +14,19 @@
 #include <stdint.h>
 #include <uv.h>
 
-typedef struct s3l_deadline_s s3l_deadline_t;
-typedef struct s3l_deadlines_s s3l_deadlines_t;
+#include "loop/loop.h"
 
-struct s3l_deadline_s {
-  uint64_t at_ns;
-  void (*cb)(s3l_deadline_t* d); /* may set and clear any deadline, this one included */
-  bool set;
-  /* The heap's: first child, next sibling, and the sibling before or, for a first child, the
-   * parent. */
-  s3l_deadline_t* child;
-  s3l_deadline_t* next;
-  s3l_deadline_t* prev;
-};
+typedef struct s3l_deadlines_s s3l_deadlines_t;
 
 struct s3l_deadlines_s {
   uv_timer_t timer;
   s3l_deadline_t* root;
-  uint64_t armed_ns; /* what the timer is armed for; UINT64_MAX: not armed */
+  int64_t armed_ns; /* what the timer is armed for; INT64_MAX: not armed */
   void (*close_cb)(s3l_deadlines_t* q);
 };
 
 /** `ms` from now. */
 uint64_t s3l_deadline_in(uint64_t ms);
-
-void s3l_deadline_init(s3l_deadline_t* d, void (*cb)(s3l_deadline_t* d));
 
 int s3l_deadlines_init(s3l_deadlines_t* q, uv_loop_t* loop);
 

@@ -1,32 +1,27 @@
-/* loop/suspend.h: the end of a suspension of the machine, told to those who count time.
+/* loop/suspend.h: how a loop learns that the machine was suspended.
  *
  * Lease time (clock.h) goes on while the machine is suspended; a loop's timers run on
- * CLOCK_MONOTONIC, which stands still. A timer that was set for the end of a lease comes late by
- * the length of the suspension. So every loop with electors has one watch, which has all of them
- * look at the clock again:
+ * CLOCK_MONOTONIC, which stops. A timer that is set for the end of a lease fires late by the length
+ * of the suspension, so the runtime has to look at the clock when the machine resumes:
  *
- *   timerfd   on Linux: the kernel cancels a timer on CLOCK_REALTIME that asks for it whenever that
- *             clock is set, and a resume sets it. One descriptor for a loop, and no work at all
- *             until then
- *   ticker    elsewhere, and where there is no descriptor to be had: a timer that asks the clocks.
- *             Where a loop's own clock goes on in suspension, but not the system call that
- *             it waits in, it is enough that this comes round
- *
- * Neither keeps its loop alive. */
+ *   timerfd   on Linux. The kernel cancels a timer on CLOCK_REALTIME, if the timer asks for it,
+ *             whenever that clock is set, and a resume sets it. One descriptor for a loop, and no
+ *             work until then
+ *   ticks     elsewhere, and where no descriptor can be opened: the runtime's timer never sleeps
+ *             for longer than S3L_SUSPEND_TICK_MS */
 #ifndef S3L_SUSPEND_H
 #define S3L_SUSPEND_H
 
-#include <uv.h>
+#include <stdbool.h>
 
-#include "util/list.h"
+#define S3L_SUSPEND_TICK_MS 250
 
-/** Calls `resumed` from the loop whenever the machine may have been suspended; one function for all
- * members of a loop, which adds and removes none. From the loop's thread, as is unwatch. Errors:
- * UV_ENOMEM. */
-int s3l_suspend_watch(uv_loop_t* loop, s3l_list_t* member, void (*resumed)(s3l_list_t* member));
+/** Opens a descriptor that is readable when the machine may have been suspended; -1 if there is
+ * none. */
+int s3l_suspend_open(void);
 
-/** Nothing of the watch is left in the loop at the end of the turn in which its last member goes.
+/** Makes the descriptor unreadable again; false if that fails, and it would be readable for ever.
  */
-void s3l_suspend_unwatch(uv_loop_t* loop, s3l_list_t* member);
+bool s3l_suspend_read(int fd);
 
 #endif

@@ -42,4 +42,10 @@ static inline void s3l_list_remove(s3l_list_t* l) {
   s3l_list_init(l);
 }
 
+/** Moves all that is in a list into another one, which need not be initialised. */
+static inline void s3l_list_move(s3l_list_t* from, s3l_list_t* to) {
+  s3l_list_push_back(from, to);
+  s3l_list_remove(from);
+}
+
 #endif

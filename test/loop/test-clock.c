@@ -79,12 +79,11 @@ static void test_is_not_slewed(void** state) {
 
 static void test_counts_suspension(void** state) {
   (void)state;
-  int64_t before = s3l_clock_lease_ns(), suspended = s3l_clock_suspended_ns();
+  int64_t before = s3l_clock_lease_ns();
   pass(5 * SECOND, -SLEW_PPM);
   machine.suspended += 700 * SECOND;
   pass(5 * SECOND, SLEW_PPM);
   assert_int_equal(s3l_clock_lease_ns() - before, 710 * SECOND);
-  assert_int_equal(s3l_clock_suspended_ns() - suspended, 700 * SECOND);
 }
 
 /* A delay in the middle of a reading may hide as much of a suspension that was not seen yet. The

@@ -20,15 +20,15 @@ typedef struct item_s {
 static uv_loop_t loop;
 static s3l_deadlines_t queue;
 static item_t items[N];
-static uint64_t last_at;
+static int64_t last_at;
 static unsigned fired;
 static void (*then)(item_t* item);
 
 static void on_deadline(s3l_deadline_t* d) {
   item_t* item = S3L_CONTAINER_OF(d, item_t, deadline);
   assert_false(d->set);
-  assert_true(uv_hrtime() >= d->at_ns); /* never early */
-  assert_true(d->at_ns >= last_at);     /* in order */
+  assert_true((int64_t)uv_hrtime() >= d->at_ns); /* never early */
+  assert_true(d->at_ns >= last_at);              /* in order */
   last_at = d->at_ns;
   item->fired++;
   fired++;

@@ -1,6 +1,7 @@
 /* sim/node.c: executes a core's effects, as the libuv executor does. */
 #include <string.h>
 
+#include "loop/clock.h"
 #include "sim/mutants.h"
 #include "sim/observe.h"
 #include "sim/world.h"
@@ -122,6 +123,12 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   sim_rearm(w, i);
 }
 
+static uint64_t sleep_ms(s3l_ns_t left) {
+  if (S3L_MUTANT(TIMER_TRUSTED))
+    return left > 0 ? (uint64_t)((left + S3L_MS - 1) / S3L_MS) : 0;
+  return s3l_clock_sleep_ms(left);
+}
+
 void sim_rearm(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   if (n->process == SIM_DOWN)
@@ -129,7 +136,7 @@ void sim_rearm(sim_world_t* w, unsigned i) {
   s3l_ns_t deadline = s3l_core_deadline(&n->core);
   s3l_ns_t due = S3L_NEVER;
   if (deadline != S3L_NEVER)
-    due = sim_slewed_in(w, n, (s3l_ns_t)s3l_lease_sleep_ms(deadline - sim_boot(w, n)));
+    due = sim_slewed_in(w, n, (s3l_ns_t)sleep_ms(deadline - sim_boot(w, n)));
   if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_slewed < due)
     due = w->requests[n->request].timeout_slewed;
   if (n->ask.active && n->ask.timeout_slewed < due)

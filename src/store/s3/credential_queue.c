@@ -22,7 +22,7 @@ void s3l_credential_queue_init(s3l_credential_queue_t* g, uv_loop_t* loop,
 static void pass(s3l_credential_queue_req_t* req, int status, const char* message) {
   s3l_credential_queue_t* g = req->queue;
   uint64_t now = uv_hrtime();
-  uint64_t at = req->deadline.at_ns;
+  uint64_t at = (uint64_t)req->deadline.at_ns;
   uint64_t left_ms = at > now ? (at - now + NS_PER_MS - 1) / NS_PER_MS : 1;
   s3l_deadlines_clear(&g->deadlines, &req->deadline);
   s3l_list_remove(&req->link);
