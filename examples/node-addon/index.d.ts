@@ -205,6 +205,12 @@ export interface LeaderEvent {
   epoch: bigint;
 }
 
+/** No leader was found: this elector waits one leader timeout, in case an earlier one is still active. */
+export interface ClaimingEvent {
+  type: 'claiming';
+  epoch: bigint;
+}
+
 export interface RenewedEvent {
   type: 'renewed';
   epoch: bigint;
@@ -221,7 +227,7 @@ export interface ErrorEvent {
   error: ElectorError;
 }
 
-export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | ErrorEvent) & {
+export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | ClaimingEvent | ErrorEvent) & {
   /** So many events before this one were dropped, because nobody asked for them. */
   missed?: number;
 };
@@ -276,6 +282,7 @@ interface ElectorEventMap {
   leading: [LeadingEvent];
   stopped: [StoppedEvent];
   leader: [LeaderEvent];
+  claiming: [ClaimingEvent];
   renewed: [RenewedEvent];
   error: [ElectorError];
   close: [];

@@ -126,7 +126,7 @@ static int fail(const cli_options_t* options, int error, const s3lect_store_resu
   const char* why = result->status != 0 && result->message != NULL ? result->message : "";
   if (why[0] == '\0')
     cli_say("cannot read %s: %s", options->store, what);
-  else if (strstr(why, what) != NULL)
+  else if (options->directory[0] != '\0' || strstr(why, what) != NULL) /* it says all */
     cli_say("cannot read %s: %s", options->store, why);
   else
     cli_say("cannot read %s: %s (%s)", options->store, what, why);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -22,6 +23,24 @@ static proc_t* run(s3proc_t* s3, const char* id) {
            "while :; do sleep 0.02; done",
            s3->dir);
   return s3proc_s3lect(s3, "run", id, (const char*[]){"--", "/bin/sh", "-c", script, NULL});
+}
+
+/* status says once what is in the way. */
+static void a_special_file_is_named_once(void** state) {
+  char line[2048], says[4096];
+  s3proc_t s3;
+  (void)state;
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  const char* name = s3l_test_epochs() ? "lock.jsonlock-0000000001.json" : "lock.json";
+  const char* path = s3proc_path(&s3, name);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  snprintf(says, sizeof says,
+           "s3lect status: cannot read %s: %s: is a link or another special file, which the store "
+           "does not use: remove it",
+           s3.store, path);
+  assert_int_equal(s3proc_status(&s3, NULL, line), 1);
+  assert_string_equal(line, says);
+  s3proc_end(&s3);
 }
 
 static void one_takes_over_from_another_that_was_killed(void** state) {
@@ -78,6 +97,7 @@ static void a_file_is_good_for_an_election(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_special_file_is_named_once),
       cmocka_unit_test(one_takes_over_from_another_that_was_killed),
       cmocka_unit_test(a_file_is_good_for_an_election),
   };

@@ -278,6 +278,7 @@ static void watch_takes_up_new_certificates(void** state) {
   s3l_certs_replace(ca, certs.ca);
   proc_signal(w, SIGHUP);
   proc_line(w, PROC_ERR, "s3lect watch: the certificates have been read again");
+  proc_line(w, PROC_OUT, "\"error\":\"EPEERBACK\"");
   /* From some time on nobody but the leader comes to the store. */
   unsigned reads = 1;
   for (int i = 0; i < 100 && reads > 0; i++) {

@@ -281,6 +281,8 @@ class Elector extends EventEmitter {
         return this.#onStopped(epoch, reason);
       case 'new_leader':
         return this.#tell({ type: 'leader', leader: leaderId || null, address: leaderAddr || null, epoch });
+      case 'claiming':
+        return this.#tell({ type: 'claiming', epoch });
       case 'renewed':
         return this.emit('renewed', { type: 'renewed', epoch });
       default:
