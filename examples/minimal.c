@@ -1,4 +1,4 @@
-/* Stands in the election for s3://BUCKET/locks/db until Ctrl-C or SIGTERM: minimal BUCKET SERVER-ID
+/* Takes part in the election s3://BUCKET/locks/db until Ctrl-C or SIGTERM: minimal BUCKET SERVER-ID
  * Keys, region and endpoint come from the usual AWS_* variables, or a profile. */
 #include <s3lect.h>
 #include <signal.h>
@@ -9,7 +9,7 @@ static s3lect_elector_t elector;
 static uv_signal_t signals[2];
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e; /* pass ev->epoch along with all you write; the receiver refuses smaller ones */
+  (void)e; /* send ev->epoch with every write; the receiver refuses smaller ones */
   printf("leading, epoch %llu\n", (unsigned long long)ev->epoch);
 }
 
@@ -19,7 +19,7 @@ static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
 }
 
 static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e; /* it goes on by itself */
+  (void)e; /* the elector continues by itself */
   fprintf(stderr, "%s: %s\n", s3lect_err_name(ev->error), ev->message);
 }
 
