@@ -6,6 +6,7 @@
  *   s3lect/credentials.h   where the S3 store's keys come from
  *   s3lect/peer.h      peer mode: followers ask the leader, not the store
  *   s3lect/record.h    what the lockfile holds
+ *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
  *   s3lect/verify.h    whether a store can hold an election
  *   s3lect/errno.h     error codes
  *
@@ -23,6 +24,7 @@
 #include "s3lect/peer.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
+#include "s3lect/types.h"
 #include "s3lect/verify.h"
 #include "s3lect/version.h"
 

@@ -31,6 +31,7 @@
 #include "s3lect/export.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
+#include "s3lect/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,34 +40,6 @@ extern "C" {
 typedef struct s3lect_elector_s s3lect_elector_t;
 typedef struct s3lect_peer_client_s s3lect_peer_client_t; /* see s3lect/peer.h */
 typedef struct s3lect_event_s s3lect_event_t;
-
-/** What is told, and by which callback. */
-typedef enum {
-  S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, as `epoch` */
-  S3LECT_EVENT_STOPPED_LEADING = 2, /* on_stopped_leading: leadership is over, for `reason` */
-  S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: a record of another leadership than before was
-                                       seen or written, one's own included, before it is led. That
-                                       a leader has left or is silent is not told: see
-                                       s3lect_elector_status */
-  S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
-  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known. The elector
-                                       goes on, unless verify_on_start found S3LECT_EUNSAFE. An
-                                       error that repeats with the same message is told once, then
-                                       after 10 s, 20 s, 40 s, ... of it, up to an hour apart */
-  S3LECT_EVENT_CLAIMING = 6,        /* on_claiming: no leader could be identified. This elector has
-                                       written a provisional claim (s3lect_record_t.claim), and
-                                       waits in case an earlier leader is still active */
-} s3lect_event_kind_t;
-
-/** Why leadership ended. */
-typedef enum {
-  S3LECT_REASON_NONE = 0,
-  S3LECT_REASON_EXPIRED = 1,  /* validity passed before a renewal was confirmed */
-  S3LECT_REASON_LOST = 2,     /* the store shows another elector's record */
-  S3LECT_REASON_RESIGNED = 3, /* s3lect_elector_resign */
-  S3LECT_REASON_STOPPED = 4,  /* s3lect_elector_stop */
-  S3LECT_REASON_CLOSED = 5,   /* s3lect_elector_close */
-} s3lect_reason_t;
 
 /** What a callback is told; it and its strings are valid during the callback. */
 struct s3lect_event_s {

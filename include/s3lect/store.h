@@ -20,6 +20,7 @@
 #include "s3lect/credentials.h"
 #include "s3lect/errno.h"
 #include "s3lect/export.h"
+#include "s3lect/types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +30,6 @@ extern "C" {
 
 typedef struct s3lect_store_s s3lect_store_t;
 typedef struct s3lect_store_req_s s3lect_store_req_t;
-typedef struct s3lect_store_result_s s3lect_store_result_t;
 typedef struct s3lect_store_ops_s s3lect_store_ops_t;
 
 /** Ends a request: exactly once, always from the loop, never inside the call that started or
@@ -38,19 +38,6 @@ typedef struct s3lect_store_ops_s s3lect_store_ops_t;
 typedef void (*s3lect_store_cb)(s3lect_store_req_t* req, const s3lect_store_result_t* result);
 /** The store is closed: its memory is the caller's again. */
 typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
-
-typedef enum {
-  S3LECT_ALWAYS = 0,     /* no condition */
-  S3LECT_IF_ABSENT = 1,  /* put: only where no object is (If-None-Match: *) */
-  S3LECT_IF_MATCH = 2,   /* put, del: only over the object with this ETag (If-Match) */
-  S3LECT_IF_CHANGED = 3, /* get: only if the ETag differs, else ENOTMODIFIED (If-None-Match) */
-} s3lect_condition_t;
-
-typedef enum {
-  S3LECT_SETTLED = 0,     /* the store answered: status says what it did */
-  S3LECT_NOT_APPLIED = 1, /* the request had no effect and never will: never sent, or turned away */
-  S3LECT_UNCERTAIN = 2,   /* it may have been carried out, or may still be */
-} s3lect_outcome_t;
 
 /** Set on a put with S3LECT_IF_MATCH whose ETag a store just refused although a read shows that
  * very ETag: the store may try its other ETag dialect (quoted or bare; Ceph before 19.2.7 and
@@ -84,51 +71,6 @@ struct s3lect_store_req_s {
   s3lect_store_t* store; /* read-only; set by the store */
   uint64_t internal[32]; /* the store's scratch space while the request is under way */
 };
-
-/** One object of a listing. */
-typedef struct s3lect_store_entry_s {
-  const char* key;
-  const char* etag;
-  uint64_t body_len;   /* bytes */
-  int64_t modified_ms; /* Unix time, or 0 if not given */
-} s3lect_store_entry_t;
-
-/** How a request ended.
- *   status 0              get, put, del, list did what was asked
- *   S3LECT_ENOTMODIFIED   get with S3LECT_IF_CHANGED: the ETag still stands
- *   S3LECT_ENOTFOUND      get, put with S3LECT_IF_MATCH, del: there is no such object
- *   S3LECT_EPRECONDITION  put, del: the condition did not hold (412)
- *   S3LECT_ECONFLICT      put, del: another write was under way (409); read, then decide
- *   others                as s3lect/errno.h and libuv name them; outcome tells what that means
- * For get, outcome is always S3LECT_SETTLED or S3LECT_NOT_APPLIED: a read has no effect. */
-struct s3lect_store_result_s {
-  uint32_t size; /* sizeof(s3lect_store_result_t) of whoever filled it */
-  int32_t status;
-  int32_t outcome;     /* s3lect_outcome_t */
-  int32_t http_status; /* 0 where no HTTP reply was read */
-  const char* etag; /* get, put: opaque; quotes belong to it where the store sends them; or NULL */
-  const char* body; /* get */
-  size_t body_len;
-  int64_t store_time_ms;   /* the reply's own time (Date), Unix time in ms; 0 if not given */
-  int64_t modified_ms;     /* when the object was written (Last-Modified); 0 if not given */
-  uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
-  uint32_t truncated;      /* list: more keys follow */
-  const char* message;     /* for people: what the store or the transport said; NULL if nothing.
-                              With news != 0: those */
-  const s3lect_store_entry_t* entries; /* list: in key order */
-  size_t entries_len;
-  uint32_t notes; /* S3LECT_NOTED_*: what else there is to know of the reply */
-  int32_t news; /* 0, or with status 0 or S3LECT_ENOTMODIFIED the code of something about the store
-                   that its operator should know, told once, in `message`: S3LECT_EREGION (the
-                   bucket's region was learned), S3LECT_ESKEW (requests are signed with the
-                   store's time), S3LECT_EETAG (ETags come weak) */
-};
-
-/* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */
-#define S3LECT_NOTED_ETAG_WEAK 0x01u
-/* How the ETag of S3LECT_IF_MATCH was sent: in its quotes, or without them. */
-#define S3LECT_NOTED_ETAG_QUOTED 0x02u
-#define S3LECT_NOTED_ETAG_BARE   0x04u
 
 /** A store's store_time_ms and modified_ms are told by one clock, which is the store's and not that
  * of the machine that asks. Without it S3LECT_EXPIRY_STORE_CLOCK is refused. */

@@ -45,7 +45,7 @@ void s3l_core_error(s3l_core_t* c, s3l_effects_t* fx, int error, const char* mes
   S3L_ASSERT(error < 0);
   c->last_error = error;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_ERROR;
+  e->note = S3LECT_EVENT_ERROR;
   e->error = error;
   e->message = message;
   e->epoch = c->announced ? c->epoch : 0;
@@ -69,7 +69,7 @@ void s3l_core_operation_done(s3l_core_t* c) {
 }
 
 /* Delay before the attempt after `failed` failed ones; S3L_NEVER: the operation is given up. */
-static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3l_result_t* r) {
+static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3lect_store_result_t* r) {
   s3l_ns_t delay = s3l_error_is_lasting(r->status) ? S3L_NEVER : s3l_retry_delay(failed);
   if (delay == S3L_NEVER)
     return S3L_NEVER;
@@ -77,7 +77,7 @@ static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3l_result_t*
   return later(delay, sooner(r->retry_after_ms * S3L_MS, S3L_SECOND));
 }
 
-static void report_failure(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void report_failure(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   c->stats.failures++;
   s3l_core_error(c, fx, r->status != 0 ? r->status : S3LECT_EETAG, r->message);
 }
@@ -90,7 +90,7 @@ static void give_up_release(s3l_core_t* c, s3l_effects_t* fx, const char* why) {
     s3l_core_error_once(c, fx, S3LECT_ERELEASE, why);
 }
 
-void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_ns_t delay = next_attempt(c, ++c->attempt, r);
   if (delay != S3L_NEVER) {
     c->not_before = s3l_ns_add(c->now, delay);
@@ -111,7 +111,7 @@ void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_
   c->read_back_at = c->not_before;
 }
 
-static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_ns_t delay = next_attempt(c, ++c->poll_attempt, r);
   if (delay == S3L_NEVER) {
     c->poll_attempt = 0;
@@ -224,8 +224,10 @@ static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
   }
   s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
   c->op.conditional = !c->read_back && c->view.etag[0] != '\0';
-  if (c->op.conditional)
+  if (c->op.conditional) {
+    e->condition = S3LECT_IF_CHANGED;
     e->etag = c->view.etag;
+  }
 }
 
 /* Tells that a leadership is over in the store too, as soon as that is so. */
@@ -312,7 +314,7 @@ static void resign(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
     return;
   c->successor = successor;
   if (!S3L_MUTANT(RELEASE_BEFORE_STOP))
-    s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
+    s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
   c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
   c->release_owed = true;
 }
@@ -323,7 +325,7 @@ static void transfer(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
   resign(c, fx, successor);
 }
 
-static void stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
+static void stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
   if (c->phase != S3L_PHASE_STANDING)
     return;
   c->release_owed = !c->config.no_release && (c->release_owed || may_own_claim(c));
@@ -345,17 +347,18 @@ static void acknowledged(s3l_core_t* c, uint64_t epoch) {
 }
 
 static s3l_read_end_t take_in(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                              const s3l_result_t* r) {
+                              const s3l_event_t* ev) {
+  const s3lect_store_result_t* r = ev->result;
   if (c->config.epochs != NULL)
-    return s3l_epochs_read_done(c, fx, op, r);
+    return s3l_epochs_read_done(c, fx, op, ev);
   if (r->status == S3LECT_ENOTMODIFIED)
     c->stats.reads_not_modified++;
   return s3l_view_read(c, fx, r) ? S3L_READ_TOLD : S3L_READ_FAILED;
 }
 
-static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
+static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_event_t* ev) {
   bool read_back = c->read_back;
-  s3l_read_end_t end = take_in(c, fx, op, r);
+  s3l_read_end_t end = take_in(c, fx, op, ev);
   if (end == S3L_READ_TOLD) {
     /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
     bool changed = c->view.first_seen == c->now && !c->view.same_write;
@@ -368,21 +371,21 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
   } else if (end == S3L_READ_GOES_ON) {
     return; /* with another request, at once */
   } else if (c->read_back) {
-    s3l_core_attempt_failed(c, fx, r);
+    s3l_core_attempt_failed(c, fx, ev->result);
   } else {
-    poll_failed(c, fx, r);
+    poll_failed(c, fx, ev->result);
   }
 }
 
-static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   s3l_op_t op = c->op;
   S3L_ASSERT(op.kind != S3L_OP_NONE);
   c->op.kind = S3L_OP_NONE;
-  s3l_write_note_store_time(c, r);
+  s3l_write_note_store_time(c, ev->result);
   if (op.kind == S3L_OP_READ)
-    read_done(c, fx, &op, r);
+    read_done(c, fx, &op, ev);
   else
-    s3l_write_done(c, fx, &op, r);
+    s3l_write_done(c, fx, &op, ev->result);
 }
 
 /* Design rule 9: whatever a peer says, it makes nobody leader and prolongs nothing. */
@@ -430,7 +433,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     start(c, fx, ev);
     break;
   case S3L_EV_DONE:
-    request_done(c, fx, ev->result);
+    request_done(c, fx, ev);
     break;
   case S3L_EV_RESIGN:
     resign(c, fx, NULL);
@@ -439,7 +442,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     stop(c, fx, ev->reason);
     break;
   case S3L_EV_EXPIRED:
-    s3l_lead_stop(c, fx, S3L_REASON_EXPIRED);
+    s3l_lead_stop(c, fx, S3LECT_REASON_EXPIRED);
     break;
   case S3L_EV_ACK:
     acknowledged(c, ev->epoch);

@@ -43,6 +43,7 @@
 #include "core/epochs.h"
 #include "core/lease.h"
 #include "s3lect/record.h"
+#include "s3lect/types.h"
 #include "util/prng.h"
 #include "util/span.h"
 
@@ -81,26 +82,6 @@ typedef struct s3l_core_config_s {
   s3l_epochs_t* epochs; /* the epoch-file protocol, with this for its state; NULL: the lockfile */
 } s3l_core_config_t;
 
-/* Values as in s3lect/elector.h and s3lect/store.h, which the core does not see (they know libuv);
- * the executor asserts that they agree. */
-typedef enum { S3L_SETTLED = 0, S3L_NOT_APPLIED = 1, S3L_UNCERTAIN = 2 } s3l_outcome_t;
-typedef enum {
-  S3L_REASON_NONE = 0,
-  S3L_REASON_EXPIRED,
-  S3L_REASON_LOST,
-  S3L_REASON_RESIGNED,
-  S3L_REASON_STOPPED,
-  S3L_REASON_CLOSED,
-} s3l_reason_t;
-typedef enum {
-  S3L_NOTE_STARTED = 1,
-  S3L_NOTE_STOPPED,
-  S3L_NOTE_NEW_LEADER,
-  S3L_NOTE_RENEWED,
-  S3L_NOTE_ERROR,
-  S3L_NOTE_CLAIMING,
-} s3l_note_t;
-
 typedef enum {
   S3L_EV_TICK = 0, /* the deadline has come, or may have */
   S3L_EV_START,    /* stand in the election */
@@ -113,19 +94,6 @@ typedef enum {
   S3L_EV_SWEPT,    /* the SWEEP under way has ended */
   S3L_EV_EXPIRED,  /* a renewal could not be published before the validity before it was over */
 } s3l_event_kind_t;
-
-/** How a request ended; see s3lect_store_result_t. Borrowed during the step. */
-typedef struct s3l_result_s {
-  int status;
-  s3l_outcome_t outcome;
-  const char* etag; /* NULL if none */
-  s3l_span_t body;
-  int64_t store_time_ms;
-  int64_t modified_ms;
-  uint32_t retry_after_ms;
-  const char* message;          /* NULL if none */
-  const s3l_listing_t* listing; /* LIST that succeeded; else NULL */
-} s3l_result_t;
 
 typedef enum {
   S3L_PEER_LEADING = 0, /* 200 */
@@ -147,21 +115,22 @@ typedef struct s3l_peer_result_s {
 
 typedef struct s3l_event_s {
   s3l_event_kind_t kind;
-  int64_t wall_ms;               /* Unix time now, for display and as a last resort for epochs */
-  const char* incarnation;       /* START: 32 hex digits, fresh */
-  uint64_t seed;                 /* START: for jitter */
-  s3l_reason_t reason;           /* STOP: STOPPED or CLOSED */
-  uint64_t epoch;                /* ACK: of that leadership and all before */
-  const s3l_result_t* result;    /* DONE, SWEPT */
-  const s3l_peer_result_t* peer; /* PEER */
+  int64_t wall_ms;         /* Unix time now, for display and as a last resort for epochs */
+  const char* incarnation; /* START: 32 hex digits, fresh */
+  uint64_t seed;           /* START: for jitter */
+  s3lect_reason_t reason;  /* STOP: STOPPED or CLOSED */
+  uint64_t epoch;          /* ACK: of that leadership and all before */
+  const s3lect_store_result_t* result; /* DONE, SWEPT */
+  const s3l_listing_t* listing;        /* DONE of a LIST that succeeded; else NULL */
+  const s3l_peer_result_t* peer;       /* PEER */
   /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.
    */
   const char* successor;
 } s3l_event_t;
 
 typedef enum {
-  S3L_DO_READ = 1, /* get the lockfile, if it changed from `etag` where that is not "" */
-  S3L_DO_WRITE,    /* put `record`, if the lockfile has `etag`, or is absent where that is "" */
+  S3L_DO_READ = 1, /* get the lockfile, on `condition` */
+  S3L_DO_WRITE,    /* put `record` as the lockfile, on `condition` */
   S3L_DO_CANCEL,   /* end the request under way; its DONE is still to come */
   S3L_DO_NOTIFY,   /* tell the application */
   S3L_DO_STOPPED,  /* standing is over; nothing is under way */
@@ -188,13 +157,13 @@ typedef struct s3l_effect_s {
                           that waits */
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
   uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
-  bool plain;          /* WRITE: without a condition */
-  bool once;           /* NOTIFY of an error: it is not told again for as long as it lasts */
-  bool more;           /* LIST */
-  uint64_t file;       /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
+  s3lect_condition_t condition; /* READ, WRITE: by `etag` or by absence */
+  bool once;     /* NOTIFY of an error: it is not told again for as long as it lasts */
+  bool more;     /* LIST */
+  uint64_t file; /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
   /* NOTIFY */
-  s3l_note_t note;
-  s3l_reason_t reason;
+  s3lect_event_kind_t note;
+  s3lect_reason_t reason;
   int error;
   uint64_t epoch;
   s3l_ns_t valid_until;

@@ -174,16 +174,19 @@ void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* e) {
     ep->base_modified_ms = ep->modified_ms;
   }
   e->file = c->op.epoch;
-  e->plain = c->op.kind != S3L_OP_TAKE_OVER && ep->plain > 0;
-  e->etag = c->op.kind == S3L_OP_TAKE_OVER || e->plain ? "" : c->view.etag;
-  if (e->plain)
+  e->condition = c->op.kind == S3L_OP_TAKE_OVER ? S3LECT_IF_ABSENT
+                 : ep->plain > 0                ? S3LECT_ALWAYS
+                                                : S3LECT_IF_MATCH;
+  if (e->condition != S3LECT_IF_MATCH)
+    e->etag = "";
+  if (e->condition == S3LECT_ALWAYS)
     ep->plain--;
 }
 
-bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* r) {
+bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool refuses = r->status == S3LECT_EUNSUPPORTED || r->status == S3LECT_EREFUSED;
-  if (ep == NULL || ep->plain > 0 || !refuses || r->outcome == S3L_UNCERTAIN ||
+  if (ep == NULL || ep->plain > 0 || !refuses || r->outcome == S3LECT_UNCERTAIN ||
       op->kind == S3L_OP_TAKE_OVER)
     return false;
   ep->plain = S3L_MUTANT(EPOCHS_NEVER_PLAIN) ? 0 : S3L_EPOCHS_PLAIN;

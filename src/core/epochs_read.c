@@ -72,8 +72,10 @@ static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
   e->file = ep->asked;
   c->op.conditional = ep->read == READ_GLANCE && c->view.etag[0] != '\0';
-  if (c->op.conditional)
+  if (c->op.conditional) {
+    e->condition = S3LECT_IF_CHANGED;
     e->etag = c->view.etag;
+  }
 }
 
 void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx) {
@@ -151,7 +153,7 @@ static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
 }
 
 static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                           const s3l_result_t* r) {
+                           const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
@@ -184,19 +186,20 @@ static bool needs_listing_only(const s3l_core_t* c) {
 }
 
 static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                             const s3l_result_t* r) {
+                             const s3l_event_t* ev) {
+  const s3lect_store_result_t* r = ev->result;
   s3l_epochs_t* ep = c->config.epochs;
-  if (r->status != 0 || r->listing == NULL)
+  if (r->status != 0 || ev->listing == NULL)
     return fails(ep);
   bool sweeps = lists_old(c);
-  ep->found = s3l_larger(ep->found, r->listing->highest);
+  ep->found = s3l_larger(ep->found, ev->listing->highest);
   if (S3L_MUTANT(EPOCHS_NEXT_ONLY) && ep->file != 0 && ep->found > ep->file + 1)
     ep->found = ep->file;
   if (sweeps)
-    s3l_epochs_note_old(c, r);
-  else if (c->leading && ep->sweep_pause > 0 && !r->listing->truncated)
+    s3l_epochs_note_old(c, ev);
+  else if (c->leading && ep->sweep_pause > 0 && !ev->listing->truncated)
     ep->sweep_pause--;
-  if (r->listing->truncated) {
+  if (ev->listing->truncated) {
     ep->skips = ep->skips || sweeps;
     ep->more = !sweeps;
     return S3L_READ_GOES_ON;
@@ -226,7 +229,7 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
 }
 
 /* A read by key shows the file that was asked for. */
-static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool same = ep->asked == ep->file && strcmp(r->etag, c->view.etag) == 0;
   /* Neither the reply to a write tells it, nor a leader; of a write that its leader told of it must
@@ -248,7 +251,7 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
 }
 
 /* The file over which one's own was created, when that has landed. */
-static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
+static s3l_read_end_t base_shown(s3l_core_t* c, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
   if (!there && r->status != S3LECT_ENOTFOUND)
@@ -270,7 +273,7 @@ static s3l_read_end_t base_shown(s3l_core_t* c, const s3l_result_t* r) {
 }
 
 static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                            const s3l_result_t* r) {
+                            const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
   if (ep->read == READ_BASE)
@@ -306,9 +309,9 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
 }
 
 s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                                    const s3l_result_t* r) {
+                                    const s3l_event_t* ev) {
   S3L_ASSERT(s3l_epochs_is_reading(c));
-  return c->config.epochs->step == STEP_LIST ? listed(c, fx, op, r) : shown(c, fx, op, r);
+  return c->config.epochs->step == STEP_LIST ? listed(c, fx, op, ev) : shown(c, fx, op, ev->result);
 }
 
 /* As good as a look: above the file of a valid leader there is none. */

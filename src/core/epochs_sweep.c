@@ -9,9 +9,10 @@
 
 /* The listing tells of old files which of them may go: never the newest two, nor one that is so
  * young that its number might still be wanted by a create under way. */
-void s3l_epochs_note_old(s3l_core_t* c, const s3l_result_t* r) {
+void s3l_epochs_note_old(s3l_core_t* c, const s3l_event_t* ev) {
+  const s3lect_store_result_t* r = ev->result;
   s3l_epochs_t* ep = c->config.epochs;
-  const s3l_listing_t* l = r->listing;
+  const s3l_listing_t* l = ev->listing;
   s3l_ns_t t = (s3l_ns_t)s3l_larger(c->config.leader_timeout_ms, c->timeout_seen_ms);
   int64_t young_ms = 2 * s3l_lease_wait(t * S3L_MS, c->config.drift_ppm) / S3L_MS + 2000;
   if (ep->sweeping)
@@ -48,7 +49,7 @@ void s3l_epochs_tick(s3l_core_t* c, s3l_effects_t* fx) {
   ep->sweep_overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
 }
 
-void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   S3L_ASSERT(ep != NULL && ep->sweeping);
   ep->sweeping = false;

@@ -27,7 +27,7 @@ void s3l_core_error_once(s3l_core_t* c, s3l_effects_t* fx, int error, const char
 s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms);
 /** An attempt of a write or of its read-back failed: sets when the next may come, or ends the
  * operation (and reports it). */
-void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+void s3l_core_attempt_failed(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result);
 /** The operation under way has done what it was for. */
 void s3l_core_operation_done(s3l_core_t* c);
 /** Begins a request of a read: sets what all have in common. */
@@ -38,13 +38,13 @@ s3l_effect_t* s3l_core_send_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_ki
 /** Nothing is known of the lockfile. */
 void s3l_view_forget(s3l_core_t* c, s3l_effects_t* fx);
 /** Takes in a reply to a read. False if it told nothing of the lockfile (it failed). */
-bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result);
 /** The view is `record`, as its own leader said. */
 void s3l_view_told(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
                    const char* etag);
 /** The view is the absence of a lockfile; of an epoch file, and the file that a reply shows. */
 void s3l_view_show_absence(s3l_core_t* c, s3l_effects_t* fx);
-void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result,
+void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result,
                         uint64_t number);
 /** What is in view is taken to be seen for the first time. */
 void s3l_view_restart(s3l_core_t* c);
@@ -52,7 +52,7 @@ void s3l_view_restart(s3l_core_t* c);
  * through the instant at which the record may be replaced (design rule 3): it reads then. */
 void s3l_view_look_after(s3l_core_t* c, uint32_t ms);
 /** A read is over that ended with this reply: how soon is it to be looked again? */
-void s3l_view_read_over(s3l_core_t* c, const s3l_result_t* result);
+void s3l_view_read_over(s3l_core_t* c, const s3lect_store_result_t* result);
 /** The view is what this elector just wrote. */
 void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
 bool s3l_view_is_usable_etag(const char* etag);
@@ -91,7 +91,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
 /** A write of the epoch that is led, sent at `sent_at`, is known to have landed. */
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
 /** Ends leadership, if there is one, at once. */
-void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason);
+void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason);
 /** Does what time alone demands: ends leadership whose validity is over, announces one whose grace
  * period is. */
 void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx);
@@ -127,10 +127,10 @@ uint64_t s3l_write_store_time(const s3l_core_t* c);
 uint64_t s3l_write_epoch_time(int64_t unix_ms);
 /** Whether a higher epoch than every one that was seen can be written. */
 bool s3l_write_has_next_epoch(const s3l_core_t* c);
-void s3l_write_note_store_time(s3l_core_t* c, const s3l_result_t* result);
+void s3l_write_note_store_time(s3l_core_t* c, const s3lect_store_result_t* result);
 void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind);
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                    const s3l_result_t* result);
+                    const s3lect_store_result_t* result);
 /** The record that `op` wrote, or is to write. */
 void s3l_write_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* record);
 /** What is remembered of the sending of a write of this incarnation; NULL if it is too long ago. */
@@ -148,7 +148,8 @@ bool s3l_epochs_is_reading(const s3l_core_t* c);
 /** A write is in view that the elector sent itself. */
 void s3l_epochs_wrote(s3l_core_t* c, const s3l_op_t* op);
 /** True if the store has no If-Match, as this reply tells: the write may be sent again, without. */
-bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op, const s3l_result_t* result);
+bool s3l_epochs_learns_plain(s3l_core_t* c, const s3l_op_t* op,
+                             const s3lect_store_result_t* result);
 /** While leading: how long validity may come to last by the write in view. What is promised of that
  * write must not end sooner: a listing prolongs validity, and is no write that others could see. */
 s3l_ns_t s3l_epochs_valid_at_most(const s3l_core_t* c);
@@ -169,12 +170,12 @@ void s3l_epochs_vouched(s3l_core_t* c, s3l_ns_t asked_at);
  * renewal. */
 s3l_ns_t s3l_epochs_look_at(const s3l_core_t* c);
 /** Of a listing's old files, notes those that may go. */
-void s3l_epochs_note_old(s3l_core_t* c, const s3l_result_t* result);
+void s3l_epochs_note_old(s3l_core_t* c, const s3l_event_t* done);
 /** Removes old files, beside everything else, and when it next wants to be called for that. */
 void s3l_epochs_tick(s3l_core_t* c, s3l_effects_t* fx);
 s3l_ns_t s3l_epochs_deadline(const s3l_core_t* c);
 bool s3l_epochs_is_sweeping(const s3l_core_t* c);
-void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* result);
+void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result);
 /** Standing begins. */
 void s3l_epochs_reset(s3l_core_t* c);
 
@@ -184,7 +185,7 @@ typedef enum { S3L_READ_FAILED = 0, S3L_READ_TOLD, S3L_READ_GOES_ON } s3l_read_e
 
 void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx);
 s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                                    const s3l_result_t* result);
+                                    const s3l_event_t* done);
 /** c->op is a write that is about to be sent by `effect`: which file, on which condition. */
 void s3l_epochs_sending(s3l_core_t* c, s3l_effect_t* effect);
 /** The number of the file that a take-over creates; `store_ms`: the store's time, 0 if unknown. */

@@ -20,7 +20,7 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   c->announced = true;
   c->stats.leaderships++;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_STARTED;
+  e->note = S3LECT_EVENT_STARTED_LEADING;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
   e->legal_at = c->view.legal_before;
@@ -68,12 +68,12 @@ void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   if (!c->announced)
     return;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_RENEWED;
+  e->note = S3LECT_EVENT_RENEWED;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
 }
 
-void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
+void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
   if (!c->leading)
     return;
   s3l_ns_t ended = c->now < c->valid_until ? c->now : c->valid_until;
@@ -89,13 +89,13 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3l_reason_t reason) {
   c->attempt = 0;
   if (c->view.own)
     c->view.legal_at = c->now;
-  if (!announced || (S3L_MUTANT(LOSS_NOT_TOLD) && reason == S3L_REASON_LOST))
+  if (!announced || (S3L_MUTANT(LOSS_NOT_TOLD) && reason == S3LECT_REASON_LOST))
     return;
   c->ack_owed = c->config.stop_ack_ms > 0;
   c->unacknowledged = c->ack_owed ? c->epoch : 0;
   c->ack_until = s3l_ns_add(c->now, c->config.stop_ack_ms * S3L_MS);
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = S3L_NOTE_STOPPED;
+  e->note = S3LECT_EVENT_STOPPED_LEADING;
   e->reason = reason;
   e->epoch = c->epoch;
   e->valid_until = ended;
@@ -105,7 +105,7 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
   if (!c->leading)
     return;
   if (c->now >= c->valid_until - S3L_STOP_EARLY && !S3L_MUTANT(NO_SELF_STOP))
-    s3l_lead_stop(c, fx, S3L_REASON_EXPIRED);
+    s3l_lead_stop(c, fx, S3LECT_REASON_EXPIRED);
   else if (!c->announced && c->now >= c->announce_at)
     announce(c, fx);
 }
@@ -118,7 +118,7 @@ void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
     c->stats.unknown_resolved++;
   c->uncertain = 0;
   if (c->leading && !(own && r->epoch == c->epoch))
-    s3l_lead_stop(c, fx, S3L_REASON_LOST);
+    s3l_lead_stop(c, fx, S3LECT_REASON_LOST);
   else if (c->leading && sent != NULL)
     s3l_lead_renewed(c, fx, sent->at);
   else if (!c->leading && own && sent != NULL)

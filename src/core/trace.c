@@ -29,11 +29,12 @@ static size_t trace_listing(const s3l_listing_t* l, char* buf, size_t cap) {
       cap);
 }
 
-static size_t trace_result(const s3l_result_t* r, char* buf, size_t cap) {
+static size_t trace_done(const s3l_event_t* ev, char* buf, size_t cap) {
+  const s3lect_store_result_t* r = ev->result;
   static const char* const outcomes[] = {"", " not-applied", " uncertain"};
   char code[16];
-  if (r->listing != NULL)
-    return trace_listing(r->listing, buf, cap);
+  if (ev->listing != NULL)
+    return trace_listing(ev->listing, buf, cap);
   return written(snprintf(buf, cap, "done %s%s%s%s", status_name(r->status, code),
                           outcomes[r->outcome], r->etag != NULL ? " " : "",
                           r->etag != NULL ? r->etag : ""),
@@ -54,7 +55,7 @@ static size_t trace_peer(const s3l_peer_result_t* r, char* buf, size_t cap) {
                  cap);
 }
 
-static size_t trace_swept(const s3l_result_t* r, char* buf, size_t cap) {
+static size_t trace_swept(const s3lect_store_result_t* r, char* buf, size_t cap) {
   char code[16];
   return written(snprintf(buf, cap, "swept %s", status_name(r->status, code)), cap);
 }
@@ -62,7 +63,7 @@ static size_t trace_swept(const s3l_result_t* r, char* buf, size_t cap) {
 size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
   static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack", "peer"};
   if (ev->kind == S3L_EV_DONE)
-    return trace_result(ev->result, buf, cap);
+    return trace_done(ev, buf, cap);
   if (ev->kind == S3L_EV_PEER)
     return trace_peer(ev->peer, buf, cap);
   if (ev->kind == S3L_EV_SWEPT)
@@ -90,6 +91,7 @@ static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t 
 
 size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_t now, char* buf,
                         size_t cap) {
+  static const char* const conditions[] = {"always", "if-absent", "if-match "};
   char file[32] = "";
   if (e->file > 0)
     (void)snprintf(file, sizeof file, " file=%" PRIu64, e->file);
@@ -99,12 +101,9 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
         snprintf(buf, cap, "read%s%s%s", file, e->etag[0] ? " if-changed " : "", e->etag), cap);
   case S3L_DO_WRITE:
     return written(snprintf(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s", file,
-                            e->plain     ? "always"
-                            : e->etag[0] ? "if-match "
-                                         : "if-absent",
-                            e->etag, r->epoch, r->write, r->released ? " released" : "",
-                            r->successor[0] ? " successor=" : "", r->successor,
-                            e->disputed ? " disputed" : ""),
+                            conditions[e->condition], e->etag, r->epoch, r->write,
+                            r->released ? " released" : "", r->successor[0] ? " successor=" : "",
+                            r->successor, e->disputed ? " disputed" : ""),
                    cap);
   case S3L_DO_ASK:
     return written(snprintf(buf, cap, "ask wait=%" PRIu32, e->wait_ms), cap);

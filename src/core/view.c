@@ -108,14 +108,14 @@ s3l_ns_t s3l_view_wait(const s3l_core_t* c) {
 }
 
 /* Age by the store's own clock; -1 if the reply does not tell. */
-static s3l_ns_t store_age(const s3l_result_t* r) {
+static s3l_ns_t store_age(const s3lect_store_result_t* r) {
   if (r->store_time_ms <= 0 || r->modified_ms <= 0 || r->store_time_ms < r->modified_ms)
     return -1;
   int64_t ms = r->store_time_ms - r->modified_ms;
   return ms > S3L_NEVER / S3L_MS ? S3L_NEVER : ms * S3L_MS;
 }
 
-static void apply_store_clock(s3l_core_t* c, const s3l_result_t* r) {
+static void apply_store_clock(s3l_core_t* c, const s3lect_store_result_t* r) {
   s3l_ns_t age = store_age(r);
   if (!c->config.store_clock || age < 0 || c->view.kind == S3L_VIEW_ABSENT ||
       s3l_epochs_is_claim(c))
@@ -228,24 +228,29 @@ bool s3l_view_is_usable_etag(const char* etag) {
 
 /* What a reply shows has been parsed, into fx->seen. A body that was too large to be read is empty
  * here. */
-static void show(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r, int err, bool is_file) {
+static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r, int err,
+                 bool is_file) {
   set_view(c, fx, err == 0 ? S3L_VIEW_RECORD : S3L_VIEW_FOREIGN, r->etag);
   c->view.fault = err == S3LECT_ETOOBIG ? "its size: over 64 KiB"
-                  : err != 0            ? s3l_record_fault(r->body, is_file)
-                                        : NULL;
+                  : err != 0 ? s3l_record_fault((s3l_span_t){r->body, r->body_len}, is_file)
+                             : NULL;
 }
 
-static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+static void show_object(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   if (strcmp(r->etag, c->view.etag) == 0)
     return; /* a view without an object has no ETag: nothing is equal to it */
   memset(&fx->seen, 0, sizeof fx->seen);
-  int err = r->status != 0 ? r->status : s3l_record_parse(r->body, &fx->seen);
+  int err =
+      r->status != 0 ? r->status : s3l_record_parse((s3l_span_t){r->body, r->body_len}, &fx->seen);
   show(c, fx, r, err, false);
 }
 
-void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r, uint64_t number) {
+void s3l_view_show_file(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r,
+                        uint64_t number) {
   memset(&fx->seen, 0, sizeof fx->seen);
-  int err = r->status != 0 ? r->status : s3l_record_parse_file(r->body, number, &fx->seen);
+  int err = r->status != 0
+                ? r->status
+                : s3l_record_parse_file((s3l_span_t){r->body, r->body_len}, number, &fx->seen);
   show(c, fx, r, err, true);
 }
 
@@ -283,7 +288,7 @@ void s3l_view_look_after(s3l_core_t* c, uint32_t ms) {
 
 /* Sets when the next read is due. A leader that was seen to renew not long ago is stable: the
  * follower need not watch it, and reads at the infrequent interval. */
-static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
+static void set_watching(s3l_core_t* c, const s3lect_store_result_t* r) {
   const s3l_view_t* v = &c->view;
   s3l_ns_t late = s3l_view_renew_ms(c) * (2 * S3L_MS);
   bool fresh =
@@ -297,13 +302,13 @@ static void set_watching(s3l_core_t* c, const s3l_result_t* r) {
   s3l_peer_store_told(c, !c->watching);
 }
 
-void s3l_view_read_over(s3l_core_t* c, const s3l_result_t* r) {
+void s3l_view_read_over(s3l_core_t* c, const s3lect_store_result_t* r) {
   apply_store_clock(c, r);
   c->read_back = false; /* from here on the leader in view may be asked */
   set_watching(c, r);
 }
 
-bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3l_result_t* r) {
+bool s3l_view_read(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   bool oversized = r->status == S3LECT_ETOOBIG && s3l_view_is_usable_etag(r->etag);
   if ((r->status == 0 && s3l_view_is_usable_etag(r->etag)) || oversized)
     show_object(c, fx, r);
@@ -346,7 +351,7 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   if (claims && !c->view.own)
     return; /* another's claim names no leader, and is no news */
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
-  e->note = claims ? S3L_NOTE_CLAIMING : S3L_NOTE_NEW_LEADER;
+  e->note = claims ? S3LECT_EVENT_CLAIMING : S3LECT_EVENT_NEW_LEADER;
   e->epoch = c->view.record.epoch;
   e->legal_at = claims ? c->view.legal_at : c->view.legal_before;
   report_timeout(c, fx);

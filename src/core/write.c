@@ -14,16 +14,16 @@ uint64_t s3l_write_epoch_time(int64_t unix_ms) {
 }
 
 /* Whether the store refused a write by its condition. */
-static bool is_refusal(const s3l_result_t* r) {
-  return r->outcome == S3L_SETTLED &&
+static bool is_refusal(const s3lect_store_result_t* r) {
+  return r->outcome == S3LECT_SETTLED &&
          (r->status == S3LECT_EPRECONDITION || r->status == S3LECT_ENOTFOUND ||
           r->status == S3LECT_ECONFLICT);
 }
 
 /* The time of a reply by which the store settled the request. An error page may be a proxy's, which
  * has a clock of its own. */
-void s3l_write_note_store_time(s3l_core_t* c, const s3l_result_t* r) {
-  bool settled = r->outcome == S3L_SETTLED &&
+void s3l_write_note_store_time(s3l_core_t* c, const s3lect_store_result_t* r) {
+  bool settled = r->outcome == S3LECT_SETTLED &&
                  (r->status == 0 || r->status == S3LECT_ENOTMODIFIED ||
                   r->status == S3LECT_ENOTFOUND || r->status == S3LECT_ETOOBIG || is_refusal(r));
   if (settled && s3l_write_epoch_time(r->store_time_ms) > 0) {
@@ -138,6 +138,7 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
     c->op_started = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
   e->etag = c->view.etag;
+  e->condition = e->etag[0] != '\0' ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
   if (c->config.epochs != NULL)
     s3l_epochs_sending(c, e);
   e->disputed = op->disputed;
@@ -169,14 +170,15 @@ static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const c
     break;
   default:
     if (S3L_MUTANT(RELEASE_BEFORE_STOP))
-      s3l_lead_stop(c, fx, S3L_REASON_RESIGNED);
+      s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
     c->release_owed = false;
     break;
   }
 }
 
-void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const s3l_result_t* r) {
-  if (r->status == 0 && r->outcome == S3L_SETTLED && r->etag != NULL && r->etag[0] != '\0' &&
+void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                    const s3lect_store_result_t* r) {
+  if (r->status == 0 && r->outcome == S3LECT_SETTLED && r->etag != NULL && r->etag[0] != '\0' &&
       strlen(r->etag) < S3LECT_ETAG_SIZE) {
     landed(c, fx, op, r->etag);
     return;
@@ -192,7 +194,7 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const 
       c->disputed_told = true;
       s3l_core_error(c, fx, S3LECT_EDISPUTED, r->message);
     }
-  } else if (r->outcome != S3L_NOT_APPLIED) {
+  } else if (r->outcome != S3LECT_NOT_APPLIED) {
     c->stats.unknown_outcomes++;
     c->read_back = !S3L_MUTANT(BLIND_RETRY) &&
                    !(S3L_MUTANT(EPOCHS_BLIND_CREATE) && op->kind == S3L_OP_TAKE_OVER);

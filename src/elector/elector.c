@@ -103,7 +103,7 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
   return r;
 }
 
-static void ask_stop(s3l_executor_t* d, s3l_reason_t reason) {
+static void ask_stop(s3l_executor_t* d, s3lect_reason_t reason) {
   d->ask_stop = (uint8_t)reason;
   s3l_executor_withdraw(d);
   s3l_executor_wake(d);
@@ -118,7 +118,7 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
     s3l_preflight_cancel(d);
     return 0;
   }
-  ask_stop(d, S3L_REASON_STOPPED);
+  ask_stop(d, S3LECT_REASON_STOPPED);
   return 0;
 }
 
@@ -138,7 +138,7 @@ int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
   d->close_cb = cb;
   d->ask_start = false;
   s3l_preflight_cancel(d);
-  ask_stop(d, S3L_REASON_CLOSED);
+  ask_stop(d, S3LECT_REASON_CLOSED);
   return 0;
 }
 

@@ -13,14 +13,6 @@
 #include "util/list.h"
 #include "util/mem.h"
 
-S3L_STATIC_ASSERT((int)S3L_SETTLED == (int)S3LECT_SETTLED, "outcomes agree");
-S3L_STATIC_ASSERT((int)S3L_NOT_APPLIED == (int)S3LECT_NOT_APPLIED, "outcomes agree");
-S3L_STATIC_ASSERT((int)S3L_UNCERTAIN == (int)S3LECT_UNCERTAIN, "outcomes agree");
-S3L_STATIC_ASSERT((int)S3L_REASON_EXPIRED == (int)S3LECT_REASON_EXPIRED, "reasons agree");
-S3L_STATIC_ASSERT((int)S3L_REASON_CLOSED == (int)S3LECT_REASON_CLOSED, "reasons agree");
-S3L_STATIC_ASSERT((int)S3L_NOTE_STARTED == (int)S3LECT_EVENT_STARTED_LEADING, "notes agree");
-S3L_STATIC_ASSERT((int)S3L_NOTE_CLAIMING == (int)S3LECT_EVENT_CLAIMING, "notes agree");
-
 #define MESSAGE_SIZE      1024 /* of an event, with the NUL: as much as a store says */
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
 S3L_STATIC_ASSERT(sizeof(((s3l_executor_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
@@ -68,19 +60,19 @@ void s3l_executor_withdraw(s3l_executor_t* d) {
 
 /* Effects. */
 
-static s3lect_event_cb callback_for(const s3l_executor_t* d, s3l_note_t note) {
+static s3lect_event_cb callback_for(const s3l_executor_t* d, s3lect_event_kind_t note) {
   switch (note) {
-  case S3L_NOTE_STARTED:
+  case S3LECT_EVENT_STARTED_LEADING:
     return d->on_started_leading;
-  case S3L_NOTE_STOPPED:
+  case S3LECT_EVENT_STOPPED_LEADING:
     return d->on_stopped_leading;
-  case S3L_NOTE_NEW_LEADER:
+  case S3LECT_EVENT_NEW_LEADER:
     return d->on_new_leader;
-  case S3L_NOTE_RENEWED:
+  case S3LECT_EVENT_RENEWED:
     return d->on_renewed;
-  case S3L_NOTE_ERROR:
+  case S3LECT_EVENT_ERROR:
     return d->on_error;
-  case S3L_NOTE_CLAIMING:
+  case S3LECT_EVENT_CLAIMING:
     return d->on_claiming;
   }
   return NULL;
@@ -97,14 +89,15 @@ static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
 
 static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = callback_for(d, e->note);
-  if (e->note == S3L_NOTE_RENEWED && d->expired)
+  if (e->note == S3LECT_EVENT_RENEWED && d->expired)
     return;
-  if (e->note == S3L_NOTE_RENEWED)
+  if (e->note == S3LECT_EVENT_RENEWED)
     s3l_registration_renewed(d, d->core.now);
   const char* message = e->message != NULL ? e->message
                         : e->error != 0    ? s3lect_strerror(e->error)
                                            : "";
-  if (cb == NULL || (e->note == S3L_NOTE_ERROR && !e->once && !is_to_be_told(d, e->error, message)))
+  if (cb == NULL ||
+      (e->note == S3LECT_EVENT_ERROR && !e->once && !is_to_be_told(d, e->error, message)))
     return;
   /* Some messages hold text of others: a store's reply, the address in a record. */
   char line[MESSAGE_SIZE];
@@ -136,23 +129,19 @@ static void report_news(s3l_executor_t* d, const s3lect_store_result_t* r) {
 static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_executor_t* d = req->data;
   report_news(d, r);
-  s3l_result_t result = {
-      .status = r->status,
-      .outcome = (s3l_outcome_t)r->outcome,
-      .etag = r->etag,
-      .body = {r->body, r->body_len},
-      .store_time_ms = r->store_time_ms,
-      .modified_ms = r->modified_ms,
-      .retry_after_ms = r->retry_after_ms,
-      .message = r->message,
-  };
+  s3lect_store_result_t unusable;
   s3l_listing_t listing;
+  s3l_event_t event = {.kind = S3L_EV_DONE, .result = r};
   if (r->status == 0 && s3l_files_is_listing(d)) {
-    result.status = s3l_files_listed(d, r, &listing);
-    result.listing = result.status == 0 ? &listing : NULL;
+    unusable = *r;
+    unusable.status = s3l_files_listed(d, r, &listing);
+    if (unusable.status == 0)
+      event.listing = &listing;
+    else
+      event.result = &unusable;
   }
   s3l_registration_done(d, req->body != NULL, r->status, r->outcome);
-  s3l_executor_run(d, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &result});
+  s3l_executor_run(d, &event);
 }
 
 static size_t encode(const s3l_effect_t* e, const s3lect_record_t* record, char* body, size_t cap) {
@@ -165,8 +154,8 @@ static size_t encode(const s3l_effect_t* e, const s3lect_record_t* record, char*
 static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
   s3lect_store_t* store = d->req.store;
   s3lect_store_req_t* req = &d->req;
-  bool conditional = e->etag[0] != '\0';
-  req->etag = conditional ? e->etag : NULL;
+  req->condition = e->condition;
+  req->etag = e->etag[0] != '\0' ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
   req->flags = 0;
   int err;
@@ -176,12 +165,10 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
     s3l_files_list(d, e);
     err = store->ops->list(store, req);
   } else if (e->kind == S3L_DO_READ) {
-    req->condition = conditional ? S3LECT_IF_CHANGED : S3LECT_ALWAYS;
     req->body = NULL;
     req->body_len = 0;
     err = store->ops->get(store, req);
   } else {
-    req->condition = e->plain ? S3LECT_ALWAYS : conditional ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
     req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
     bool named = record->successor[0] != '\0';
     char* body = named ? d->transfer->body : d->body;
@@ -274,14 +261,14 @@ static bool step_asked(s3l_executor_t* d) {
   char incarnation[S3LECT_INCARNATION_SIZE];
   s3l_event_t event = {.kind = S3L_EV_TICK};
   if (d->submit_error != 0) {
-    s3l_result_t failed = {.status = d->submit_error, .outcome = S3L_NOT_APPLIED};
+    s3lect_store_result_t failed = {.status = d->submit_error, .outcome = S3LECT_NOT_APPLIED};
     d->submit_error = 0;
     event = (s3l_event_t){.kind = S3L_EV_DONE, .result = &failed};
     step(d, &event);
     return true;
   }
   s3l_peer_result_t unasked;
-  s3l_result_t unswept;
+  s3lect_store_result_t unswept;
   if (s3l_files_sweep_failed(d, &unswept)) {
     event = (s3l_event_t){.kind = S3L_EV_SWEPT, .result = &unswept};
   } else if (s3l_probe_failed(d, &unasked)) {
@@ -299,7 +286,7 @@ static bool step_asked(s3l_executor_t* d) {
     d->ask_transfer = false;
   } else if (d->ask_stop != 0) {
     event.kind = S3L_EV_STOP;
-    event.reason = (s3l_reason_t)d->ask_stop;
+    event.reason = (s3lect_reason_t)d->ask_stop;
     d->ask_stop = 0;
   } else if (d->ask_start && d->core.phase == S3L_PHASE_STOPPED) {
     if (!s3l_preflight_is_open(d))
@@ -371,7 +358,7 @@ void s3l_executor_run(s3l_executor_t* d, const s3l_event_t* event) {
 }
 
 void s3l_executor_report(s3l_executor_t* d, int error, const char* message) {
-  s3l_effect_t e = {.note = S3L_NOTE_ERROR,
+  s3l_effect_t e = {.note = S3LECT_EVENT_ERROR,
                     .error = error,
                     .epoch = 0,
                     .valid_until = s3l_core_valid_until(&d->core),

@@ -68,7 +68,7 @@ typedef struct s3l_executor_s {
   bool ask_transfer; /* with ask_resign */
   bool closing;
   bool left;                  /* the loop: only the close callback is still to run */
-  uint8_t ask_stop;           /* s3l_reason_t or 0 */
+  uint8_t ask_stop;           /* s3lect_reason_t or 0 */
   s3l_preflight_t* preflight; /* holds ask_start back; NULL without verify_on_start */
   uint64_t ask_ack;           /* the epoch that was acknowledged; 0: none */
   s3lect_elector_cb close_cb;

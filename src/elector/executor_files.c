@@ -27,10 +27,8 @@ static char* put_prefix(char** at, const char* prefix, size_t more) {
 
 static void on_swept(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_files_t* f = req->data;
-  s3l_result_t result = {
-      .status = r->status, .outcome = (s3l_outcome_t)r->outcome, .message = r->message};
   f->sweep_ended = true;
-  s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_SWEPT, .result = &result});
+  s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_SWEPT, .result = r});
 }
 
 s3l_files_t* s3l_files_init(s3l_executor_t* d, void* memory, const s3lect_elector_options_t* o) {
@@ -83,7 +81,6 @@ void s3l_files_list(s3l_executor_t* d, const s3l_effect_t* e) {
   req->key = f->stem;
   req->after = e->more || e->file > 0 ? f->after : NULL;
   req->max_keys = PAGE;
-  req->condition = S3LECT_ALWAYS;
   req->body = NULL;
   req->body_len = 0;
 }
@@ -124,11 +121,11 @@ void s3l_files_sweep_cancel(s3l_executor_t* d) {
     f->sweep.store->ops->cancel(f->sweep.store, &f->sweep);
 }
 
-bool s3l_files_sweep_failed(s3l_executor_t* d, s3l_result_t* result) {
+bool s3l_files_sweep_failed(s3l_executor_t* d, s3lect_store_result_t* result) {
   s3l_files_t* f = s3l_files_of(d);
   if (f == NULL || f->sweep_error == 0)
     return false;
-  *result = (s3l_result_t){.status = f->sweep_error, .outcome = S3L_NOT_APPLIED};
+  *result = (s3lect_store_result_t){.status = f->sweep_error, .outcome = S3LECT_NOT_APPLIED};
   f->sweep_error = 0;
   f->sweep_ended = true;
   return true;

@@ -59,6 +59,6 @@ int s3l_files_listed(struct s3l_executor_s* executor, const s3lect_store_result_
 void s3l_files_sweep(struct s3l_executor_s* executor, const s3l_effect_t* effect);
 void s3l_files_sweep_cancel(struct s3l_executor_s* executor);
 /** True if the store did not take the last sweep, whose end is told by this. */
-bool s3l_files_sweep_failed(struct s3l_executor_s* executor, s3l_result_t* result);
+bool s3l_files_sweep_failed(struct s3l_executor_s* executor, s3lect_store_result_t* result);
 
 #endif

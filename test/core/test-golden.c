@@ -177,16 +177,15 @@ static s3lect_record_t record(const char* line) {
 }
 
 /* "listed=7,8,9", all written at `modified`; "listed=" if there is none. */
-static bool listing_of(const char* line, s3l_result_t* r, s3l_listing_t* listing) {
+static bool listing_of(const char* line, int64_t modified_ms, s3l_listing_t* listing) {
   char key[] = " listed=";
   const char* at = strstr(line, key);
   if (at == NULL)
     return false;
   memset(listing, 0, sizeof *listing);
   listing->truncated = has(line, "more");
-  r->listing = listing;
   for (char* p = strchr(at, '='); p[0] == '=' || p[0] == ',';)
-    s3l_listing_add(listing, strtoull(p + 1, &p, 10), r->modified_ms);
+    s3l_listing_add(listing, strtoull(p + 1, &p, 10), modified_ms);
   return true;
 }
 
@@ -202,8 +201,9 @@ static size_t body_of(const play_t* p, const char* line, char* body) {
 }
 
 typedef struct reply_s {
-  s3l_result_t result;
+  s3lect_store_result_t result;
   s3l_listing_t listing;
+  bool listed;
   char body[2048];
   char etag[64];
 } reply_t;
@@ -212,36 +212,38 @@ static bool read_reply(const play_t* p, const char* line, reply_t* reply) {
   static const struct {
     const char* word;
     int status;
-    s3l_outcome_t outcome;
-  } ends[] = {{"unchanged", S3LECT_ENOTMODIFIED, S3L_SETTLED},
-              {"absent", S3LECT_ENOTFOUND, S3L_SETTLED},
-              {"refused", S3LECT_EPRECONDITION, S3L_SETTLED},
-              {"conflict", S3LECT_ECONFLICT, S3L_SETTLED},
-              {"denied", S3LECT_EDENIED, S3L_NOT_APPLIED},
-              {"throttled", S3LECT_ETHROTTLED, S3L_NOT_APPLIED},
-              {"failed", S3LECT_ESERVER, S3L_NOT_APPLIED},
-              {"lost", S3LECT_EBADREPLY, S3L_UNCERTAIN},
-              {"toobig", S3LECT_ETOOBIG, S3L_SETTLED},
-              {"unsupported", S3LECT_EUNSUPPORTED, S3L_NOT_APPLIED},
-              {"ok", 0, S3L_SETTLED}};
-  s3l_result_t* r = &reply->result;
+    s3lect_outcome_t outcome;
+  } ends[] = {{"unchanged", S3LECT_ENOTMODIFIED, S3LECT_SETTLED},
+              {"absent", S3LECT_ENOTFOUND, S3LECT_SETTLED},
+              {"refused", S3LECT_EPRECONDITION, S3LECT_SETTLED},
+              {"conflict", S3LECT_ECONFLICT, S3LECT_SETTLED},
+              {"denied", S3LECT_EDENIED, S3LECT_NOT_APPLIED},
+              {"throttled", S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED},
+              {"failed", S3LECT_ESERVER, S3LECT_NOT_APPLIED},
+              {"lost", S3LECT_EBADREPLY, S3LECT_UNCERTAIN},
+              {"toobig", S3LECT_ETOOBIG, S3LECT_SETTLED},
+              {"unsupported", S3LECT_EUNSUPPORTED, S3LECT_NOT_APPLIED},
+              {"ok", 0, S3LECT_SETTLED}};
+  s3lect_store_result_t* r = &reply->result;
   memset(reply, 0, sizeof *reply);
   r->etag = word(line, "etag", reply->etag, NULL);
   r->store_time_ms = (int64_t)number(line, "date", 0);
   r->modified_ms = (int64_t)number(line, "modified", 0);
   r->retry_after_ms = (uint32_t)number(line, "after", 0);
+  reply->listed = listing_of(line, r->modified_ms, &reply->listing);
   if (has(line, "record"))
-    r->body = (s3l_span_t){reply->body, body_of(p, line, reply->body)};
+    r->body_len = body_of(p, line, reply->body);
   else if (has(line, "garbage"))
-    r->body = S3L_SPAN("<html>not a record</html>");
-  else if (!listing_of(line, r, &reply->listing))
+    r->body_len = (size_t)snprintf(reply->body, sizeof reply->body, "<html>not a record</html>");
+  else if (!reply->listed)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
       if (has(line, ends[i].word)) {
         r->status = ends[i].status;
         r->outcome = ends[i].outcome;
         return true;
       }
-  return r->body.p != NULL || r->listing != NULL;
+  r->body = reply->body;
+  return r->body_len > 0 || reply->listed;
 }
 
 /* How the ask under way ends. */
@@ -288,7 +290,7 @@ static void input(play_t* p, const char* line) {
   else if (has(rest, "expired"))
     ev.kind = S3L_EV_EXPIRED;
   else if (has(rest, "stop"))
-    ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3L_REASON_STOPPED};
+    ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3LECT_REASON_STOPPED};
   else if (has(rest, "ack"))
     ev = (s3l_event_t){.kind = S3L_EV_ACK, .epoch = number(rest, "epoch", UINT64_MAX)};
   else if (has(rest, "end"))
@@ -299,6 +301,7 @@ static void input(play_t* p, const char* line) {
     ev.kind = has(rest, "swept") ? S3L_EV_SWEPT : S3L_EV_DONE;
     if (!read_reply(p, rest, &reply))
       fail_msg("cannot read the line \"%s\"", line);
+    ev.listing = reply.listed ? &reply.listing : NULL;
   }
   step(p, &ev);
 }

@@ -87,9 +87,9 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
           w.node[k].answer_at = w.now + STORE_WAY / 2;
       break;
     case S3L_DO_NOTIFY:
-      if (e->note == S3L_NOTE_STARTED)
+      if (e->note == S3LECT_EVENT_STARTED_LEADING)
         n->started_at = w.now;
-      if (e->note == S3L_NOTE_STARTED || e->note == S3L_NOTE_NEW_LEADER)
+      if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_NEW_LEADER)
         n->legal_at = e->legal_at;
       break;
     case S3L_DO_CANCEL:
@@ -108,13 +108,13 @@ static void step(node_t* n, s3l_event_t* ev) {
 
 static void store_answers(node_t* n) {
   char etag[32];
-  s3l_result_t r = {.store_time_ms = WALL_MS + w.now / S3L_MS};
+  s3lect_store_result_t r = {.store_time_ms = WALL_MS + w.now / S3L_MS};
   snprintf(etag, sizeof etag, "\"v%u\"", w.version);
   bool same = w.exists && strcmp(n->etag, etag) == 0;
   n->busy = false;
   if (w.silent) {
     r.status = S3LECT_ESERVER;
-    r.outcome = n->writes ? S3L_UNCERTAIN : S3L_NOT_APPLIED;
+    r.outcome = n->writes ? S3LECT_UNCERTAIN : S3LECT_NOT_APPLIED;
   } else if (n->writes && (w.exists ? same : n->etag[0] == '\0')) {
     w.exists = true;
     w.body_len = s3l_record_encode(&n->record, w.body, sizeof w.body);
@@ -127,7 +127,8 @@ static void store_answers(node_t* n) {
   } else if (same) {
     r.status = S3LECT_ENOTMODIFIED;
   } else {
-    r.body = (s3l_span_t){w.body, w.body_len};
+    r.body = w.body;
+    r.body_len = w.body_len;
     r.etag = etag;
   }
   step(n, &(s3l_event_t){.kind = S3L_EV_DONE, .result = &r});

@@ -16,7 +16,7 @@
  */
 static uint64_t first_epoch(int64_t store_time_ms) {
   const s3l_core_config_t config = s3l_test_core_config("a");
-  const s3l_result_t absent = {.status = S3LECT_ENOTFOUND, .store_time_ms = store_time_ms};
+  const s3lect_store_result_t absent = {.status = S3LECT_ENOTFOUND, .store_time_ms = store_time_ms};
   s3l_event_t event = {.kind = S3L_EV_START,
                        .wall_ms = WALL_MS,
                        .incarnation = "0123456789abcdef0123456789abcdef",

@@ -30,24 +30,24 @@ static bool is_earned(s3l_ns_t valid_until, uint64_t epoch) {
 
 static void check_note(const s3l_effect_t* e) {
   switch (e->note) {
-  case S3L_NOTE_STARTED:
+  case S3LECT_EVENT_STARTED_LEADING:
     FUZZ_CHECK(!w.announced && e->epoch > w.epoch_told);
     w.announced = true;
     w.epoch = w.epoch_told = e->epoch;
     break;
-  case S3L_NOTE_RENEWED:
+  case S3LECT_EVENT_RENEWED:
     FUZZ_CHECK(w.announced && e->epoch == w.epoch && e->valid_until > w.valid_until);
     break;
-  case S3L_NOTE_STOPPED:
-    FUZZ_CHECK(w.announced && e->epoch == w.epoch && e->reason != S3L_REASON_NONE);
+  case S3LECT_EVENT_STOPPED_LEADING:
+    FUZZ_CHECK(w.announced && e->epoch == w.epoch && e->reason != S3LECT_REASON_NONE);
     FUZZ_CHECK(e->valid_until <= w.valid_until && e->valid_until <= w.now);
     w.announced = false;
     w.valid_until = 0;
     return;
-  case S3L_NOTE_NEW_LEADER:
-  case S3L_NOTE_CLAIMING:
+  case S3LECT_EVENT_NEW_LEADER:
+  case S3LECT_EVENT_CLAIMING:
     return;
-  case S3L_NOTE_ERROR:
+  case S3LECT_EVENT_ERROR:
     FUZZ_CHECK(e->error < 0);
     return;
   }
@@ -83,12 +83,12 @@ static void check_write(const s3l_effect_t* e) {
   FUZZ_CHECK(strcmp(r->incarnation, w.incarnation) == 0 && r->write > w.last_write);
   FUZZ_CHECK(strcmp(r->leader_id, w.core.config.id) == 0);
   bool epochs = fuzz_core_by_files();
-  FUZZ_CHECK(e->file == (epochs ? r->epoch : 0) && (epochs || !e->plain));
+  FUZZ_CHECK(e->file == (epochs ? r->epoch : 0) && (epochs || e->condition != S3LECT_ALWAYS));
   FUZZ_CHECK(e->file <= S3L_EPOCHS_MAX);
   FUZZ_CHECK(fuzz_core_encode(r, body) > 0);
   /* A file is created once, and written again by its creator only. */
   bool creates = w.core.op.kind == S3L_OP_TAKE_OVER;
-  FUZZ_CHECK(!epochs || !creates || (e->etag[0] == '\0' && !e->plain));
+  FUZZ_CHECK(!epochs || !creates || e->condition == S3LECT_IF_ABSENT);
   FUZZ_CHECK(!epochs || creates || (w.core.view.own && w.core.view.record.epoch == e->file));
   w.last_write = r->write;
   write_t* s = &w.writes[w.writes_len++ % WRITES_MAX];
@@ -110,7 +110,7 @@ static void check_effect(const s3l_effect_t* e) {
     w.under_way = e->kind == S3L_DO_READ ? READING : WRITING;
     w.cancelled = false;
     w.file = e->file;
-    w.plain = e->plain;
+    w.plain = e->condition == S3LECT_ALWAYS;
     snprintf(w.etag, sizeof(w.etag), "%s", e->etag);
     if (e->kind == S3L_DO_WRITE)
       check_write(e);

@@ -76,11 +76,11 @@ void fuzz_core_write_of_another(void) {
 
 /* ---- Replies ---- */
 
-static void end_request(const s3l_result_t* result) {
+static void end_request(const s3lect_store_result_t* result) {
   fuzz_core_step(&(s3l_event_t){.kind = S3L_EV_DONE, .result = result});
 }
 
-static void answer_listing(s3l_result_t* r) {
+static void answer_listing(s3lect_store_result_t* r) {
   s3l_listing_t listing;
   memset(&listing, 0, sizeof(listing));
   uint64_t last = w.file;
@@ -96,12 +96,11 @@ static void answer_listing(s3l_result_t* r) {
       s3l_listing_add(&listing, next->number, next->modified_ms);
     last = more ? next->number : last;
   }
-  r->listing = &listing;
-  end_request(r);
+  fuzz_core_step(&(s3l_event_t){.kind = S3L_EV_DONE, .result = r, .listing = &listing});
 }
 
 void fuzz_core_answer(void) {
-  s3l_result_t r = {.store_time_ms = w.wall_ms};
+  s3lect_store_result_t r = {.store_time_ms = w.wall_ms};
   char etag[sizeof(w.objects[0].etag)];
   if (w.under_way == LISTING) {
     answer_listing(&r);
@@ -113,8 +112,10 @@ void fuzz_core_answer(void) {
       r.status = S3LECT_ENOTFOUND;
     else if (strcmp(w.etag, o->etag) == 0)
       r.status = S3LECT_ENOTMODIFIED;
-    else
-      r.body = (s3l_span_t){o->body, o->body_len};
+    else {
+      r.body = o->body;
+      r.body_len = o->body_len;
+    }
   } else if (w.under_way == WRITING) {
     r.status = land();
     o = find(w.file);
@@ -135,7 +136,8 @@ void fuzz_core_lose_reply(void) {
   bool writes = w.under_way == WRITING;
   if (writes && fuzz_u8(&w.in) & 1)
     (void)land();
-  s3l_result_t r = {.status = S3LECT_ESERVER, .outcome = writes ? S3L_UNCERTAIN : S3L_NOT_APPLIED};
+  s3lect_store_result_t r = {.status = S3LECT_ESERVER,
+                             .outcome = writes ? S3LECT_UNCERTAIN : S3LECT_NOT_APPLIED};
   end_request(&r);
 }
 
@@ -206,10 +208,13 @@ void fuzz_core_answer_with_lies(void) {
   char body[BODY_MAX];
   if (w.under_way == NOTHING)
     return;
-  s3l_result_t r = {.status = statuses[fuzz_u8(&w.in) % (sizeof(statuses) / sizeof(statuses[0]))],
-                    .outcome = (s3l_outcome_t)(fuzz_u8(&w.in) % 3)};
+  s3lect_store_result_t r = {
+      .status = statuses[fuzz_u8(&w.in) % (sizeof(statuses) / sizeof(statuses[0]))],
+      .outcome = (s3lect_outcome_t)(fuzz_u8(&w.in) % 3)};
   r.etag = fuzz_core_lie_about_etag(etag);
-  r.body = fuzz_core_lie_about_record(body);
+  s3l_span_t lie = fuzz_core_lie_about_record(body);
+  r.body = lie.p;
+  r.body_len = lie.n;
   unsigned times = fuzz_u8(&w.in);
   if (times & 1)
     r.store_time_ms = (int64_t)fuzz_uint(&w.in, 8);
@@ -222,9 +227,11 @@ void fuzz_core_answer_with_lies(void) {
   s3l_listing_t listing;
   if (w.under_way == LISTING && r.status == 0) {
     lie_about_files(&listing);
-    r.listing = &listing;
   }
-  end_request(&r);
+  fuzz_core_step(
+      &(s3l_event_t){.kind = S3L_EV_DONE,
+                     .result = &r,
+                     .listing = w.under_way == LISTING && r.status == 0 ? &listing : NULL});
 }
 
 /* What counts: the lockfile, or the highest epoch file. */
@@ -241,7 +248,8 @@ void fuzz_core_swept(void) {
   static const int statuses[] = {0, 0, S3LECT_ENOTFOUND, S3LECT_EDENIED, S3LECT_ESERVER};
   if (!w.sweeping)
     return;
-  s3l_result_t r = {.status = statuses[fuzz_u8(&w.in) % (sizeof(statuses) / sizeof(statuses[0]))]};
+  s3lect_store_result_t r = {
+      .status = statuses[fuzz_u8(&w.in) % (sizeof(statuses) / sizeof(statuses[0]))]};
   object_t* o = find(w.sweep);
   if (o != NULL && r.status == 0)
     o->exists = false;

@@ -54,7 +54,7 @@ static void resign(void) {
 }
 
 static void stop(void) {
-  s3l_reason_t reason = fuzz_u8(&w.in) & 1 ? S3L_REASON_CLOSED : S3L_REASON_STOPPED;
+  s3lect_reason_t reason = fuzz_u8(&w.in) & 1 ? S3LECT_REASON_CLOSED : S3LECT_REASON_STOPPED;
   fuzz_core_step(&(s3l_event_t){.kind = S3L_EV_STOP, .reason = reason});
 }
 

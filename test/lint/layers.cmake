@@ -35,7 +35,7 @@ set(HEADER_jsmn "^jsmn")
 set(KNOWN_jsmn util)
 
 # Public headers that know nothing but libc, so that the pure layers can share their types.
-set(PURE_PUBLIC "^s3lect/(errno|export|record|version)\\.h$")
+set(PURE_PUBLIC "^s3lect/(errno|export|record|types|version)\\.h$")
 
 # What the pure layers may not include or call: memory, clocks, randomness, files, the loop.
 set(IMPURE_HEADERS "^(time\\.h|unistd\\.h|fcntl\\.h|pthread\\.h|sys/.*|netdb\\.h|util/mem\\.h)$")

@@ -53,7 +53,7 @@ sim_brink_t sim_brink(sim_world_t* w, sim_request_t* r, s3l_ns_t* at) {
 void sim_brink_arrives(sim_world_t* w, sim_request_t* r) {
   const sim_file_t* file = sim_files_find(&w->files, r->file);
   r->stale_len = 0;
-  if (!is_on(w) || !r->plain || r->op != S3L_OP_RENEW || file == NULL ||
+  if (!is_on(w) || r->condition != S3LECT_ALWAYS || r->op != S3L_OP_RENEW || file == NULL ||
       (w->plan->troubles & SIM_BIT(REPLAY)) == 0)
     return;
   r->stale_len = file->body_len;

@@ -11,7 +11,7 @@
 static void take_file(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
   const sim_file_t* file = sim_files_find(&w->files, r->file);
   r->status = reply->status;
-  r->outcome = reply->status == S3LECT_EUNSUPPORTED ? S3L_NOT_APPLIED : S3L_SETTLED;
+  r->outcome = reply->status == S3LECT_EUNSUPPORTED ? S3LECT_NOT_APPLIED : S3LECT_SETTLED;
   r->store_time_ms = reply->store_time_ms;
   r->modified_ms = reply->modified_ms;
   if (reply->status == 0 || reply->has_body)
@@ -20,10 +20,6 @@ static void take_file(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply
     return;
   r->body_len = file->body_len;
   memcpy(r->body, file->body, file->body_len);
-}
-
-static sim_condition_t condition_of(const sim_request_t* r) {
-  return r->plain ? SIM_ALWAYS : r->etag[0] == '\0' ? SIM_IF_ABSENT : SIM_IF_MATCH;
 }
 
 /* The longest lag, less the lag of this listing: it differs from one listing to the next. */
@@ -37,7 +33,7 @@ static void serve_list(sim_world_t* w, sim_request_t* r) {
   s3l_ns_t t = w->t + catches_up(w, &w->nodes[r->node].net);
   sim_files_list(&w->files, t, r->file, &r->listing, &r->listed_last);
   r->status = 0;
-  r->outcome = S3L_SETTLED;
+  r->outcome = S3LECT_SETTLED;
   r->store_time_ms = sim_store_date(&w->store, w->t);
   if (newest != NULL && !r->listing.truncated && newest->number > r->file &&
       r->listing.highest != newest->number)
@@ -97,8 +93,8 @@ void sim_files_serve(sim_world_t* w, sim_request_t* r) {
     check_sweep(w, r);
     sim_files_delete(&w->files, w->t, r->file);
   } else if (r->is_write) {
-    reply = sim_files_put(&w->files, &w->store, w->t, r->file, condition_of(r), r->etag, r->bare,
-                          r->body, r->body_len);
+    reply = sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition,
+                          r->etag, r->bare, r->body, r->body_len);
     if (reply.status == S3LECT_EUNSUPPORTED)
       sim_met(w, SIM_MET_NO_IF_MATCH);
   } else {
@@ -118,8 +114,9 @@ bool sim_files_replays(sim_world_t* w, const sim_request_t* r) {
 
 /* By something between: with the conditions that it was sent with, which rarely hold again. */
 void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
-  sim_reply_t reply = sim_files_put(&w->files, &w->store, w->t, r->file, condition_of(r), r->etag,
-                                    r->bare, r->body, r->body_len);
+  sim_reply_t reply =
+      sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition, r->etag,
+                    r->bare, r->body, r->body_len);
   sim_tape_line(w->tape, w->t, "store: n%u's write %llu comes again, and %s", r->node,
                 (unsigned long long)r->write.number, reply.status == 0 ? "lands" : "is refused");
   if (reply.status != 0)
@@ -128,7 +125,7 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
   oracle_write_landed(&w->oracle, w->t, &r->write);
 }
 
-void sim_sweep_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
+void sim_sweep_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result) {
   sim_node_t* n = &w->nodes[i];
   w->requests[n->sweep].done = true;
   n->sweep = SIM_NO_REQUEST;
@@ -182,7 +179,7 @@ static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest,
                                const sim_request_t* but) {
   for (unsigned i = 0; i < SIM_REQUESTS_MAX; i++) {
     const sim_request_t* r = &w->requests[i];
-    bool lands = r->plain || (r->op == S3L_OP_TAKE_OVER && !r->claims);
+    bool lands = r->condition == S3LECT_ALWAYS || (r->op == S3L_OP_TAKE_OVER && !r->claims);
     if (r != but && r->in_limbo && r->is_write && lands && r->file < newest->number)
       return true;
   }

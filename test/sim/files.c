@@ -103,11 +103,11 @@ sim_file_t* sim_files_set(sim_files_t* f, const sim_store_t* s, s3l_ns_t t, uint
 }
 
 static int check(const sim_files_t* f, const sim_store_t* s, uint64_t number,
-                 sim_condition_t condition, const char* etag, bool bare) {
+                 s3lect_condition_t condition, const char* etag, bool bare) {
   const sim_file_t* file = sim_files_find(f, number);
-  if (condition == SIM_ALWAYS)
+  if (condition == S3LECT_ALWAYS)
     return 0;
-  if (condition == SIM_IF_ABSENT)
+  if (condition == S3LECT_IF_ABSENT)
     return file != NULL ? S3LECT_EPRECONDITION : 0;
   if (f->no_if_match)
     return S3LECT_EUNSUPPORTED;
@@ -118,8 +118,8 @@ static int check(const sim_files_t* f, const sim_store_t* s, uint64_t number,
 }
 
 sim_reply_t sim_files_put(sim_files_t* f, const sim_store_t* s, s3l_ns_t t, uint64_t number,
-                          sim_condition_t condition, const char* etag, bool bare, const char* body,
-                          size_t len) {
+                          s3lect_condition_t condition, const char* etag, bool bare,
+                          const char* body, size_t len) {
   int refusal = check(f, s, number, condition, etag, bare);
   if (refusal == 0)
     (void)sim_files_set(f, s, t, number, body, len);

@@ -6,6 +6,7 @@
 #define SIM_FILES_H
 
 #include "core/epochs.h"
+#include "s3lect/types.h"
 #include "sim/store.h"
 
 #define SIM_FILES_MAX     1024 /* beyond that the oldest goes, as by an operator's lifecycle rule */
@@ -34,8 +35,6 @@ typedef struct sim_files_s {
   sim_file_t at[SIM_FILES_MAX]; /* in the order of numbers */
 } sim_files_t;
 
-typedef enum { SIM_IF_ABSENT, SIM_IF_MATCH, SIM_ALWAYS } sim_condition_t;
-
 /** NULL: there is no such file. */
 const sim_file_t* sim_files_find(const sim_files_t* f, uint64_t number);
 /** The highest; NULL: there is none. */
@@ -46,8 +45,8 @@ size_t sim_files_count(const sim_files_t* f);
 sim_reply_t sim_files_get(const sim_files_t* f, const sim_store_t* s, s3l_ns_t t, uint64_t number,
                           const char* etag);
 sim_reply_t sim_files_put(sim_files_t* f, const sim_store_t* s, s3l_ns_t t, uint64_t number,
-                          sim_condition_t condition, const char* etag, bool bare, const char* body,
-                          size_t len);
+                          s3lect_condition_t condition, const char* etag, bool bare,
+                          const char* body, size_t len);
 /** One page of the files above `after`; *last is the last one of it. */
 void sim_files_list(const sim_files_t* f, s3l_ns_t t, uint64_t after, s3l_listing_t* listing,
                     uint64_t* last);

@@ -147,7 +147,7 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   r->is_write = e->kind == S3L_DO_WRITE;
   r->is_list = e->kind == S3L_DO_LIST;
   r->is_sweep = e->kind == S3L_DO_SWEEP;
-  r->plain = e->plain;
+  r->condition = (uint8_t)e->condition;
   r->file = e->more ? n->listed_last : e->file;
   r->error = -1;
   r->sent_at = w->t;
@@ -165,7 +165,7 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
 
 /* At the store. */
 
-static void put_status(sim_request_t* r, int status, s3l_outcome_t outcome) {
+static void put_status(sim_request_t* r, int status, s3lect_outcome_t outcome) {
   r->status = status;
   r->outcome = (uint8_t)outcome;
 }
@@ -173,24 +173,24 @@ static void put_status(sim_request_t* r, int status, s3l_outcome_t outcome) {
 static bool answer_error_to_read(sim_world_t* w, sim_request_t* r) {
   switch (r->error) {
   case SIM_ERROR_403:
-    put_status(r, S3LECT_EDENIED, S3L_SETTLED);
+    put_status(r, S3LECT_EDENIED, S3LECT_SETTLED);
     sim_met(w, SIM_MET_DENIED);
     break;
   case SIM_ERROR_404: /* of the bucket: that of the object would be a lie */
-    put_status(r, S3LECT_ENOBUCKET, S3L_SETTLED);
+    put_status(r, S3LECT_ENOBUCKET, S3LECT_SETTLED);
     break;
   case SIM_ERROR_429:
-    put_status(r, S3LECT_ETHROTTLED, S3L_NOT_APPLIED);
+    put_status(r, S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED);
     sim_met(w, SIM_MET_THROTTLED);
     break;
   case SIM_ERROR_NO_ETAG:
-    put_status(r, S3LECT_EETAG, S3L_NOT_APPLIED);
+    put_status(r, S3LECT_EETAG, S3LECT_NOT_APPLIED);
     break;
   case SIM_ERROR_BAD_REPLY:
-    put_status(r, S3LECT_EBADREPLY, S3L_NOT_APPLIED);
+    put_status(r, S3LECT_EBADREPLY, S3LECT_NOT_APPLIED);
     break;
   default:
-    put_status(r, S3LECT_ESERVER, S3L_NOT_APPLIED);
+    put_status(r, S3LECT_ESERVER, S3LECT_NOT_APPLIED);
     break;
   }
   return true;
@@ -200,25 +200,25 @@ static bool answer_error_to_read(sim_world_t* w, sim_request_t* r) {
 static bool answer_error_to_write(sim_world_t* w, sim_request_t* r) {
   switch (r->error) {
   case SIM_ERROR_403:
-    put_status(r, S3LECT_EDENIED, S3L_SETTLED);
+    put_status(r, S3LECT_EDENIED, S3LECT_SETTLED);
     sim_met(w, SIM_MET_DENIED);
     return true;
   case SIM_ERROR_404:
-    put_status(r, S3LECT_ENOTFOUND, S3L_SETTLED);
+    put_status(r, S3LECT_ENOTFOUND, S3LECT_SETTLED);
     return true;
   case SIM_ERROR_409:
-    put_status(r, S3LECT_ECONFLICT, S3L_SETTLED);
+    put_status(r, S3LECT_ECONFLICT, S3LECT_SETTLED);
     return true;
   case SIM_ERROR_412:
-    put_status(r, S3LECT_EPRECONDITION, S3L_SETTLED);
+    put_status(r, S3LECT_EPRECONDITION, S3LECT_SETTLED);
     return true;
   case SIM_ERROR_429:
-    put_status(r, S3LECT_ETHROTTLED, S3L_NOT_APPLIED);
+    put_status(r, S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED);
     r->retry_after_ms = 1000;
     sim_met(w, SIM_MET_THROTTLED);
     return true;
   default:
-    put_status(r, S3LECT_ESERVER, S3L_UNCERTAIN);
+    put_status(r, S3LECT_ESERVER, S3LECT_UNCERTAIN);
     return !r->error_applies && r->error != SIM_ERROR_NO_ETAG;
   }
 }
@@ -226,17 +226,18 @@ static bool answer_error_to_write(sim_world_t* w, sim_request_t* r) {
 /* Errors that hide what a store did. */
 static void hide_success(sim_world_t* w, sim_request_t* r) {
   if (r->error == SIM_ERROR_NO_ETAG) {
-    put_status(r, 0, S3L_SETTLED);
+    put_status(r, 0, S3LECT_SETTLED);
     r->reply_etag[0] = '\0';
     sim_met(w, SIM_MET_NO_ETAG);
     return;
   }
-  put_status(r, r->error == SIM_ERROR_BAD_REPLY ? S3LECT_EBADREPLY : S3LECT_ESERVER, S3L_UNCERTAIN);
+  put_status(r, r->error == SIM_ERROR_BAD_REPLY ? S3LECT_EBADREPLY : S3LECT_ESERVER,
+             S3LECT_UNCERTAIN);
   sim_met(w, SIM_MET_ERROR_AFTER_EFFECT);
 }
 
 static void take_reply(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
-  put_status(r, reply->status, S3L_SETTLED);
+  put_status(r, reply->status, S3LECT_SETTLED);
   r->store_time_ms = reply->store_time_ms;
   r->modified_ms = reply->modified_ms;
   if (reply->status == 0 || reply->has_body)
@@ -300,34 +301,36 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
 
 /* At the node. */
 
-static void done(sim_world_t* w, sim_request_t* r, const s3l_result_t* result) {
+static void done(sim_world_t* w, sim_request_t* r, const s3lect_store_result_t* result) {
+  bool listed = r->is_list && result->status == 0;
   if (r->is_sweep)
     sim_sweep_done(w, r->node, result);
   else
-    sim_done(w, r->node, result);
+    sim_done(w, r->node, result, listed ? &r->listing : NULL);
   give_back_if_over(w, r);
 }
 
 static void done_without_reply(sim_world_t* w, sim_request_t* r, int status) {
   bool no_effect = !(r->is_write || r->is_sweep) || r->never_left;
-  s3l_result_t result = {.status = status, .outcome = no_effect ? S3L_NOT_APPLIED : S3L_UNCERTAIN};
+  s3lect_store_result_t result = {.status = status,
+                                  .outcome = no_effect ? S3LECT_NOT_APPLIED : S3LECT_UNCERTAIN};
   done(w, r, &result);
 }
 
 void sim_on_reply(sim_world_t* w, unsigned index) {
   sim_request_t* r = &w->requests[index];
   sim_node_t* n = &w->nodes[r->node];
-  s3l_result_t result = {.status = r->status,
-                         .outcome = (s3l_outcome_t)r->outcome,
-                         .etag = r->reply_etag[0] != '\0' ? r->reply_etag : NULL,
-                         .store_time_ms = r->store_time_ms,
-                         .modified_ms = r->modified_ms,
-                         .retry_after_ms = r->retry_after_ms};
+  s3lect_store_result_t result = {.status = r->status,
+                                  .outcome = (s3lect_outcome_t)r->outcome,
+                                  .etag = r->reply_etag[0] != '\0' ? r->reply_etag : NULL,
+                                  .store_time_ms = r->store_time_ms,
+                                  .modified_ms = r->modified_ms,
+                                  .retry_after_ms = r->retry_after_ms};
   if (r->is_list && r->status == 0) {
-    result.listing = &r->listing;
     n->listed_last = r->listed_last;
   } else if (!r->is_write && r->status == 0) {
-    result.body = (s3l_span_t){r->body, r->body_len};
+    result.body = r->body;
+    result.body_len = r->body_len;
   }
   if (r->is_write && r->status == 0 && r->etag[0] != '\0')
     n->dialect_proven = true;

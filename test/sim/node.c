@@ -20,10 +20,10 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
                         .leader_id = n->leader};
   oracle_note(&w->oracle, (int)i, w->t, &note);
   sim_saw_note(w, i, e);
-  if (e->note == S3L_NOTE_STOPPED && n->plan->config.stop_ack_ms > 0 &&
+  if (e->note == S3LECT_EVENT_STOPPED_LEADING && n->plan->config.stop_ack_ms > 0 &&
       n->plan->ack_delay_ms != UINT32_MAX)
     sim_push(w, w->t + n->plan->ack_delay_ms * S3L_MS, SIM_ON_APP, i, n->life);
-  if (e->note == S3L_NOTE_STARTED || e->note == S3L_NOTE_RENEWED)
+  if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_RENEWED)
     sim_peer_led(w, i);
 }
 
@@ -91,8 +91,8 @@ static bool publish(sim_world_t* w, unsigned i) {
   w->digest = sim_mix(w->digest, (uint64_t)valid);
   oracle_valid(&w->oracle, (int)i, w->t, late ? 0 : valid);
   for (size_t k = 0; late && k < w->effects.len; k++)
-    if (w->effects.at[k].kind == S3L_DO_NOTIFY && w->effects.at[k].note == S3L_NOTE_RENEWED)
-      w->effects.at[k].note = S3L_NOTE_ERROR; /* nobody is told of it */
+    if (w->effects.at[k].kind == S3L_DO_NOTIFY && w->effects.at[k].note == S3LECT_EVENT_RENEWED)
+      w->effects.at[k].note = S3LECT_EVENT_ERROR; /* nobody is told of it */
   return !late;
 }
 
@@ -172,7 +172,8 @@ void sim_on_timer(sim_world_t* w, unsigned i) {
   sim_rearm(w, i);
 }
 
-void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
+void sim_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result,
+              const s3l_listing_t* listing) {
   sim_node_t* n = &w->nodes[i];
   sim_request_t* r = &w->requests[n->request];
   r->done = true;
@@ -182,8 +183,8 @@ void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
   if (r->is_write) {
     bool known = result->status != 0 || result->etag != NULL;
     oracle_write_done(&w->oracle, (int)i,
-                      result->outcome == S3L_UNCERTAIN ||
-                          (result->outcome == S3L_SETTLED && !known));
+                      result->outcome == S3LECT_UNCERTAIN ||
+                          (result->outcome == S3LECT_SETTLED && !known));
   } else {
     oracle_read_done(&w->oracle, (int)i, told && !r->is_list);
     bool base = w->plan->epochs && r->file < n->core.epoch_seen; /* that is no look at the newest */
@@ -191,7 +192,7 @@ void sim_done(sim_world_t* w, unsigned i, const s3l_result_t* result) {
       oracle_looked(&w->oracle, (int)i, r->served_at);
   }
   sim_saw_done(w, i, r, result);
-  s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result};
+  s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result, .listing = listing};
   sim_step(w, i, &ev);
 }
 
@@ -200,6 +201,7 @@ void sim_stop(sim_world_t* w, unsigned i, bool closes, s3l_ns_t start_at) {
   n->closing = closes;
   n->start_at = start_at;
   sim_saw_stop(w, i, closes);
-  s3l_event_t ev = {.kind = S3L_EV_STOP, .reason = closes ? S3L_REASON_CLOSED : S3L_REASON_STOPPED};
+  s3l_event_t ev = {.kind = S3L_EV_STOP,
+                    .reason = closes ? S3LECT_REASON_CLOSED : S3LECT_REASON_STOPPED};
   sim_step(w, i, &ev);
 }

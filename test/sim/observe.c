@@ -40,7 +40,7 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
   const s3l_core_t* c = &w->nodes[i].core;
   bool done = ev->kind == S3L_EV_DONE;
   if (c->leading != b->leading) {
-    met_if(w, c->leading && done && ev->result->body.p != NULL, SIM_MET_LED_FROM_READ_BACK);
+    met_if(w, c->leading && done && ev->result->body != NULL, SIM_MET_LED_FROM_READ_BACK);
     met_if(w, b->leading && !b->announced, SIM_MET_GRACE_LOST);
   }
   /* A claim that stood was replaced by its maker; one that did not was, by another. */
@@ -50,9 +50,7 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     sim_met(w, c->peer.word == S3L_PEER_PROMISED ? SIM_MET_PEER_FOR_READ : SIM_MET_PEER_SPACED);
   met_if(w, c->stats.peer_refused != b->peer_refused, SIM_MET_PEER_DISBELIEVED);
   met_if(w, b->asked && c->peer.asking && c->peer.cancelled, SIM_MET_PEER_MISDIRECTED);
-  met_if(w,
-         b->leading && done && ev->result->listing != NULL &&
-             ev->result->listing->highest > c->epoch,
+  met_if(w, b->leading && done && ev->listing != NULL && ev->listing->highest > c->epoch,
          SIM_MET_HIGHER_FILE);
   if (c->stats.failures != b->failures)
     sim_met(w, SIM_MET_RETRIES_EXHAUSTED);
@@ -78,16 +76,16 @@ static void saw_error(sim_world_t* w, unsigned i, int error) {
 void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   switch (e->note) {
-  case S3L_NOTE_ERROR:
+  case S3LECT_EVENT_ERROR:
     saw_error(w, i, e->error);
     break;
-  case S3L_NOTE_STARTED:
+  case S3LECT_EVENT_STARTED_LEADING:
     met_if(w, n->plan->config.grace_period_ms > 0, SIM_MET_GRACE_STARTED);
     n->led_from = w->t;
     break;
-  case S3L_NOTE_STOPPED:
-    met_if(w, e->reason == S3L_REASON_LOST, SIM_MET_LOST_REASON);
-    met_if(w, e->reason == S3L_REASON_EXPIRED, SIM_MET_EXPIRED_REASON);
+  case S3LECT_EVENT_STOPPED_LEADING:
+    met_if(w, e->reason == S3LECT_REASON_LOST, SIM_MET_LOST_REASON);
+    met_if(w, e->reason == S3LECT_REASON_EXPIRED, SIM_MET_EXPIRED_REASON);
     met_if(w, n->plan->config.stop_ack_ms > 0 && n->plan->ack_delay_ms == UINT32_MAX,
            SIM_MET_NEVER_ACKNOWLEDGED);
     sim_tape_mark(w->tape, SIM_MARK_LEADING, (int)i, n->led_from, w->t, "");
@@ -213,19 +211,20 @@ static void saw_uncertain(sim_world_t* w, const sim_request_t* r) {
   }
 }
 
-void sim_saw_done(sim_world_t* w, unsigned i, const sim_request_t* r, const s3l_result_t* result) {
+void sim_saw_done(sim_world_t* w, unsigned i, const sim_request_t* r,
+                  const s3lect_store_result_t* result) {
   (void)i;
   bool fine = result->status == 0 || (!r->is_write && (result->status == S3LECT_ENOTMODIFIED ||
                                                        result->status == S3LECT_ENOTFOUND));
   sim_tape_mark(w->tape, r->is_write ? SIM_MARK_WRITE : SIM_MARK_READ, r->node, r->sent_at, w->t,
-                result->outcome == S3L_UNCERTAIN ? "uncertain"
-                : fine                           ? "ok"
-                                                 : "failed");
+                result->outcome == S3LECT_UNCERTAIN ? "uncertain"
+                : fine                              ? "ok"
+                                                    : "failed");
   if (!r->is_write)
     return;
-  if (result->outcome == S3L_UNCERTAIN)
+  if (result->outcome == S3LECT_UNCERTAIN)
     saw_uncertain(w, r);
-  met_if(w, result->outcome == S3L_NOT_APPLIED, SIM_MET_NEVER_SENT);
+  met_if(w, result->outcome == S3LECT_NOT_APPLIED, SIM_MET_NEVER_SENT);
   if (r->op == S3L_OP_RENEW) {
     met_if(w, result->status == S3LECT_EPRECONDITION, SIM_MET_RENEWAL_412);
     met_if(w, result->status == S3LECT_ENOTFOUND, SIM_MET_RENEWAL_404);

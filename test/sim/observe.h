@@ -22,7 +22,7 @@ void sim_saw_note(sim_world_t* w, unsigned node, const s3l_effect_t* note);
 void sim_saw_issue(sim_world_t* w, unsigned node, const sim_request_t* request);
 void sim_saw_arrival(sim_world_t* w, const sim_request_t* request);
 void sim_saw_done(sim_world_t* w, unsigned node, const sim_request_t* request,
-                  const s3l_result_t* result);
+                  const s3lect_store_result_t* result);
 void sim_saw_answer(sim_world_t* w, unsigned node, const sim_answer_t* answer);
 void sim_saw_begin(sim_world_t* w, unsigned node);
 /** A process ends, one way or another. */

@@ -22,7 +22,7 @@ static int setup(void** state) {
   return 0;
 }
 
-static int put(s3l_ns_t t, uint64_t number, sim_condition_t how, const char* etag,
+static int put(s3l_ns_t t, uint64_t number, s3lect_condition_t how, const char* etag,
                const char* body) {
   return sim_files_put(&files, &store, t, number, how, etag, false, body, strlen(body)).status;
 }
@@ -38,24 +38,24 @@ static s3l_listing_t list(s3l_ns_t t, uint64_t after) {
 static void test_conditions(void** state) {
   (void)state;
   char etag[SIM_ETAG_SIZE];
-  assert_int_equal(put(0, 7, SIM_IF_MATCH, "\"x\"", "1"), S3LECT_ENOTFOUND);
-  assert_int_equal(put(0, 7, SIM_IF_ABSENT, "", "1"), 0);
-  assert_int_equal(put(0, 7, SIM_IF_ABSENT, "", "2"), S3LECT_EPRECONDITION);
-  assert_int_equal(put(0, 8, SIM_IF_ABSENT, "", "1"), 0);
+  assert_int_equal(put(0, 7, S3LECT_IF_MATCH, "\"x\"", "1"), S3LECT_ENOTFOUND);
+  assert_int_equal(put(0, 7, S3LECT_IF_ABSENT, "", "1"), 0);
+  assert_int_equal(put(0, 7, S3LECT_IF_ABSENT, "", "2"), S3LECT_EPRECONDITION);
+  assert_int_equal(put(0, 8, S3LECT_IF_ABSENT, "", "1"), 0);
   memcpy(etag, sim_files_find(&files, 7)->etag, sizeof etag);
   assert_string_equal(etag, sim_files_find(&files, 8)->etag); /* the same body */
-  assert_int_equal(put(0, 7, SIM_IF_MATCH, etag, "3"), 0);
-  assert_int_equal(put(0, 7, SIM_IF_MATCH, etag, "4"), S3LECT_EPRECONDITION);
-  assert_int_equal(put(0, 7, SIM_ALWAYS, "", "5"), 0);
+  assert_int_equal(put(0, 7, S3LECT_IF_MATCH, etag, "3"), 0);
+  assert_int_equal(put(0, 7, S3LECT_IF_MATCH, etag, "4"), S3LECT_EPRECONDITION);
+  assert_int_equal(put(0, 7, S3LECT_ALWAYS, "", "5"), 0);
   files.no_if_match = true;
-  assert_int_equal(put(0, 7, SIM_IF_MATCH, etag, "6"), S3LECT_EUNSUPPORTED);
+  assert_int_equal(put(0, 7, S3LECT_IF_MATCH, etag, "6"), S3LECT_EUNSUPPORTED);
   assert_int_equal(sim_files_find(&files, 7)->body[0], '5');
 }
 
 static void test_reads(void** state) {
   (void)state;
   assert_int_equal(sim_files_get(&files, &store, 0, 7, "").status, S3LECT_ENOTFOUND);
-  assert_int_equal(put(90 * S3L_SECOND + S3L_MS, 7, SIM_IF_ABSENT, "", "1"), 0);
+  assert_int_equal(put(90 * S3L_SECOND + S3L_MS, 7, S3LECT_IF_ABSENT, "", "1"), 0);
   sim_reply_t r = sim_files_get(&files, &store, 100 * S3L_SECOND, 7, "");
   assert_int_equal(r.status, 0);
   assert_true(r.has_body);
@@ -72,7 +72,7 @@ static void test_listings(void** state) {
   uint64_t last = 0;
   s3l_listing_t l;
   for (uint64_t n = 9; n >= 1; n--)
-    assert_int_equal(put(0, n, SIM_IF_ABSENT, "", "1"), 0);
+    assert_int_equal(put(0, n, S3LECT_IF_ABSENT, "", "1"), 0);
   assert_int_equal(list(0, 0).highest, 9);
   assert_int_equal(list(0, 8).highest, 9);
   assert_int_equal(list(0, 9).highest, 0);
@@ -93,7 +93,7 @@ static void test_listings(void** state) {
 static void test_listings_that_lag(void** state) {
   (void)state;
   files.lag = 5 * S3L_SECOND;
-  assert_int_equal(put(10 * S3L_SECOND, 7, SIM_IF_ABSENT, "", "1"), 0);
+  assert_int_equal(put(10 * S3L_SECOND, 7, S3LECT_IF_ABSENT, "", "1"), 0);
   assert_int_equal(list(14 * S3L_SECOND, 0).highest, 0);
   assert_int_equal(list(15 * S3L_SECOND, 0).highest, 7);
   sim_files_delete(&files, 20 * S3L_SECOND, 7);
@@ -105,7 +105,7 @@ static void test_listings_that_lag(void** state) {
 static void test_no_end_of_files(void** state) {
   (void)state;
   for (uint64_t n = 1; n <= 3 * SIM_FILES_MAX; n++)
-    assert_int_equal(put((s3l_ns_t)n, n, SIM_IF_ABSENT, "", "1"), 0);
+    assert_int_equal(put((s3l_ns_t)n, n, S3LECT_IF_ABSENT, "", "1"), 0);
   assert_int_equal(sim_files_newest(&files)->number, 3 * SIM_FILES_MAX);
   assert_true(sim_files_count(&files) <= SIM_FILES_MAX);
 }

@@ -60,7 +60,7 @@ static void step(const s3l_event_t* event) {
       w.sweeps = true;
       w.swept = e->file;
       w.swept_at = w.now + WAY;
-    } else if (e->kind == S3L_DO_NOTIFY && e->note == S3L_NOTE_STARTED) {
+    } else if (e->kind == S3L_DO_NOTIFY && e->note == S3LECT_EVENT_STARTED_LEADING) {
       assert_true(e->epoch > w.epoch);
       w.epoch = e->epoch;
       w.started++;
@@ -72,17 +72,16 @@ static void request_done(void) {
   const s3l_effect_t* e = &w.request;
   s3l_listing_t listing;
   char body[SIM_FILE_BODY_MAX];
-  s3l_result_t r = {.outcome = S3L_SETTLED, .store_time_ms = sim_store_date(&w.store, w.now)};
+  s3lect_store_result_t r = {.outcome = S3LECT_SETTLED,
+                             .store_time_ms = sim_store_date(&w.store, w.now)};
   memset(&listing, 0, sizeof listing);
   w.busy = false;
   if (e->kind == S3L_DO_LIST) {
     sim_files_list(&w.files, w.now, e->more ? w.listed_last : e->file, &listing, &w.listed_last);
-    r.listing = &listing;
   } else if (e->kind == S3L_DO_WRITE) {
     size_t len = s3l_record_encode_file(&w.record, body, sizeof body);
     r.status =
-        sim_files_put(&w.files, &w.store, w.now, e->file,
-                      w.etag[0] != '\0' ? SIM_IF_MATCH : SIM_IF_ABSENT, w.etag, false, body, len)
+        sim_files_put(&w.files, &w.store, w.now, e->file, e->condition, w.etag, false, body, len)
             .status;
   } else {
     sim_reply_t reply = sim_files_get(&w.files, &w.store, w.now, e->file, w.etag);
@@ -92,13 +91,15 @@ static void request_done(void) {
   const sim_file_t* file = sim_files_find(&w.files, e->file);
   if (e->kind != S3L_DO_LIST && file != NULL) {
     r.etag = file->etag;
-    r.body = (s3l_span_t){file->body, file->body_len};
+    r.body = file->body;
+    r.body_len = file->body_len;
   }
-  step(&(s3l_event_t){.kind = S3L_EV_DONE, .result = &r});
+  step(&(s3l_event_t){
+      .kind = S3L_EV_DONE, .result = &r, .listing = e->kind == S3L_DO_LIST ? &listing : NULL});
 }
 
 static void sweep_done(void) {
-  s3l_result_t r = {.outcome = S3L_SETTLED};
+  s3lect_store_result_t r = {.outcome = S3LECT_SETTLED};
   w.sweeps = false;
   sim_files_delete(&w.files, w.now, w.swept);
   step(&(s3l_event_t){.kind = S3L_EV_SWEPT, .result = &r});

@@ -63,8 +63,8 @@ typedef struct sim_request_s {
   bool is_write;
   bool is_list;
   bool is_sweep;
-  bool plain;
-  bool replayed; /* lands for the second time */
+  uint8_t condition; /* s3lect_condition_t */
+  bool replayed;     /* lands for the second time */
   bool bare;
   bool done;     /* its node has been told, or is no more */
   bool in_limbo; /* will still arrive */
@@ -89,7 +89,7 @@ typedef struct sim_request_s {
 
   /* The reply. */
   int status;
-  uint8_t outcome; /* s3l_outcome_t */
+  uint8_t outcome; /* s3lect_outcome_t */
   uint32_t retry_after_ms;
   char reply_etag[SIM_ETAG_SIZE];
   int64_t store_time_ms, modified_ms;
@@ -256,7 +256,8 @@ void sim_met(sim_world_t* w, sim_situation_t situation);
 void sim_step(sim_world_t* w, unsigned node, s3l_event_t* event);
 void sim_on_timer(sim_world_t* w, unsigned node);
 /** The request under way ends for its node. */
-void sim_done(sim_world_t* w, unsigned node, const s3l_result_t* result);
+void sim_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result,
+              const s3l_listing_t* listing);
 void sim_stop(sim_world_t* w, unsigned node, bool closes, s3l_ns_t start_at);
 void sim_rearm(sim_world_t* w, unsigned node);
 
@@ -317,7 +318,7 @@ void sim_files_check_claim(sim_world_t* w, const sim_request_t* r);
 /** Whether a create is held up until all files are deleted; and that. */
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* request);
 void sim_files_undo(sim_world_t* w, const sim_request_t* request);
-void sim_sweep_done(sim_world_t* w, unsigned node, const s3l_result_t* result);
+void sim_sweep_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result);
 
 /* fault.c */
 
