@@ -6,31 +6,29 @@
 #include "text.h"
 
 size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[CLI_EVENT_LINE]) {
-  cli_json_t json;
-  char now[CLI_TIME_SIZE];
-  cli_time(cli_wall_ms(), now);
+  s3l_buf_t json;
   cli_json_open(&json, line, CLI_EVENT_LINE);
-  cli_json_string(&json, "event", s3lect_event_name(event->kind));
-  cli_json_string(&json, "id", id);
-  cli_json_u64(&json, "epoch", event->epoch);
-  cli_json_string(&json, "leader", event->leader_id != NULL ? event->leader_id : "");
+  s3l_json_string(&json, "event", s3lect_event_name(event->kind));
+  s3l_json_string(&json, "id", id);
+  s3l_json_u64(&json, "epoch", event->epoch);
+  s3l_json_string(&json, "leader", event->leader_id != NULL ? event->leader_id : "");
   if (event->kind == S3LECT_EVENT_NEW_LEADER)
-    cli_json_string(&json, "addr", event->leader_addr != NULL ? event->leader_addr : "");
+    s3l_json_string(&json, "addr", event->leader_addr != NULL ? event->leader_addr : "");
   if (event->kind == S3LECT_EVENT_STOPPED_LEADING)
-    cli_json_string(&json, "reason", s3lect_reason_name(event->reason));
+    s3l_json_string(&json, "reason", s3lect_reason_name(event->reason));
   if (event->kind == S3LECT_EVENT_ERROR) {
     char message[CLI_EVENT_MESSAGE];
     cli_format(message, sizeof message, "%s", event->message != NULL ? event->message : "");
-    cli_json_string(&json, "error", s3lect_err_name(event->error));
-    cli_json_string(&json, "message", message);
+    s3l_json_string(&json, "error", s3lect_err_name(event->error));
+    s3l_json_string(&json, "message", message);
   }
   cli_json_clocks(&json);
-  cli_json_i64(&json, "valid_until_ns", event->valid_until_ns);
+  s3l_json_i64(&json, "valid_until_ns", event->valid_until_ns);
   if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER ||
       event->kind == S3LECT_EVENT_CLAIMING)
-    cli_json_i64(&json, "legal_ns", event->legal_ns);
-  cli_json_string(&json, "time", now);
-  return cli_json_close(&json) ? json.len : 0;
+    s3l_json_i64(&json, "legal_ns", event->legal_ns);
+  cli_json_time(&json, "time", cli_wall_ms());
+  return cli_json_close(&json);
 }
 
 static int put(cli_events_t* events, const s3lect_event_t* event) {

@@ -7,6 +7,7 @@
 #include "session.h"
 #include "store.h"
 #include "text.h"
+#include "util/timefmt.h"
 
 #define CLOCK_GRAIN_MS 2000 /* Date and Last-Modified each have a grain of one second */
 
@@ -51,39 +52,37 @@ static void judge(const cli_options_t* options, const s3lect_store_result_t* res
 }
 
 static void print_json(const verdict_t* verdict) {
-  char line[CLI_EVENT_LINE], when[CLI_TIME_SIZE];
+  char line[CLI_EVENT_LINE];
   const s3lect_record_t* record = &verdict->record;
   bool led = strcmp(verdict->state, "led") == 0;
-  cli_json_t json;
+  s3l_buf_t json;
   cli_json_open(&json, line, sizeof line);
-  cli_json_string(&json, "state", verdict->state);
-  cli_json_string(&json, "leader", led ? record->leader_id : "");
+  s3l_json_string(&json, "state", verdict->state);
+  s3l_json_string(&json, "leader", led ? record->leader_id : "");
   if (strcmp(verdict->state, "absent") != 0) {
-    cli_json_string(&json, "last_leader", record->leader_id);
-    cli_json_string(&json, "address", record->leader_addr);
-    cli_json_u64(&json, "epoch", record->epoch);
-    if (record->acquired_ms != 0) {
-      cli_time(record->acquired_ms, when);
-      cli_json_string(&json, "since", when);
-    }
-    cli_json_i64(&json, "age_ms", verdict->age_ms);
-    cli_json_u64(&json, "leader_timeout_ms", record->leader_timeout_ms);
-    cli_json_u64(&json, "transitions", record->transitions);
+    s3l_json_string(&json, "last_leader", record->leader_id);
+    s3l_json_string(&json, "address", record->leader_addr);
+    s3l_json_u64(&json, "epoch", record->epoch);
+    if (record->acquired_ms != 0)
+      cli_json_time(&json, "since", record->acquired_ms);
+    s3l_json_i64(&json, "age_ms", verdict->age_ms);
+    s3l_json_u64(&json, "leader_timeout_ms", record->leader_timeout_ms);
+    s3l_json_u64(&json, "transitions", record->transitions);
   }
-  if (cli_json_close(&json))
+  if (cli_json_close(&json) > 0)
     fputs(line, stdout);
 }
 
 static void print_leader(const verdict_t* verdict) {
   const s3lect_record_t* record = &verdict->record;
-  char since[CLI_TIME_SIZE], span[CLI_SPAN_SIZE];
+  char since[S3L_TIME_RFC3339_SIZE], span[CLI_SPAN_SIZE];
   printf("leader   %s\n", record->leader_id);
   if (record->leader_addr[0] != '\0')
     printf("address  %s\n", record->leader_addr);
   if (record->epoch != 0)
     printf("epoch    %" PRIu64 "\n", record->epoch);
   if (record->acquired_ms != 0) {
-    cli_time(record->acquired_ms, since);
+    (void)s3l_time_format_rfc3339_ms(record->acquired_ms, since);
     cli_span(cli_wall_ms() - record->acquired_ms, span);
     printf("since    %s (%s)\n", since, span);
   }
@@ -145,8 +144,8 @@ static int answer(const status_t* status, const s3lect_store_result_t* result) {
     r = s3lect_record_parse(result->body, result->body_len, &verdict.record);
   if (r != 0)
     return fail(options, r, result);
-  cli_plain(verdict.record.leader_id, strlen(verdict.record.leader_id));
-  cli_plain(verdict.record.leader_addr, strlen(verdict.record.leader_addr));
+  s3l_buf_line(verdict.record.leader_id);
+  s3l_buf_line(verdict.record.leader_addr);
   if (verdict.record.leader_id[0] == '\0')
     snprintf(verdict.record.leader_id, S3LECT_ID_SIZE, "(somebody without a name)");
   judge(options, result, &verdict);

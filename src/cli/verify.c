@@ -39,39 +39,41 @@ static const char* protocol_name(const s3lect_verify_report_t* r) {
 
 static void print_json(const s3lect_verify_report_t* r) {
   static char line[JSON_SIZE];
-  cli_json_t json;
+  s3l_buf_t json;
   cli_json_open(&json, line, sizeof line);
-  cli_json_string(&json, "lockfile", s3lect_safety_name(r->lockfile.safety));
-  cli_json_u64(&json, "lockfile_races", r->lockfile.races);
-  cli_json_string(&json, "lockfile_reason", r->lockfile.reason);
-  cli_json_string(&json, "epochs", s3lect_safety_name(r->epochs.safety));
-  cli_json_u64(&json, "epochs_races", r->epochs.races);
-  cli_json_string(&json, "epochs_reason", r->epochs.reason);
-  cli_json_string(&json, "protocol", protocol_name(r));
-  cli_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
-  cli_json_array(&json, "checks");
+  s3l_json_string(&json, "lockfile", s3lect_safety_name(r->lockfile.safety));
+  s3l_json_u64(&json, "lockfile_races", r->lockfile.races);
+  s3l_json_string(&json, "lockfile_reason", r->lockfile.reason);
+  s3l_json_string(&json, "epochs", s3lect_safety_name(r->epochs.safety));
+  s3l_json_u64(&json, "epochs_races", r->epochs.races);
+  s3l_json_string(&json, "epochs_reason", r->epochs.reason);
+  s3l_json_string(&json, "protocol", protocol_name(r));
+  s3l_json_string(&json, "error", r->error != 0 ? s3lect_err_name(r->error) : "");
+  s3l_json_key(&json, "checks");
+  s3l_buf_putc(&json, '[');
   for (size_t i = 0; i < r->checks_len; i++) {
-    cli_json_object(&json);
-    cli_json_string(&json, "name", r->checks[i].name);
-    cli_json_string(&json, "expected", r->checks[i].expected);
-    cli_json_string(&json, "seen", r->checks[i].seen);
-    cli_json_string(&json, "verdict", s3lect_check_verdict_name(r->checks[i].verdict));
-    cli_json_end(&json, '}');
+    s3l_json_key(&json, NULL);
+    s3l_buf_putc(&json, '{');
+    s3l_json_string(&json, "name", r->checks[i].name);
+    s3l_json_string(&json, "expected", r->checks[i].expected);
+    s3l_json_string(&json, "seen", r->checks[i].seen);
+    s3l_json_string(&json, "verdict", s3lect_check_verdict_name(r->checks[i].verdict));
+    s3l_buf_putc(&json, '}');
   }
-  cli_json_end(&json, ']');
-  cli_json_string(&json, "etag_dialect", dialect_name(r->etag_dialect));
-  cli_json_i64(&json, "etags_weak", r->etags_weak);
+  s3l_buf_putc(&json, ']');
+  s3l_json_string(&json, "etag_dialect", dialect_name(r->etag_dialect));
+  s3l_json_i64(&json, "etags_weak", r->etags_weak);
   if (r->clock_known) {
-    cli_json_i64(&json, "clock_offset_ms", r->clock_offset_ms);
-    cli_json_u64(&json, "clock_error_ms", r->clock_error_ms);
+    s3l_json_i64(&json, "clock_offset_ms", r->clock_offset_ms);
+    s3l_json_u64(&json, "clock_error_ms", r->clock_error_ms);
   }
-  cli_json_u64(&json, "latency_p50_us", r->latency_p50_us);
-  cli_json_u64(&json, "latency_p90_us", r->latency_p90_us);
-  cli_json_u64(&json, "latency_p99_us", r->latency_p99_us);
-  cli_json_u64(&json, "latency_max_us", r->latency_max_us);
-  cli_json_u64(&json, "requests", r->requests);
-  cli_json_u64(&json, "leftovers", r->leftovers);
-  if (cli_json_close(&json))
+  s3l_json_u64(&json, "latency_p50_us", r->latency_p50_us);
+  s3l_json_u64(&json, "latency_p90_us", r->latency_p90_us);
+  s3l_json_u64(&json, "latency_p99_us", r->latency_p99_us);
+  s3l_json_u64(&json, "latency_max_us", r->latency_max_us);
+  s3l_json_u64(&json, "requests", r->requests);
+  s3l_json_u64(&json, "leftovers", r->leftovers);
+  if (cli_json_close(&json) > 0)
     fputs(line, stdout);
 }
 
@@ -91,7 +93,7 @@ static void print_checks(const s3lect_verify_report_t* r) {
   for (size_t i = 0; i < r->checks_len; i++) {
     char seen[256];
     cli_format(seen, sizeof seen, "%s", r->checks[i].seen);
-    cli_plain(seen, strlen(seen));
+    s3l_buf_line(seen);
     printf("%-*s  %-*s  %-*s  %s\n", name, r->checks[i].name, verdict,
            s3lect_check_verdict_name(r->checks[i].verdict), expected, r->checks[i].expected,
            seen[0] != '\0' ? seen : "-");
@@ -115,7 +117,7 @@ static void print_clock(const s3lect_verify_report_t* r) {
 static void print_verdict(const char* protocol, const s3lect_verdict_t* verdict) {
   char reason[512];
   cli_format(reason, sizeof reason, "%s", verdict->reason);
-  cli_plain(reason, strlen(reason));
+  s3l_buf_line(reason);
   printf("%-8s  %s", protocol, s3lect_safety_name(verdict->safety));
   if (verdict->safety == S3LECT_SAFETY_SAFE)
     printf(" (%" PRIu32 " races of writers)\n", verdict->races);

@@ -23,17 +23,15 @@ typedef struct watch_s {
 
 static void print(watch_t* w) {
   char line[CLI_EVENT_LINE];
-  char now[CLI_TIME_SIZE];
-  cli_json_t json;
-  cli_time(cli_wall_ms(), now);
+  s3l_buf_t json;
   cli_json_open(&json, line, sizeof line);
-  cli_json_string(&json, "event", w->led ? "new_leader" : "no_leader");
-  cli_json_string(&json, "leader", w->led ? w->leader : "");
-  cli_json_string(&json, "addr", w->led ? w->addr : "");
-  cli_json_u64(&json, "epoch", w->epoch);
+  s3l_json_string(&json, "event", w->led ? "new_leader" : "no_leader");
+  s3l_json_string(&json, "leader", w->led ? w->leader : "");
+  s3l_json_string(&json, "addr", w->led ? w->addr : "");
+  s3l_json_u64(&json, "epoch", w->epoch);
   cli_json_clocks(&json);
-  cli_json_string(&json, "time", now);
-  if (cli_json_close(&json))
+  cli_json_time(&json, "time", cli_wall_ms());
+  if (cli_json_close(&json) > 0)
     (void)cli_writer_line(w->session.events.writer, line, json.len);
 }
 

@@ -152,41 +152,31 @@ int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* rec
   return 0;
 }
 
-static void put_string(s3l_buf_t* b, const char* key, const char* value) {
-  s3l_buf_puts(b, key);
-  s3l_json_put_string(b, s3l_span_cstr(value));
-}
-
-static void put_number(s3l_buf_t* b, const char* key, uint64_t value) {
-  s3l_buf_puts(b, key);
-  s3l_buf_u64(b, value);
-}
-
 static void put_time(s3l_buf_t* b, const char* key, int64_t ms) {
   char text[S3L_TIME_RFC3339_SIZE];
   if (!s3l_time_format_rfc3339(ms, text))
     (void)s3l_time_format_rfc3339(0, text); /* a wall clock beyond year 9999 is only display */
-  put_string(b, key, text);
+  s3l_json_string(b, key, text);
 }
 
 /* Behind what has been put, up to the closing brace. */
 static size_t put_fields(s3l_buf_t* b, const s3lect_record_t* r) {
-  put_string(b, "\"leaderID\":", r->leader_id);
+  s3l_json_string(b, "leaderID", r->leader_id);
   if (r->leader_addr[0] != '\0')
-    put_string(b, ",\"leaderAddr\":", r->leader_addr);
+    s3l_json_string(b, "leaderAddr", r->leader_addr);
   if (r->released)
-    put_string(b, ",\"lastUpdated\":", S3L_RECORD_RELEASED);
+    s3l_json_string(b, "lastUpdated", S3L_RECORD_RELEASED);
   else
-    put_time(b, ",\"lastUpdated\":", r->last_updated_ms);
-  put_number(b, ",\"epoch\":", r->epoch);
-  put_string(b, ",\"incarnation\":", r->incarnation);
-  put_number(b, ",\"write\":", r->write);
-  put_number(b, ",\"leaderTimeoutMs\":", r->leader_timeout_ms);
-  put_number(b, ",\"renewIntervalMs\":", r->renew_interval_ms);
-  put_time(b, ",\"acquired\":", r->acquired_ms);
-  put_number(b, ",\"transitions\":", r->transitions);
+    put_time(b, "lastUpdated", r->last_updated_ms);
+  s3l_json_u64(b, "epoch", r->epoch);
+  s3l_json_string(b, "incarnation", r->incarnation);
+  s3l_json_u64(b, "write", r->write);
+  s3l_json_u64(b, "leaderTimeoutMs", r->leader_timeout_ms);
+  s3l_json_u64(b, "renewIntervalMs", r->renew_interval_ms);
+  put_time(b, "acquired", r->acquired_ms);
+  s3l_json_u64(b, "transitions", r->transitions);
   if (r->successor[0] != '\0')
-    put_string(b, ",\"successor\":", r->successor);
+    s3l_json_string(b, "successor", r->successor);
   s3l_buf_puts(b, "}");
   return b->overflow ? 0 : b->len;
 }
@@ -201,8 +191,10 @@ size_t s3l_record_encode(const s3lect_record_t* r, char* buf, size_t cap) {
 size_t s3l_record_encode_file(const s3lect_record_t* r, char* buf, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, buf, cap);
-  put_number(&b, "{\"validity_ms\":", r->leader_timeout_ms);
-  s3l_buf_puts(&b, r->released ? ",\"expired\":true," : ",\"expired\":false,");
+  s3l_buf_putc(&b, '{');
+  s3l_json_u64(&b, "validity_ms", r->leader_timeout_ms);
+  s3l_json_key(&b, "expired");
+  s3l_buf_puts(&b, r->released ? "true" : "false");
   return put_fields(&b, r);
 }
 
@@ -211,7 +203,7 @@ static size_t string_size(const char* s) {
   char text[6 * S3LECT_ADDR_SIZE + 2]; /* the longest escape of one byte is six: \u003c */
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof text);
-  put_string(&b, "", s);
+  s3l_json_put_string(&b, s3l_span_cstr(s));
   S3L_ASSERT(!b.overflow);
   return b.len;
 }

@@ -23,11 +23,9 @@ size_t s3l_peer_answer_encode(const s3lect_record_t* record, const char* etag,
     return 0;
   s3l_buf_init(&b, buf, cap);
   b.len = n - 1; /* the brace that ends the record */
-  s3l_buf_puts(&b, ",\"etag\":");
-  s3l_json_put_string(&b, s3l_span_cstr(etag));
-  s3l_buf_puts(&b, ",\"validForMs\":");
-  s3l_buf_u64(&b, valid_for_ms);
-  s3l_buf_puts(&b, "}");
+  s3l_json_string(&b, "etag", etag);
+  s3l_json_u64(&b, "validForMs", valid_for_ms);
+  s3l_buf_putc(&b, '}');
   return b.overflow ? 0 : b.len;
 }
 

@@ -71,7 +71,11 @@ void s3l_buf_cut(char* text, size_t size, int n) {
 }
 
 void s3l_buf_line(char* text) {
-  for (char* p = text; *p != '\0'; p++)
-    if ((unsigned char)*p < 0x20 || *p == 0x7f)
+  for (unsigned char* p = (unsigned char*)text; *p != '\0'; p++) {
+    bool c1 = p[0] == 0xc2 && (p[1] & 0xe0u) == 0x80u; /* U+0080..9F, as UTF-8 */
+    if (c1)
+      p[1] = '?';
+    if (c1 || *p < 0x20 || *p == 0x7f)
       *p = '?';
+  }
 }

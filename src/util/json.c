@@ -1,5 +1,5 @@
-/* util/json.c: jsmn finds the tokens; it accepts much that is not JSON ("{,}", "[1 2]", bad
- * numbers, raw control characters), so that a check of the grammar runs over the text first. */
+/* util/json.c: jsmn finds the tokens. It accepts much that is not JSON ("{,}", "[1 2]", "01", raw
+ * control characters), so each token and the text between the tokens is checked afterwards. */
 #include "util/json.h"
 
 #include <string.h>
@@ -13,81 +13,42 @@
 #define JSMN_STRICT
 #include <jsmn.h>
 
-enum { TYPE_OBJECT, TYPE_ARRAY, TYPE_STRING, TYPE_NUMBER, TYPE_TRUE, TYPE_FALSE, TYPE_NULL };
+enum { TYPE_OBJECT, TYPE_ARRAY, TYPE_STRING, TYPE_NUMBER, TYPE_BOOL, TYPE_NULL };
 
 #define NAME_MAX_BYTES 64
 #define REPLACEMENT    0xFFFDu
-
-/* ---- Grammar: each check takes its piece off the front of the span, or fails. ---- */
 
 static void skip(s3l_span_t* s, size_t n) {
   s->p += n;
   s->n -= n;
 }
 
-static void skip_white(s3l_span_t* s) {
-  while (s->n > 0 && (s->p[0] == ' ' || s->p[0] == '\t' || s->p[0] == '\n' || s->p[0] == '\r'))
-    skip(s, 1);
+static s3l_span_t token_text(const s3l_json_t* j, int token) {
+  const s3l_json_token_t* t = &j->tokens[token];
+  return (s3l_span_t){j->text.p + t->start, t->end - t->start};
 }
 
-static bool check_char(s3l_span_t* s, char c) {
+/* ---- Checking ---- */
+
+/* jsmn has checked the escapes. */
+static bool string_is_valid(s3l_span_t s) {
+  while (s.n > 0) {
+    size_t n = (unsigned char)s.p[0] < 0x20 ? 0 : s3l_utf8_length(s);
+    if (n == 0)
+      return false;
+    skip(&s, n);
+  }
+  return true;
+}
+
+static bool take_char(s3l_span_t* s, char c) {
   if (s->n == 0 || s->p[0] != c)
     return false;
   skip(s, 1);
   return true;
 }
 
-static bool check_word(s3l_span_t* s, s3l_span_t word) {
-  if (!s3l_span_starts_with(*s, word))
-    return false;
-  skip(s, word.n);
-  return true;
-}
-
-static bool check_escape(s3l_span_t* s) {
-  static const char simple[] = "\"\\/bfnrt";
-  if (s->n < 2)
-    return false;
-  char c = s->p[1];
-  if (c == 'u') {
-    if (s->n < 6)
-      return false;
-    for (int i = 2; i < 6; i++) {
-      if (s3l_hex_digit(s->p[i]) < 0)
-        return false;
-    }
-    skip(s, 6);
-    return true;
-  }
-  if (memchr(simple, c, sizeof(simple) - 1) == NULL)
-    return false;
-  skip(s, 2);
-  return true;
-}
-
-static bool check_string(s3l_span_t* s) {
-  if (!check_char(s, '"'))
-    return false;
-  while (s->n > 0) {
-    unsigned char c = (unsigned char)s->p[0];
-    if (c == '"') {
-      skip(s, 1);
-      return true;
-    }
-    if (c == '\\') {
-      if (!check_escape(s))
-        return false;
-      continue;
-    }
-    size_t n = c < 0x20 ? 0 : c < 0x80 ? 1 : s3l_utf8_length(*s);
-    if (n == 0)
-      return false;
-    skip(s, n);
-  }
-  return false;
-}
-
-static bool check_digits(s3l_span_t* s) {
+static bool take_digits(s3l_span_t* s) {
   size_t n = 0;
   while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
     n++;
@@ -95,137 +56,113 @@ static bool check_digits(s3l_span_t* s) {
   return n > 0;
 }
 
-static bool check_number(s3l_span_t* s) {
-  (void)check_char(s, '-');
-  if (!check_char(s, '0') && !check_digits(s))
+static bool number_is_valid(s3l_span_t s) {
+  (void)take_char(&s, '-');
+  if (!take_char(&s, '0') && !take_digits(&s))
     return false;
-  if (check_char(s, '.') && !check_digits(s))
+  if (take_char(&s, '.') && !take_digits(&s))
     return false;
-  if (check_char(s, 'e') || check_char(s, 'E')) {
-    if (!check_char(s, '+'))
-      (void)check_char(s, '-');
-    return check_digits(s);
+  if (take_char(&s, 'e') || take_char(&s, 'E')) {
+    if (!take_char(&s, '+'))
+      (void)take_char(&s, '-');
+    if (!take_digits(&s))
+      return false;
   }
-  return true;
-}
-
-static bool check_value(s3l_span_t* s, int depth);
-
-static bool check_object(s3l_span_t* s, int depth) {
-  if (!check_char(s, '{'))
-    return false;
-  skip_white(s);
-  if (check_char(s, '}'))
-    return true;
-  do {
-    skip_white(s);
-    if (!check_string(s))
-      return false;
-    skip_white(s);
-    if (!check_char(s, ':') || !check_value(s, depth))
-      return false;
-    skip_white(s);
-  } while (check_char(s, ','));
-  return check_char(s, '}');
-}
-
-static bool check_array(s3l_span_t* s, int depth) {
-  if (!check_char(s, '['))
-    return false;
-  skip_white(s);
-  if (check_char(s, ']'))
-    return true;
-  do {
-    if (!check_value(s, depth))
-      return false;
-    skip_white(s);
-  } while (check_char(s, ','));
-  return check_char(s, ']');
-}
-
-/* Recursion is bounded by S3L_JSON_DEPTH_MAX. */
-static bool check_value(s3l_span_t* s, int depth) {
-  skip_white(s);
-  if (s->n == 0 || depth >= S3L_JSON_DEPTH_MAX)
-    return false;
-  switch (s->p[0]) {
-  case '{':
-    return check_object(s, depth + 1);
-  case '[':
-    return check_array(s, depth + 1);
-  case '"':
-    return check_string(s);
-  case 't':
-    return check_word(s, S3L_SPAN("true"));
-  case 'f':
-    return check_word(s, S3L_SPAN("false"));
-  case 'n':
-    return check_word(s, S3L_SPAN("null"));
-  default:
-    return check_number(s);
-  }
-}
-
-static bool check_text(s3l_span_t s) {
-  skip_white(&s);
-  if (!check_object(&s, 1))
-    return false;
-  skip_white(&s);
   return s.n == 0;
 }
 
-/* ---- Tokens ---- */
+/* Whether the text from `from` up to `to` is `mark` ('\0': nothing) with white space around it. */
+static bool is_gap(const s3l_json_t* j, size_t from, size_t to, char mark) {
+  for (size_t i = from; i < to; i++) {
+    char c = j->text.p[i];
+    if (mark != '\0' && c == mark)
+      mark = '\0';
+    else if (c != ' ' && c != '\t' && c != '\n' && c != '\r')
+      return false;
+  }
+  return mark == '\0';
+}
+
+/* The token's place in the text, a string's with its quotes. */
+static size_t start_of(const s3l_json_t* j, int token) {
+  return j->tokens[token].start - (j->tokens[token].type == TYPE_STRING ? 1u : 0u);
+}
+
+static size_t end_of(const s3l_json_t* j, int token) {
+  return j->tokens[token].end + (j->tokens[token].type == TYPE_STRING ? 1u : 0u);
+}
+
+static bool value_is_valid(s3l_json_t* j, int token, int depth);
+
+/* The commas, colons, names and values of an object or array. */
+static bool content_is_valid(s3l_json_t* j, int token, int depth) {
+  const s3l_json_token_t* t = &j->tokens[token];
+  size_t at = t->start + 1;
+  int child = token + 1;
+  for (; child < (int)j->count && j->tokens[child].start < t->end; child = j->tokens[child].next) {
+    if (!is_gap(j, at, start_of(j, child), child > token + 1 ? ',' : '\0'))
+      return false;
+    if (t->type == TYPE_OBJECT) {
+      int name = child++;
+      if (j->tokens[name].type != TYPE_STRING || !value_is_valid(j, name, depth) ||
+          child == (int)j->count || !is_gap(j, end_of(j, name), start_of(j, child), ':'))
+        return false;
+    }
+    if (!value_is_valid(j, child, depth))
+      return false;
+    at = end_of(j, child);
+  }
+  j->tokens[token].next = (uint16_t)child;
+  return is_gap(j, at, t->end - 1, '\0');
+}
+
+/* Sets `next` on the way. Recursion is bounded by S3L_JSON_DEPTH_MAX. */
+static bool value_is_valid(s3l_json_t* j, int token, int depth) {
+  s3l_json_token_t* t = &j->tokens[token];
+  s3l_span_t text = token_text(j, token);
+  t->next = (uint16_t)(token + 1);
+  switch (t->type) {
+  case TYPE_STRING:
+    return string_is_valid(text);
+  case TYPE_NUMBER:
+    return number_is_valid(text);
+  case TYPE_BOOL:
+    return s3l_span_eq(text, S3L_SPAN("true")) || s3l_span_eq(text, S3L_SPAN("false"));
+  case TYPE_NULL:
+    return s3l_span_eq(text, S3L_SPAN("null"));
+  default:
+    return depth < S3L_JSON_DEPTH_MAX && content_is_valid(j, token, depth + 1);
+  }
+}
 
 static uint8_t token_type(const jsmntok_t* t, s3l_span_t text) {
-  switch (t->type) {
-  case JSMN_OBJECT:
-    return TYPE_OBJECT;
-  case JSMN_ARRAY:
-    return TYPE_ARRAY;
-  case JSMN_STRING:
-    return TYPE_STRING;
-  default:
-    break;
-  }
-  switch (text.p[t->start]) {
-  case 't':
-    return TYPE_TRUE;
-  case 'f':
-    return TYPE_FALSE;
-  case 'n':
-    return TYPE_NULL;
-  default:
-    return TYPE_NUMBER;
-  }
+  char c = text.p[t->start];
+  if (t->type != JSMN_PRIMITIVE)
+    return t->type == JSMN_STRING ? TYPE_STRING : t->type == JSMN_ARRAY ? TYPE_ARRAY : TYPE_OBJECT;
+  return c == 'n' ? TYPE_NULL : c == 't' || c == 'f' ? TYPE_BOOL : TYPE_NUMBER;
 }
 
 int s3l_json_parse(s3l_json_t* j, s3l_span_t text) {
   jsmn_parser parser;
   jsmntok_t found[S3L_JSON_TOKENS_MAX];
   j->count = 0;
-  if (text.n > S3L_JSON_TEXT_MAX || !check_text(text))
+  if (text.n > S3L_JSON_TEXT_MAX)
     return S3LECT_ERECORD;
   jsmn_init(&parser);
   int count = jsmn_parse(&parser, text.p, text.n, found, S3L_JSON_TOKENS_MAX);
   if (count < 1)
     return S3LECT_ERECORD;
-  for (int i = count - 1; i >= 0; i--) {
-    s3l_json_token_t* t = &j->tokens[i];
-    t->start = (uint32_t)found[i].start;
-    t->end = (uint32_t)found[i].end;
-    t->type = token_type(&found[i], text);
-    t->next = (uint16_t)(i + 1);
-    while (t->next < count && j->tokens[t->next].start < t->end)
-      t->next = j->tokens[t->next].next;
-  }
   j->text = text;
   j->count = (uint32_t)count;
-  return 0;
-}
-
-static s3l_span_t token_text(const s3l_json_t* j, int token) {
-  const s3l_json_token_t* t = &j->tokens[token];
-  return (s3l_span_t){j->text.p + t->start, t->end - t->start};
+  for (int i = 0; i < count; i++)
+    j->tokens[i] = (s3l_json_token_t){.start = (uint32_t)found[i].start,
+                                      .end = (uint32_t)found[i].end,
+                                      .type = token_type(&found[i], text)};
+  if (j->tokens[0].type == TYPE_OBJECT && value_is_valid(j, 0, 0) &&
+      is_gap(j, 0, j->tokens[0].start, '\0') && is_gap(j, j->tokens[0].end, text.n, '\0'))
+    return 0;
+  j->count = 0;
+  return S3LECT_ERECORD;
 }
 
 /* ---- Strings ---- */
@@ -273,7 +210,7 @@ static uint32_t take_escape(s3l_span_t* s) {
   }
 }
 
-/* The text has passed check_string, so that no escape is cut short. */
+/* jsmn has checked that no escape is cut short. */
 static bool unescape(s3l_span_t s, char* out, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, out, cap);
@@ -297,8 +234,8 @@ static bool unescape(s3l_span_t s, char* out, size_t cap) {
   return false;
 }
 
-/* Takes one character off a name and folds it as Go does: beside ASCII, two other letters have an
- * ASCII lower case, the long s and the Kelvin sign. */
+/* Takes one character off a name, folded as Go folds it: of the letters outside ASCII, the long s
+ * and the Kelvin sign have an ASCII lower case. */
 static char take_folded(const char** p) {
   char c = *(*p)++;
   if (c >= 'A' && c <= 'Z')
@@ -336,13 +273,18 @@ static bool name_matches(const s3l_json_t* j, int token, const char* name) {
 
 /* ---- Look-up ---- */
 
+/* The first member's name, or -1 if the token is no object with members. */
+static int first_name(const s3l_json_t* j, int object) {
+  if (object < 0 || (uint32_t)object >= j->count || j->tokens[object].type != TYPE_OBJECT ||
+      j->tokens[object].next == object + 1)
+    return -1;
+  return object + 1;
+}
+
 int s3l_json_find(const s3l_json_t* j, int object, const char* name) {
   int found = -1;
-  if (object < 0 || (uint32_t)object >= j->count || j->tokens[object].type != TYPE_OBJECT)
-    return -1;
-  int end = j->tokens[object].next;
-  for (int key = object + 1; key < end; key = j->tokens[key + 1].next) {
-    S3L_ASSERT(j->tokens[key].type == TYPE_STRING && key + 1 < end);
+  int key = first_name(j, object);
+  for (; key > 0 && key < j->tokens[object].next; key = j->tokens[key + 1].next) {
     if (j->tokens[key + 1].type != TYPE_NULL && name_matches(j, key, name))
       found = key + 1;
   }
@@ -354,46 +296,47 @@ bool s3l_json_has(const s3l_json_t* j, int object, const char* name) {
 }
 
 int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size_t cap) {
-  if (object < 0 || (uint32_t)object >= j->count || j->tokens[object].type != TYPE_OBJECT)
-    return -1;
-  int key = value < 0 ? object + 1 : j->tokens[value].next;
-  if (key >= j->tokens[object].next)
+  int key = value < 0 ? first_name(j, object) : j->tokens[value].next;
+  if (key < 0 || key >= j->tokens[object].next)
     return -1;
   (void)unescape(token_text(j, key), name, cap);
   return key + 1;
 }
 
+/* Finds a member that must have the type. */
+static int get(const s3l_json_t* j, int object, const char* name, int type, int* token) {
+  *token = s3l_json_find(j, object, name);
+  if (*token < 0)
+    return S3LECT_ENOTFOUND;
+  return j->tokens[*token].type == type ? 0 : S3LECT_ERECORD;
+}
+
 int s3l_json_get_string(const s3l_json_t* j, int object, const char* name, char* out, size_t cap) {
-  int token = s3l_json_find(j, object, name);
+  int token;
+  int r = get(j, object, name, TYPE_STRING, &token);
   if (cap > 0)
     out[0] = '\0';
-  if (token < 0)
-    return S3LECT_ENOTFOUND;
-  if (j->tokens[token].type != TYPE_STRING || !unescape(token_text(j, token), out, cap))
-    return S3LECT_ERECORD;
-  return 0;
+  if (r != 0)
+    return r;
+  return unescape(token_text(j, token), out, cap) ? 0 : S3LECT_ERECORD;
 }
 
 int s3l_json_get_u64(const s3l_json_t* j, int object, const char* name, uint64_t* out) {
-  int token = s3l_json_find(j, object, name);
-  if (token < 0)
-    return S3LECT_ENOTFOUND;
-  if (j->tokens[token].type != TYPE_NUMBER || !s3l_span_to_u64(token_text(j, token), out))
-    return S3LECT_ERECORD;
-  return 0;
+  int token;
+  int r = get(j, object, name, TYPE_NUMBER, &token);
+  if (r != 0)
+    return r;
+  return s3l_span_to_u64(token_text(j, token), out) ? 0 : S3LECT_ERECORD;
 }
 
 int s3l_json_get_i64(const s3l_json_t* j, int object, const char* name, int64_t* out) {
+  int token;
   uint64_t v;
-  int token = s3l_json_find(j, object, name);
-  if (token < 0)
-    return S3LECT_ENOTFOUND;
+  int r = get(j, object, name, TYPE_NUMBER, &token);
+  if (r != 0)
+    return r;
   s3l_span_t s = token_text(j, token);
-  if (j->tokens[token].type != TYPE_NUMBER)
-    return S3LECT_ERECORD;
-  bool negative = s.p[0] == '-';
-  if (negative)
-    skip(&s, 1);
+  bool negative = take_char(&s, '-');
   if (!s3l_span_to_u64(s, &v) || v > (uint64_t)INT64_MAX + (negative ? 1 : 0))
     return S3LECT_ERECORD;
   *out = !negative ? (int64_t)v : v == 0 ? 0 : -(int64_t)(v - 1) - 1;
@@ -401,24 +344,19 @@ int s3l_json_get_i64(const s3l_json_t* j, int object, const char* name, int64_t*
 }
 
 int s3l_json_get_bool(const s3l_json_t* j, int object, const char* name, bool* out) {
-  int token = s3l_json_find(j, object, name);
-  if (token < 0)
-    return S3LECT_ENOTFOUND;
-  uint8_t type = j->tokens[token].type;
-  if (type != TYPE_TRUE && type != TYPE_FALSE)
-    return S3LECT_ERECORD;
-  *out = type == TYPE_TRUE;
-  return 0;
+  int token;
+  int r = get(j, object, name, TYPE_BOOL, &token);
+  if (r == 0)
+    *out = token_text(j, token).p[0] == 't';
+  return r;
 }
 
 int s3l_json_get_object(const s3l_json_t* j, int object, const char* name, int* token) {
-  int found = s3l_json_find(j, object, name);
-  if (found < 0)
-    return S3LECT_ENOTFOUND;
-  if (j->tokens[found].type != TYPE_OBJECT)
-    return S3LECT_ERECORD;
-  *token = found;
-  return 0;
+  int found;
+  int r = get(j, object, name, TYPE_OBJECT, &found);
+  if (r == 0)
+    *token = found;
+  return r;
 }
 
 /* ---- Writing ---- */
@@ -458,7 +396,8 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
       s3l_buf_putc(b, c);
     } else if (c == '\n' || c == '\r' || c == '\t') {
       s3l_buf_puts(b, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
-    } else if (n == 1 && ((unsigned char)c < 0x20 || c == '<' || c == '>' || c == '&')) {
+    } else if (n == 1 &&
+               ((unsigned char)c < 0x20 || c == 0x7F || c == '<' || c == '>' || c == '&')) {
       put_escape(b, (unsigned char)c);
     } else if (s3l_span_starts_with(s, S3L_SPAN("\xE2\x80\xA8"))) {
       put_escape(b, 0x2028);
@@ -470,4 +409,30 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
     skip(&s, n);
   }
   s3l_buf_putc(b, '"');
+}
+
+void s3l_json_key(s3l_buf_t* b, const char* name) {
+  char last = b->len > 0 ? b->p[b->len - 1] : '{';
+  if (last != '{' && last != '[')
+    s3l_buf_putc(b, ',');
+  if (name == NULL)
+    return;
+  s3l_buf_putc(b, '"');
+  s3l_buf_puts(b, name);
+  s3l_buf_puts(b, "\":");
+}
+
+void s3l_json_string(s3l_buf_t* b, const char* name, const char* value) {
+  s3l_json_key(b, name);
+  s3l_json_put_string(b, s3l_span_cstr(value));
+}
+
+void s3l_json_u64(s3l_buf_t* b, const char* name, uint64_t value) {
+  s3l_json_key(b, name);
+  s3l_buf_u64(b, value);
+}
+
+void s3l_json_i64(s3l_buf_t* b, const char* name, int64_t value) {
+  s3l_json_key(b, name);
+  s3l_buf_i64(b, value);
 }

@@ -1,13 +1,13 @@
-/* util/json.h: strict reading of small JSON objects, and writing of JSON strings.
+/* util/json.h: a strict reader of small JSON objects, and a writer.
  *
  * Vocabulary
  *   token   one value of the text, known by its index; the root object is S3L_JSON_ROOT
  *   member  a name and its value within an object
  *
- * What is accepted is RFC 8259, narrowed: the root is one object with nothing but white space
- * around it, UTF-8 is valid, nesting and the number of values are bounded. Members are looked up as
- * Go's encoding/json does: names match whatever their letter case, of several the last one wins,
- * and a member that is null counts as absent. The text must outlive the parsed form. No heap. */
+ * The reader accepts RFC 8259, narrowed: the root is one object with only white space around it,
+ * the text is valid UTF-8, and nesting and the number of values are bounded. It looks members up as
+ * Go's encoding/json does: letter case does not matter, the last of several equal names counts, and
+ * a member that is null counts as absent. The text must outlive the parsed form. No heap. */
 #ifndef S3L_UTIL_JSON_H
 #define S3L_UTIL_JSON_H
 
@@ -30,14 +30,14 @@ typedef struct s3l_json_token_s {
   uint8_t type;
 } s3l_json_token_t;
 
-/** Its members are json.c's own. About 3 KiB: fit for the stack. */
+/** Private to json.c. About 3 KiB, which fits on the stack. */
 typedef struct s3l_json_s {
   s3l_span_t text;
   uint32_t count;
   s3l_json_token_t tokens[S3L_JSON_TOKENS_MAX];
 } s3l_json_t;
 
-/** 0 or S3LECT_ERECORD; after that `j` holds nothing. */
+/** Returns 0, or S3LECT_ERECORD and leaves `j` empty. */
 int s3l_json_parse(s3l_json_t* j, s3l_span_t text);
 
 /** Token of the member's value, or -1 where there is none (or null). */
@@ -45,13 +45,14 @@ int s3l_json_find(const s3l_json_t* j, int object, const char* name);
 
 bool s3l_json_has(const s3l_json_t* j, int object, const char* name);
 
-/** Walks an object's members in their order: `value` is -1 at first and then what the last call
- * returned, the token of a member's value. -1 behind the last one. A name that does not fit is
- * given as the empty string. */
+/** Walks an object's members in their order. `value` is -1 at first, then the result of the last
+ * call: the token of a member's value, or -1 after the last member. A name that does not fit
+ * becomes the empty string. */
 int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size_t cap);
 
-/* Getters: 0; S3LECT_ENOTFOUND where the member is absent or null, S3LECT_ERECORD where it has
- * another type, is out of range or does not fit; then *out is untouched (of a string: empty). */
+/* Getters return 0, S3LECT_ENOTFOUND if the member is absent or null, or S3LECT_ERECORD if it has
+ * another type, is out of range or does not fit. On an error they leave *out untouched, or make a
+ * string empty. */
 
 /** Unescaped, as UTF-8 with a terminating NUL. A NUL within it is an error; half of a surrogate
  * pair becomes U+FFFD, as in Go. */
@@ -65,8 +66,19 @@ int s3l_json_get_bool(const s3l_json_t* j, int object, const char* name, bool* o
 /** A nested object's token, to look into with the functions above. */
 int s3l_json_get_object(const s3l_json_t* j, int object, const char* name, int* token);
 
+/* ---- Writing, into a buffer: the caller puts the brackets. ---- */
+
 /** Writes the string with its quotes. Like Go, it also escapes <, >, & and U+2028/9, so that the
- * text is safe within HTML, and puts U+FFFD in place of invalid UTF-8. */
+ * text is safe within HTML, and replaces invalid UTF-8 by U+FFFD. It also escapes DEL. */
 void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s);
+
+/** Writes a comma, unless this is the first member or element, and the member's name (NULL for an
+ * element of an array). The name is not escaped. */
+void s3l_json_key(s3l_buf_t* b, const char* name);
+
+/* A whole member. */
+void s3l_json_string(s3l_buf_t* b, const char* name, const char* value);
+void s3l_json_u64(s3l_buf_t* b, const char* name, uint64_t value);
+void s3l_json_i64(s3l_buf_t* b, const char* name, int64_t value);
 
 #endif

@@ -1,11 +1,9 @@
 #include "util/timefmt.h"
 
-#include <string.h>
-
 #include "util/buf.h"
 
 typedef struct civil_s {
-  int64_t year;
+  int year;
   int month; /* 1..12 */
   int day;   /* 1..31 */
   int hour;
@@ -15,10 +13,10 @@ typedef struct civil_s {
   int weekday; /* 0 is Sunday */
 } civil_t;
 
-static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-static const char day_names[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-static const char day_name_rests[7][7] = {"day", "day", "sday", "nesday", "rsday", "day", "urday"};
+static const char* const month_names[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char* const day_names[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                        "Thursday", "Friday", "Saturday"};
 
 /* Calendar arithmetic counts years from March, so that the leap day is the last day of a year; days
  * are counted from 0000-03-01, which is 719468 days before 1970-01-01. */
@@ -43,10 +41,12 @@ static void civil_from_days(int64_t days, civil_t* c) {
   int64_t mp = (5 * doy + 2) / 153;
   c->day = (int)(doy - (153 * mp + 2) / 5 + 1);
   c->month = (int)(mp < 10 ? mp + 3 : mp - 9);
-  c->year = yoe + era * 400 + (c->month <= 2 ? 1 : 0);
+  int64_t year = yoe + era * 400 + (c->month <= 2 ? 1 : 0);
+  c->year = year >= 0 && year <= 9999 ? (int)year : -1;
   c->weekday = (int)(((days + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
 }
 
+/* False outside years 0..9999. */
 static bool civil_from_ms(int64_t ms, civil_t* c) {
   int64_t days = ms / 86400000;
   int64_t rest = ms % 86400000;
@@ -59,7 +59,7 @@ static bool civil_from_ms(int64_t ms, civil_t* c) {
   c->minute = (int)(rest / 60000 % 60);
   c->second = (int)(rest / 1000 % 60);
   c->ms = (int)(rest % 1000);
-  return c->year >= 0 && c->year <= 9999;
+  return c->year >= 0;
 }
 
 static int days_in_month(int64_t year, int month) {
@@ -77,22 +77,13 @@ static bool civil_to_ms(const civil_t* c, int64_t* ms) {
   return true;
 }
 
-/* A cursor: each reader takes its bytes off the front of the span, or fails. */
+/* ---- Reading: each function takes its bytes off the front of the span, or fails. ---- */
 
 static bool take_char(s3l_span_t* s, char c) {
   if (s->n == 0 || s->p[0] != c)
     return false;
   s->p++;
   s->n--;
-  return true;
-}
-
-static bool take_text(s3l_span_t* s, const char* text) {
-  s3l_span_t t = s3l_span_cstr(text);
-  if (!s3l_span_starts_with(*s, t))
-    return false;
-  s->p += t.n;
-  s->n -= t.n;
   return true;
 }
 
@@ -111,212 +102,187 @@ static bool take_digits(s3l_span_t* s, size_t count, int* out) {
   return true;
 }
 
-static bool take_year(s3l_span_t* s, civil_t* c) {
-  int year;
-  if (!take_digits(s, 4, &year))
-    return false;
-  c->year = year;
-  return true;
-}
-
-static bool take_clock(s3l_span_t* s, civil_t* c) {
-  return take_digits(s, 2, &c->hour) && take_char(s, ':') && take_digits(s, 2, &c->minute) &&
-         take_char(s, ':') && take_digits(s, 2, &c->second);
-}
-
-/* Which of these names of three letters comes next, or -1. */
-static int take_name(s3l_span_t* s, const char (*names)[4], int count) {
-  for (int i = 0; s->n >= 3 && i < count; i++) {
-    if (s->p[0] == names[i][0] && s->p[1] == names[i][1] && s->p[2] == names[i][2]) {
-      s->p += 3;
-      s->n -= 3;
-      return i;
-    }
+/* Finds the name, or its first `size` letters, at the front of the span; *out is its index. */
+static bool take_name(s3l_span_t* s, const char* const* names, int count, size_t size, int* out) {
+  for (int i = 0; i < count; i++) {
+    s3l_span_t name = s3l_span_cstr(names[i]);
+    if (name.n > size)
+      name.n = size;
+    if (!s3l_span_starts_with(*s, name))
+      continue;
+    s->p += name.n;
+    s->n -= name.n;
+    *out = i;
+    return true;
   }
-  return -1;
+  return false;
 }
 
-static bool take_month_name(s3l_span_t* s, civil_t* c) {
-  c->month = take_name(s, month_names, 12) + 1;
-  return c->month > 0;
+static bool take_field(s3l_span_t* s, char field, civil_t* c) {
+  bool ok;
+  switch (field) {
+  case 'Y':
+    return take_digits(s, 4, &c->year);
+  case 'y':
+    ok = take_digits(s, 2, &c->year);
+    c->year += c->year < 70 ? 2000 : 1900;
+    return ok;
+  case 'm':
+    return take_digits(s, 2, &c->month);
+  case 'b':
+    ok = take_name(s, month_names, 12, 3, &c->month);
+    c->month++;
+    return ok;
+  case 'd':
+    return take_digits(s, 2, &c->day);
+  case 'e':
+    return take_char(s, ' ') ? take_digits(s, 1, &c->day) : take_digits(s, 2, &c->day);
+  case 'a':
+    return take_name(s, day_names, 7, 3, &c->weekday);
+  case 'A':
+    return take_name(s, day_names, 7, SIZE_MAX, &c->weekday);
+  case 'H':
+    return take_digits(s, 2, &c->hour);
+  case 'M':
+    return take_digits(s, 2, &c->minute);
+  default:
+    return take_digits(s, 2, &c->second);
+  }
+}
+
+/* Reads a time in a format as strftime's. */
+static bool take_time(s3l_span_t* s, const char* format, civil_t* c) {
+  for (; *format != '\0'; format++)
+    if (*format == '%' ? !take_field(s, *++format, c) : !take_char(s, *format))
+      return false;
+  return true;
 }
 
 /* A fraction of 1..9 digits after its point. */
 static bool take_fraction(s3l_span_t* s, int* ms) {
+  int digit;
   size_t n = 0;
-  int v = 0;
-  while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9') {
+  for (; n < 9 && take_digits(s, 1, &digit); n++)
     if (n < 3)
-      v = v * 10 + (s->p[n] - '0');
-    n++;
-  }
-  if (n == 0 || n > 9)
-    return false;
+      *ms = *ms * 10 + digit;
   for (size_t i = n; i < 3; i++)
-    v *= 10;
-  s->p += n;
-  s->n -= n;
-  *ms = v;
-  return true;
+    *ms *= 10;
+  return n > 0;
 }
 
-/* "Z" or "+hh:mm", which must be the rest of the text. */
+/* "Z" or "+hh:mm". */
 static bool take_offset(s3l_span_t* s, int* minutes) {
-  int hour, minute, sign;
+  civil_t c = {0};
   *minutes = 0;
   if (take_char(s, 'Z') || take_char(s, 'z'))
-    return s->n == 0;
-  if (take_char(s, '+'))
-    sign = 1;
-  else if (take_char(s, '-'))
-    sign = -1;
-  else
+    return true;
+  bool east = take_char(s, '+');
+  if ((!east && !take_char(s, '-')) || !take_time(s, "%H:%M", &c) || c.hour > 23 || c.minute > 59)
     return false;
-  if (!take_digits(s, 2, &hour) || !take_char(s, ':') || !take_digits(s, 2, &minute) || hour > 23 ||
-      minute > 59)
-    return false;
-  *minutes = sign * (hour * 60 + minute);
-  return s->n == 0;
+  *minutes = (c.hour * 60 + c.minute) * (east ? 1 : -1);
+  return true;
 }
 
 bool s3l_time_parse_rfc3339(s3l_span_t s, int64_t* ms) {
   civil_t c = {0};
   int offset;
   int64_t local;
-  if (!take_year(&s, &c) || !take_char(&s, '-') || !take_digits(&s, 2, &c.month) ||
-      !take_char(&s, '-') || !take_digits(&s, 2, &c.day))
-    return false;
-  if (!take_char(&s, 'T') && !take_char(&s, 't'))
-    return false;
-  if (!take_clock(&s, &c))
-    return false;
-  if (take_char(&s, '.') && !take_fraction(&s, &c.ms))
-    return false;
-  if (!take_offset(&s, &offset) || !civil_to_ms(&c, &local))
+  if (!take_time(&s, "%Y-%m-%d", &c) || (!take_char(&s, 'T') && !take_char(&s, 't')) ||
+      !take_time(&s, "%H:%M:%S", &c) || (take_char(&s, '.') && !take_fraction(&s, &c.ms)) ||
+      !take_offset(&s, &offset) || s.n > 0 || !civil_to_ms(&c, &local))
     return false;
   *ms = local - (int64_t)offset * 60000;
   return true;
 }
 
-static void put_padded(s3l_buf_t* b, int64_t v, int digits) {
-  int64_t scale = 1;
-  for (int i = 1; i < digits; i++)
-    scale *= 10;
+/* The whole text. */
+static bool parse(s3l_span_t s, const char* format, int64_t* ms) {
+  civil_t c = {0};
+  return take_time(&s, format, &c) && s.n == 0 && civil_to_ms(&c, ms);
+}
+
+#define HTTP_FORMAT "%a, %d %b %Y %H:%M:%S GMT"
+#define AMZ_FORMAT  "%Y%m%dT%H%M%SZ"
+
+bool s3l_time_parse_http(s3l_span_t s, int64_t* ms) {
+  return parse(s, HTTP_FORMAT, ms) || parse(s, "%A, %d-%b-%y %H:%M:%S GMT", ms) ||
+         parse(s, "%a %b %e %H:%M:%S %Y", ms);
+}
+
+bool s3l_time_parse_amz(s3l_span_t s, int64_t* ms) {
+  return parse(s, AMZ_FORMAT, ms);
+}
+
+/* ---- Writing ---- */
+
+static void put_digits(s3l_buf_t* b, int v, int digits) {
+  int scale = digits == 2 ? 10 : digits == 3 ? 100 : 1000;
   for (; scale > 0; scale /= 10)
     s3l_buf_putc(b, (char)('0' + v / scale % 10));
 }
 
-static void put_clock(s3l_buf_t* b, const civil_t* c) {
-  put_padded(b, c->hour, 2);
-  s3l_buf_putc(b, ':');
-  put_padded(b, c->minute, 2);
-  s3l_buf_putc(b, ':');
-  put_padded(b, c->second, 2);
+static void put_field(s3l_buf_t* b, char field, const civil_t* c) {
+  switch (field) {
+  case 'Y':
+    put_digits(b, c->year, 4);
+    break;
+  case 'm':
+    put_digits(b, c->month, 2);
+    break;
+  case 'b':
+    s3l_buf_puts(b, month_names[c->month - 1]);
+    break;
+  case 'd':
+    put_digits(b, c->day, 2);
+    break;
+  case 'a':
+    s3l_buf_put(b, (s3l_span_t){day_names[c->weekday], 3});
+    break;
+  case 'H':
+    put_digits(b, c->hour, 2);
+    break;
+  case 'M':
+    put_digits(b, c->minute, 2);
+    break;
+  case 'S':
+    put_digits(b, c->second, 2);
+    break;
+  default:
+    put_digits(b, c->ms, 3);
+    break;
+  }
+}
+
+static bool format_time(int64_t ms, const char* format, char* out, size_t cap) {
+  civil_t c;
+  s3l_buf_t b;
+  out[0] = '\0';
+  if (!civil_from_ms(ms, &c))
+    return false;
+  s3l_buf_init(&b, out, cap);
+  for (; *format != '\0'; format++) {
+    if (*format == '%')
+      put_field(&b, *++format, &c);
+    else
+      s3l_buf_putc(&b, *format);
+  }
+  return s3l_buf_cstr(&b) != NULL;
 }
 
 bool s3l_time_format_rfc3339(int64_t ms, char out[S3L_TIME_RFC3339_SIZE]) {
-  civil_t c;
-  s3l_buf_t b;
-  out[0] = '\0';
-  if (!civil_from_ms(ms, &c))
-    return false;
-  s3l_buf_init(&b, out, S3L_TIME_RFC3339_SIZE);
-  put_padded(&b, c.year, 4);
-  s3l_buf_putc(&b, '-');
-  put_padded(&b, c.month, 2);
-  s3l_buf_putc(&b, '-');
-  put_padded(&b, c.day, 2);
-  s3l_buf_putc(&b, 'T');
-  put_clock(&b, &c);
-  if (c.ms != 0) {
-    s3l_buf_putc(&b, '.');
-    put_padded(&b, c.ms, 3);
-  }
-  s3l_buf_putc(&b, 'Z');
-  return s3l_buf_cstr(&b) != NULL;
+  if (ms % 1000 != 0)
+    return s3l_time_format_rfc3339_ms(ms, out);
+  return format_time(ms, "%Y-%m-%dT%H:%M:%SZ", out, S3L_TIME_RFC3339_SIZE);
 }
 
-/* Sun, 06 Nov 1994 08:49:37 GMT, after the day's name. */
-static bool parse_imf_fixdate(s3l_span_t s, civil_t* c) {
-  return take_text(&s, ", ") && take_digits(&s, 2, &c->day) && take_char(&s, ' ') &&
-         take_month_name(&s, c) && take_char(&s, ' ') && take_year(&s, c) && take_char(&s, ' ') &&
-         take_clock(&s, c) && take_text(&s, " GMT") && s.n == 0;
-}
-
-/* Sunday, 06-Nov-94 08:49:37 GMT, after the day's name. */
-static bool parse_rfc850(s3l_span_t s, civil_t* c) {
-  int year;
-  if (!take_text(&s, ", ") || !take_digits(&s, 2, &c->day) || !take_char(&s, '-') ||
-      !take_month_name(&s, c) || !take_char(&s, '-') || !take_digits(&s, 2, &year) ||
-      !take_char(&s, ' ') || !take_clock(&s, c) || !take_text(&s, " GMT") || s.n != 0)
-    return false;
-  c->year = year < 70 ? 2000 + year : 1900 + year;
-  return true;
-}
-
-/* Sun Nov  6 08:49:37 1994, after the day's name. */
-static bool parse_asctime(s3l_span_t s, civil_t* c) {
-  if (!take_char(&s, ' ') || !take_month_name(&s, c) || !take_char(&s, ' '))
-    return false;
-  bool day = take_char(&s, ' ') ? take_digits(&s, 1, &c->day) : take_digits(&s, 2, &c->day);
-  return day && take_char(&s, ' ') && take_clock(&s, c) && take_char(&s, ' ') && take_year(&s, c) &&
-         s.n == 0;
-}
-
-bool s3l_time_parse_http(s3l_span_t s, int64_t* ms) {
-  civil_t c = {0};
-  bool ok;
-  int day = take_name(&s, day_names, 7);
-  if (day < 0)
-    return false;
-  if (take_text(&s, day_name_rests[day]))
-    ok = parse_rfc850(s, &c);
-  else
-    ok = s.n > 0 && s.p[0] == ',' ? parse_imf_fixdate(s, &c) : parse_asctime(s, &c);
-  return ok && civil_to_ms(&c, ms);
+bool s3l_time_format_rfc3339_ms(int64_t ms, char out[S3L_TIME_RFC3339_SIZE]) {
+  return format_time(ms, "%Y-%m-%dT%H:%M:%S.%LZ", out, S3L_TIME_RFC3339_SIZE);
 }
 
 bool s3l_time_format_http(int64_t ms, char out[S3L_TIME_HTTP_SIZE]) {
-  civil_t c;
-  s3l_buf_t b;
-  out[0] = '\0';
-  if (!civil_from_ms(ms, &c))
-    return false;
-  s3l_buf_init(&b, out, S3L_TIME_HTTP_SIZE);
-  s3l_buf_puts(&b, day_names[c.weekday]);
-  s3l_buf_puts(&b, ", ");
-  put_padded(&b, c.day, 2);
-  s3l_buf_putc(&b, ' ');
-  s3l_buf_puts(&b, month_names[c.month - 1]);
-  s3l_buf_putc(&b, ' ');
-  put_padded(&b, c.year, 4);
-  s3l_buf_putc(&b, ' ');
-  put_clock(&b, &c);
-  s3l_buf_puts(&b, " GMT");
-  return s3l_buf_cstr(&b) != NULL;
-}
-
-bool s3l_time_parse_amz(s3l_span_t s, int64_t* ms) {
-  civil_t c = {0};
-  return take_year(&s, &c) && take_digits(&s, 2, &c.month) && take_digits(&s, 2, &c.day) &&
-         take_char(&s, 'T') && take_digits(&s, 2, &c.hour) && take_digits(&s, 2, &c.minute) &&
-         take_digits(&s, 2, &c.second) && take_char(&s, 'Z') && s.n == 0 && civil_to_ms(&c, ms);
+  return format_time(ms, HTTP_FORMAT, out, S3L_TIME_HTTP_SIZE);
 }
 
 bool s3l_time_format_amz(int64_t ms, char out[S3L_TIME_AMZ_SIZE]) {
-  civil_t c;
-  s3l_buf_t b;
-  out[0] = '\0';
-  if (!civil_from_ms(ms, &c))
-    return false;
-  s3l_buf_init(&b, out, S3L_TIME_AMZ_SIZE);
-  put_padded(&b, c.year, 4);
-  put_padded(&b, c.month, 2);
-  put_padded(&b, c.day, 2);
-  s3l_buf_putc(&b, 'T');
-  put_padded(&b, c.hour, 2);
-  put_padded(&b, c.minute, 2);
-  put_padded(&b, c.second, 2);
-  s3l_buf_putc(&b, 'Z');
-  return s3l_buf_cstr(&b) != NULL;
+  return format_time(ms, AMZ_FORMAT, out, S3L_TIME_AMZ_SIZE);
 }

@@ -65,9 +65,10 @@ static void cuts_behind_a_word(void** state) {
 
 static void makes_one_line(void** state) {
   (void)state;
-  char text[] = "a\nb\x1b[2J\x7f\tc";
+  char text[] = "a\nb\x1b[2J\x7f\tc\xc2\x9b"
+                "31m\xc3\xa9\xc2";
   s3l_buf_line(text);
-  assert_string_equal(text, "a?b?[2J??c");
+  assert_string_equal(text, "a?b?[2J??c??31m\xc3\xa9\xc2");
 }
 
 int main(void) {

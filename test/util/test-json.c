@@ -230,7 +230,7 @@ static void writes_strings(void** state) {
   s3l_buf_init(&b, out, sizeof(out));
   s3l_json_put_string(&b, S3L_SPAN("a\"\\\n\r\t\x01\x7f<>&\xC3\xA9\xE2\x80\xA8\xFF\0"));
   assert_string_equal(s3l_buf_cstr(&b),
-                      "\"a\\\"\\\\\\n\\r\\t\\u0001\x7f\\u003c\\u003e\\u0026\xC3\xA9"
+                      "\"a\\\"\\\\\\n\\r\\t\\u0001\\u007f\\u003c\\u003e\\u0026\xC3\xA9"
                       "\\u2028\\ufffd\\u0000\"");
   /* What is written can be read. */
   char text[160], back[64];
@@ -245,6 +245,52 @@ static void writes_strings(void** state) {
   s3l_buf_init(&b, out, 3);
   s3l_json_put_string(&b, S3L_SPAN("ab"));
   assert_true(b.overflow);
+}
+
+static void replaces_invalid_utf8(void** state) {
+  (void)state;
+  static const struct {
+    const char* in;
+    const char* out;
+  } cases[] = {{"plain", "\"plain\""},
+               {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+               {"\xff", "\"\\ufffd\""},
+               {"\xc0\x80", "\"\\ufffd\\ufffd\""},                       /* overlong */
+               {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},            /* surrogate */
+               {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""}, /* too large */
+               {"\xe2\x82", "\"\\ufffd\\ufffd\""}};                      /* cut */
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char out[64];
+    s3l_buf_t b;
+    s3l_buf_init(&b, out, sizeof out);
+    s3l_json_put_string(&b, s3l_span_cstr(cases[i].in));
+    assert_string_equal(s3l_buf_cstr(&b), cases[i].out);
+  }
+}
+
+static void writes_members(void** state) {
+  (void)state;
+  static const char want[] = "{\"a\":\"{\",\"b\":1,\"c\":[{\"d\":-2},{}],\"e\":[]}";
+  for (size_t cap = sizeof want; cap >= sizeof want - 1; cap--) {
+    char out[sizeof want];
+    s3l_buf_t b;
+    s3l_buf_init(&b, out, cap);
+    s3l_buf_putc(&b, '{');
+    s3l_json_string(&b, "a", "{");
+    s3l_json_u64(&b, "b", 1);
+    s3l_json_key(&b, "c");
+    s3l_buf_puts(&b, "[{");
+    s3l_json_i64(&b, "d", -2);
+    s3l_buf_putc(&b, '}');
+    s3l_json_key(&b, NULL);
+    s3l_buf_puts(&b, "{}]");
+    s3l_json_key(&b, "e");
+    s3l_buf_puts(&b, "[]}");
+    if (cap < sizeof want)
+      assert_null(s3l_buf_cstr(&b));
+    else
+      assert_string_equal(s3l_buf_cstr(&b), want);
+  }
 }
 
 static void walks_members(void** state) {
@@ -274,6 +320,7 @@ int main(void) {
       cmocka_unit_test(walks_members),       cmocka_unit_test(keeps_to_its_limits),
       cmocka_unit_test(looks_up_as_go_does), cmocka_unit_test(reads_values),
       cmocka_unit_test(unescapes),           cmocka_unit_test(writes_strings),
+      cmocka_unit_test(writes_members),      cmocka_unit_test(replaces_invalid_utf8),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

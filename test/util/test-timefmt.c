@@ -100,6 +100,9 @@ static void writes_rfc3339(void** state) {
   assert_string_equal(out, "0001-01-01T00:00:00Z");
   assert_true(s3l_time_format_rfc3339(-1, out));
   assert_string_equal(out, "1969-12-31T23:59:59.999Z");
+  assert_true(s3l_time_format_rfc3339_ms(1730025045000, out));
+  assert_string_equal(out, "2024-10-27T10:30:45.000Z");
+  assert_false(s3l_time_format_rfc3339_ms(INT64_MAX, out));
   assert_false(s3l_time_format_rfc3339(253402300800000, out));
   assert_string_equal(out, "");
   assert_false(s3l_time_format_rfc3339(INT64_MIN, out));
