@@ -83,8 +83,10 @@ struct s3lect_credentials_provider_s {
   void* reserved[8];
 };
 
-/** Closes a provider: questions that are under way end with UV_ECANCELED, then `cb` (may be NULL)
- * runs from the loop. No store may be using it any more. */
+/** Closes a provider. Requests under way end with UV_ECANCELED first. No store may be using it any
+ * more.
+ * Close may be called once; `cb` (may be NULL) runs exactly once, from the loop, as the handle's
+ * last callback, and the handle's memory is the caller's again. */
 S3LECT_EXTERN void s3lect_credentials_close(s3lect_credentials_provider_t* provider,
                                             s3lect_credentials_close_cb cb);
 

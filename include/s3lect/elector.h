@@ -145,7 +145,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_trace_cb on_trace;
 
   int32_t verify_on_start; /* 1: before it first stands, try whether the store keeps its conditions
-                              (the quick part of s3lect_verify: about 80 requests to temporary
+                              (the quick part of s3lect_verify_start: about 80 requests to temporary
                               objects named lockfile_path + ".verify-..."). If it does not, on_error
                               gets S3LECT_EUNSAFE and the elector stops standing */
 
@@ -232,10 +232,11 @@ S3LECT_EXTERN int s3lect_elector_stop(s3lect_elector_t* elector);
  * effect for any other epoch than that of the leadership that ended last. */
 S3LECT_EXTERN void s3lect_elector_ack(s3lect_elector_t* elector, uint64_t epoch);
 
-/** Stops standing and releases the record if it leads, for at most release_timeout_ms (and
- * stop_ack_ms, if that is set, before); on_stopped_leading still runs; then `cb` (may be NULL), and
- * the handle's memory is the caller's again. Errors: UV_EALREADY (closing already: `cb` will not
- * run). */
+/** Closes an elector. It stops standing and, if it leads, runs on_stopped_leading and releases the
+ * record, which takes at most release_timeout_ms (after stop_ack_ms, if that is set).
+ * Close may be called once; `cb` (may be NULL) runs exactly once, from the loop, as the handle's
+ * last callback, and the handle's memory is the caller's again. Errors: UV_EALREADY (it is closing
+ * already: this `cb` does not run). */
 S3LECT_EXTERN int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb);
 
 /** 1 only if this elector leads and its validity has not passed at this instant: a comparison

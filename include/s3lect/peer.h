@@ -85,9 +85,10 @@ S3LECT_EXTERN int s3lect_peer_client_reload(s3lect_peer_client_t* client,
                                             const s3lect_peer_client_options_t* options,
                                             s3lect_error_t* error);
 
-/** Closes a client: what is asked of leaders now ends, and electors that were given it ask the
- * store from then on. Once the last of these is closed, too, `cb` (may be NULL) runs, and the
- * handle's memory is the caller's again. A second close does nothing, and its cb does not run. */
+/** Closes a client. Questions to leaders end, and electors that were given the client ask the store
+ * from then on; `cb` waits until the last of these electors is closed, too.
+ * Close may be called once; `cb` (may be NULL) runs exactly once, from the loop, as the handle's
+ * last callback, and the handle's memory is the caller's again. */
 S3LECT_EXTERN void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect_peer_client_cb cb);
 
 /* ---- Server ---- */
@@ -175,9 +176,10 @@ S3LECT_EXTERN int s3lect_peer_server_reload(s3lect_peer_server_t* server,
                                             const s3lect_peer_server_options_t* options,
                                             s3lect_error_t* error);
 
-/** Stops listening, answers what is held with 404, closes all connections, then `cb` (may be NULL)
- * runs, and the handle's memory is the caller's again. Electors stand on. A second close does
- * nothing, and its cb does not run. */
+/** Closes a server: it stops listening, answers held requests with 404 and closes all connections.
+ * Its electors stay in their elections.
+ * Close may be called once; `cb` (may be NULL) runs exactly once, from the loop, as the handle's
+ * last callback, and the handle's memory is the caller's again. */
 S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_cb cb);
 
 /* ---- For a server of your own ---- */

@@ -51,8 +51,8 @@ typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
  * each but its last byte first, and then the last bytes at once. */
 #define S3LECT_REQ_TOGETHER 0x4u
 
-/** One operation. The caller zeroes it, fills the second group and calls a store function; what
- * it points to must stay until the callback. */
+/** One operation. The caller zeroes it, fills the second group and calls s3lect_store_get, _put,
+ * _del or _list; what it points to must stay until the callback. */
 struct s3lect_store_req_s {
   void* data; /* the caller's; never touched */
 
@@ -68,7 +68,7 @@ struct s3lect_store_req_s {
   uint32_t body_max;   /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
   s3lect_store_cb cb;
 
-  s3lect_store_t* store; /* read-only; set by the store */
+  s3lect_store_t* store; /* read-only; set when the request starts */
   uint64_t internal[32]; /* the store's scratch space while the request is under way */
 };
 
@@ -76,8 +76,9 @@ struct s3lect_store_req_s {
  * of the machine that asks. Without it S3LECT_EXPIRY_STORE_CLOCK is refused. */
 #define S3LECT_STORE_OWN_CLOCK 0x1u
 
-/** What a store does. Each of the first four returns 0 and later calls req->cb once, or returns
- * an error and never calls it. None may call req->cb from inside itself.
+/** What a user-written store implements. Everyone else calls the functions below, which check the
+ * request first. Each of the first four returns 0 and later calls req->cb once, or returns an error
+ * and never calls it. None may call req->cb from inside itself.
  *   cancel  ends a request soon: UV_ECANCELED, and S3LECT_UNCERTAIN unless it provably never left
  *   close   cancels what is left, releases everything, then calls cb (which may be NULL) */
 struct s3lect_store_ops_s {
@@ -101,9 +102,25 @@ struct s3lect_store_s {
   void* reserved[8];
 };
 
-/** Closes a store: requests that are under way end with UV_ECANCELED, then `cb` (may be NULL) runs
- * from the loop. No elector may be using it any more: close it in the last one's close callback. To
- * be called once. */
+/** Starts a request: reads an object, writes one, deletes one, or lists keys. Fill `req` before
+ * (see s3lect_store_req_t). Returns 0, and req->cb runs once, later; or an error, and it never
+ * runs: UV_EINVAL (a field of `req` does not fit the operation), UV_ENOSYS (the store cannot
+ * delete, or list), UV_ECANCELED (the store is closing), UV_ENOMEM, and what a user-written store
+ * returns. */
+S3LECT_EXTERN int s3lect_store_get(s3lect_store_t* store, s3lect_store_req_t* req);
+S3LECT_EXTERN int s3lect_store_put(s3lect_store_t* store, s3lect_store_req_t* req);
+S3LECT_EXTERN int s3lect_store_del(s3lect_store_t* store, s3lect_store_req_t* req);
+S3LECT_EXTERN int s3lect_store_list(s3lect_store_t* store, s3lect_store_req_t* req);
+
+/** Cancels a request that has been started. Its callback runs soon, with UV_ECANCELED unless the
+ * request has ended meanwhile; the outcome is S3LECT_UNCERTAIN unless it provably was never sent.
+ */
+S3LECT_EXTERN void s3lect_store_cancel(s3lect_store_t* store, s3lect_store_req_t* req);
+
+/** Closes a store. Requests under way end with UV_ECANCELED first. No elector may be using the
+ * store any more: close it in the last elector's close callback. Close may be called once; `cb`
+ * (may be NULL) runs exactly once, from the loop, as the handle's last callback, and the handle's
+ * memory is the caller's again. */
 S3LECT_EXTERN void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb);
 
 /** Options of the S3 store. Zero or NULL means the default. Strings are copied. */
@@ -143,7 +160,7 @@ typedef struct s3lect_store_s3_options_s {
                                          the ETag is no digest of the body; what the election needs
                                          is that each write gives a new one, which it does where
                                          bodies differ, as the lockfile's always do, and which
-                                         s3lect_verify tries. SSE-C is not supported */
+                                         s3lect_verify_start tries. SSE-C is not supported */
   const char* sse_kms_key_id;         /* the key's ID or ARN, with one of the two KMS kinds; NULL:
                                          the bucket's, else the account's aws/s3 */
   const char* expected_bucket_owner;  /* 12 digits, of the account that must own the bucket: on

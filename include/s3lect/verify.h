@@ -2,8 +2,8 @@
  *
  * Some stores answer 200 to a conditional write and overwrite all the same, some check the
  * condition but not in one step with the write, some show old data. An election on such a store has
- * two leaders sooner or later. s3lect_verify tries the conditions for real, with temporary objects,
- * and says what the store is good for.
+ * two leaders sooner or later. s3lect_verify_start tries the conditions for real, with temporary
+ * objects, and says what the store is good for.
  *
  * What it cannot prove: a check that fails convicts a store, checks that pass only fail to convict
  * it. A race that is lost once in a million writes will rarely show in a few rounds. */
@@ -89,8 +89,9 @@ typedef struct s3lect_verify_report_s {
   uint32_t latency_max_us;
 } s3lect_verify_report_t;
 
-/** Runs once, from the loop, never inside s3lect_verify or s3lect_verify_cancel. The handle's
- * memory is the caller's again, and the store may be closed. */
+/** Ends a run: runs exactly once, from the loop, never inside s3lect_verify_start or
+ * s3lect_verify_cancel, as the handle's last callback. The handle's memory is the caller's again,
+ * and the store may be closed. */
 typedef void (*s3lect_verify_cb)(s3lect_verify_t* verify, const s3lect_verify_report_t* report);
 
 /** Options. Zero or NULL means the default. Copied, but for the store, which must stay open until
@@ -118,8 +119,9 @@ S3LECT_EXTERN void s3lect_verify_options_init(s3lect_verify_options_t* options, 
 /** Starts a run on the store's loop. Removes its temporary objects before it ends, however it ends.
  * Errors, with no callback: UV_EINVAL (an option), UV_ENOTSUP (one is set that only a newer library
  * knows), UV_EIO (no random bytes), UV_ENOMEM. */
-S3LECT_EXTERN int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
-                                s3lect_verify_cb cb, s3lect_error_t* error);
+S3LECT_EXTERN int s3lect_verify_start(s3lect_verify_t* verify,
+                                      const s3lect_verify_options_t* options, s3lect_verify_cb cb,
+                                      s3lect_error_t* error);
 
 /** Ends a run soon: no further check is made, what is under way is cancelled, temporary objects are
  * removed, and the callback runs with UV_ECANCELED. No-op when the run is over its checks. */

@@ -161,7 +161,7 @@ static void on_record(s3lect_store_req_t* req, const s3lect_store_result_t* resu
 static int get(s3lect_store_t* store, status_t* status, const char* key) {
   status->req.key = key;
   status->req.cb = on_record;
-  return store->ops->get(store, &status->req);
+  return s3lect_store_get(store, &status->req);
 }
 
 /* ---- Epoch files ---- */
@@ -173,7 +173,7 @@ static int list(s3lect_store_t* store, status_t* status) {
   status->req.after = status->after[0] != '\0' ? status->after : NULL;
   status->req.max_keys = 1000;
   status->req.cb = on_listed;
-  return store->ops->list(store, &status->req);
+  return s3lect_store_list(store, &status->req);
 }
 
 /* Notes the newest file of a page, and where the next page begins. False if that is no further than

@@ -195,7 +195,7 @@ static int start(run_t* run) {
   o.quick = (int32_t)options->quick;
   o.request_timeout_ms = options->request_timeout_ms;
   run->verify.data = run;
-  return s3lect_verify(&run->verify, &o, on_report, NULL);
+  return s3lect_verify_start(&run->verify, &o, on_report, NULL);
 }
 
 static int verify_on(run_t* run) {

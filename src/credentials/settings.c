@@ -91,11 +91,9 @@ int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_
   s3lect_credentials_chain_options_t known;
   memset(s, 0, sizeof(*s));
   memset(&known, 0, sizeof(known));
-  int err = options == NULL
-                ? 0
-                : s3l_versioned_copy(error, "s3lect_credentials_chain_options", options, &known,
-                                     sizeof(known),
-                                     offsetof(s3lect_credentials_chain_options_t, profile));
+  int err = options == NULL ? 0
+                            : s3l_versioned_copy(error, "s3lect_credentials_chain_options", options,
+                                                 &known, sizeof(known));
   if (err != 0)
     return err;
   if ((known.sources & ~S3LECT_CREDENTIALS_ALL) != 0)

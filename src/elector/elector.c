@@ -14,7 +14,6 @@
 #include "util/utf8.h"
 
 /* What the struct had at first. */
-#define STATUS_OLDEST offsetof(s3lect_status_t, known)
 
 static s3l_executor_t* driver_of(const s3lect_elector_t* elector) {
   return elector->internal;
@@ -166,9 +165,8 @@ const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
   const s3l_executor_t* d = driver_of(elector);
-  size_t size = status->size;
-  s3lect_status_t all = {.size = size};
-  if (size != sizeof all && size != STATUS_OLDEST)
+  s3lect_status_t all = {.size = sizeof all};
+  if (status->size != sizeof all)
     return UV_EINVAL;
   if (d == NULL)
     return UV_ECANCELED;
@@ -186,14 +184,14 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   all.leader_until_ns = another ? c->view.legal_at : 0;
   all.known = c->view.kind != S3L_VIEW_UNKNOWN;
   all.peer_error = c->peer.error;
-  memcpy(status, &all, size); /* an older caller's struct is shorter */
+  *status = all;
   return 0;
 }
 
 int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
   const s3l_executor_t* d = driver_of(elector);
   size_t size = stats->size;
-  if (size < offsetof(s3lect_stats_t, peer_checks) || size > sizeof *stats)
+  if (size != sizeof *stats)
     return UV_EINVAL;
   if (d == NULL)
     return UV_ECANCELED;
@@ -216,7 +214,7 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
       .peer_failures = s->peer_failures,
       .peer_refused = s->peer_refused,
   };
-  memcpy(stats, &all, size); /* an older caller's struct is shorter */
+  *stats = all;
   return 0;
 }
 

@@ -119,10 +119,9 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   cb(d->handle, &event);
 }
 
-/* What the store tells its operator beside the result, which older stores do not. */
+/* What the store tells its operator beside the result. */
 static void report_news(s3l_executor_t* d, const s3lect_store_result_t* r) {
-  bool has_news = r->size >= offsetof(s3lect_store_result_t, news) + sizeof(r->news);
-  if (has_news && r->news != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
+  if (r->news != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
     s3l_executor_report(d, r->news, r->message);
 }
 
@@ -163,18 +162,18 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
     s3l_files_name(d, e);
   if (e->kind == S3L_DO_LIST) {
     s3l_files_list(d, e);
-    err = store->ops->list(store, req);
+    err = s3lect_store_list(store, req);
   } else if (e->kind == S3L_DO_READ) {
     req->body = NULL;
     req->body_len = 0;
-    err = store->ops->get(store, req);
+    err = s3lect_store_get(store, req);
   } else {
     req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
     bool named = record->successor[0] != '\0';
     char* body = named ? d->transfer->body : d->body;
     req->body = body;
     req->body_len = encode(e, record, body, named ? d->transfer->body_size : d->body_size);
-    err = store->ops->put(store, req);
+    err = s3lect_store_put(store, req);
   }
   d->submit_error = err;
   s3l_registration_sent(d, d->core.now);
@@ -206,7 +205,7 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
       break;
     case S3L_DO_CANCEL:
       if (!d->ended) /* else the request's end is about to be told */
-        d->req.store->ops->cancel(d->req.store, &d->req);
+        s3lect_store_cancel(d->req.store, &d->req);
       break;
     case S3L_DO_NOTIFY:
       notify(d, e);

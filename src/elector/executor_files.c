@@ -112,13 +112,13 @@ void s3l_files_sweep(s3l_executor_t* d, const s3l_effect_t* e) {
   s3l_epochs_tail(e->file, f->sweep_key + strlen(f->prefix));
   f->sweep.timeout_ms = e->timeout_ms;
   f->sweep_ended = false;
-  f->sweep_error = f->sweep.store->ops->del(f->sweep.store, &f->sweep);
+  f->sweep_error = s3lect_store_del(f->sweep.store, &f->sweep);
 }
 
 void s3l_files_sweep_cancel(s3l_executor_t* d) {
   s3l_files_t* f = s3l_files_of(d);
   if (!f->sweep_ended && f->sweep_error == 0)
-    f->sweep.store->ops->cancel(f->sweep.store, &f->sweep);
+    s3lect_store_cancel(f->sweep.store, &f->sweep);
 }
 
 bool s3l_files_sweep_failed(s3l_executor_t* d, s3lect_store_result_t* result) {

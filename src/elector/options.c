@@ -25,7 +25,6 @@
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
 
 /* What the struct had before there were any but the Go package's options. */
-#define OLDEST_SIZE offsetof(s3lect_elector_options_t, renew_interval_ms)
 
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
@@ -243,7 +242,7 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
 
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                                 s3lect_error_t* error) {
-  int r = s3l_versioned_copy(error, "s3lect_elector_options", in, out, sizeof *out, OLDEST_SIZE);
+  int r = s3l_versioned_copy(error, "s3lect_elector_options", in, out, sizeof *out);
   if (r != 0)
     return r;
   s3lect_elector_options_t given = *out;
@@ -291,14 +290,14 @@ int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
   s3lect_elector_options_t all;
   size_t size = resolved->size;
   s3l_error_clear(error);
-  if (size < OLDEST_SIZE || size > S3L_SIZED_MAX)
+  if (size < sizeof all || size > S3L_SIZED_MAX)
     return s3l_error_say(error, UV_EINVAL, "size", NULL,
                          "%zu of `resolved` is not a size of s3lect_elector_options_t", size);
   int r = s3l_elector_options_resolve(options, &all, error);
   if (r != 0)
     return r;
   memset(resolved, 0, size);
-  memcpy(resolved, &all, size < sizeof all ? size : sizeof all);
+  memcpy(resolved, &all, sizeof all);
   resolved->size = size;
   return 0;
 }

@@ -170,8 +170,7 @@ int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
   s3lect_peer_client_options_t known;
   s3l_peer_client_config_t config;
   s3l_error_clear(error);
-  int err = s3l_versioned_copy(error, "s3lect_peer_client_options", options, &known, sizeof known,
-                               offsetof(s3lect_peer_client_options_t, cert_file));
+  int err = s3l_versioned_copy(error, "s3lect_peer_client_options", options, &known, sizeof known);
   if (err != 0)
     return err;
   shell_t* s = s3l_calloc(1, sizeof *s);
@@ -216,8 +215,7 @@ static int find_trust(s3lect_error_t* error, const trust_t* now,
                            "the new text");
     return 0;
   }
-  int err = s3l_versioned_copy(error, "s3lect_peer_client_options", options, known, sizeof *known,
-                               offsetof(s3lect_peer_client_options_t, cert_file));
+  int err = s3l_versioned_copy(error, "s3lect_peer_client_options", options, known, sizeof *known);
   if (err == 0 && now->ca.text.p != NULL && known->ca_file == NULL && known->ca_pem == NULL)
     return s3l_error_say(error, S3LECT_EOPTION, "ca_file", NULL,
                          "missing; without it whoever the system trusts would be a "

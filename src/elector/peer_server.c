@@ -129,8 +129,7 @@ static int find_certificates(s3lect_error_t* error, const shell_t* s,
                                    "again: give the new text")
                    : 0;
   }
-  int err = s3l_versioned_copy(error, "s3lect_peer_server_options", options, known, sizeof *known,
-                               offsetof(s3lect_peer_server_options_t, client_ca_file));
+  int err = s3l_versioned_copy(error, "s3lect_peer_server_options", options, known, sizeof *known);
   known->plain_http = 0;
   if (err == 0)
     err = check_certificates(error, known);
@@ -256,8 +255,7 @@ int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
   s3lect_peer_server_options_t known;
   s3l_tls_context_t* context = NULL;
   s3l_error_clear(error);
-  int err = s3l_versioned_copy(error, "s3lect_peer_server_options", options, &known, sizeof known,
-                               offsetof(s3lect_peer_server_options_t, client_ca_file));
+  int err = s3l_versioned_copy(error, "s3lect_peer_server_options", options, &known, sizeof known);
   if (err == 0)
     err = check(error, &known);
   if (err != 0)

@@ -66,7 +66,7 @@ bool s3l_preflight_is_open(s3l_executor_t* d) {
   o.request_timeout_ms = d->core.config.request_timeout_ms;
   o.quick = 1;
   a->verify.data = d;
-  int err = s3lect_verify(&a->verify, &o, on_verified, NULL);
+  int err = s3lect_verify_start(&a->verify, &o, on_verified, NULL);
   a->running = err == 0;
   if (err != 0)
     try_again_later(d, err, NULL);

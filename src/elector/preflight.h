@@ -2,9 +2,9 @@
  * fit.
  *
  * Lives between the public handle and the core, which knows nothing of it: a start that was asked
- * for is held back until the quick part of s3lect_verify has passed. A store that is found unfit
- * ends the standing; one that could not be examined is examined again after the frequent interval,
- * like any other failing poll. Once passed, it stays so for the elector's life. */
+ * for is held back until the quick part of s3lect_verify_start has passed. A store that is found
+ * unfit ends the standing; one that could not be examined is examined again after the frequent
+ * interval, like any other failing poll. Once passed, it stays so for the elector's life. */
 #ifndef S3L_PREFLIGHT_H
 #define S3L_PREFLIGHT_H
 

@@ -27,13 +27,13 @@ struct s3l_protocol_check_s {
 
 static int read_object(s3l_protocol_check_t* c) {
   c->is_read = true;
-  return c->req.store->ops->get(c->req.store, &c->req);
+  return s3lect_store_get(c->req.store, &c->req);
 }
 
 static int list_files(s3l_protocol_check_t* c) {
   c->is_read = false;
   c->req.after = c->after[0] != '\0' ? c->after : NULL;
-  return c->req.store->ops->list(c->req.store, &c->req);
+  return s3lect_store_list(c->req.store, &c->req);
 }
 
 /* Looks for the lockfile that has the same key as the prefix of this elector's epoch files, which
@@ -157,7 +157,7 @@ void s3l_protocol_check_tend(s3l_executor_t* d) {
     d->check_due = false;
     if (c != NULL && !c->cancelled) {
       c->cancelled = true;
-      c->req.store->ops->cancel(c->req.store, &c->req);
+      s3lect_store_cancel(c->req.store, &c->req);
     }
   } else if (d->check_due && c == NULL && core->op.kind == S3L_OP_NONE &&
              core->view.kind != S3L_VIEW_UNKNOWN) {

@@ -280,15 +280,10 @@ static void on_idle(uv_idle_t* idle) {
 static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
   memory_t* m = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
-  int err = s3l_store_req_check(req, op);
-  if (err == 0 && m->closing)
-    err = UV_ECANCELED;
-  if (err == 0)
-    err = uv_idle_start(&m->idle, on_idle);
+  int err = m->closing ? UV_ECANCELED : uv_idle_start(&m->idle, on_idle);
   if (err != 0)
     return err;
   *s = (state_t){.req = req, .op = op, .active = true};
-  req->store = store;
   s3l_list_push_back(&m->requests, &s->link);
   return 0;
 }

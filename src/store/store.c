@@ -3,9 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
-  store->ops->close(store, cb);
-}
+/* ---- The public functions ---- */
 
 static bool condition_is_valid(const s3lect_store_req_t* req, s3l_store_op_t op) {
   switch (req->condition) {
@@ -22,7 +20,7 @@ static bool condition_is_valid(const s3lect_store_req_t* req, s3l_store_op_t op)
   }
 }
 
-int s3l_store_req_check(const s3lect_store_req_t* req, s3l_store_op_t op) {
+static int check(const s3lect_store_req_t* req, s3l_store_op_t op) {
   if (req->cb == NULL || req->key == NULL || req->timeout_ms == 0 ||
       strlen(req->key) > S3L_STORE_KEY_MAX || !condition_is_valid(req, op))
     return UV_EINVAL;
@@ -32,6 +30,42 @@ int s3l_store_req_check(const s3lect_store_req_t* req, s3l_store_op_t op) {
     return UV_EINVAL;
   return 0;
 }
+
+typedef int (*start_fn)(s3lect_store_t* store, s3lect_store_req_t* req);
+
+static int start(start_fn fn, s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
+  int err = fn != NULL ? check(req, op) : UV_ENOSYS;
+  if (err != 0)
+    return err;
+  req->store = store;
+  return fn(store, req);
+}
+
+int s3lect_store_get(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return start(store->ops->get, store, req, S3L_STORE_GET);
+}
+
+int s3lect_store_put(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return start(store->ops->put, store, req, S3L_STORE_PUT);
+}
+
+int s3lect_store_del(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return start(store->ops->del, store, req, S3L_STORE_DEL);
+}
+
+int s3lect_store_list(s3lect_store_t* store, s3lect_store_req_t* req) {
+  return start(store->ops->list, store, req, S3L_STORE_LIST);
+}
+
+void s3lect_store_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
+  store->ops->cancel(store, req);
+}
+
+void s3lect_store_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
+  store->ops->close(store, cb);
+}
+
+/* ---- What the stores share ---- */
 
 uint32_t s3l_store_body_max(const s3lect_store_req_t* req) {
   return req->body_max != 0 ? req->body_max : S3L_STORE_BODY_MAX_DEFAULT;

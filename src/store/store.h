@@ -15,9 +15,6 @@ typedef enum {
   S3L_STORE_LIST = 3,
 } s3l_store_op_t;
 
-/** Checks what the caller filled in: 0 or UV_EINVAL. */
-int s3l_store_req_check(const s3lect_store_req_t* req, s3l_store_op_t op);
-
 /** The request's own bound on a body that is read, or the default. */
 uint32_t s3l_store_body_max(const s3lect_store_req_t* req);
 

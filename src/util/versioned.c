@@ -4,12 +4,12 @@
 #include <string.h>
 
 int s3l_versioned_copy(s3lect_error_t* error, const char* type, const void* from, void* to,
-                       size_t known, size_t least) {
+                       size_t known) {
   const unsigned char* bytes = from;
   size_t size;
   memcpy(&size, from, sizeof size);
   memset(to, 0, known);
-  if (size < least || size > S3L_SIZED_MAX)
+  if (size < known || size > S3L_SIZED_MAX)
     return s3l_error_say(error, -EINVAL, "size", NULL,
                          "%zu is not a size of %s_t; call %s_init first", size, type, type);
   for (size_t i = known; i < size; i++) {
@@ -17,7 +17,7 @@ int s3l_versioned_copy(s3lect_error_t* error, const char* type, const void* from
       return s3l_error_say(error, -ENOTSUP, "size", NULL,
                            "an option is set that this version does not know");
   }
-  memcpy(to, from, size < known ? size : known);
+  memcpy(to, from, known);
   memcpy(to, &known, sizeof known);
   return 0;
 }

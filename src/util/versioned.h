@@ -1,8 +1,7 @@
-/* util/versioned.h: structs that callers of other versions hand in.
+/* util/versioned.h: option structs that a caller built with newer headers may hand in.
  *
- * A public struct begins with its size, and later versions only append to it. So what an older
- * caller leaves out is zero, and what a newer one adds is nothing to us as long as it is zero, too:
- * anything else asks for what this library cannot do. */
+ * A public struct begins with its size, and a later version may only append fields. A larger struct
+ * is accepted as long as the fields that this version does not know are zero. */
 #ifndef S3L_UTIL_VERSIONED_H
 #define S3L_UTIL_VERSIONED_H
 
@@ -11,19 +10,18 @@
 
 #include "util/error.h"
 
-/* A size that is larger is no size, but memory that nobody has initialised. */
+/* A larger size is taken for uninitialised memory. */
 #define S3L_SIZED_MAX 4096
 
-/** Copies a struct of options into one of `known` bytes, zeros for what is missing; the copy's size
- * is its own. `type` is the struct's name without "_t", `least` the size that it had in its first
- * version. Errors: -EINVAL (no size of this struct), -ENOTSUP (something is set that this version
- * does not know); libuv's codes on every Unix. */
+/** Copies a struct of options into one of `known` bytes and sets the copy's size to that. `type` is
+ * the struct's name without "_t". Errors: -EINVAL (smaller than `known`, or not a size), -ENOTSUP
+ * (a field is set that this version does not know); libuv's codes on every Unix. */
 int s3l_versioned_copy(s3lect_error_t* error, const char* type, const void* from, void* to,
-                       size_t known, size_t least);
+                       size_t known);
 
-/** The value of a field in which 0 asks for what is usual. */
-static inline uint32_t s3l_or_default(uint32_t value, uint32_t usual) {
-  return value != 0 ? value : usual;
+/** The value of an option, or its default where it is 0. */
+static inline uint32_t s3l_or_default(uint32_t value, uint32_t otherwise) {
+  return value != 0 ? value : otherwise;
 }
 
 #endif

@@ -51,12 +51,11 @@ static void copy_text(const char* from, char* to, size_t cap) {
 }
 
 static void keep_result(s3l_verify_op_t* op, const s3lect_store_result_t* r) {
-  bool has_notes = r->size >= offsetof(s3lect_store_result_t, notes) + sizeof(r->notes);
   op->status = r->status;
   op->outcome = r->outcome;
   op->http_status = r->http_status;
   op->retry_after_ms = r->retry_after_ms;
-  op->notes = has_notes ? r->notes : 0;
+  op->notes = r->notes;
   op->listed = false;
   copy_text(r->etag, op->etag, sizeof(op->etag));
   op->shown[0] = '\0';
@@ -103,20 +102,19 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result
 
 static int submit(s3l_verify_run_t* run, s3l_verify_op_t* op) {
   op->req.flags |= S3LECT_REQ_NO_NEWS; /* an elector's on_error is to have them */
-  const s3lect_store_ops_t* ops = run->store->ops;
   uint32_t budget = S3LECT_VERIFY_REQUESTS_MAX - (run->over ? 0 : S3L_VERIFY_CLEANUP_MAX);
   if (run->requests >= budget)
     return S3LECT_ERETRIES;
   switch (op->kind) {
   case S3L_VERIFY_GET:
-    return ops->get(run->store, &op->req);
+    return s3lect_store_get(run->store, &op->req);
   case S3L_VERIFY_PUT:
-    return ops->put(run->store, &op->req);
+    return s3lect_store_put(run->store, &op->req);
   case S3L_VERIFY_DEL:
-    return ops->del != NULL ? ops->del(run->store, &op->req) : UV_ENOSYS;
+    return s3lect_store_del(run->store, &op->req);
   case S3L_VERIFY_LIST:
   default:
-    return ops->list != NULL ? ops->list(run->store, &op->req) : UV_ENOSYS;
+    return s3lect_store_list(run->store, &op->req);
   }
 }
 
@@ -374,14 +372,13 @@ static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
   return uv_timer_init(o->store->loop, &run->timer);
 }
 
-int s3lect_verify(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
-                  s3lect_verify_cb cb, s3lect_error_t* error) {
+int s3lect_verify_start(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
+                        s3lect_verify_cb cb, s3lect_error_t* error) {
   s3lect_verify_options_t o;
   s3l_error_clear(error);
   if (cb == NULL)
     return s3l_error_end(error, UV_EINVAL);
-  int err = s3l_versioned_copy(error, "s3lect_verify_options", options, &o, sizeof(o),
-                               offsetof(s3lect_verify_options_t, prefix));
+  int err = s3l_versioned_copy(error, "s3lect_verify_options", options, &o, sizeof(o));
   if (err != 0)
     return err;
   o.prefix = o.prefix != NULL ? o.prefix : DEFAULT_PREFIX;
@@ -413,10 +410,10 @@ void s3lect_verify_cancel(s3lect_verify_t* verify) {
   run->cancelled = true;
   for (size_t i = 0; i < run->ops_len; i++) {
     if (run->ops[i].pending)
-      run->store->ops->cancel(run->store, &run->ops[i].req);
+      s3lect_store_cancel(run->store, &run->ops[i].req);
   }
   if (run->look.pending)
-    run->store->ops->cancel(run->store, &run->look.req);
+    s3lect_store_cancel(run->store, &run->look.req);
   if (run->pending == 0)
     wake(run, 0);
 }

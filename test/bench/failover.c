@@ -47,7 +47,7 @@ static void on_probe(s3lect_store_req_t* req, const s3lect_store_result_t* resul
 
 static void send_probe(probe_t* p) {
   p->sent_ns = s3lect_now_ns();
-  bench_require(p->store.ops->get(&p->store, &p->req) == 0, "the lockfile cannot be read");
+  bench_require(s3lect_store_get(&p->store, &p->req) == 0, "the lockfile cannot be read");
 }
 
 static void measure_round_trip(const failover_group_t* g, double* ms) {

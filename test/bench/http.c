@@ -53,7 +53,7 @@ static void store_get(bench_client_t* client) {
   c->req.body = NULL;
   c->req.body_len = 0;
   c->req.condition = S3LECT_ALWAYS;
-  bench_require(c->store.ops->get(&c->store, &c->req) == 0, "cannot get");
+  bench_require(s3lect_store_get(&c->store, &c->req) == 0, "cannot get");
 }
 
 /* A renewal: the record with its write number counted on, If-Match on the ETag of the last. */
@@ -65,7 +65,7 @@ static void store_put(bench_client_t* client) {
   c->req.body_len = (size_t)n;
   c->req.condition = c->etag[0] != '\0' ? S3LECT_IF_MATCH : S3LECT_ALWAYS;
   c->req.etag = c->etag;
-  bench_require(c->store.ops->put(&c->store, &c->req) == 0, "cannot put");
+  bench_require(s3lect_store_put(&c->store, &c->req) == 0, "cannot put");
 }
 
 static void store_close(bench_client_t* client) {

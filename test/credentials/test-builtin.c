@@ -202,7 +202,7 @@ static void get(use_t* u) {
   u->req.cb = on_result;
   u->req.key = "k";
   u->req.timeout_ms = 30000;
-  assert_int_equal(u->store.ops->get(&u->store, &u->req), 0);
+  assert_int_equal(s3lect_store_get(&u->store, &u->req), 0);
   assert_int_equal(u->done, 0);
 }
 

@@ -291,14 +291,6 @@ static void refuses_bad_options(void** state) {
   s3l_settings_free(&settings);
   newer.more[15] = 1;
   assert_int_equal(s3l_settings_init(&settings, &newer.o, NULL), UV_ENOTSUP);
-  /* An older caller's, which ends behind `profile`. */
-  o.size = offsetof(s3lect_credentials_chain_options_t, region);
-  o.profile = "p";
-  o.region = "not to be read";
-  assert_int_equal(s3l_settings_init(&settings, &o, NULL), 0);
-  assert_string_equal(settings.profile, "p");
-  assert_string_equal(settings.region, "us-east-1");
-  s3l_settings_free(&settings);
   assert_int_equal(s3l_settings_init(&settings, NULL, NULL), 0);
   assert_string_equal(settings.profile, "default");
   s3l_settings_free(&settings);

@@ -321,7 +321,7 @@ static void get(use_t* u) {
   u->req.cb = on_result;
   u->req.key = "k";
   u->req.timeout_ms = 30000;
-  assert_int_equal(u->store.ops->get(&u->store, &u->req), 0);
+  assert_int_equal(s3lect_store_get(&u->store, &u->req), 0);
   assert_int_equal(u->done, 0);
 }
 
@@ -354,7 +354,7 @@ static void a_store_asks_once(void** state) {
   open_store(&uses[0], server.port, &mine.provider);
   get(&uses[0]);
   use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
-  assert_int_equal(uses[0].store.ops->get(&uses[0].store, &second.req), 0);
+  assert_int_equal(s3lect_store_get(&uses[0].store, &second.req), 0);
   assert_int_equal(mine.asked, 1);
   answer(take_req(), "AK");
   s3l_wait_count(&loop, &uses[0].done, 1, "an object");
@@ -399,7 +399,7 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
   serve(&server, scripts, 1);
   open_store(&uses[0], server.port, &mine.provider);
   get(&uses[0]);
-  assert_int_equal(uses[0].store.ops->get(&uses[0].store, &second.req), 0);
+  assert_int_equal(s3lect_store_get(&uses[0].store, &second.req), 0);
   s3lect_credentials_req_t* req = take_req();
   c.expires_ms = s3l_creds_wall_ms() + 600;
   req->cb(req, 0, &c, NULL);
@@ -409,7 +409,7 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
   while (s3l_creds_wall_ms() <= c.expires_ms)
     uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
   assert_int_equal(uses[0].done + second.done, 0);
-  uses[0].store.ops->cancel(&uses[0].store, &uses[0].req);
+  s3lect_store_cancel(&uses[0].store, &uses[0].req);
   s3l_wait_count(&loop, &second.done, 1, "the second to end");
   assert_int_equal(second.status, S3LECT_ECREDENTIALS);
   assert_string_equal(second.message, "the vault is sealed");

@@ -31,14 +31,14 @@ static void put(const char* key, const char* body) {
   s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_put};
   req.body_len = strlen(body);
   req.timeout_ms = S3L_WAIT_MS;
-  assert_int_equal(el.store.ops->put(&el.store, &req), 0);
+  assert_int_equal(s3lect_store_put(&el.store, &req), 0);
   s3l_election_wait(&el, &done, 1, "a put");
 }
 
 static void del(const char* key) {
   unsigned done = 0;
   s3lect_store_req_t req = {.data = &done, .key = key, .cb = on_put, .timeout_ms = S3L_WAIT_MS};
-  assert_int_equal(el.store.ops->del(&el.store, &req), 0);
+  assert_int_equal(s3lect_store_del(&el.store, &req), 0);
   s3l_election_wait(&el, &done, 1, "a deletion");
 }
 

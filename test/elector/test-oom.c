@@ -56,7 +56,7 @@ static void seed(life_t* life) {
   life->seed.body_len = s3l_test_encode(&r, life->body, sizeof life->body);
   life->seed.timeout_ms = S3L_WAIT_MS;
   life->seed.cb = on_put;
-  assert_int_equal(life->store.ops->put(&life->store, &life->seed), 0);
+  assert_int_equal(s3lect_store_put(&life->store, &life->seed), 0);
   s3l_wait_count(&life->loop, &life->put, 1, "the seed");
 }
 

@@ -59,7 +59,7 @@ int main(void) {
   req.body_len = sizeof released - 1;
   req.timeout_ms = 1000;
   req.cb = on_seeded;
-  if (store.ops->put(&store, &req) != 0)
+  if (s3lect_store_put(&store, &req) != 0)
     return 1;
   uv_run(&loop, UV_RUN_DEFAULT);
   return uv_loop_close(&loop) != 0 || failed;

@@ -162,7 +162,7 @@ static void begin_once(s3l_election_t* el, once_t* once) {
     snprintf(once->key, sizeof once->key, "%slock-0000000007.json", el->key);
     once->req.max_keys = 1000;
     once->req.cb = on_listed;
-    assert_int_equal(el->store.ops->list(&el->store, &once->req), 0);
+    assert_int_equal(s3lect_store_list(&el->store, &once->req), 0);
     s3l_wait_count(&el->loop, &once->done, 1, "a list past the electors");
     once->done = 0;
     once->req.key = once->key;
@@ -180,7 +180,7 @@ void s3l_election_put(s3l_election_t* el, const char* body, size_t len) {
   begin_once(el, &once);
   once.req.body = body;
   once.req.body_len = len;
-  assert_int_equal(el->store.ops->put(&el->store, &once.req), 0);
+  assert_int_equal(s3lect_store_put(&el->store, &once.req), 0);
   end_once(el, &once, "a put past the electors");
 }
 
@@ -195,14 +195,14 @@ void s3l_election_seed(s3l_election_t* el) {
 void s3l_election_delete(s3l_election_t* el) {
   once_t once;
   begin_once(el, &once);
-  assert_int_equal(el->store.ops->del(&el->store, &once.req), 0);
+  assert_int_equal(s3lect_store_del(&el->store, &once.req), 0);
   end_once(el, &once, "a delete past the electors");
 }
 
 s3lect_record_t s3l_election_record(s3l_election_t* el) {
   once_t once;
   begin_once(el, &once);
-  assert_int_equal(el->store.ops->get(&el->store, &once.req), 0);
+  assert_int_equal(s3lect_store_get(&el->store, &once.req), 0);
   end_once(el, &once, "a get past the electors");
   return once.record;
 }

@@ -85,7 +85,7 @@ static void seed(s3l_house_t* h, const char* election) {
   s3lect_store_req_t req = {.data = &done, .key = key, .body = body, .cb = on_seeded};
   req.timeout_ms = S3L_WAIT_MS;
   req.body_len = s3l_test_encode(&released, body, sizeof body);
-  assert_int_equal(h->store.ops->put(&h->store, &req), 0);
+  assert_int_equal(s3lect_store_put(&h->store, &req), 0);
   s3l_wait_count(&h->loop, &done, 1, "a seed");
 }
 

@@ -67,7 +67,7 @@ void s3_rig_prepare_put(s3_rig_t* rig, uint32_t condition, uint32_t flags) {
 
 const s3lect_store_result_t* s3_rig_put(s3_rig_t* rig, uint32_t condition, uint32_t flags) {
   s3_rig_prepare_put(rig, condition, flags);
-  return s3l_suite_do(&rig->r, rig->store.ops->put);
+  return s3l_suite_do(&rig->r, s3lect_store_put);
 }
 
 void s3_assert_result(const s3lect_store_result_t* r, int status, int outcome, int http) {

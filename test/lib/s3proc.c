@@ -235,7 +235,7 @@ void s3proc_put(s3proc_t* s3, const char* body) {
       .req = {
           .key = key, .body = body, .body_len = strlen(body), .timeout_ms = 10000, .cb = on_put}};
   put.req.data = &put;
-  assert_int_equal(store.ops->put(&store, &put.req), 0);
+  assert_int_equal(s3lect_store_put(&store, &put.req), 0);
   procs_until(&s3->procs, is_done, &put);
   assert_int_equal(put.status, 0);
   bool closed = false;

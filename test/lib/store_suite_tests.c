@@ -93,7 +93,7 @@ static void race(s3l_store_suite_t* suite, const char* name, uint32_t condition,
     r[i].req.flags = flags;
     r[i].req.body = bodies[i];
     r[i].req.body_len = strlen(bodies[i]);
-    assert_int_equal(s3l_suite_start(&r[i], suite->store->ops->put), 0);
+    assert_int_equal(s3l_suite_start(&r[i], s3lect_store_put), 0);
   }
   for (size_t i = 0; i < MANY; i++) {
     s3l_suite_wait(&r[i]);
@@ -197,10 +197,10 @@ void s3l_suite_bounds_bodies(void** state) {
   snprintf(etag, sizeof(etag), "%s", r->result.etag);
   s3l_suite_prepare(suite, r, "long");
   r->req.body_max = 9;
-  assert_int_equal(s3l_suite_do(r, suite->store->ops->get)->status, S3LECT_ETOOBIG);
+  assert_int_equal(s3l_suite_do(r, s3lect_store_get)->status, S3LECT_ETOOBIG);
   assert_string_equal(r->result.etag, etag);
   r->req.body_max = 10;
-  assert_done(s3l_suite_do(r, suite->store->ops->get));
+  assert_done(s3l_suite_do(r, s3lect_store_get));
   assert_int_equal(r->result.body_len, 10);
   assert_done(s3l_suite_put(suite, r, "long", S3LECT_IF_MATCH, etag, "short"));
   free(r);
@@ -217,7 +217,7 @@ void s3l_suite_takes_any_key(void** state) {
     assert_string_equal(r->result.body, names[i]);
     s3l_suite_prepare(suite, r, names[i]);
     r->req.max_keys = 2;
-    assert_done(s3l_suite_do(r, suite->store->ops->list));
+    assert_done(s3l_suite_do(r, s3lect_store_list));
     assert_int_equal(r->keys_len, 1);
     assert_string_equal(r->keys[0], r->key);
   }
@@ -234,15 +234,15 @@ void s3l_suite_deletes(void** state) {
     s3l_suite_prepare(suite, r, "delete");
     r->req.condition = S3LECT_IF_MATCH;
     r->req.etag = "\"wrong\"";
-    assert_lost(s3l_suite_do(r, suite->store->ops->del));
+    assert_lost(s3l_suite_do(r, s3lect_store_del));
     assert_done(s3l_suite_get(suite, r, "delete", NULL));
     s3l_suite_prepare(suite, r, "delete");
     r->req.condition = S3LECT_IF_MATCH;
     r->req.etag = etag;
-    assert_done(s3l_suite_do(r, suite->store->ops->del));
+    assert_done(s3l_suite_do(r, s3lect_store_del));
   } else {
     s3l_suite_prepare(suite, r, "delete");
-    assert_done(s3l_suite_do(r, suite->store->ops->del));
+    assert_done(s3l_suite_do(r, s3lect_store_del));
   }
   assert_int_equal(s3l_suite_get(suite, r, "delete", NULL)->status, S3LECT_ENOTFOUND);
   assert_done(s3l_suite_put(suite, r, "delete", S3LECT_IF_ABSENT, NULL, "again"));
@@ -263,7 +263,7 @@ void s3l_suite_lists_in_pages(void** state) {
   size_t prefix = strlen(r->key);
   r->req.max_keys = 2;
   for (int page = 0; page < 3; page++) {
-    assert_done(s3l_suite_do(r, suite->store->ops->list));
+    assert_done(s3l_suite_do(r, s3lect_store_list));
     assert_int_equal(r->keys_len, page < 2 ? 2 : 1);
     assert_int_equal(r->result.truncated != 0, page < 2);
     for (size_t i = 0; i < r->keys_len; i++) {
@@ -276,7 +276,7 @@ void s3l_suite_lists_in_pages(void** state) {
   }
   s3l_suite_prepare(suite, r, "nothing-here/");
   r->req.max_keys = 10;
-  assert_done(s3l_suite_do(r, suite->store->ops->list));
+  assert_done(s3l_suite_do(r, s3lect_store_list));
   assert_int_equal(r->keys_len, 0);
   assert_int_equal(r->result.truncated, 0);
   free(r);
@@ -293,13 +293,13 @@ void s3l_suite_cancels(void** state) {
     r[i].req.condition = S3LECT_IF_ABSENT;
     r[i].req.body = "x";
     r[i].req.body_len = 1;
-    assert_int_equal(s3l_suite_start(&r[i], suite->store->ops->put), 0);
+    assert_int_equal(s3l_suite_start(&r[i], s3lect_store_put), 0);
   }
   uv_run(suite->loop, UV_RUN_NOWAIT);
   for (size_t i = 0; i < MANY; i++) {
     unsigned before = r[i].done;
-    suite->store->ops->cancel(suite->store, &r[i].req);
-    suite->store->ops->cancel(suite->store, &r[i].req);
+    s3lect_store_cancel(suite->store, &r[i].req);
+    s3lect_store_cancel(suite->store, &r[i].req);
     assert_int_equal(r[i].done, before);
   }
   for (size_t i = 0; i < MANY; i++) {
@@ -318,7 +318,7 @@ void s3l_suite_cancels(void** state) {
       assert_int_equal(found, S3LECT_ENOTFOUND);
   }
   /* Cancelling what has ended is harmless. */
-  suite->store->ops->cancel(suite->store, &r[0].req);
+  s3lect_store_cancel(suite->store, &r[0].req);
   assert_int_equal(r[0].done, 1);
   free(r);
 }
@@ -385,7 +385,7 @@ static void chain_next(s3lect_store_req_t* req, const s3lect_store_result_t* res
   req->etag = c->etag;
   req->body = c->body;
   req->body_len = strlen(c->body);
-  c->err = c->suite->store->ops->put(c->suite->store, req);
+  c->err = s3lect_store_put(c->suite->store, req);
 }
 
 void s3l_suite_goes_on_in_callbacks(void** state) {

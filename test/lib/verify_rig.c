@@ -47,7 +47,7 @@ void s3l_verify_rig_start(s3l_verify_rig_t* rig, const s3lect_verify_options_t* 
   memset(rig, 0, sizeof(*rig));
   rig->verify.data = rig;
   in_call = true;
-  assert_int_equal(s3lect_verify(&rig->verify, options, on_report, NULL), 0);
+  assert_int_equal(s3lect_verify_start(&rig->verify, options, on_report, NULL), 0);
   in_call = false;
   assert_int_equal(rig->done, 0);
 }

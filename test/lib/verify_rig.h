@@ -1,4 +1,4 @@
-/* test/lib/verify_rig.h: a run of s3lect_verify that remembers how it ended. */
+/* test/lib/verify_rig.h: a run of s3lect_verify_start that remembers how it ended. */
 #ifndef S3L_TEST_VERIFY_RIG_H
 #define S3L_TEST_VERIFY_RIG_H
 

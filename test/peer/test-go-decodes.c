@@ -46,7 +46,7 @@ static void read_lockfile(unsigned* done) {
   s3lect_store_req_t req = {.data = done, .key = h.o[0].lockfile_path, .cb = on_read};
   unsigned want = *done + 1;
   req.timeout_ms = S3L_WAIT_MS;
-  assert_int_equal(h.store.ops->get(&h.store, &req), 0);
+  assert_int_equal(s3lect_store_get(&h.store, &req), 0);
   s3l_wait_count(&h.loop, done, want, "the lockfile");
 }
 

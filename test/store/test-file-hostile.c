@@ -165,7 +165,7 @@ static int list(void) {
   s3l_suite_prepare(&suite, &r, "k");
   r.req.key = "";
   r.req.max_keys = 10;
-  return s3l_suite_do(&r, store.ops->list)->status;
+  return s3l_suite_do(&r, s3lect_store_list)->status;
 }
 
 /* The message names the file and says what is wrong with it. */
@@ -234,7 +234,7 @@ static void an_object_is_a_regular_file(void** state) {
     assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->status, things[i].status);
     assert_told("k", things[i].message);
     s3l_suite_prepare(&suite, &r, "k");
-    assert_int_equal(s3l_suite_do(&r, store.ops->del)->status, things[i].status);
+    assert_int_equal(s3l_suite_do(&r, s3lect_store_del)->status, things[i].status);
     assert_int_equal(list(), things[i].status == UV_EISDIR ? 0 : UV_EFTYPE);
     remove_thing("k");
     assert_int_equal(put("k"), 0);
@@ -361,7 +361,7 @@ static void a_process_stopped_under_the_lock_is_told_of(void** state) {
   s3l_suite_prepare(&suite, &r, "k");
   r.req.timeout_ms = SHORT_MS;
   do
-    assert_int_equal(s3l_suite_do(&r, store.ops->put)->status, UV_ETIMEDOUT);
+    assert_int_equal(s3l_suite_do(&r, s3lect_store_put)->status, UV_ETIMEDOUT);
   while (strstr(r.message, "holds the lock") == NULL);
   assert_told(".s3lect-lock", ": another process holds the lock");
   kill_writer(pid);

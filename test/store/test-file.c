@@ -228,7 +228,7 @@ static void leftovers_of_a_crash_do_no_harm(void** state) {
   s3l_suite_prepare(&suite, r, "k");
   r->req.key = "";
   r->req.max_keys = 10;
-  assert_int_equal(s3l_suite_do(r, store.ops->list)->status, 0);
+  assert_int_equal(s3l_suite_do(r, s3lect_store_list)->status, 0);
   assert_int_equal(r->keys_len, 1);
   assert_string_equal(r->keys[0], "k");
   assert_int_equal(s3l_suite_get(&suite, r, "folder", NULL)->status, UV_EISDIR);
@@ -261,7 +261,7 @@ static void a_lock_that_is_held_is_waited_for_in_vain(void** state) {
   /* The time may end in the middle of a try, or before the first one: then it is asked again. */
   int asked = 0;
   do
-    assert_int_equal(s3l_suite_do(r, store.ops->put)->status, UV_ETIMEDOUT);
+    assert_int_equal(s3l_suite_do(r, s3lect_store_put)->status, UV_ETIMEDOUT);
   while (strcmp(r->message, lock_message) != 0 && ++asked < 100);
   assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
   assert_string_equal(r->message, lock_message);
@@ -391,9 +391,9 @@ static void close_ends_requests(void** state) {
   ended = 0;
   for (int i = 0; i < 6; i++) {
     req[i] = (s3lect_store_req_t){.key = "k", .timeout_ms = 10000, .cb = on_ended, .max_keys = 3};
-    int (*op)(s3lect_store_t*, s3lect_store_req_t*) = i < 3   ? store.ops->put
-                                                      : i < 5 ? store.ops->get
-                                                              : store.ops->list;
+    int (*op)(s3lect_store_t*, s3lect_store_req_t*) = i < 3   ? s3lect_store_put
+                                                      : i < 5 ? s3lect_store_get
+                                                              : s3lect_store_list;
     assert_int_equal(op(&store, &req[i]), 0);
   }
   close_it();
@@ -409,7 +409,7 @@ static void close_in_callback(s3lect_store_req_t* req, const s3lect_store_result
 static void may_be_closed_in_a_callback(void** state) {
   s3lect_store_req_t req = {.key = "k", .timeout_ms = 10000, .cb = close_in_callback};
   (void)state;
-  assert_int_equal(store.ops->put(&store, &req), 0);
+  assert_int_equal(s3lect_store_put(&store, &req), 0);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(closed, 1);
   assert_int_equal(uv_loop_close(&loop), 0);
@@ -454,10 +454,10 @@ static void survives_memory_running_out(void** state) {
     assert_true(err == 0 || err == UV_ENOMEM);
     if (err == 0) {
       s3lect_store_req_t req = {.key = "k", .timeout_ms = 10000, .cb = on_any_end, .max_keys = 5};
-      try_op(store.ops->put, &req);
-      try_op(store.ops->get, &req);
-      try_op(store.ops->list, &req);
-      try_op(store.ops->del, &req);
+      try_op(s3lect_store_put, &req);
+      try_op(s3lect_store_get, &req);
+      try_op(s3lect_store_list, &req);
+      try_op(s3lect_store_del, &req);
       s3lect_store_close(&store, on_close);
     }
     uv_run(&loop, UV_RUN_DEFAULT);

@@ -54,7 +54,7 @@ static void cleans_up_after_itself(void** state) {
   s3l_suite_clean(*state);
   s3l_suite_prepare(*state, r, "");
   r->req.max_keys = 1;
-  assert_int_equal(s3l_suite_do(r, store.ops->list)->status, 0);
+  assert_int_equal(s3l_suite_do(r, s3lect_store_list)->status, 0);
   assert_int_equal(r->keys_len, 0);
   free(r);
 }
@@ -81,7 +81,7 @@ static void close_ends_requests(void** state) {
     req[i].key = "k";
     req[i].timeout_ms = 1;
     req[i].cb = on_ended;
-    assert_int_equal(store.ops->get(&store, &req[i]), 0);
+    assert_int_equal(s3lect_store_get(&store, &req[i]), 0);
   }
   assert_int_equal(close_store(state), 0);
   for (int i = 0; i < 2; i++)
@@ -92,12 +92,12 @@ static void close_ends_requests(void** state) {
 static void on_close_from_callback(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   (void)result;
   s3lect_store_close(req->store, on_close);
-  assert_int_equal(req->store->ops->get(req->store, req), UV_ECANCELED);
+  assert_int_equal(s3lect_store_get(req->store, req), UV_ECANCELED);
 }
 
 static void closes_from_a_callback(void** state) {
   s3lect_store_req_t req = {.key = "k", .timeout_ms = 1, .cb = on_close_from_callback};
-  assert_int_equal(store.ops->get(&store, &req), 0);
+  assert_int_equal(s3lect_store_get(&store, &req), 0);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(closed, 1);
   assert_int_equal(uv_loop_close(&loop), 0);

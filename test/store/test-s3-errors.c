@@ -139,14 +139,13 @@ static void make_reply(const case_t* c, unsigned op, char* out, size_t cap) {
 }
 
 static const s3lect_store_result_t* ask(s3_rig_t* rig, unsigned op) {
-  const s3lect_store_ops_t* ops = rig->store.ops;
   if (op == P)
     return s3_rig_put(rig, S3LECT_IF_MATCH, 0);
   if (op == G)
     return s3_rig_get(rig, S3_ETAG);
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
   rig->r.req.max_keys = 3;
-  return s3l_suite_do(&rig->r, op == L ? ops->list : ops->del);
+  return s3l_suite_do(&rig->r, op == L ? s3lect_store_list : s3lect_store_del);
 }
 
 static void assert_message(const case_t* c, unsigned op, const char* message) {

@@ -212,7 +212,7 @@ static void learns_together(void** state) {
     s3l_suite_prepare(&suite, &r[i], name);
     r[i].req.body = "x";
     r[i].req.body_len = 1;
-    assert_int_equal(s3l_suite_start(&r[i], store.ops->put), 0);
+    assert_int_equal(s3l_suite_start(&r[i], s3lect_store_put), 0);
   }
   for (int i = 0; i < AT_ONCE; i++) {
     s3l_suite_wait(&r[i]);
@@ -311,7 +311,7 @@ static void tells_news_to_who_listens(void** state) {
   r->req.body = "x";
   r->req.body_len = 1;
   size_t before = log_len();
-  assert_int_equal(s3l_suite_do(r, store.ops->put)->status, 0);
+  assert_int_equal(s3l_suite_do(r, s3lect_store_put)->status, 0);
   assert_int_equal(r->result.news, 0);
   assert_null(r->result.message);
   assert_int_equal(log_len() - before, 3); /* the clock, the region, done */

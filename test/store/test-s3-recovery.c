@@ -216,7 +216,7 @@ static void suspects_the_clock_of_bad_signatures(void** state) {
 
 static void on_call(s3l_script_server_t* srv) {
   (void)srv;
-  store.ops->cancel(&store, &r.req);
+  s3lect_store_cancel(&store, &r.req);
 }
 
 /* Cancelled, or left without an answer, after it has been sent again: a write may have happened

@@ -172,8 +172,8 @@ static void many_go_together(void** state) {
     s3_rig_t* rig = begin(homes + 2 - connections, 1 + connections, aways + connections - 1);
     s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
     s3l_suite_prepare(&rig->suite, second, "leases/k");
-    assert_int_equal(s3l_suite_start(&rig->r, rig->store.ops->get), 0);
-    assert_int_equal(s3l_suite_start(second, rig->store.ops->get), 0);
+    assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_get), 0);
+    assert_int_equal(s3l_suite_start(second, s3lect_store_get), 0);
     s3l_suite_wait(&rig->r);
     s3l_suite_wait(second);
     s3_assert_result(&rig->r.result, 0, S3LECT_SETTLED, 200);
@@ -197,10 +197,10 @@ static void a_cancelled_one_comes_back_too(void** state) {
   (void)state;
   s3_rig_t* rig = begin(homes, 2, aways);
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
-  assert_int_equal(s3l_suite_start(&rig->r, rig->store.ops->get), 0);
+  assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_get), 0);
   while (other.accepted == 0)
     uv_run(&rig->loop, UV_RUN_ONCE);
-  rig->store.ops->cancel(&rig->store, &rig->r.req);
+  s3lect_store_cancel(&rig->store, &rig->r.req);
   s3l_suite_wait(&rig->r);
   s3_assert_result(&rig->r.result, UV_ECANCELED, S3LECT_NOT_APPLIED, 0);
   s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);

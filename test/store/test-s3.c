@@ -67,7 +67,7 @@ static void reads_and_writes(void** state) {
   s3_assert_result(s3_rig_get(rig, S3_ETAG), S3LECT_ENOTMODIFIED, S3LECT_SETTLED, 304);
   assert_string_equal(rig->r.result.etag, S3_ETAG); /* the reply had none */
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->del), 0, S3LECT_SETTLED, 204);
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_del), 0, S3LECT_SETTLED, 204);
   assert_int_equal(rig->server.accepted, 1); /* all over one connection */
   s3_rig_close(rig);
 }
@@ -175,7 +175,7 @@ static void minds_etags(void** state) {
   snprintf(etag, sizeof(etag), "%s", rig->r.result.etag);
   s3_rig_prepare_put(rig, S3LECT_IF_MATCH, 0);
   rig->r.req.etag = etag;
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->put), 0, S3LECT_SETTLED, 200);
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_put), 0, S3LECT_SETTLED, 200);
   assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_QUOTED);
   s3_rig_close(rig);
 }
@@ -191,13 +191,13 @@ static void bounds_what_it_reads(void** state) {
       S3L_SEND("HTTP/1.1 200 OK\r\nETag: " S3_ETAG "\r\nContent-Length: 99999999\r\n\r\nx")));
   s3l_suite_prepare(&rig->suite, &rig->r, "k");
   rig->r.req.body_max = 3;
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
   assert_string_equal(rig->r.result.etag, S3_ETAG);
   assert_int_equal(rig->r.result.body_len, 0);
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ENOBUCKET, S3LECT_NOT_APPLIED,
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_get), S3LECT_ENOBUCKET, S3LECT_NOT_APPLIED,
                    404);
   rig->r.req.body_max = 0;
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_get), S3LECT_ETOOBIG, S3LECT_SETTLED, 200);
   assert_string_equal(rig->r.result.etag, S3_ETAG);
   s3_rig_close(rig);
 
@@ -238,7 +238,7 @@ static void lost_replies_are_uncertain(void** state) {
   rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY)));
   s3_rig_prepare_put(rig, S3LECT_ALWAYS, 0);
   rig->r.req.timeout_ms = 50;
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->put), UV_ETIMEDOUT, S3LECT_UNCERTAIN, 0);
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_put), UV_ETIMEDOUT, S3LECT_UNCERTAIN, 0);
   s3_rig_close(rig);
 }
 
@@ -267,7 +267,7 @@ static void what_was_not_sent_is_not_applied(void** state) {
   s3l_suite_prepare(&rig->suite, &rig->r, "k");
   rig->r.req.body = big;
   rig->r.req.body_len = sizeof(big);
-  int err = s3l_suite_do(&rig->r, rig->store.ops->put)->status;
+  int err = s3l_suite_do(&rig->r, s3lect_store_put)->status;
   assert_true(err == UV_ECONNREFUSED || err == UV_ENOBUFS);
   assert_int_equal(rig->r.result.outcome, S3LECT_NOT_APPLIED);
   s3lect_store_close(&rig->store, NULL);
@@ -289,13 +289,13 @@ static void cancels_truthfully(void** state) {
   s3l_suite_req_t* queued = calloc(1, sizeof(*queued));
   assert_non_null(queued);
   s3_rig_prepare_put(rig, S3LECT_ALWAYS, 0);
-  assert_int_equal(s3l_suite_start(&rig->r, rig->store.ops->put), 0);
+  assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_put), 0);
   s3l_suite_prepare(&rig->suite, queued, "q"); /* behind it: there is one connection only */
-  assert_int_equal(s3l_suite_start(queued, rig->store.ops->put), 0);
+  assert_int_equal(s3l_suite_start(queued, s3lect_store_put), 0);
   while (!arrived)
     uv_run(&rig->loop, UV_RUN_ONCE);
-  rig->store.ops->cancel(&rig->store, &queued->req);
-  rig->store.ops->cancel(&rig->store, &rig->r.req);
+  s3lect_store_cancel(&rig->store, &queued->req);
+  s3lect_store_cancel(&rig->store, &rig->r.req);
   assert_int_equal(rig->r.done, 0);
   s3l_suite_wait(&rig->r);
   s3l_suite_wait(queued);
@@ -352,7 +352,7 @@ static void list_reply(const char* xml, int status) {
                         S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply)));
   s3l_suite_prepare(&rig->suite, &rig->r, "p/");
   rig->r.req.max_keys = 3;
-  s3_assert_result(s3l_suite_do(&rig->r, rig->store.ops->list), status,
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_list), status,
                    status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED, 200);
   if (status == 0 && rig->r.keys_len > 0) {
     assert_string_equal(rig->r.keys[0], "p/a&b");
@@ -469,7 +469,7 @@ static void closes_from_a_callback(void** state) {
   for (int i = 0; i < 2; i++) {
     req[i] = (s3lect_store_req_t){
         .data = &ended, .key = "k", .timeout_ms = 20000, .cb = close_in_callback};
-    assert_int_equal(rig->store.ops->get(&rig->store, &req[i]), 0);
+    assert_int_equal(s3lect_store_get(&rig->store, &req[i]), 0);
   }
   assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(ended, 101); /* one read, one cancelled */

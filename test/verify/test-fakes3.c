@@ -1,4 +1,5 @@
-/* s3lect_verify on the fake S3: an honest one, and each of its lies found out for what it is. */
+/* s3lect_verify_start on the fake S3: an honest one, and each of its lies found out for what it is.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

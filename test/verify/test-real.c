@@ -1,4 +1,4 @@
-/* s3lect_verify on a real S3 store, which the environment names as for the store's own suite.
+/* s3lect_verify_start on a real S3 store, which the environment names as for the store's own suite.
  * ctest labels: store */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -294,15 +294,12 @@ static int make_id(char id[S3L_FILE_ID_SIZE]) {
 
 static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
   file_t* f = store->internal;
-  int err = s3l_store_req_check(req, op);
-  if (err == 0 && f->closing)
-    err = UV_ECANCELED;
-  if (err != 0)
-    return err;
+  if (f->closing)
+    return UV_ECANCELED;
   job_t* job = new_job(req, op);
   if (job == NULL)
     return UV_ENOMEM;
-  err = op == S3L_STORE_PUT ? make_id(job->disk.id) : 0;
+  int err = op == S3L_STORE_PUT ? make_id(job->disk.id) : 0;
   if (err != 0) {
     s3l_free(job);
     return err;
@@ -321,7 +318,6 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
     s3l_deadlines_ref(&f->deadlines, true);
   s3l_list_push_back(&f->jobs, &job->link);
   S3L_STORE_REQ_STATE(req, state_t)->job = job;
-  req->store = store;
   if (is_write(job)) {
     job->state = QUEUED;
     s3l_list_push_back(&f->writers, &job->queue);

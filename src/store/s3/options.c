@@ -128,8 +128,7 @@ int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* 
   s3l_s3_build_t b = {.o = &known, .c = config, .error = error};
   memset(config, 0, sizeof(*config));
   config->http.error = error;
-  int err = s3l_versioned_copy(error, "s3lect_store_s3_options", options, &known, sizeof(known),
-                               offsetof(s3lect_store_s3_options_t, endpoint));
+  int err = s3l_versioned_copy(error, "s3lect_store_s3_options", options, &known, sizeof(known));
   if (err == 0)
     err = s3l_s3_build_endpoint(&b);
   if (err == 0)

@@ -276,15 +276,12 @@ static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
   return op == S3L_S3_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
 }
 
-static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t store_op,
-                  s3l_s3_op_t op) {
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op) {
   s3_t* s3 = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
-  int err = s3l_store_req_check(req, store_op);
-  if (err == 0 && s3->closing)
-    err = UV_ECANCELED;
-  if (err != 0)
-    return err;
+  int err = 0;
+  if (s3->closing)
+    return UV_ECANCELED;
   memset(s, 0, sizeof(*s));
   s->req = req;
   s->op = (uint8_t)op;
@@ -296,7 +293,6 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   s->http.body_max = reply_max(req, op);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
-  req->store = store;
   if (!s3l_credential_queue_wait(&s3->queue, &s->queue, req->timeout_ms))
     err = s3l_http_client_submit(s3->client, &s->http);
   s->active = err == 0;
@@ -306,19 +302,19 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
 /* ---- The store's vtable ---- */
 
 static int s3_get(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_GET, S3L_S3_GET);
+  return submit(store, req, S3L_S3_GET);
 }
 
 static int s3_put(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_PUT, S3L_S3_PUT);
+  return submit(store, req, S3L_S3_PUT);
 }
 
 static int s3_del(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_DEL, S3L_S3_DELETE);
+  return submit(store, req, S3L_S3_DELETE);
 }
 
 static int s3_list(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_LIST, S3L_S3_LIST);
+  return submit(store, req, S3L_S3_LIST);
 }
 
 static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
