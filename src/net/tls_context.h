@@ -16,8 +16,8 @@
 
 #include <openssl/ssl.h>
 
+#include "net/tls_pem.h"
 #include "util/error.h"
-#include "util/span.h"
 
 /* How long a client may resume a session with a server context, and so how long a client
  * certificate that has expired meanwhile may still be good. */
@@ -30,14 +30,6 @@ typedef struct s3l_tls_context_s {
   bool server;
   unsigned refs;
 } s3l_tls_context_t;
-
-/** PEM, from a file or from memory; memory where both are given, and the file is named in messages.
- * Neither: none. A key that is encrypted is refused: nobody is asked for its password. */
-typedef struct s3l_pem_s {
-  const char* option; /* what it is called in an error; NULL: "ca", "cert", "key", "client_ca" */
-  const char* file;
-  s3l_span_t text;
-} s3l_pem_t;
 
 typedef struct s3l_tls_client_options_s {
   s3l_pem_t ca;   /* authorities to trust; none: the system's */
