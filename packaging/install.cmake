@@ -59,23 +59,32 @@ endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/packaging/s3lect.pc.in ${made_dir}/s3lect.pc @ONLY)
 install(FILES ${made_dir}/s3lect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT s3lect_development)
-install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
-  COMPONENT s3lect_development)
-# A page for each function, that is this one.
-file(STRINGS ${PROJECT_SOURCE_DIR}/src/s3lect.symbols functions REGEX "^s3lect_")
-file(REMOVE_RECURSE ${made_dir}/man3)
-foreach(function ${functions})
-  file(WRITE ${made_dir}/man3/${function}.3 ".so man3/s3lect.3\n")
-endforeach()
-install(DIRECTORY ${made_dir}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR}
-  COMPONENT s3lect_development FILES_MATCHING PATTERN "s3lect_*.3")
 
-# The pages, as they link to each other.
+# The pages that the build makes. s3lect(3) has every function; each has a page that leads there.
+if(S3LECT_PAGES_DIR)
+  install(FILES ${S3LECT_PAGES_DIR}/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
+    COMPONENT s3lect_development)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/src/s3lect.symbols functions REGEX "^s3lect_")
+  file(REMOVE_RECURSE ${made_dir}/man3)
+  foreach(function ${functions})
+    file(WRITE ${made_dir}/man3/${function}.3 ".so man3/s3lect.3\n")
+  endforeach()
+  install(DIRECTORY ${made_dir}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR}
+    COMPONENT s3lect_development FILES_MATCHING PATTERN "s3lect_*.3")
+  install(FILES ${S3LECT_PAGES_DIR}/api.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+    COMPONENT s3lect_development)
+  if(TARGET s3lect_cli)
+    install(FILES ${S3LECT_PAGES_DIR}/s3lect.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+      COMPONENT s3lect_command)
+  endif()
+endif()
+
+# The pages that are written by hand, as they link to each other.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development
-  PATTERN make EXCLUDE PATTERN *.[13] EXCLUDE PATTERN demo.sh EXCLUDE
+  PATTERN make EXCLUDE PATTERN demo.sh EXCLUDE
   REGEX "/examples/CMakeLists.txt$" EXCLUDE)
 
 # The command and what belongs to it.
@@ -84,8 +93,6 @@ if(TARGET s3lect_cli)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT s3lect_command)
   install(EXPORT s3lect-command FILE s3lect-command.cmake NAMESPACE s3lect::
     DESTINATION ${package_dir} COMPONENT s3lect_command)
-  install(FILES ${PROJECT_SOURCE_DIR}/docs/s3lect.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
-    COMPONENT s3lect_command)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/s3lect.bash RENAME s3lect
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT s3lect_command)
   # Made when it is installed, because only then the prefix is known for sure.

@@ -5,6 +5,12 @@ use warnings;
 use Exporter 'import';
 our @EXPORT = qw(paragraphs roff roff_literal roff_text);
 
+# "-o FILE" before all other arguments names the file to print into.
+if (@ARGV && $ARGV[0] eq '-o') {
+  my (undef, $out) = splice @ARGV, 0, 2;
+  open STDOUT, '>', $out or die "$out: $!\n";
+}
+
 # Paragraphs of plain text: [kind, lines]. Indented lines are a table, to be left as it is.
 sub paragraphs {
   my @found;

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# commands.pl PROGRAM PAGE: prints PAGE (docs/s3lect.1) with what stands between its lines
-#   .\" BEGIN NAME    and    .\" END NAME
-# made anew from PROGRAM's own --help: "synopsis", and "commands". make.sh calls it.
+# commands.pl PROGRAM PAGE: prints PAGE (s3lect.1.in) with the text of PROGRAM's own --help at its lines
+#   .\" INSERT synopsis    and    .\" INSERT commands
+# pages.cmake calls it.
 use strict;
 use warnings;
 use FindBin;
@@ -83,12 +83,7 @@ sub commands {
 my %made = (synopsis => synopsis(), commands => commands());
 
 open my $in, '<', $page or die "$page: $!\n";
-my $skip = 0;
 while (<$in>) {
-  $skip = 0 if /^\.\\" END/;
-  print unless $skip;
-  next unless /^\.\\" BEGIN (\w+)/;
-  print delete $made{$1} // die "$page: what is $1?\n";
-  $skip = 1;
+  print /^\.\\" INSERT (\w+)/ ? delete $made{$1} // die "$page: what is $1?\n" : $_;
 }
 die "$page: no place for ", join(', ', keys %made), "\n" if %made;

@@ -3,9 +3,9 @@
 #   headers.pl list FILE...   what they declare, a line each: "function NAME FILE:LINE documented" (or
 #                             "bare" without a doc comment above it), "struct NAME", "field NAME FIELD",
 #                             "value NAME" (enumerators and numbers)
-#   headers.pl api FILE...    docs/api.md
-#   headers.pl man FILE...    docs/s3lect.3
-# FILE is a path that ends in s3lect.h or s3lect/NAME.h. make.sh calls it.
+#   headers.pl api FILE...    api.md
+#   headers.pl man FILE...    s3lect.3
+# FILE is a path that ends in s3lect.h or s3lect/NAME.h. pages.cmake calls it.
 #
 # A header is a head comment and blocks, divided by blank lines: a comment and the declarations that
 # it describes, or one of the two.
@@ -163,7 +163,7 @@ sub md_comment {
 
 sub print_api {
   print "# API\n\n",
-    "<!-- Made from include/ by docs/make/make.sh: edit the headers. -->\n\n",
+    "<!-- The build makes this page from include/: edit the headers. -->\n\n",
     "What the headers say, on one page. `#include <s3lect.h>` includes them all. Where to begin:\n",
     "[guide.md](guide.md); threads, loops and linking: [embedding.md](embedding.md); what an error\n",
     "wants of you: [errors.md](errors.md).\n\n";
@@ -189,7 +189,7 @@ sub print_api {
 sub print_man {
   my @all = map { @{$_->{functions}} } map { @{$_->{blocks}} } @headers;
   print <<'END';
-.\" Made from include/ by docs/make/make.sh: edit the headers.
+.\" The build makes this page from include/: edit the headers.
 .Dd November 21, 2026
 .Dt S3LECT 3
 .Os

@@ -18,8 +18,10 @@ fail() {
 for header in s3lect.h $(cd "$source/include" && echo s3lect/*.h); do
   cmp -s "$source/include/$header" "include/$header" || fail "include/$header"
 done
-for file in bin/s3lect lib/libs3lect.a lib/pkgconfig/s3lect.pc share/man/man1/s3lect.1 \
-  share/man/man3/s3lect.3 share/bash-completion/completions/s3lect \
+man_pages=
+! command -v perl >/dev/null || man_pages="share/man/man1/s3lect.1 share/man/man3/s3lect.3"
+for file in bin/s3lect lib/libs3lect.a lib/pkgconfig/s3lect.pc $man_pages \
+  share/bash-completion/completions/s3lect \
   lib/systemd/system/s3lect-run@.service lib/cmake/s3lect/s3lect-config.cmake; do
   [ -s "$file" ] || fail "no $file"
 done
