@@ -4,8 +4,7 @@
 # pages.cmake calls it.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
+use lib __FILE__ =~ m{^(.*)/} ? $1 : '.';
 use Pages;
 
 my ($program, $page) = @ARGV;

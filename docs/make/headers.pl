@@ -11,8 +11,7 @@
 # it describes, or one of the two.
 use strict;
 use warnings;
-use FindBin;
-use lib $FindBin::Bin;
+use lib __FILE__ =~ m{^(.*)/} ? $1 : '.';
 use Pages;
 
 my ($what, @files) = @ARGV;
