@@ -84,7 +84,7 @@ static void report_failure(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_
 
 /* The release that is owed is given up: a leadership, or a claim, may stand in the store. */
 static void give_up_release(s3l_core_t* c, s3l_effects_t* fx, const char* why) {
-  bool stands = s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c);
+  bool stands = s3l_view_is_own_claim(c) && !c->provisional && s3l_epochs_is_checked(c);
   c->release_owed = false;
   if (stands)
     s3l_core_error_once(c, fx, S3LECT_ERELEASE, why);
@@ -124,13 +124,13 @@ static void poll_failed(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_res
 /* What is due next, and when. Does not look at leadership's own timers: s3l_lead_tick does. */
 
 /* Others take a released record at once. So it is released only if nobody can still act as leader:
- * not the leader whose record was deleted before an unfounded claim, and not this elector's own
+ * not the leader whose record was deleted before an provisional claim, and not this elector's own
  * application, for whichever leadership it has not acknowledged (design rule 11). */
 static bool may_release(const s3l_core_t* c) {
-  return s3l_view_is_own_claim(c) && (!c->unfounded || S3L_MUTANT(CLAIM_RELEASED)) &&
+  return s3l_view_is_own_claim(c) && (!c->provisional || S3L_MUTANT(CLAIM_RELEASED)) &&
          s3l_epochs_is_checked(c) &&
          (c->unacknowledged == 0 || S3L_MUTANT(ACK_IGNORED) ||
-          (S3L_MUTANT(ACK_OF_ONE_EPOCH) && c->view.record.epoch != c->unacknowledged));
+          (S3L_MUTANT(ACK_OF_ONE_EPOCH) && c->observed.record.epoch != c->unacknowledged));
 }
 
 static due_t due_release(const s3l_core_t* c) {
@@ -154,11 +154,11 @@ static due_t due_look(const s3l_core_t* c, s3l_ns_t at, s3l_ns_t poll_at) {
 
 static due_t due_as_follower(const s3l_core_t* c) {
   due_t poll = {ACT_READ, later(c->poll_at, c->now)};
-  bool wants = !c->config.observer && c->view.kind != S3L_VIEW_UNKNOWN && c->watching &&
+  bool wants = !c->config.observer && c->observed.kind != S3L_OBSERVED_UNKNOWN && c->watching &&
                s3l_write_has_next_epoch(c);
-  if (S3L_MUTANT(NEVER_TAKES_OVER) && s3l_core_names_leader(c) && !c->view.own)
+  if (S3L_MUTANT(NEVER_TAKES_OVER) && s3l_core_names_leader(c) && !c->observed.own)
     wants = false;
-  s3l_ns_t at = later(later(c->view.legal_at, c->hold_until), c->not_before);
+  s3l_ns_t at = later(later(c->observed.takeover_at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = later(at, c->ack_until);
   if (s3l_epochs_is_reading(c))
@@ -187,7 +187,7 @@ static due_t due(const s3l_core_t* c) {
   }
   if (c->release_owed)
     return due_release(c);
-  if (leaving && (c->peer.asking || s3l_epochs_is_sweeping(c)))
+  if (leaving && (c->peer.probing || s3l_epochs_is_sweeping(c)))
     return (due_t){ACT_NONE, S3L_NEVER};
   if (leaving)
     return (due_t){ACT_FINISH, c->now};
@@ -223,18 +223,18 @@ static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
     return;
   }
   s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
-  c->op.conditional = !c->read_back && c->view.etag[0] != '\0';
+  c->op.conditional = !c->read_back && c->observed.etag[0] != '\0';
   if (c->op.conditional) {
     e->condition = S3LECT_IF_CHANGED;
-    e->etag = c->view.etag;
+    e->etag = c->observed.etag;
   }
 }
 
 /* Tells that a leadership is over in the store too, as soon as that is so. */
 static void part(s3l_core_t* c, s3l_effects_t* fx) {
-  if (!c->parting || c->release_owed)
+  if (!c->releasing || c->release_owed)
     return;
-  c->parting = false;
+  c->releasing = false;
   c->successor = NULL;
   (void)s3l_core_effect(fx, S3L_DO_RELEASED);
 }
@@ -278,7 +278,7 @@ static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
 /* Events. */
 
 static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
-  S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE && !c->peer.asking);
+  S3L_ASSERT(c->phase == S3L_PHASE_STOPPED && c->op.kind == S3L_OP_NONE && !c->peer.probing);
   S3L_ASSERT(strlen(ev->incarnation) == S3LECT_INCARNATION_SIZE - 1);
   memcpy(c->incarnation, ev->incarnation, sizeof c->incarnation);
   s3l_prng_seed(&c->prng, ev->seed);
@@ -361,7 +361,7 @@ static void read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, cons
   s3l_read_end_t end = take_in(c, fx, op, ev);
   if (end == S3L_READ_TOLD) {
     /* An ETag that changes by itself is no progress: the schedule must not begin anew with it. */
-    bool changed = c->view.first_seen == c->now && !c->view.same_write;
+    bool changed = c->observed.first_seen == c->now && !c->observed.same_write;
     if (read_back && changed)
       s3l_core_operation_done(c); /* what was to be written is overtaken */
     c->read_back = false;
@@ -400,12 +400,12 @@ static void peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_resul
 
 static void check_invariants(const s3l_core_t* c) {
   S3L_ASSERT(!c->leading || c->now < c->valid_until);
-  S3L_ASSERT(!c->leading || (s3l_view_is_own_claim(c) && c->view.record.epoch == c->epoch));
+  S3L_ASSERT(!c->leading || (s3l_view_is_own_claim(c) && c->observed.record.epoch == c->epoch));
   S3L_ASSERT(!c->leading || (c->phase == S3L_PHASE_STANDING && c->epoch == c->epoch_led));
   S3L_ASSERT(c->leading || (!c->announced && c->valid_until == 0));
-  S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || (c->op.kind == S3L_OP_NONE && !c->peer.asking));
-  S3L_ASSERT(!c->parting || c->release_owed);
-  S3L_ASSERT(!c->peer.asking || c->peer.cancelled || s3l_peer_is_asked(c));
+  S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || (c->op.kind == S3L_OP_NONE && !c->peer.probing));
+  S3L_ASSERT(!c->releasing || c->release_owed);
+  S3L_ASSERT(!c->peer.probing || c->peer.cancelled || s3l_peer_is_asked(c));
   S3L_ASSERT(s3l_peer_covers_until(c) == 0 || s3l_peer_is_asked(c));
   (void)c;
 }
@@ -421,7 +421,7 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
 
 void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effects_t* fx) {
   fx->len = 0;
-  fx->viewed = false;
+  fx->changed = false;
   c->now = later(now, c->now);
   c->wall_ms = ev->wall_ms;
   s3l_lead_tick(c,
@@ -453,7 +453,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   case S3L_EV_TRANSFER:
     transfer(c, fx, ev->successor);
     break;
-  case S3L_EV_SWEPT:
+  case S3L_EV_GC_DONE:
     s3l_epochs_swept(c, fx, ev->result);
     break;
   }
@@ -489,7 +489,7 @@ bool s3l_core_confirmed(const s3l_core_t* c, s3l_ns_t now, s3l_confirmed_t* out)
   s3l_core_record(c, &out->record);
   memcpy(out->record.leader_id, c->config.id, strlen(c->config.id));
   memcpy(out->record.leader_addr, c->config.addr, strlen(c->config.addr));
-  out->etag = c->view.etag;
+  out->etag = c->observed.etag;
   s3l_ns_t until = s3l_epochs_valid_at_most(c);
   out->valid_for_ms = (uint64_t)((until - now + S3L_MS - 1) / S3L_MS);
   return true;

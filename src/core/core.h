@@ -13,17 +13,15 @@
  *   uncertain   a write whose outcome is unknown; the record is read back before anything else
  *   lockfile    here also the epoch file that counts, in the protocol of these; see core/epochs.h
  *   watching    polling at the frequent interval, ready to take over at the legal instant
- *   unfounded   of a claim: written over absence or over a release without an epoch. Neither tells
- *               whether somebody leads (who was robbed of the record), nor is it of one time only
- *               (an ETag or absence may come again, and the claim may land late). So it is never
- *               led, nor released; when it has stood for a whole leader timeout its own maker, too,
- *               replaces it, and leads by that (design rules 3, 10). Its record counts no
- *               leadership, by which others know it; the application is told of a claim, not of a
- *               leader
- *   ask         a question to the leader in view, at the address in its record: does it lead, by
- *               which write, and for how much longer. At most one is under way, beside whatever is
- *               asked of the store. What an answer may and may not bring about: core/peer.c
- *   parting     leadership has ended, and the release that is owed is not yet written
+ *   provisional   of a claim: written over absence or over a release without an epoch. Neither
+ * tells whether somebody leads (who was orphaned of the record), nor is it of one time only (an
+ * ETag or absence may come again, and the claim may land late). So it is never led, nor released;
+ * when it has stood for a whole leader timeout its own maker, too, replaces it, and leads by that
+ * (design rules 3, 10). Its record counts no leadership, by which others know it; the application
+ * is told of a claim, not of a leader ask         a question to the leader in view, at the address
+ * in its record: does it lead, by which write, and for how much longer. At most one is under way,
+ * beside whatever is asked of the store. What an answer may and may not bring about: core/peer.c
+ *   releasing     leadership has ended, and the release that is owed is not yet written
  *
  * Invariants (checked at the end of every step)
  *   - at most one request is under way, a SWEEP apart;
@@ -59,7 +57,7 @@
 #define S3L_OVERDUE (1 * S3L_SECOND)
 /** After a transfer the successor alone may take over for this long, or for half of the leader
  * timeout where that is less. */
-#define S3L_HEAD_START (2 * S3L_SECOND)
+#define S3L_SUCCESSOR_PRIORITY (2 * S3L_SECOND)
 
 typedef struct s3l_core_config_s {
   const char* id;   /* both are the owner's and must outlive the core */
@@ -91,7 +89,7 @@ typedef enum {
   S3L_EV_ACK,      /* the application has stopped acting as leader of an epoch */
   S3L_EV_PEER,     /* the ask under way has ended */
   S3L_EV_TRANSFER, /* resign, and name a successor */
-  S3L_EV_SWEPT,    /* the SWEEP under way has ended */
+  S3L_EV_GC_DONE,  /* the SWEEP under way has ended */
   S3L_EV_EXPIRED,  /* a renewal could not be published before the validity before it was over */
 } s3l_event_kind_t;
 
@@ -136,17 +134,17 @@ typedef enum {
   S3L_DO_STOPPED,  /* standing is over; nothing is under way */
   /* Ask the leader in view, at the address that came with s3l_effects_t.seen. Exactly one PEER
    * follows, not within this step, at the latest after wait_ms + timeout_ms. */
-  S3L_DO_ASK,
-  S3L_DO_ASK_CANCEL, /* end the ask under way; its PEER is still to come */
+  S3L_DO_PROBE,
+  S3L_DO_PROBE_CANCEL, /* end the ask under way; its PEER is still to come */
   /* Leadership has ended, and as much as this elector can do about it in the store is done: the
    * release is written, or was given up, or none was due. Once per leadership, after its STOPPED
    * note if there is one. Whoever asks this elector and waits is to be answered now: an answer
    * before would send others to the store too soon. */
   S3L_DO_RELEASED,
   /* Epoch files only, whose READ and WRITE say by `file` which one they are about. */
-  S3L_DO_LIST,  /* list the files above `file`, or, if `more`, go on behind the last page */
-  S3L_DO_SWEEP, /* delete `file`, beside whatever else is under way; exactly one SWEPT follows */
-  S3L_DO_SWEEP_CANCEL, /* end the SWEEP under way; its SWEPT is still to come */
+  S3L_DO_LIST, /* list the files above `file`, or, if `more`, go on behind the last page */
+  S3L_DO_GC,   /* delete `file`, beside whatever else is under way; exactly one SWEPT follows */
+  S3L_DO_GC_CANCEL, /* end the SWEEP under way; its SWEPT is still to come */
 } s3l_effect_kind_t;
 
 typedef struct s3l_effect_s {
@@ -167,8 +165,8 @@ typedef struct s3l_effect_s {
   int error;
   uint64_t epoch;
   s3l_ns_t valid_until;
-  s3l_ns_t legal_at;   /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t.legal_ns; else 0 */
-  const char* message; /* borrowed as the event's result and the effects are; NULL if none */
+  s3l_ns_t takeover_at; /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t.legal_ns; else 0 */
+  const char* message;  /* borrowed as the event's result and the effects are; NULL if none */
 } s3l_effect_t;
 
 typedef struct s3l_effects_s {
@@ -177,20 +175,20 @@ typedef struct s3l_effects_s {
   s3lect_record_t record; /* of the WRITE, if there is one */
   /* The view has changed, to `seen` (all zero unless RECORD). It keeps no names: who wants them
    * takes them from here, before anything in `at` is carried out. */
-  bool viewed;
+  bool changed;
   s3lect_record_t seen;
   char text[S3L_TEXT_SIZE]; /* what a NOTIFY of this step may have for its message */
 } s3l_effects_t;
 
 typedef enum {
-  S3L_VIEW_UNKNOWN = 0,
-  S3L_VIEW_ABSENT,
-  S3L_VIEW_RECORD,
-  S3L_VIEW_FOREIGN, /* something that is no record */
-} s3l_view_kind_t;
+  S3L_OBSERVED_UNKNOWN = 0,
+  S3L_OBSERVED_ABSENT,
+  S3L_OBSERVED_RECORD,
+  S3L_OBSERVED_FOREIGN, /* something that is no record */
+} s3l_observed_kind_t;
 
 /** What the view keeps of a record: all but its names. */
-typedef struct s3l_view_record_s {
+typedef struct s3l_observed_record_s {
   int64_t last_updated_ms;
   uint64_t epoch;
   uint64_t write;
@@ -202,25 +200,26 @@ typedef struct s3l_view_record_s {
   uint32_t renew_interval_ms;
   char incarnation[S3LECT_INCARNATION_SIZE];
   bool released;
-  bool claim;      /* a provisional claim */
-  bool namesake;   /* its leader_id is our own */
-  bool head_start; /* released, and named a successor that is not us */
-} s3l_view_record_t;
+  bool claim;           /* a provisional claim */
+  bool namesake;        /* its leader_id is our own */
+  bool successor_first; /* released, and named a successor that is not us */
+} s3l_observed_record_t;
 
-typedef struct s3l_view_s {
-  s3l_view_kind_t kind;
+typedef struct s3l_observation_s {
+  s3l_observed_kind_t kind;
   bool own;                    /* a record of this incarnation */
   bool renewing;               /* its leader was seen to renew it */
-  bool took_ours;              /* it replaced a claim of our own */
+  bool overwrote_own;          /* it replaced a claim of our own */
   bool same_write;             /* the record of before, under another ETag */
-  bool untold;                 /* it has changed, and s3l_view_report has not told so yet */
+  bool pending;                /* it has changed, and s3l_view_report has not told so yet */
   const char* fault;           /* FOREIGN: what is wrong with it; static */
   char etag[S3LECT_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;         /* receipt of the first reply that showed it */
-  s3l_ns_t legal_at;
-  s3l_ns_t legal_before; /* legal_at of what was in view before this leadership; 0: nothing was */
-  s3l_view_record_t record; /* an empty one unless RECORD */
-} s3l_view_t;
+  s3l_ns_t takeover_at;
+  s3l_ns_t
+      takeover_before; /* takeover_at of what was in view before this leadership; 0: nothing was */
+  s3l_observed_record_t record; /* an empty one unless RECORD */
+} s3l_observation_t;
 
 typedef enum {
   S3L_OP_NONE = 0,
@@ -247,35 +246,35 @@ typedef struct s3l_op_s {
 typedef struct s3l_sent_s {
   uint64_t epoch;
   uint64_t write : 63; /* 0: empty */
-  uint64_t unfounded : 1;
+  uint64_t provisional : 1;
   s3l_ns_t at;
 } s3l_sent_t;
 
 /** What the leader's last acceptable answer was worth; see core/peer.c. */
 typedef enum {
-  S3L_PEER_TOLD_NOTHING = 0,
-  S3L_PEER_STAMPED,  /* that it leads (the Go package) */
-  S3L_PEER_HINTED,   /* how long its validity lasts, not provably from itself */
-  S3L_PEER_PROMISED, /* the same, from itself */
-} s3l_peer_word_t;
+  S3L_ANSWER_NONE = 0,
+  S3L_ANSWER_LEGACY,        /* that it leads (the Go package) */
+  S3L_ANSWER_UNVERIFIED,    /* how long its validity lasts, not provably from itself */
+  S3L_ANSWER_AUTHENTICATED, /* the same, from itself */
+} s3l_answer_t;
 
 typedef struct s3l_peer_s {
   s3l_ns_t sent_at;   /* of the ask under way, or the last one */
-  s3l_ns_t ask_at;    /* no ask before */
+  s3l_ns_t probe_at;  /* no ask before */
   s3l_ns_t until;     /* how long the word may last, if no newer one comes */
   s3l_ns_t store_at;  /* when the store last told what it holds */
   uint64_t write;     /* the number of the leader's write that the word is about */
   uint32_t wait_ms;   /* of the ask under way */
-  uint8_t word;       /* s3l_peer_word_t */
+  uint8_t answer;     /* s3l_answer_t */
   uint8_t looks;      /* store reads that follow the next one soon: a release may be on its way */
   uint8_t unanswered; /* asks in vain of a leader that never said a word */
-  bool asking;
+  bool probing;
   bool cancelled;
   bool misdirected; /* the ask under way went to a leader that is no longer the one in view */
   bool good;        /* the last answer was acceptable */
   bool steady;      /* the store's last reply showed a leader that renews */
   bool look_again;  /* a read that is under way was sent too early to tell */
-  bool told;        /* the failure of asking this leader has been reported */
+  bool told;        /* the failure of probing this leader has been reported */
   int error;        /* why the store is read in the leader's place; 0: it is not, or not yet */
 } s3l_peer_t;
 
@@ -300,7 +299,7 @@ typedef struct s3l_core_s {
   s3l_phase_t phase;
   uint64_t write; /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
-  s3l_view_t view;
+  s3l_observation_t observed;
 
   /* Remembered for as long as the core lives, over all incarnations. */
   uint64_t epoch_seen;      /* highest epoch ever seen or written */
@@ -313,8 +312,8 @@ typedef struct s3l_core_s {
 
   /* Leadership. */
   bool leading;
-  bool announced; /* on_started_leading has been told */
-  bool unfounded; /* of the claim of one's own in view; see above */
+  bool announced;   /* on_started_leading has been told */
+  bool provisional; /* of the claim of one's own in view; see above */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t announce_at;
@@ -340,7 +339,7 @@ typedef struct s3l_core_s {
   const char* successor; /* named by the release that is owed; NULL: none */
   bool release_owed;
   bool ack_owed;
-  bool parting;
+  bool releasing;
   int last_error;
   s3l_ns_t ack_until;
   uint64_t unacknowledged; /* last epoch that ended, if the application has not acknowledged the

@@ -24,12 +24,12 @@
  * that a next one could be written. Keys of higher ones are not epoch files. */
 #define S3L_EPOCHS_MAX UINT64_C(9999999998)
 /** Where removing them is refused it is tried again after so many renewals. */
-#define S3L_EPOCHS_SWEEP_PAUSE 100
+#define S3L_EPOCHS_GC_PAUSE 100
 /** Where If-Match was refused, so many writes go without it. A gateway may have refused it once. */
-#define S3L_EPOCHS_PLAIN 100
+#define S3L_EPOCHS_UNCONDITIONAL 100
 /** Old files that one listing may have removed. */
-#define S3L_EPOCHS_SWEEP 4
-#define S3L_LISTING_OLD  (S3L_EPOCHS_SWEEP + 2)
+#define S3L_EPOCHS_GC   4
+#define S3L_LISTING_OLD (S3L_EPOCHS_GC + 2)
 
 /** Writes the tail of a file's key; number from 1 to S3L_EPOCHS_MAX. */
 void s3l_epochs_tail(uint64_t number, char out[S3L_EPOCHS_TAIL_SIZE]);
@@ -59,22 +59,23 @@ typedef struct s3l_epochs_s {
   uint64_t below_top; /* the highest number ever seen, but S3L_EPOCHS_MAX */
 
   /* The file in view. */
-  bool sure;        /* a read sent when it was legal to replace it, or later, showed it unchanged */
+  bool confirmed;   /* a read sent when it was legal to replace it, or later, showed it unchanged */
   bool same_second; /* it may be written once more and show the same Last-Modified */
   uint64_t file;    /* its number; 0: there is none */
   int64_t modified_ms; /* its Last-Modified; 0: not told */
   uint64_t told_ms;    /* the store's time when its leader told of it */
-  s3l_ns_t clean_at;   /* sending of the newest listing that shows it, and none above; 0: none */
+  s3l_ns_t
+      last_clean_list; /* sending of the newest listing that shows it, and none above; 0: none */
 
   /* What the file in view was created over, and whether that still stood when it had landed: else
    * all files were deleted just before, and others may have led since. */
-  uint64_t created;   /* the number of the last create */
-  uint64_t base;      /* what that was over */
-  uint64_t base_etag; /* fingerprint */
-  int64_t base_modified_ms;
-  uint64_t checked;   /* the file of one's own whose base stood, as long as it stays as it is, or is
-                         led */
-  uint64_t robbed;    /* the one whose base did not */
+  uint64_t created;          /* the number of the last create */
+  uint64_t predecessor;      /* what that was over */
+  uint64_t predecessor_etag; /* fingerprint */
+  int64_t predecessor_modified_ms;
+  uint64_t checked;  /* the file of one's own whose predecessor stood, as long as it stays as it is,
+                        or is  led */
+  uint64_t orphaned; /* the one whose predecessor did not */
   uint64_t led_write; /* the last write before the newest leadership: later ones are renewals */
   uint64_t others;    /* the highest number that was seen on a file that is not one's own */
 
@@ -106,7 +107,7 @@ typedef struct s3l_epochs_s {
   uint8_t sweep_pause; /* not before so many more renewals: the store refused */
   uint8_t sweep_len;
   s3l_ns_t sweep_overdue_at;
-  uint64_t sweep[S3L_EPOCHS_SWEEP];
+  uint64_t sweep[S3L_EPOCHS_GC];
 } s3l_epochs_t;
 
 #endif

@@ -9,11 +9,11 @@
 #include "util/assert.h"
 
 typedef enum {
-  READ_WHOLE = 0, /* the listing, then the highest file */
-  READ_GLANCE,    /* the file in view, if it changed: enough under a leader that renews */
-  READ_CONFIRM,   /* the file in view, once more: the listing is fresh */
-  READ_WRITTEN,   /* the file last written: did that land? */
-  READ_BASE,      /* the file over which that in view was created: does it still stand? */
+  READ_WHOLE = 0,   /* the listing, then the highest file */
+  READ_IF_CHANGED,  /* the file in view, if it changed: enough under a leader that renews */
+  READ_CONFIRM,     /* the file in view, once more: the listing is fresh */
+  READ_WRITTEN,     /* the file last written: did that land? */
+  READ_PREDECESSOR, /* the file over which that in view was created: does it still stand? */
 } read_t;
 
 typedef enum { STEP_NONE = 0, STEP_LIST, STEP_FILE } step_t;
@@ -32,21 +32,22 @@ static s3l_ns_t gap_max(const s3l_core_t* c) {
 
 static read_t which_read(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  const s3l_view_t* v = &c->view;
-  bool fresh = ep->clean_at > 0 && c->now - ep->clean_at <= s3l_lead_hold(c) / 3;
+  const s3l_observation_t* v = &c->observed;
+  bool fresh = ep->last_clean_list > 0 && c->now - ep->last_clean_list <= s3l_lead_hold(c) / 3;
   if (c->read_back && ep->written != 0)
     return READ_WRITTEN;
   if (c->leading || ep->file == 0)
     return READ_WHOLE;
   if (s3l_epochs_wants_check(c)) {
-    /* After a gap one's last epoch is waited for like anybody's: a base tells nothing then. */
+    /* After a gap one's last epoch is waited for like anybody's: a predecessor tells nothing then.
+     */
     bool gap = ep->file <= c->epoch_led && c->now - ep->looked_at > gap_max(c);
-    return gap ? READ_WHOLE : READ_BASE;
+    return gap ? READ_WHOLE : READ_PREDECESSOR;
   }
-  if (!c->watching && v->kind == S3L_VIEW_RECORD && !v->record.released)
-    return S3L_MUTANT(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_GLANCE;
+  if (!c->watching && v->kind == S3L_OBSERVED_RECORD && !v->record.released)
+    return S3L_MUTANT(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_IF_CHANGED;
   bool founded = !s3l_epochs_is_unfounded(c);
-  return fresh && founded && c->now >= v->legal_at ? READ_CONFIRM : READ_WHOLE;
+  return fresh && founded && c->now >= v->takeover_at ? READ_CONFIRM : READ_WHOLE;
 }
 
 /* Whether a listing begins with the oldest files, to remove some of them. */
@@ -71,10 +72,10 @@ static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
   s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
   e->file = ep->asked;
-  c->op.conditional = ep->read == READ_GLANCE && c->view.etag[0] != '\0';
+  c->op.conditional = ep->read == READ_IF_CHANGED && c->observed.etag[0] != '\0';
   if (c->op.conditional) {
     e->condition = S3LECT_IF_CHANGED;
-    e->etag = c->view.etag;
+    e->etag = c->observed.etag;
   }
 }
 
@@ -83,9 +84,9 @@ void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx) {
   if (ep->step == STEP_NONE) {
     ep->read = (uint8_t)which_read(c);
     ep->step = ep->read == READ_WHOLE ? STEP_LIST : STEP_FILE;
-    ep->asked = ep->read == READ_WRITTEN ? ep->written
-                : ep->read == READ_BASE  ? ep->base
-                                         : ep->file;
+    ep->asked = ep->read == READ_WRITTEN       ? ep->written
+                : ep->read == READ_PREDECESSOR ? ep->predecessor
+                                               : ep->file;
     ep->more = false;
     ep->skips = false;
     ep->read_sent = c->now;
@@ -124,7 +125,7 @@ static void watch(s3l_core_t* c) {
     return;
   ep->watched_from = c->now;
   s3l_view_restart(c);
-  ep->sure = false;
+  ep->confirmed = false;
 }
 
 /* The listing did not show the file in view, which a read by its key showed. It is listed again,
@@ -135,7 +136,7 @@ static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   if (ep->lags == 0)
     ep->lags_from = ep->list_sent;
   /* An old write may have made the file again, unchanged: then it was seen first long ago. */
-  s3l_ns_t from = ep->lags_from > c->view.first_seen ? ep->lags_from : c->view.first_seen;
+  s3l_ns_t from = ep->lags_from > c->observed.first_seen ? ep->lags_from : c->observed.first_seen;
   bool overdue = ep->list_sent - from > s3l_view_wait(c);
   uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
   uint32_t slow_ms = c->config.frequent_interval_ms;
@@ -157,12 +158,13 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
   s3l_epochs_t* ep = c->config.epochs;
   bool unshown = ep->read == READ_WHOLE && ep->file != 0 && ep->found != ep->file;
   if (ep->read == READ_WHOLE)
-    ep->clean_at = unshown && !S3L_MUTANT(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;
-  if (ep->read == READ_WHOLE || ep->read == READ_GLANCE)
+    ep->last_clean_list = unshown && !S3L_MUTANT(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;
+  if (ep->read == READ_WHOLE || ep->read == READ_IF_CHANGED)
     watch(c);
   s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
   s3l_ns_t read_at = S3L_MUTANT(EPOCHS_READ_BEFORE) ? c->now : sent;
-  ep->sure = (ep->sure || read_at >= c->view.legal_at) && c->view.first_seen < sent;
+  ep->confirmed =
+      (ep->confirmed || read_at >= c->observed.takeover_at) && c->observed.first_seen < sent;
   s3l_view_read_over(c, r);
   if (c->leading)
     c->poll_at = c->now; /* nothing spaces out the looks of a leader but its renewals */
@@ -178,8 +180,8 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
 /* Whether a listing that shows the elector's own file as the newest is all that it needs: it leads
  * by that file, or is about to. */
 static bool needs_listing_only(const s3l_core_t* c) {
-  const s3l_view_record_t* r = &c->view.record;
-  bool own = s3l_view_is_own_claim(c) && !c->unfounded && s3l_epochs_is_checked(c);
+  const s3l_observed_record_t* r = &c->observed.record;
+  bool own = s3l_view_is_own_claim(c) && !c->provisional && s3l_epochs_is_checked(c);
   const s3l_sent_t* sent =
       own && r->epoch > c->epoch_led ? s3l_write_sent(c, r->epoch, r->write) : NULL;
   return c->leading || (sent != NULL && s3l_lead_is_enough(c, sent->at));
@@ -206,7 +208,7 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   }
   ep->more = false;
   if (needs_listing_only(c) && ep->found == ep->file) {
-    ep->clean_at = ep->list_sent;
+    ep->last_clean_list = ep->list_sent;
     ep->lags = 0;
     watch(c);
     if (!c->leading)
@@ -216,8 +218,8 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     return S3L_READ_TOLD;
   }
   if (ep->found != ep->file) {
-    ep->sure = ep->sure && ep->found == 0;
-    ep->clean_at = 0;
+    ep->confirmed = ep->confirmed && ep->found == 0;
+    ep->last_clean_list = 0;
   }
   ep->asked = S3L_MUTANT(EPOCHS_FORGOTTEN) ? ep->found : s3l_larger(ep->found, c->epoch_seen);
   if (S3L_MUTANT(EPOCHS_LISTING_BELIEVED))
@@ -231,17 +233,17 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
 /* A read by key shows the file that was asked for. */
 static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool same = ep->asked == ep->file && strcmp(r->etag, c->view.etag) == 0;
+  bool same = ep->asked == ep->file && strcmp(r->etag, c->observed.etag) == 0;
   /* Neither the reply to a write tells it, nor a leader; of a write that its leader told of it must
    * lie before that, else there was another in between. */
   bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->told_ms;
-  if (same && ep->modified_ms == 0 && (c->view.own || before || S3L_MUTANT(EPOCHS_TOLD_BEFORE)))
+  if (same && ep->modified_ms == 0 && (c->observed.own || before || S3L_MUTANT(EPOCHS_TOLD_BEFORE)))
     ep->modified_ms = r->modified_ms;
   if (same && (r->modified_ms == ep->modified_ms || S3L_MUTANT(EPOCHS_ETAG_ONLY)))
     return;
   if (ep->asked != ep->file)
-    ep->clean_at = 0;
-  if (c->view.kind == S3L_VIEW_ABSENT)
+    ep->last_clean_list = 0;
+  if (c->observed.kind == S3L_OBSERVED_ABSENT)
     ep->came_at = c->now;
   ep->file = ep->asked;
   ep->modified_ms = r->modified_ms;
@@ -251,20 +253,20 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* 
 }
 
 /* The file over which one's own was created, when that has landed. */
-static s3l_read_end_t base_shown(s3l_core_t* c, const s3lect_store_result_t* r) {
+static s3l_read_end_t predecessor_shown(s3l_core_t* c, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
   if (!there && r->status != S3LECT_ENOTFOUND)
     return fails(ep);
   /* Others may have led, by a file that is gone, since the last look. */
   bool watched = c->now - ep->looked_at <= gap_max(c);
-  if (there && watched && s3l_view_fingerprint(r->etag) == ep->base_etag &&
-      (S3L_MUTANT(EPOCHS_ETAG_ONLY) || r->modified_ms == ep->base_modified_ms ||
-       ep->base_modified_ms == 0)) {
+  if (there && watched && s3l_view_fingerprint(r->etag) == ep->predecessor_etag &&
+      (S3L_MUTANT(EPOCHS_ETAG_ONLY) || r->modified_ms == ep->predecessor_modified_ms ||
+       ep->predecessor_modified_ms == 0)) {
     ep->checked = ep->file;
   } else {
-    ep->robbed = ep->file;
-    ep->sure = false;
+    ep->orphaned = ep->file;
+    ep->confirmed = false;
     s3l_view_restart(c);
   }
   ep->step = STEP_NONE;
@@ -276,11 +278,11 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
                             const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
-  if (ep->read == READ_BASE)
-    return base_shown(c, r);
+  if (ep->read == READ_PREDECESSOR)
+    return predecessor_shown(c, r);
   if (r->status == S3LECT_ENOTMODIFIED && op->conditional) {
     c->stats.reads_not_modified++;
-    if (c->now - c->view.first_seen >= s3l_view_renew_ms(c) * (2 * S3L_MS))
+    if (c->now - c->observed.first_seen >= s3l_view_renew_ms(c) * (2 * S3L_MS))
       return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there another? */
     ep->read = READ_CONFIRM; /* this shows neither that it lives, nor that it does not */
     return ends(c, fx, op, r);
@@ -302,8 +304,8 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
   if (!there)
     return fails(ep);
   show(c, fx, r);
-  bool renewed = c->view.first_seen == c->now && c->view.renewing;
-  if (ep->read == READ_GLANCE && !renewed)
+  bool renewed = c->observed.first_seen == c->now && c->observed.renewing;
+  if (ep->read == READ_IF_CHANGED && !renewed)
     return goes_on_with(ep, STEP_LIST);
   return ends(c, fx, op, r);
 }

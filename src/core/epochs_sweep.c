@@ -18,7 +18,7 @@ void s3l_epochs_note_old(s3l_core_t* c, const s3l_event_t* ev) {
   if (ep->sweeping)
     return;
   ep->sweep_len = 0;
-  for (uint32_t i = 0; i < S3L_EPOCHS_SWEEP && i + 1 < l->old_len; i++) {
+  for (uint32_t i = 0; i < S3L_EPOCHS_GC && i + 1 < l->old_len; i++) {
     bool newest_two = (S3L_MUTANT(EPOCHS_SWEPT_SECOND) ? l->old[i] : l->old[i + 1]) >= ep->file;
     bool old = r->store_time_ms > 0 && l->old_modified_ms[i] > 0 &&
                r->store_time_ms - l->old_modified_ms[i] > young_ms;
@@ -35,13 +35,13 @@ void s3l_epochs_tick(s3l_core_t* c, s3l_effects_t* fx) {
     bool over = c->now >= ep->sweep_overdue_at || c->phase != S3L_PHASE_STANDING;
     if (over && !ep->sweep_cancelled) {
       ep->sweep_cancelled = true;
-      (void)s3l_core_effect(fx, S3L_DO_SWEEP_CANCEL);
+      (void)s3l_core_effect(fx, S3L_DO_GC_CANCEL);
     }
     return;
   }
   if (!c->leading || ep->sweep_len == 0 || S3L_MUTANT(EPOCHS_NEVER_SWEPT))
     return;
-  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_SWEEP);
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_GC);
   e->file = ep->sweep[0];
   e->timeout_ms = c->config.request_timeout_ms;
   ep->sweeping = true;
@@ -61,7 +61,7 @@ void s3l_epochs_swept(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_resul
   ep->sweep_len = 0; /* what failed comes again with the next listing */
   if (!s3l_error_is_lasting(r->status))
     return;
-  ep->sweep_pause = S3L_EPOCHS_SWEEP_PAUSE;
+  ep->sweep_pause = S3L_EPOCHS_GC_PAUSE;
   if (!ep->sweep_told)
     s3l_core_error(c, fx, r->status, r->message);
   ep->sweep_told = true;

@@ -4,7 +4,7 @@
  *   view.c    what a reply shows of the lockfile, and when it may be replaced
  *   lead.c    becoming and being leader, and ceasing to be
  *   write.c   the records that are written, and what became of them
- *   peer.c    asking the leader, and how much its answers count
+ *   peer.c    probing the leader, and how much its answers count
  *   epochs.c  the epoch-file protocol: where it differs; also epochs_read.c, epochs_sweep.c,
  *             epochs_files.c */
 #ifndef S3L_CORE_INTERNAL_H
@@ -57,10 +57,10 @@ void s3l_view_read_over(s3l_core_t* c, const s3lect_store_result_t* result);
 void s3l_view_written(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
 bool s3l_view_is_usable_etag(const char* etag);
 /** What the view would keep of a record. */
-s3l_view_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_record_t* record);
+s3l_observed_record_t s3l_view_without_names(const s3l_core_t* c, const s3lect_record_t* record);
 /** Of an ETag and the like. */
 uint64_t s3l_view_fingerprint(const char* text);
-/** Whether a claim that is written over the view is an unfounded one. */
+/** Whether a claim that is written over the view is an provisional one. */
 bool s3l_view_is_unfounded(const s3l_core_t* c);
 /** How long others than the successor that a release names let it go first; 0 if it names none. */
 s3l_ns_t s3l_view_head_start(const s3l_core_t* c);
@@ -157,10 +157,10 @@ s3l_ns_t s3l_epochs_valid_at_most(const s3l_core_t* c);
 s3l_ns_t s3l_epochs_lease_from(const s3l_core_t* c, s3l_ns_t sent_at);
 /** Leadership begins by a write that was sent then. */
 void s3l_epochs_leads(s3l_core_t* c, s3l_ns_t sent_at);
-/** Whether an unfounded claim is in view, which is not led, and stands for longer than a leader's
+/** Whether an provisional claim is in view, which is not led, and stands for longer than a leader's
  * file. */
 bool s3l_epochs_is_claim(const s3l_core_t* c);
-/** Whether the file of one's own in view may be led: its base stood after it had landed. And
+/** Whether the file of one's own in view may be led: its predecessor stood after it had landed. And
  * whether that is to be found out. */
 bool s3l_epochs_is_checked(const s3l_core_t* c);
 bool s3l_epochs_wants_check(const s3l_core_t* c);

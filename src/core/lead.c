@@ -23,7 +23,7 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->note = S3LECT_EVENT_STARTED_LEADING;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
-  e->legal_at = c->view.legal_before;
+  e->takeover_at = c->observed.takeover_before;
 }
 
 bool s3l_lead_is_enough(const s3l_core_t* c, s3l_ns_t lease_from) {
@@ -34,15 +34,15 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
   s3l_ns_t lease_from = s3l_epochs_lease_from(c, sent_at);
   bool enough = lease_from > 0 && s3l_lead_is_enough(c, lease_from);
-  bool unused = c->view.record.epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
-  bool fresh = !c->unfounded && unused && c->view.record.epoch >= c->epoch_seen;
+  bool unused = c->observed.record.epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
+  bool fresh = !c->provisional && unused && c->observed.record.epoch >= c->epoch_seen;
   if (!s3l_epochs_is_checked(c))
     return;
   if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
     return;
   c->leading = true;
   c->announced = false;
-  c->epoch = c->view.record.epoch;
+  c->epoch = c->observed.record.epoch;
   c->epoch_led = c->epoch;
   c->valid_until = s3l_ns_add(lease_from, s3l_lead_hold(c));
   c->renew_at = next_renewal(c, sent_at);
@@ -80,15 +80,15 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
   bool announced = c->announced;
   c->leading = false;
   c->announced = false;
-  c->parting = true;
+  c->releasing = true;
   c->valid_until = 0;
   c->watching = true;
   c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
   c->not_before = c->now;
   c->read_back_at = c->now; /* what the renewal was waiting for is over */
   c->attempt = 0;
-  if (c->view.own)
-    c->view.legal_at = c->now;
+  if (c->observed.own)
+    c->observed.takeover_at = c->now;
   if (!announced || (S3L_MUTANT(LOSS_NOT_TOLD) && reason == S3LECT_REASON_LOST))
     return;
   c->ack_owed = c->config.stop_ack_ms > 0;
@@ -111,7 +111,7 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
 }
 
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
-  const s3l_view_record_t* r = &c->view.record;
+  const s3l_observed_record_t* r = &c->observed.record;
   bool own = s3l_view_is_own_claim(c);
   const s3l_sent_t* sent = own ? s3l_write_sent(c, r->epoch, r->write) : NULL;
   if (own && r->write == c->uncertain)

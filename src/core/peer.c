@@ -1,4 +1,4 @@
-/* core/peer.c: asking the leader, and how much its answers count (design rule 9).
+/* core/peer.c: probing the leader, and how much its answers count (design rule 9).
  *
  * With peer_mode a follower asks the leader in view instead of the store. An answer makes nobody
  * leader and prolongs no validity: all that it can do is to move the follower's own next look at
@@ -57,29 +57,29 @@ static s3l_ns_t hint_margin(const s3l_core_t* c) {
 }
 
 static uint32_t leader_timeout_ms(const s3l_core_t* c) {
-  uint32_t ms = c->view.record.leader_timeout_ms;
+  uint32_t ms = c->observed.record.leader_timeout_ms;
   return ms > 0 ? ms : c->config.leader_timeout_ms;
 }
 
 void s3l_peer_reset(s3l_core_t* c) {
-  S3L_ASSERT(!c->peer.asking);
+  S3L_ASSERT(!c->peer.probing);
   memset(&c->peer, 0, sizeof c->peer);
 }
 
 bool s3l_peer_is_asked(const s3l_core_t* c) {
   bool follows = c->phase == S3L_PHASE_STANDING && !c->leading && !c->release_owed &&
                  !c->read_back && c->op.kind <= S3L_OP_READ;
-  return c->config.peer_mode && follows && s3l_core_names_leader(c) && !c->view.own &&
-         c->view.record.addr != 0;
+  return c->config.peer_mode && follows && s3l_core_names_leader(c) && !c->observed.own &&
+         c->observed.record.addr != 0;
 }
 
 s3l_ns_t s3l_peer_covers_until(const s3l_core_t* c) {
   const s3l_peer_t* p = &c->peer;
   s3l_ns_t most = c->config.infrequent_interval_ms * (STORE_READ_AT_LEAST * S3L_MS);
   s3l_ns_t until = 0;
-  if (p->word == S3L_PEER_PROMISED)
-    until = p->write == c->view.record.write ? p->until : 0;
-  else if (p->word != S3L_PEER_TOLD_NOTHING && p->steady)
+  if (p->answer == S3L_ANSWER_AUTHENTICATED)
+    until = p->write == c->observed.record.write ? p->until : 0;
+  else if (p->answer != S3L_ANSWER_NONE && p->steady)
     until = S3L_MUTANT(STAMP_FOR_EVER) ? p->until : sooner(p->until, s3l_ns_add(p->store_at, most));
   return p->good && until > c->now ? until : 0;
 }
@@ -92,7 +92,7 @@ static void rest(s3l_core_t* c, s3l_ns_t until) {
 }
 
 /* The leader's word no longer counts: the store is read at once, unless it is watched already. */
-static void doubt(s3l_core_t* c, bool was_good) {
+static void suspect(s3l_core_t* c, bool was_good) {
   s3l_peer_t* p = &c->peer;
   s3l_ns_t soon = s3l_ns_add(c->now, c->config.frequent_interval_ms * S3L_MS / 10 * 11);
   p->good = false;
@@ -107,15 +107,15 @@ void s3l_peer_view_changed(s3l_core_t* c, bool goes_on) {
   p->looks = 0;
   if (goes_on)
     return;
-  p->misdirected = p->asking;
+  p->misdirected = p->probing;
   p->good = false;
   p->steady = false;
   p->told = false;
   p->error = 0;
   p->unanswered = 0;
-  p->word = S3L_PEER_TOLD_NOTHING;
+  p->answer = S3L_ANSWER_NONE;
   p->write = 0;
-  p->ask_at = c->now;
+  p->probe_at = c->now;
 }
 
 void s3l_peer_store_told(s3l_core_t* c, bool steady) {
@@ -132,7 +132,7 @@ void s3l_peer_store_told(s3l_core_t* c, bool steady) {
   p->good = false;
   if (!c->watching) {
     /* Whom one has never got a word from is watched as without peer mode, but as often as that. */
-    c->watching = p->word != S3L_PEER_TOLD_NOTHING;
+    c->watching = p->answer != S3L_ANSWER_NONE;
     s3l_view_look_after(c, c->config.frequent_interval_ms);
   }
   if (p->look_again) {
@@ -159,9 +159,9 @@ static s3l_ns_t patience(const s3l_core_t* c, uint32_t wait_ms) {
 static s3l_ns_t spacing(const s3l_core_t* c) {
   const s3l_peer_t* p = &c->peer;
   s3l_ns_t most = c->config.peer_interval_ms * S3L_MS;
-  if (p->word == S3L_PEER_PROMISED)
+  if (p->answer == S3L_ANSWER_AUTHENTICATED)
     most = sooner(most, (p->until - c->now) / 2);
-  if (p->word != S3L_PEER_HINTED)
+  if (p->answer != S3L_ANSWER_UNVERIFIED)
     return later(most, ask_gap(c));
   /* The renewal that is due should have come by then. The leader's timers count the wait: they may
    * be slewed, and drift one way while the clock of the follower drifts the other way. */
@@ -183,7 +183,7 @@ static void ask_again(s3l_core_t* c, const s3l_peer_result_t* r) {
   bool waits = whole_seconds(space) > 0 && (r->held || p->wait_ms == 0);
   if (!waits)
     space -= (s3l_ns_t)s3l_prng_below(&c->prng, (uint64_t)space / 10 + 1);
-  p->ask_at = waits ? c->now : c->now + space;
+  p->probe_at = waits ? c->now : c->now + space;
 }
 
 static void ask_later(s3l_core_t* c) {
@@ -191,14 +191,14 @@ static void ask_later(s3l_core_t* c) {
   uint32_t ms = o->frequent_interval_ms;
   for (unsigned n = ASKS_IN_VAIN; n < c->peer.unanswered && ms < o->peer_interval_ms; n++)
     ms = ms < o->peer_interval_ms / 2 ? 2 * ms : o->peer_interval_ms;
-  c->peer.ask_at = s3l_ns_add(c->now, s3l_core_jitter(c, ms));
+  c->peer.probe_at = s3l_ns_add(c->now, s3l_core_jitter(c, ms));
 }
 
 static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* message) {
   s3l_peer_t* p = &c->peer;
   bool was_good = p->good;
   c->stats.peer_failures++;
-  if (p->word == S3L_PEER_TOLD_NOTHING && p->unanswered < UINT8_MAX)
+  if (p->answer == S3L_ANSWER_NONE && p->unanswered < UINT8_MAX)
     p->unanswered++;
   /* Without an error the leader may just have resigned, or be in its grace period. */
   if (status == 0 && p->unanswered > ASKS_IN_VAIN) {
@@ -209,7 +209,7 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
   if (status != 0 && !p->told)
     s3l_core_error_once(c, fx, status, message);
   p->told = p->told || status != 0;
-  doubt(c, was_good);
+  suspect(c, was_good);
   ask_later(c);
 }
 
@@ -219,14 +219,14 @@ static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
   c->peer.told = true;
   c->peer.error = S3LECT_EPEER;
   s3l_core_error(c, fx, S3LECT_EPEER, message);
-  doubt(c, was_good);
+  suspect(c, was_good);
   ask_later(c);
 }
 
 /* NULL, or why an answer cannot come from the leader in view. */
 static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r) {
-  const s3l_view_record_t* seen = &c->view.record;
-  const s3l_view_record_t told = s3l_view_without_names(c, r->record);
+  const s3l_observed_record_t* seen = &c->observed.record;
+  const s3l_observed_record_t told = s3l_view_without_names(c, r->record);
   if (told.epoch < seen->epoch)
     return "the answer is of an older epoch";
   if (told.leader != seen->leader || strcmp(told.incarnation, seen->incarnation) != 0)
@@ -241,7 +241,7 @@ static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r
 }
 
 /* What the answer is about is the write of before: its validity cannot end later than was told.
- * `ends` counts from the receipt, which may come late; from the asking on it is a lower bound. */
+ * `ends` counts from the receipt, which may come late; from the probing on it is a lower bound. */
 static bool is_stretched(const s3l_core_t* c, s3l_ns_t ends) {
   const s3l_peer_t* p = &c->peer;
   s3l_ns_t timeout = leader_timeout_ms(c) * S3L_MS;
@@ -250,14 +250,14 @@ static bool is_stretched(const s3l_core_t* c, s3l_ns_t ends) {
 }
 
 /* Notes the word of an acceptable answer. False if it stretches what was told before. */
-static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_ns_t ends) {
+static bool take_word(s3l_core_t* c, s3l_answer_t word, uint64_t write, s3l_ns_t ends) {
   s3l_peer_t* p = &c->peer;
-  bool again = word != S3L_PEER_STAMPED && p->word == word && p->write == write &&
+  bool again = word != S3L_ANSWER_LEGACY && p->answer == word && p->write == write &&
                !S3L_MUTANT(PROMISE_STRETCHED);
   if (again && is_stretched(c, ends))
     return false;
   p->until = again ? sooner(p->until, ends) : ends;
-  p->word = (uint8_t)word;
+  p->answer = (uint8_t)word;
   p->write = write;
   p->good = true;
   p->told = false;
@@ -269,12 +269,12 @@ static bool take_word(s3l_core_t* c, s3l_peer_word_t word, uint64_t write, s3l_n
 /* From the leader itself: as good as a read. NULL, or why not. */
 static const char* promised(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   s3l_ns_t left = r->valid_for_ms * S3L_MS;
-  bool newer = r->record->write > c->view.record.write;
-  if (newer && strcmp(r->etag, c->view.etag) == 0)
+  bool newer = r->record->write > c->observed.record.write;
+  if (newer && strcmp(r->etag, c->observed.etag) == 0)
     return "two writes have one ETag";
   if (newer)
     s3l_view_told(c, fx, r->record, r->etag);
-  if (!take_word(c, S3L_PEER_PROMISED, r->record->write, s3l_ns_add(c->now, left)))
+  if (!take_word(c, S3L_ANSWER_AUTHENTICATED, r->record->write, s3l_ns_add(c->now, left)))
     return "the validity of one write was prolonged";
   s3l_epochs_vouched(c, c->peer.sent_at);
   s3l_ns_t over = s3l_ns_add(
@@ -282,7 +282,7 @@ static const char* promised(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_res
                   S3L_MS);
   if (c->config.epochs == NULL ||
       S3L_MUTANT(EPOCHS_PROMISE)) /* an epoch file may come to hold an older write again */
-    c->view.legal_at = sooner(c->view.legal_at, over);
+    c->observed.takeover_at = sooner(c->observed.takeover_at, over);
   s3l_view_report(c, fx);
   return NULL;
 }
@@ -292,7 +292,7 @@ static const char* hinted(s3l_core_t* c, const s3l_peer_result_t* r) {
   if (r->valid_for_ms < 0) {
     uint32_t ms = c->config.peer_interval_ms;
     s3l_ns_t next = (ms + ms / 10 + (s3l_ns_t)c->config.peer_timeout_ms) * S3L_MS;
-    (void)take_word(c, S3L_PEER_STAMPED, 0, s3l_ns_add(c->now, next));
+    (void)take_word(c, S3L_ANSWER_LEGACY, 0, s3l_ns_add(c->now, next));
     return NULL;
   }
   /* A renewal was sent when the validity was whole, the next one is due an interval later. */
@@ -301,14 +301,14 @@ static const char* hinted(s3l_core_t* c, const s3l_peer_result_t* r) {
   s3l_ns_t due = s3l_view_renew_ms(c) * S3L_MS - used;
   if (due > 0)
     due = s3l_lease_outlast(due, c->config.drift_ppm);
-  bool good = take_word(c, S3L_PEER_HINTED, r->record->write, c->now + due + hint_margin(c));
+  bool good = take_word(c, S3L_ANSWER_UNVERIFIED, r->record->write, c->now + due + hint_margin(c));
   return good ? NULL : "the validity of one write was prolonged";
 }
 
 static bool is_older(const s3l_core_t* c, uint64_t write) {
   const s3l_peer_t* p = &c->peer;
-  bool hinted = p->good && p->word == S3L_PEER_HINTED;
-  return write < c->view.record.write || (hinted && write < p->write);
+  bool hinted = p->good && p->answer == S3L_ANSWER_UNVERIFIED;
+  return write < c->observed.record.write || (hinted && write < p->write);
 }
 
 /* An answer about a write before the one that is known: the store showed what landed before its
@@ -317,7 +317,7 @@ static bool is_older(const s3l_core_t* c, uint64_t write) {
  * before, long before a frequent interval may be over: it would cost a read, and then a look. */
 static void answered_before(s3l_core_t* c) {
   if (s3l_peer_covers_until(c) > 0)
-    c->peer.ask_at = c->now;
+    c->peer.probe_at = c->now;
   else
     ask_later(c);
 }
@@ -328,7 +328,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   bool told = c->peer.told;
   bool whole = (r->authenticated || S3L_MUTANT(HINT_IS_PROMISE)) && r->valid_for_ms >= 0 &&
                s3l_view_is_usable_etag(r->etag) && record->incarnation[0] != '\0';
-  if (record->epoch > c->view.record.epoch) {
+  if (record->epoch > c->observed.record.epoch) {
     failed(c, fx, 0, NULL); /* the store knows */
     return;
   }
@@ -337,7 +337,8 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
     answered_before(c);
     return;
   }
-  if (why == NULL && whole && record->write > c->view.record.write && c->op.kind != S3L_OP_NONE) {
+  if (why == NULL && whole && record->write > c->observed.record.write &&
+      c->op.kind != S3L_OP_NONE) {
     ask_later(c); /* the read under way asks about the view as it is, and will show this */
     return;
   }
@@ -360,13 +361,13 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   }
   ask_later(c);
   if (c->peer.until <= c->now)
-    doubt(c, was_good); /* else the store is watched until it shows a leader that renews */
+    suspect(c, was_good); /* else the store is watched until it shows a leader that renews */
 }
 
 void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   s3l_peer_t* p = &c->peer;
-  S3L_ASSERT(p->asking);
-  p->asking = false;
+  S3L_ASSERT(p->probing);
+  p->probing = false;
   if (p->cancelled)
     return;
   bool late = c->now - p->sent_at > patience(c, p->wait_ms);
@@ -393,29 +394,29 @@ static s3l_ns_t due_cancel(const s3l_core_t* c) {
 }
 
 s3l_ns_t s3l_peer_due(const s3l_core_t* c) {
-  if (c->peer.asking)
+  if (c->peer.probing)
     return due_cancel(c);
   if (!s3l_peer_is_asked(c) || c->op.kind != S3L_OP_NONE)
     return S3L_NEVER;
-  s3l_ns_t at = later(c->peer.ask_at, c->now);
+  s3l_ns_t at = later(c->peer.probe_at, c->now);
   return c->peer.sent_at > 0 ? later(at, c->peer.sent_at + ask_gap(c)) : at;
 }
 
 static void cancel(s3l_core_t* c, s3l_effects_t* fx) {
   c->peer.cancelled = true;
-  (void)s3l_core_effect(fx, S3L_DO_ASK_CANCEL);
+  (void)s3l_core_effect(fx, S3L_DO_PROBE_CANCEL);
   if (!c->peer.misdirected && s3l_peer_is_asked(c))
     failed(c, fx, 0, NULL); /* nothing came, not even the end of the waiting */
 }
 
 static void ask(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_peer_t* p = &c->peer;
-  p->asking = true;
+  p->probing = true;
   p->cancelled = false;
   p->misdirected = false;
   p->sent_at = c->now;
   p->wait_ms = s3l_peer_covers_until(c) > 0 ? whole_seconds(spacing(c)) : 0;
-  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_ASK);
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_PROBE);
   e->wait_ms = p->wait_ms;
   e->timeout_ms = (uint32_t)(patience(c, p->wait_ms) / S3L_MS) - p->wait_ms;
   c->stats.peer_checks++;
@@ -427,7 +428,7 @@ bool s3l_peer_tick(s3l_core_t* c, s3l_effects_t* fx) {
     c->peer.good = false;
   if (s3l_peer_due(c) > c->now)
     return false;
-  if (c->peer.asking)
+  if (c->peer.probing)
     cancel(c, fx);
   else
     ask(c, fx);

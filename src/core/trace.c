@@ -66,7 +66,7 @@ size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
     return trace_done(ev, buf, cap);
   if (ev->kind == S3L_EV_PEER)
     return trace_peer(ev->peer, buf, cap);
-  if (ev->kind == S3L_EV_SWEPT)
+  if (ev->kind == S3L_EV_GC_DONE)
     return trace_swept(ev->result, buf, cap);
   if (ev->kind == S3L_EV_EXPIRED)
     return written(snprintf(buf, cap, "expired"), cap);
@@ -105,18 +105,18 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
                             r->released ? " released" : "", r->successor[0] ? " successor=" : "",
                             r->successor, e->disputed ? " disputed" : ""),
                    cap);
-  case S3L_DO_ASK:
+  case S3L_DO_PROBE:
     return written(snprintf(buf, cap, "ask wait=%" PRIu32, e->wait_ms), cap);
-  case S3L_DO_ASK_CANCEL:
+  case S3L_DO_PROBE_CANCEL:
     return written(snprintf(buf, cap, "ask-cancel"), cap);
   case S3L_DO_RELEASED:
     return written(snprintf(buf, cap, "released"), cap);
   case S3L_DO_LIST:
     return written(snprintf(buf, cap, "list after=%" PRIu64 "%s", e->file, e->more ? " more" : ""),
                    cap);
-  case S3L_DO_SWEEP:
+  case S3L_DO_GC:
     return written(snprintf(buf, cap, "sweep%s", file), cap);
-  case S3L_DO_SWEEP_CANCEL:
+  case S3L_DO_GC_CANCEL:
     return written(snprintf(buf, cap, "sweep-cancel"), cap);
   case S3L_DO_CANCEL:
     return written(snprintf(buf, cap, "cancel"), cap);

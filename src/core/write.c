@@ -40,11 +40,11 @@ uint64_t s3l_write_store_time(const s3l_core_t* c) {
 }
 
 /* A claim of one's own that was never led may be led under the epoch it has, unless a higher one
- * has been seen since, or may be out there: an unfounded claim may have landed late. */
+ * has been seen since, or may be out there: an provisional claim may have landed late. */
 static bool keeps_epoch(const s3l_core_t* c) {
   return c->config.epochs == NULL && s3l_view_is_own_claim(c) &&
-         c->view.record.epoch > c->epoch_led && c->view.record.epoch >= c->epoch_seen &&
-         (!c->unfounded || S3L_MUTANT(STALE_EPOCH_KEPT));
+         c->observed.record.epoch > c->epoch_led && c->observed.record.epoch >= c->epoch_seen &&
+         (!c->provisional || S3L_MUTANT(STALE_EPOCH_KEPT));
 }
 
 bool s3l_write_has_next_epoch(const s3l_core_t* c) {
@@ -55,8 +55,8 @@ static uint64_t next_epoch(const s3l_core_t* c) {
   if (c->config.epochs != NULL)
     return s3l_epochs_next(c, s3l_write_store_time(c));
   if (keeps_epoch(c))
-    return c->view.record.epoch;
-  const s3l_view_record_t* r = &c->view.record;
+    return c->observed.record.epoch;
+  const s3l_observed_record_t* r = &c->observed.record;
   if (S3L_MUTANT(EPOCH_NOT_RAISED) && r->epoch > 0)
     return r->epoch;
   uint64_t next = c->epoch_seen + 1;
@@ -64,10 +64,10 @@ static uint64_t next_epoch(const s3l_core_t* c) {
    * from before others that its maker never saw: unless it was led, as a release tells, it is not
    * counted on. */
   bool late = (r->claim || r->transitions == 1) && !S3L_MUTANT(CLAIM_COUNTED_ON);
-  if (c->view.kind == S3L_VIEW_RECORD && r->epoch > 0 && (!late || r->released))
+  if (c->observed.kind == S3L_OBSERVED_RECORD && r->epoch > 0 && (!late || r->released))
     return next;
   uint64_t seed = s3l_write_store_time(c);
-  if (seed == 0 && !(c->view.kind == S3L_VIEW_RECORD && r->epoch > 0))
+  if (seed == 0 && !(c->observed.kind == S3L_OBSERVED_RECORD && r->epoch > 0))
     seed = s3l_write_epoch_time(c->wall_ms); /* better than to begin with 1 */
   return seed > next && !S3L_MUTANT(EPOCH_RESTARTED) ? seed : next;
 }
@@ -112,7 +112,7 @@ static uint32_t write_timeout(const s3l_core_t* c, s3l_op_kind_t kind) {
 }
 
 void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
-  const s3l_view_record_t* seen = &c->view.record;
+  const s3l_observed_record_t* seen = &c->observed.record;
   bool goes_on = kind != S3L_OP_TAKE_OVER || keeps_epoch(c);
   S3L_ASSERT(c->op.kind == S3L_OP_NONE && !c->read_back);
   S3L_ASSERT(kind == S3L_OP_TAKE_OVER ? !c->leading : s3l_view_is_own_claim(c));
@@ -131,13 +131,13 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
       .epoch = op->epoch,
       .write = c->write & UINT64_MAX >> 1,
-      .unfounded = s3l_view_is_unfounded(c),
+      .provisional = s3l_view_is_unfounded(c),
       .at = c->now,
   };
   if (c->attempt == 0)
     c->op_started = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
-  e->etag = c->view.etag;
+  e->etag = c->observed.etag;
   e->condition = e->etag[0] != '\0' ? S3LECT_IF_MATCH : S3LECT_IF_ABSENT;
   if (c->config.epochs != NULL)
     s3l_epochs_sending(c, e);
@@ -189,7 +189,7 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
     c->stats.conflicts++;
     c->read_back = true;
     bool swapped = c->config.epochs == NULL || op->kind != S3L_OP_TAKE_OVER;
-    c->refused = r->status == S3LECT_EPRECONDITION && c->view.etag[0] != '\0' && swapped;
+    c->refused = r->status == S3LECT_EPRECONDITION && c->observed.etag[0] != '\0' && swapped;
     if (op->disputed && c->refused && !c->disputed_told) {
       c->disputed_told = true;
       s3l_core_error(c, fx, S3LECT_EDISPUTED, r->message);

@@ -180,9 +180,9 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   all.last_error = s3l_preflight_error(d) != 0 ? s3l_preflight_error(d) : c->last_error;
   all.epoch = s3lect_elector_epoch(elector);
   s3l_executor_record(d, &all.record);
-  bool another = s3l_core_names_leader(c) && !c->view.own;
-  all.leader_until_ns = another ? c->view.legal_at : 0;
-  all.known = c->view.kind != S3L_VIEW_UNKNOWN;
+  bool another = s3l_core_names_leader(c) && !c->observed.own;
+  all.leader_until_ns = another ? c->observed.takeover_at : 0;
+  all.known = c->observed.kind != S3L_OBSERVED_UNKNOWN;
   all.peer_error = c->peer.error;
   *status = all;
   return 0;

@@ -114,7 +114,7 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
       .leader_id = led ? d->names.id : "",
       .leader_addr = led ? d->names.addr : "",
       .message = line,
-      .legal_ns = e->legal_at,
+      .legal_ns = e->takeover_at,
   };
   cb(d->handle, &event);
 }
@@ -197,10 +197,10 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
     case S3L_DO_LIST:
       submit(d, e, &fx->record);
       break;
-    case S3L_DO_SWEEP:
+    case S3L_DO_GC:
       s3l_files_sweep(d, e);
       break;
-    case S3L_DO_SWEEP_CANCEL:
+    case S3L_DO_GC_CANCEL:
       s3l_files_sweep_cancel(d);
       break;
     case S3L_DO_CANCEL:
@@ -215,10 +215,10 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
     case S3L_DO_RELEASED:
       s3l_registration_parted(d);
       break;
-    case S3L_DO_ASK:
+    case S3L_DO_PROBE:
       s3l_probe_begin(d, e);
       break;
-    case S3L_DO_ASK_CANCEL:
+    case S3L_DO_PROBE_CANCEL:
       s3l_probe_cancel(d);
       break;
     }
@@ -238,7 +238,7 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_core_step(&d->core, s3l_clock_lease_ns(), event, &fx);
   publish(d);
   const s3l_core_config_t* own = &d->core.config;
-  bool named = !fx.viewed || s3l_leader_names_keep(&d->names, &fx.seen, own->id, own->addr);
+  bool named = !fx.changed || s3l_leader_names_keep(&d->names, &fx.seen, own->id, own->addr);
   execute(d, &fx);
   if (!named) {
     s3l_leader_names_forget(&d->names);
@@ -269,7 +269,7 @@ static bool step_asked(s3l_executor_t* d) {
   s3l_peer_result_t unasked;
   s3lect_store_result_t unswept;
   if (s3l_files_sweep_failed(d, &unswept)) {
-    event = (s3l_event_t){.kind = S3L_EV_SWEPT, .result = &unswept};
+    event = (s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &unswept};
   } else if (s3l_probe_failed(d, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
   } else if (d->expired) {

@@ -28,7 +28,7 @@ static char* put_prefix(char** at, const char* prefix, size_t more) {
 static void on_swept(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_files_t* f = req->data;
   f->sweep_ended = true;
-  s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_SWEPT, .result = r});
+  s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = r});
 }
 
 s3l_files_t* s3l_files_init(s3l_executor_t* d, void* memory, const s3lect_elector_options_t* o) {

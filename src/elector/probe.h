@@ -27,7 +27,7 @@ void s3l_probe_init(struct s3l_executor_s* d, const s3lect_elector_options_t* op
 /** The probe's end, when nothing is under way; no-op without one. */
 void s3l_probe_end(struct s3l_executor_s* d);
 
-/** Carries out S3L_DO_ASK and S3L_DO_ASK_CANCEL. */
+/** Carries out S3L_DO_PROBE and S3L_DO_PROBE_CANCEL. */
 void s3l_probe_begin(struct s3l_executor_s* d, const s3l_effect_t* e);
 void s3l_probe_cancel(struct s3l_executor_s* d);
 

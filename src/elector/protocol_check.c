@@ -160,7 +160,7 @@ void s3l_protocol_check_tend(s3l_executor_t* d) {
       s3lect_store_cancel(c->req.store, &c->req);
     }
   } else if (d->check_due && c == NULL && core->op.kind == S3L_OP_NONE &&
-             core->view.kind != S3L_VIEW_UNKNOWN) {
+             core->observed.kind != S3L_OBSERVED_UNKNOWN) {
     d->check_due = false;
     begin(d);
   }

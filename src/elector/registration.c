@@ -18,7 +18,7 @@ static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* 
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
   if (leads && !s3l_executor_is_withdrawn(d))
     return S3L_REGISTRATION_LEADS;
-  return leads || d->core.parting ? S3L_REGISTRATION_PARTING : S3L_REGISTRATION_AWAY;
+  return leads || d->core.releasing ? S3L_REGISTRATION_PARTING : S3L_REGISTRATION_AWAY;
 }
 
 static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, char* body, size_t cap,
@@ -108,7 +108,7 @@ s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration) {
       .id = d->core.config.id,
       .is_leader = s3lect_elector_is_leader(d->handle) != 0,
       .epoch = s3lect_elector_epoch(d->handle),
-      .transitions = d->core.view.record.transitions,
+      .transitions = d->core.observed.record.transitions,
       .valid_for_ms = s3lect_elector_valid_for_ms(d->handle),
       .stats = {.size = sizeof row.stats},
       .metrics = &registration->metrics,
@@ -119,5 +119,5 @@ s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration) {
 
 bool s3l_registration_is_ready(const s3l_registration_t* registration) {
   const s3l_core_t* c = &registration->executor->core;
-  return c->phase == S3L_PHASE_STANDING && c->view.kind != S3L_VIEW_UNKNOWN;
+  return c->phase == S3L_PHASE_STANDING && c->observed.kind != S3L_OBSERVED_UNKNOWN;
 }

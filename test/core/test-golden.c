@@ -94,7 +94,7 @@ static void run_until(play_t* p, s3l_ns_t until) {
 static s3l_ns_t time_of(play_t* p, const char* line, char** rest) {
   s3l_ns_t at = (s3l_ns_t)(strtod(line + (line[0] == '*'), rest) * 1e6);
   if (line[0] == '*') {
-    while (!p->core.peer.asking)
+    while (!p->core.peer.probing)
       run_next(p);
     return p->core.peer.sent_at - BASE + at;
   }
@@ -298,7 +298,7 @@ static void input(play_t* p, const char* line) {
   else if (has(rest, "blocked"))
     ev.kind = S3L_EV_TICK;
   else {
-    ev.kind = has(rest, "swept") ? S3L_EV_SWEPT : S3L_EV_DONE;
+    ev.kind = has(rest, "swept") ? S3L_EV_GC_DONE : S3L_EV_DONE;
     if (!read_reply(p, rest, &reply))
       fail_msg("cannot read the line \"%s\"", line);
     ev.listing = reply.listed ? &reply.listing : NULL;

@@ -65,17 +65,17 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
       n->store_writes += n->writes;
       break;
     case S3L_DO_LIST:
-    case S3L_DO_SWEEP:
-    case S3L_DO_SWEEP_CANCEL:
+    case S3L_DO_GC:
+    case S3L_DO_GC_CANCEL:
       fail_msg("there are no epoch files here");
       break;
-    case S3L_DO_ASK:
+    case S3L_DO_PROBE:
       assert_int_equal(n->answer_at, 0);
       n->answer_at = w.now + STORE_WAY + e->wait_ms * S3L_MS;
       n->held = e->wait_ms > 0;
       n->asks++;
       break;
-    case S3L_DO_ASK_CANCEL:
+    case S3L_DO_PROBE_CANCEL:
       assert_int_not_equal(n->answer_at, 0);
       n->answer_at = w.now + S3L_MS;
       break;
@@ -90,7 +90,7 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
       if (e->note == S3LECT_EVENT_STARTED_LEADING)
         n->started_at = w.now;
       if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_NEW_LEADER)
-        n->legal_at = e->legal_at;
+        n->legal_at = e->takeover_at;
       break;
     case S3L_DO_CANCEL:
     case S3L_DO_STOPPED:
@@ -301,7 +301,7 @@ static void test_crash(void** state) {
     kill_node(died);
     run_until(w.now + S3L_SECOND);
     for (int i = 0; i < NODES; i++)
-      legal[i] = w.node[i].core.view.legal_at;
+      legal[i] = w.node[i].core.observed.takeover_at;
     run_until(w.now + 16 * S3L_SECOND);
     node_t* leads = leader();
     assert_non_null(leads);
@@ -350,7 +350,7 @@ static void test_transfer_to_nobody(void** state) {
   node_t* leads = leader();
   assert_non_null(leads);
   step(leads, &(s3l_event_t){.kind = S3L_EV_TRANSFER, .successor = "z"});
-  run_until(w.now + S3L_HEAD_START);
+  run_until(w.now + S3L_SUCCESSOR_PRIORITY);
   assert_null(leader());
   run_until(w.now + S3L_SECOND);
   assert_non_null(leader());
@@ -367,9 +367,9 @@ static void test_what_a_leader_says(void** state) {
   assert_string_equal(c.record.leader_id, leads->id);
   assert_string_equal(c.record.leader_addr, leads->addr);
   assert_string_equal(c.record.incarnation, leads->core.incarnation);
-  assert_string_equal(c.etag, leads->core.view.etag);
+  assert_string_equal(c.etag, leads->core.observed.etag);
   assert_true(c.record.epoch == leads->core.epoch &&
-              c.record.write == leads->core.view.record.write);
+              c.record.write == leads->core.observed.record.write);
   s3l_ns_t valid = leads->core.valid_until;
   s3l_ns_t left = valid - w.now;
   assert_true((s3l_ns_t)c.valid_for_ms * S3L_MS >= left);

@@ -57,8 +57,8 @@ static void check_note(const s3l_effect_t* e) {
 
 /* A record that is not released is replaced when it has stood for a whole timeout, or when its own
  * leader said that its validity would be over by now. */
-static bool may_replace(const s3l_view_t* v) {
-  if (v->kind != S3L_VIEW_RECORD || v->own || v->record.released || w.core.config.store_clock)
+static bool may_replace(const s3l_observation_t* v) {
+  if (v->kind != S3L_OBSERVED_RECORD || v->own || v->record.released || w.core.config.store_clock)
     return true;
   uint32_t t = w.core.config.leader_timeout_ms;
   if (v->record.leader_timeout_ms > t)
@@ -78,7 +78,7 @@ static bool may_replace(const s3l_view_t* v) {
 
 static void check_write(const s3l_effect_t* e) {
   const s3lect_record_t* r = &w.fx.record;
-  FUZZ_CHECK(w.core.op.kind != S3L_OP_TAKE_OVER || may_replace(&w.core.view));
+  FUZZ_CHECK(w.core.op.kind != S3L_OP_TAKE_OVER || may_replace(&w.core.observed));
   char body[BODY_MAX];
   FUZZ_CHECK(strcmp(r->incarnation, w.incarnation) == 0 && r->write > w.last_write);
   FUZZ_CHECK(strcmp(r->leader_id, w.core.config.id) == 0);
@@ -89,7 +89,8 @@ static void check_write(const s3l_effect_t* e) {
   /* A file is created once, and written again by its creator only. */
   bool creates = w.core.op.kind == S3L_OP_TAKE_OVER;
   FUZZ_CHECK(!epochs || !creates || e->condition == S3LECT_IF_ABSENT);
-  FUZZ_CHECK(!epochs || creates || (w.core.view.own && w.core.view.record.epoch == e->file));
+  FUZZ_CHECK(!epochs || creates ||
+             (w.core.observed.own && w.core.observed.record.epoch == e->file));
   w.last_write = r->write;
   write_t* s = &w.writes[w.writes_len++ % WRITES_MAX];
   *s = (write_t){.at = w.now, .epoch = r->epoch};
@@ -129,13 +130,13 @@ static void check_effect(const s3l_effect_t* e) {
   case S3L_DO_RELEASED:
     FUZZ_CHECK(!w.announced);
     break;
-  case S3L_DO_ASK:
+  case S3L_DO_PROBE:
     FUZZ_CHECK(w.core.config.peer_mode && !w.asking && e->timeout_ms > 0 && e->wait_ms % 1000 == 0);
-    FUZZ_CHECK(!w.announced && w.core.view.kind == S3L_VIEW_RECORD && !w.core.view.own);
+    FUZZ_CHECK(!w.announced && w.core.observed.kind == S3L_OBSERVED_RECORD && !w.core.observed.own);
     w.asking = true;
     w.ask_cancelled = false;
     break;
-  case S3L_DO_ASK_CANCEL:
+  case S3L_DO_PROBE_CANCEL:
     FUZZ_CHECK(w.asking && !w.ask_cancelled);
     w.ask_cancelled = true;
     break;
@@ -146,14 +147,14 @@ static void check_effect(const s3l_effect_t* e) {
     w.file = e->file;
     w.lists[w.lists_len++ % LISTS_MAX] = w.now;
     break;
-  case S3L_DO_SWEEP:
+  case S3L_DO_GC:
     FUZZ_CHECK(fuzz_core_by_files() && !w.sweeping && w.core.leading && e->timeout_ms > 0);
     FUZZ_CHECK(e->file > 0 && e->file + 1 < w.core.epoch);
     w.sweeping = true;
     w.sweep_cancelled = false;
     w.sweep = e->file;
     break;
-  case S3L_DO_SWEEP_CANCEL:
+  case S3L_DO_GC_CANCEL:
     FUZZ_CHECK(w.sweeping && !w.sweep_cancelled);
     w.sweep_cancelled = true;
     break;
@@ -180,7 +181,7 @@ void fuzz_core_step(s3l_event_t* event) {
     w.under_way = NOTHING;
   if (event->kind == S3L_EV_PEER)
     w.asking = false;
-  if (event->kind == S3L_EV_SWEPT)
+  if (event->kind == S3L_EV_GC_DONE)
     w.sweeping = false;
   s3l_core_step(&w.core, w.now, event, &w.fx);
   FUZZ_CHECK(w.fx.len <= S3L_EFFECTS_MAX);
@@ -190,8 +191,8 @@ void fuzz_core_step(s3l_event_t* event) {
   FUZZ_CHECK((s3l_core_valid_until(c) != 0) == w.announced);
   FUZZ_CHECK(s3l_core_valid_until(c) == w.valid_until);
   FUZZ_CHECK(!w.announced || (w.valid_until > w.now && c->epoch == w.epoch));
-  FUZZ_CHECK(!c->leading || (c->view.own && c->view.record.epoch == c->epoch));
+  FUZZ_CHECK(!c->leading || (c->observed.own && c->observed.record.epoch == c->epoch));
   FUZZ_CHECK((c->op.kind != S3L_OP_NONE) == (w.under_way != NOTHING));
-  FUZZ_CHECK(c->peer.asking == w.asking);
+  FUZZ_CHECK(c->peer.probing == w.asking);
   check_confirmed();
 }

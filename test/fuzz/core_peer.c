@@ -34,7 +34,7 @@ void fuzz_core_answer_ask(void) {
   record.write += kind & 3;
   snprintf(etag, sizeof(etag), "\"p%u\"", (unsigned)record.write);
   s3l_peer_result_t r = {.record = &record,
-                         .etag = kind & 3 ? etag : w.core.view.etag,
+                         .etag = kind & 3 ? etag : w.core.observed.etag,
                          .valid_for_ms = fuzz_u8(&w.in) * 60,
                          .authenticated = (kind & 4) == 0,
                          .held = (kind & 8) != 0};

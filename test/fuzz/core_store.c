@@ -149,7 +149,7 @@ const char* fuzz_core_lie_about_etag(char buf[200]) {
   case 1:
     return "";
   case 2:
-    snprintf(buf, 200, "%s", w.core.view.etag);
+    snprintf(buf, 200, "%s", w.core.observed.etag);
     return buf;
   case 3:
     snprintf(buf, 200, "%0*u", 120 + (int)(kind / 16), 7u); /* some are too long */
@@ -253,5 +253,5 @@ void fuzz_core_swept(void) {
   object_t* o = find(w.sweep);
   if (o != NULL && r.status == 0)
     o->exists = false;
-  fuzz_core_step(&(s3l_event_t){.kind = S3L_EV_SWEPT, .result = &r});
+  fuzz_core_step(&(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &r});
 }

@@ -129,7 +129,7 @@ void sim_sweep_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* res
   sim_node_t* n = &w->nodes[i];
   w->requests[n->sweep].done = true;
   n->sweep = SIM_NO_REQUEST;
-  s3l_event_t ev = {.kind = S3L_EV_SWEPT, .result = result};
+  s3l_event_t ev = {.kind = S3L_EV_GC_DONE, .result = result};
   sim_step(w, i, &ev);
 }
 

@@ -53,7 +53,7 @@ static s3l_effect_t* add_effect(s3l_effects_t* fx, s3l_effect_t e) {
 /* The candidate is named by the very write that is being sent. */
 void sim_mutate_SELF_NAMED(s3l_effects_t* fx) {
   (void)add_effect(fx, (s3l_effect_t){.kind = S3L_DO_NOTIFY, .note = S3LECT_EVENT_NEW_LEADER});
-  fx->viewed = true;
+  fx->changed = true;
   fx->seen = fx->record;
 }
 

@@ -135,7 +135,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
 
 void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
-  uint16_t* slot = e->kind == S3L_DO_SWEEP ? &n->sweep : &n->request;
+  uint16_t* slot = e->kind == S3L_DO_GC ? &n->sweep : &n->request;
   if (*slot != SIM_NO_REQUEST) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two requests at once", i);
     return;
@@ -146,7 +146,7 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   r->op = (uint8_t)n->core.op.kind;
   r->is_write = e->kind == S3L_DO_WRITE;
   r->is_list = e->kind == S3L_DO_LIST;
-  r->is_sweep = e->kind == S3L_DO_SWEEP;
+  r->is_sweep = e->kind == S3L_DO_GC;
   r->condition = (uint8_t)e->condition;
   r->file = e->more ? n->listed_last : e->file;
   r->error = -1;

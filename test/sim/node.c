@@ -42,13 +42,13 @@ static void execute(sim_world_t* w, unsigned i) {
     case S3L_DO_READ:
     case S3L_DO_WRITE:
     case S3L_DO_LIST:
-    case S3L_DO_SWEEP:
+    case S3L_DO_GC:
       sim_issue(w, i, e);
       break;
     case S3L_DO_CANCEL:
       sim_cancel(w, i, w->nodes[i].request);
       break;
-    case S3L_DO_SWEEP_CANCEL:
+    case S3L_DO_GC_CANCEL:
       sim_cancel(w, i, w->nodes[i].sweep);
       break;
     case S3L_DO_NOTIFY:
@@ -60,10 +60,10 @@ static void execute(sim_world_t* w, unsigned i) {
     case S3L_DO_RELEASED:
       sim_answer_waiting(w, i);
       break;
-    case S3L_DO_ASK:
+    case S3L_DO_PROBE:
       sim_ask(w, i, e);
       break;
-    case S3L_DO_ASK_CANCEL:
+    case S3L_DO_PROBE_CANCEL:
       sim_ask_cancel(w, i);
       break;
     }
@@ -111,7 +111,7 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     sim_tape_event(w->tape, w->t, i, ev);
     sim_tape_effects(w->tape, w->t, i, boot, &w->effects);
   }
-  if (w->effects.viewed) {
+  if (w->effects.changed) {
     memcpy(n->leader, w->effects.seen.leader_id, sizeof n->leader);
     memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
   }

@@ -9,8 +9,8 @@ sim_before_t sim_look(const s3l_core_t* c) {
   return (sim_before_t){.leading = c->leading,
                         .announced = c->announced,
                         .release_owed = c->release_owed,
-                        .unfounded = c->unfounded,
-                        .asked = c->peer.asking && !c->peer.cancelled,
+                        .provisional = c->provisional,
+                        .asked = c->peer.probing && !c->peer.cancelled,
                         .peer_answers = c->stats.peer_answers,
                         .peer_refused = c->stats.peer_refused,
                         .failures = c->stats.failures,
@@ -44,12 +44,13 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     met_if(w, b->leading && !b->announced, SIM_MET_GRACE_LOST);
   }
   /* A claim that stood was replaced by its maker; one that did not was, by another. */
-  met_if(w, b->unfounded && !c->unfounded && done && c->view.own, SIM_MET_CLAIM_STOOD);
-  met_if(w, b->unfounded && !c->unfounded && done && !c->view.own, SIM_MET_CLAIM_LOST);
+  met_if(w, b->provisional && !c->provisional && done && c->observed.own, SIM_MET_CLAIM_STOOD);
+  met_if(w, b->provisional && !c->provisional && done && !c->observed.own, SIM_MET_CLAIM_LOST);
   if (c->stats.peer_answers != b->peer_answers && !c->watching)
-    sim_met(w, c->peer.word == S3L_PEER_PROMISED ? SIM_MET_PEER_FOR_READ : SIM_MET_PEER_SPACED);
+    sim_met(w, c->peer.answer == S3L_ANSWER_AUTHENTICATED ? SIM_MET_PEER_FOR_READ
+                                                          : SIM_MET_PEER_SPACED);
   met_if(w, c->stats.peer_refused != b->peer_refused, SIM_MET_PEER_DISBELIEVED);
-  met_if(w, b->asked && c->peer.asking && c->peer.cancelled, SIM_MET_PEER_MISDIRECTED);
+  met_if(w, b->asked && c->peer.probing && c->peer.cancelled, SIM_MET_PEER_MISDIRECTED);
   met_if(w, b->leading && done && ev->listing != NULL && ev->listing->highest > c->epoch,
          SIM_MET_HIGHER_FILE);
   if (c->stats.failures != b->failures)
@@ -97,11 +98,11 @@ void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
 
 static void saw_take_over(sim_world_t* w, unsigned i, const sim_request_t* r) {
   const sim_node_t* n = &w->nodes[i];
-  const s3l_view_t* v = &n->core.view;
+  const s3l_observation_t* v = &n->core.observed;
   bool again = v->own && !v->record.released && v->record.epoch == r->write.epoch;
   met_if(w, again, SIM_MET_RENEWED_BEFORE_LED);
   if (!again) {
-    bool counted = v->kind == S3L_VIEW_RECORD && v->record.epoch > 0;
+    bool counted = v->kind == S3L_OBSERVED_RECORD && v->record.epoch > 0;
     sim_met(w, counted ? SIM_MET_EPOCH_COUNTED : SIM_MET_EPOCH_SEEDED);
   }
   for (unsigned k = 0; k < w->plan->nodes_len; k++) {
@@ -114,11 +115,11 @@ static void saw_take_over(sim_world_t* w, unsigned i, const sim_request_t* r) {
     t = v->record.leader_timeout_ms;
   met_if(w,
          n->plan->config.store_clock && !v->own && !v->record.released &&
-             v->kind != S3L_VIEW_ABSENT && sim_boot(w, n) < v->first_seen + t * S3L_MS,
+             v->kind != S3L_OBSERVED_ABSENT && sim_boot(w, n) < v->first_seen + t * S3L_MS,
          SIM_MET_STORE_CLOCK_EARLY);
   met_if(w,
          n->plan->config.peer_mode && !n->plan->config.store_clock && !v->own &&
-             v->kind == S3L_VIEW_RECORD && !v->record.released &&
+             v->kind == S3L_OBSERVED_RECORD && !v->record.released &&
              sim_boot(w, n) < v->first_seen + t * S3L_MS,
          SIM_MET_PEER_PROMISE_TAKEN);
 }
@@ -138,7 +139,7 @@ void sim_saw_answer(sim_world_t* w, unsigned i, const sim_answer_t* a) {
   met_if(w, a->status == -104 || a->status == -111, SIM_MET_PEER_REFUSED);
   met_if(w, a->kind == S3L_PEER_LEADING && sim_boot(w, &w->nodes[i]) - c->peer.sent_at > most,
          SIM_MET_PEER_LATE);
-  met_if(w, a->kind == S3L_PEER_LEADING && a->record.epoch > c->view.record.epoch,
+  met_if(w, a->kind == S3L_PEER_LEADING && a->record.epoch > c->observed.record.epoch,
          SIM_MET_PEER_NEWER_EPOCH);
 }
 

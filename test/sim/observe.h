@@ -8,7 +8,7 @@
 
 /** What of a core may change in a step and tell of a situation. */
 typedef struct sim_before_s {
-  bool leading, announced, release_owed, unfounded;
+  bool leading, announced, release_owed, provisional;
   bool asked; /* an ask is under way */
   uint64_t failures, late_replies, unknown_resolved;
   uint32_t peer_answers, peer_refused;

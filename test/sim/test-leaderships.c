@@ -55,7 +55,7 @@ static void step(const s3l_event_t* event) {
       w.record = w.fx.record;
       w.done_at = w.now + WAY;
       w.lists += e->kind == S3L_DO_LIST;
-    } else if (e->kind == S3L_DO_SWEEP) {
+    } else if (e->kind == S3L_DO_GC) {
       assert_false(w.sweeps);
       w.sweeps = true;
       w.swept = e->file;
@@ -102,7 +102,7 @@ static void sweep_done(void) {
   s3lect_store_result_t r = {.outcome = S3LECT_SETTLED};
   w.sweeps = false;
   sim_files_delete(&w.files, w.now, w.swept);
-  step(&(s3l_event_t){.kind = S3L_EV_SWEPT, .result = &r});
+  step(&(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &r});
 }
 
 /* Whatever comes next. */
