@@ -101,7 +101,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
   if (req->state == ENDING)
     return; /* done is owed already */
   if (req->state == ACTIVE) {
-    if (s3l_http1_parse_begun(&conn->parse))
+    if (s3l_http1_begun(&conn->parse))
       s3l_client_say(c, "reply of %s: not complete within %u ms", c->origin, ms);
     else
       s3l_client_say(c, "no reply from %s within %u ms", c->origin, ms);

@@ -41,7 +41,7 @@ static void unlist(s3l_conn_t* conn) {
 
 static void release(s3l_conn_t* conn) {
   bool secret = conn->client->options.secret;
-  s3l_http1_parse_free(&conn->parse);
+  s3l_http1_free(&conn->parse);
   if (secret)
     s3l_wipe(conn, sizeof(*conn));
   else
@@ -128,7 +128,7 @@ static void ask_proxy(s3l_conn_t* conn) {
   s3l_buf_t b;
   bool handed;
   conn->state = S3L_CONN_TUNNELLING;
-  s3l_http1_parse_start(&conn->parse, true, 0); /* what follows the head is the tunnel */
+  s3l_http1_start_reply(&conn->parse, true, 0); /* what follows the head is the tunnel */
   s3l_buf_init(&b, conn->send_buf, sizeof(conn->send_buf));
   s3l_buf_puts(&b, "CONNECT ");
   s3l_buf_puts(&b, c->origin);
@@ -161,7 +161,7 @@ static void start_tls(s3l_conn_t* conn) {
 static void on_proxy_read(s3l_conn_t* conn, const char* data, size_t n) {
   s3l_http_client_t* c = conn->client;
   size_t used;
-  int rc = s3l_http1_parse_feed(&conn->parse, data, n, &used);
+  int rc = s3l_http1_feed(&conn->parse, data, n, &used);
   if (rc == S3L_HTTP1_MORE)
     return;
   int status = conn->parse.status;
@@ -225,7 +225,7 @@ static void end_request(s3l_conn_t* conn, int status, bool keep) {
 static void lose_request(s3l_conn_t* conn, int status) {
   s3l_http_client_t* c = conn->client;
   s3l_http_req_t* req = conn->req;
-  bool begun = s3l_http1_parse_begun(&conn->parse);
+  bool begun = s3l_http1_begun(&conn->parse);
   const char* why = conn->stream.why != NULL ? conn->stream.why : uv_strerror(status);
   S3L_ASSERT(!(conn->reused && req->replayed)); /* so it is sent again once only */
   if (!begun && conn->reused && req->replayable) {
@@ -238,7 +238,7 @@ static void lose_request(s3l_conn_t* conn, int status) {
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
     status = begun ? S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
-    status = s3l_http1_parse_eof(&conn->parse);
+    status = s3l_http1_eof(&conn->parse);
     if (status == S3L_HTTP1_DONE) {
       end_request(conn, 0, false);
       return;
@@ -274,7 +274,7 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
   conn->req = req;
   req->conn = conn;
   s3l_stream_ref(&conn->stream, !conn->client->options.background);
-  s3l_http1_parse_start(&conn->parse, req->head, req->body_max);
+  s3l_http1_start_reply(&conn->parse, req->head, req->body_max);
   s3l_deadlines_clear(&c->deadlines, &conn->deadline);
 
   ssize_t n = req->compose(req, conn->send_buf, sizeof(conn->send_buf));
@@ -310,7 +310,7 @@ static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
     return;
   }
   s3l_deadlines_clear(&conn->client->deadlines, &conn->deadline);
-  int rc = s3l_http1_parse_feed(&conn->parse, data, n, &used);
+  int rc = s3l_http1_feed(&conn->parse, data, n, &used);
   if (rc == S3L_HTTP1_MORE)
     return;
   if (rc == S3L_HTTP1_DONE) {
@@ -398,7 +398,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->stream.on_end = on_stream_end;
   conn->stream.on_written = on_stream_written;
   conn->stream.on_closed = on_stream_closed;
-  s3l_http1_parse_init(&conn->parse);
+  s3l_http1_init(&conn->parse, conn->head, sizeof(conn->head));
   conn->parse.secret = c->options.secret;
   const char* host = c->proxy.used ? c->proxy.host : c->host;
   uint16_t port = c->proxy.used ? c->proxy.port : c->options.port;

@@ -45,9 +45,10 @@ typedef struct s3l_conn_s {
   s3l_deadline_t deadline;
   s3l_dial_t dial;
   s3l_stream_t stream;
-  s3l_http1_parse_t parse;
+  s3l_http1_t parse;
   size_t held;     /* bytes of the request in send_buf, of which the last has not gone out; or 0 */
   size_t composed; /* bytes of send_buf that have been written to; they are wiped */
+  char head[S3L_HTTP1_HEAD_MAX]; /* of the reply */
   char send_buf[S3L_HTTP_SEND_MAX];
   char read_buf[S3L_STREAM_READ_MAX];
 } s3l_conn_t;

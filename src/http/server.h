@@ -41,7 +41,7 @@
 
 #include "util/error.h"
 #include "util/span.h"
-#include "wire/http1_request_parse.h"
+#include "wire/http1_parse.h"
 
 /* Defaults of the limits. */
 #define S3L_HTTP_SERVER_MAX_CONNECTIONS  2048 /* at most half of the process's descriptors */
@@ -70,7 +70,7 @@ struct s3l_http_exchange_s {
   s3l_http_server_t* server;
 
   /* The request; valid until it is answered or gone. */
-  const s3l_http1_request_t* request;
+  const s3l_http1_t* request;
 
   /* Whether the client has shown a certificate that holds, and what it is for (net/tls_engine.h);
    * NULL: not shown, or without a usable name. */

@@ -40,7 +40,6 @@ static void drop_rest(s3l_sconn_t* conn) {
 /* ---- its end ---- */
 
 static void release(s3l_sconn_t* conn) {
-  s3l_http1_request_free(&conn->request);
   s3l_free(conn->answer);
   s3l_free(conn->rest);
   s3l_free(conn);
@@ -105,7 +104,7 @@ static void linger(s3l_sconn_t* conn) {
 /* ---- reading a request ---- */
 
 static void await_request(s3l_sconn_t* conn, uint32_t ms, bool timed) {
-  s3l_http1_request_start(&conn->request);
+  s3l_http1_start_request(&conn->request, conn->server->options.max_body_bytes);
   conn->state = S3L_SCONN_READING;
   conn->timed = timed;
   move_to(conn, &conn->server->idle);
@@ -148,9 +147,9 @@ static void queue_request(s3l_sconn_t* conn) {
 
 static void feed(s3l_sconn_t* conn, const char* data, size_t n) {
   size_t used;
-  if (!s3l_http1_request_begun(&conn->request))
+  if (!s3l_http1_begun(&conn->request))
     begin_request(conn);
-  int rc = s3l_http1_request_feed(&conn->request, data, n, &used);
+  int rc = s3l_http1_feed(&conn->request, data, n, &used);
   if (rc == S3L_HTTP1_MORE)
     return;
   if (rc == S3L_HTTP1_DONE) {
@@ -390,7 +389,7 @@ static void on_deadline(s3l_deadline_t* deadline) {
     stats->timeouts_idle++;
   else if (conn->state == S3L_SCONN_READING)
     stats->timeouts_header++;
-  if (conn->state == S3L_SCONN_READING && s3l_http1_request_begun(&conn->request))
+  if (conn->state == S3L_SCONN_READING && s3l_http1_begun(&conn->request))
     answer_error(conn, 408);
   else
     s3l_sconn_close(conn);
@@ -399,14 +398,11 @@ static void on_deadline(s3l_deadline_t* deadline) {
 /* ---- its beginning ---- */
 
 static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from) {
-  s3l_sconn_t* conn = s3l_malloc(sizeof(*conn)); /* large, and not cleared as a whole */
+  size_t head_max = server->options.max_header_bytes;
+  s3l_sconn_t* conn = s3l_malloc(sizeof(*conn) + head_max); /* not cleared as a whole */
   if (conn == NULL)
     return NULL;
-  if (s3l_http1_request_init(&conn->request, server->options.max_header_bytes,
-                             server->options.max_body_bytes) != 0) {
-    s3l_free(conn);
-    return NULL;
-  }
+  s3l_http1_init(&conn->request, conn->head, head_max);
   conn->server = server;
   conn->from = *from;
   conn->state = S3L_SCONN_SHAKING;

@@ -49,7 +49,7 @@ typedef struct s3l_sconn_s {
   bool keep;         /* WRITING: the connection may carry another request */
   s3l_deadline_t deadline;
   s3l_stream_t stream;
-  s3l_http1_request_t request;
+  s3l_http1_t request;
   s3l_http_exchange_t exchange;
   char* answer; /* WRITING */
   size_t answer_len;
@@ -57,6 +57,7 @@ typedef struct s3l_sconn_s {
   size_t rest_len;
   size_t thrown_away; /* LINGERING */
   char client_name[S3L_TLS_NAME_MAX];
+  char head[]; /* of the request: max_header_bytes */
 } s3l_sconn_t;
 
 /** Takes a connection up, or closes it for want of memory. */

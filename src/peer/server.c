@@ -178,7 +178,7 @@ static void ask_seat(s3l_peer_server_t* p, s3l_peer_registration_t* registration
                      s3l_http_exchange_t* ex) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
-  const s3l_http1_request_t* asked = ex->request;
+  const s3l_http1_t* asked = ex->request;
   uint32_t wait_ms = s3l_peer_prefer_wait(asked->headers, asked->headers_len) * 1000;
   if (wait_ms > p->config.max_wait_ms)
     wait_ms = p->config.max_wait_ms;

@@ -41,7 +41,8 @@ static void check_result(const s3lect_store_req_t* req, s3l_s3_op_t op,
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static s3l_http1_parse_t p; /* large */
+  static s3l_http1_t p; /* large */
+  static char head[S3L_HTTP1_HEAD_MAX];
   static s3l_s3_scratch_t scratch;
   fuzz_input_t in = {data, size};
   s3lect_store_req_t req = {.key = "k"};
@@ -51,12 +52,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (flags & 1)
     req.etag = "\"given\"";
   req.body_max = flags & 2 ? 8 : 0;
-  s3l_http1_parse_init(&p);
-  s3l_http1_parse_start(&p, op == S3L_S3_HEAD, 4096);
+  s3l_http1_init(&p, head, sizeof head);
+  s3l_http1_start_reply(&p, op == S3L_S3_HEAD, 4096);
   s3l_span_t text = fuzz_rest(&in);
-  int rc = s3l_http1_parse_feed(&p, text.p, text.n, &used);
+  int rc = s3l_http1_feed(&p, text.p, text.n, &used);
   if (rc == S3L_HTTP1_MORE)
-    rc = s3l_http1_parse_begun(&p) ? s3l_http1_parse_eof(&p) : UV_EOF;
+    rc = s3l_http1_begun(&p) ? s3l_http1_eof(&p) : UV_EOF;
   s3l_http_reply_t reply = {.status = rc == S3L_HTTP1_DONE ? 0 : rc,
                             .sent = true,
                             .http_status = p.status,
@@ -67,6 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   s3lect_store_result_t r = s3l_s3_result(&req, op, &reply, S3L_SPAN("us-east-1"), &scratch);
   check_result(&req, op, &reply, &r);
   s3l_s3_scratch_free(&scratch);
-  s3l_http1_parse_free(&p);
+  s3l_http1_free(&p);
   return 0;
 }

@@ -262,14 +262,16 @@ static const case_t cases[] = {
      .result = S3LECT_EBADREPLY},
 };
 
+static char head_text[S3L_HTTP1_HEAD_MAX];
+
 enum { WHOLE, BYTEWISE, RANDOM };
 
-static int run(s3l_http1_parse_t* p, const case_t* c, int mode, s3l_prng_t* rng, size_t* unused) {
+static int run(s3l_http1_t* p, const case_t* c, int mode, s3l_prng_t* rng, size_t* unused) {
   size_t n = c->n != 0 ? c->n : strlen(c->bytes);
   size_t at = 0;
   int rc = S3L_HTTP1_MORE;
-  s3l_http1_parse_start(p, c->head, c->body_max != 0 ? c->body_max : 1000);
-  assert_false(s3l_http1_parse_begun(p));
+  s3l_http1_start_reply(p, c->head, c->body_max != 0 ? c->body_max : 1000);
+  assert_false(s3l_http1_begun(p));
   while (rc == S3L_HTTP1_MORE && at < n) {
     size_t step = n - at;
     size_t used;
@@ -281,9 +283,9 @@ static int run(s3l_http1_parse_t* p, const case_t* c, int mode, s3l_prng_t* rng,
     char* copy = malloc(step);
     assert_non_null(copy);
     memcpy(copy, c->bytes + at, step);
-    rc = s3l_http1_parse_feed(p, copy, step, &used);
+    rc = s3l_http1_feed(p, copy, step, &used);
     free(copy);
-    assert_true(s3l_http1_parse_begun(p));
+    assert_true(s3l_http1_begun(p));
     assert_true(used <= step);
     if (rc == S3L_HTTP1_MORE)
       assert_int_equal(used, step);
@@ -291,11 +293,11 @@ static int run(s3l_http1_parse_t* p, const case_t* c, int mode, s3l_prng_t* rng,
   }
   *unused = n - at;
   if (rc == S3L_HTTP1_MORE && c->eof)
-    rc = s3l_http1_parse_eof(p);
+    rc = s3l_http1_eof(p);
   return rc;
 }
 
-static void check(s3l_http1_parse_t* p, const case_t* c, int mode, s3l_prng_t* rng) {
+static void check(s3l_http1_t* p, const case_t* c, int mode, s3l_prng_t* rng) {
   char headers[512] = "";
   size_t len = 0;
   size_t unused;
@@ -319,38 +321,38 @@ static void check(s3l_http1_parse_t* p, const case_t* c, int mode, s3l_prng_t* r
   assert_int_equal(p->keep_alive, c->keep_alive);
   if (rc < 0) { /* and it stays so */
     assert_non_null(p->reason);
-    assert_int_equal(s3l_http1_parse_feed(p, "x", 1, &used), rc);
-    assert_int_equal(s3l_http1_parse_eof(p), rc);
+    assert_int_equal(s3l_http1_feed(p, "x", 1, &used), rc);
+    assert_int_equal(s3l_http1_eof(p), rc);
   }
 }
 
 static void test_cases(void** state) {
-  s3l_http1_parse_t* p = malloc(sizeof(*p));
+  s3l_http1_t* p = malloc(sizeof(*p));
   s3l_prng_t rng;
   (void)state;
   assert_non_null(p);
   s3l_prng_seed(&rng, 20241027);
-  s3l_http1_parse_init(p);
+  s3l_http1_init(p, head_text, sizeof(head_text));
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     check(p, &cases[i], WHOLE, &rng);
     check(p, &cases[i], BYTEWISE, &rng);
     for (int run_no = 0; run_no < RANDOM_RUNS; run_no++)
       check(p, &cases[i], RANDOM, &rng);
   }
-  s3l_http1_parse_free(p);
+  s3l_http1_free(p);
   free(p);
 }
 
 /* A case whose bytes are made, in the three modes. */
 static void check_made(const case_t* c) {
-  s3l_http1_parse_t* p = malloc(sizeof(*p));
+  s3l_http1_t* p = malloc(sizeof(*p));
   s3l_prng_t rng;
   assert_non_null(p);
   s3l_prng_seed(&rng, 7);
-  s3l_http1_parse_init(p);
+  s3l_http1_init(p, head_text, sizeof(head_text));
   for (int mode = WHOLE; mode <= RANDOM; mode++)
     check(p, c, mode, &rng);
-  s3l_http1_parse_free(p);
+  s3l_http1_free(p);
   free(p);
 }
 
@@ -433,28 +435,28 @@ static void test_header_count(void** state) {
 /* A body that makes the buffer grow several times, then a small one in the same parser. */
 static void test_big_body(void** state) {
   enum { BODY = 200000, CHUNK = 1000 };
-  s3l_http1_parse_t* p = malloc(sizeof(*p));
+  s3l_http1_t* p = malloc(sizeof(*p));
   char* chunk = malloc(CHUNK);
   size_t used;
   static const char head[] = "HTTP/1.1 200 OK\r\nA: 1\r\n\r\n";
   (void)state;
   assert_non_null(p);
   assert_non_null(chunk);
-  s3l_http1_parse_init(p);
-  s3l_http1_parse_start(p, false, BODY);
-  assert_int_equal(s3l_http1_parse_feed(p, head, sizeof(head) - 1, &used), S3L_HTTP1_MORE);
+  s3l_http1_init(p, head_text, sizeof(head_text));
+  s3l_http1_start_reply(p, false, BODY);
+  assert_int_equal(s3l_http1_feed(p, head, sizeof(head) - 1, &used), S3L_HTTP1_MORE);
   for (int i = 0; i < BODY / CHUNK; i++) {
     memset(chunk, 'a' + i % 26, CHUNK);
-    assert_int_equal(s3l_http1_parse_feed(p, chunk, CHUNK, &used), S3L_HTTP1_MORE);
+    assert_int_equal(s3l_http1_feed(p, chunk, CHUNK, &used), S3L_HTTP1_MORE);
   }
-  assert_int_equal(s3l_http1_parse_eof(p), S3L_HTTP1_DONE);
+  assert_int_equal(s3l_http1_eof(p), S3L_HTTP1_DONE);
   assert_int_equal(p->body_len, BODY);
   for (size_t i = 0; i < BODY; i++)
     if (p->body[i] != (char)('a' + i / CHUNK % 26))
       fail_msg("byte %zu is wrong", i);
-  s3l_http1_parse_start(p, false, 10); /* gives the large buffer back */
+  s3l_http1_start_reply(p, false, 10); /* gives the large buffer back */
   assert_int_equal(p->body_cap, 0);
-  s3l_http1_parse_free(p);
+  s3l_http1_free(p);
   free(chunk);
   free(p);
 }
