@@ -210,7 +210,7 @@ void fuzz_core_answer_with_lies(void) {
     return;
   s3lect_store_result_t r = {
       .status = statuses[fuzz_u8(&w.in) % (sizeof(statuses) / sizeof(statuses[0]))],
-      .outcome = (s3lect_outcome_t)(fuzz_u8(&w.in) % 3)};
+      .outcome = fuzz_u8(&w.in) % 3};
   r.etag = fuzz_core_lie_about_etag(etag);
   s3l_span_t lie = fuzz_core_lie_about_record(body);
   r.body = lie.p;
