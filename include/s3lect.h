@@ -35,11 +35,11 @@ extern "C" {
 /** The version of the library that is linked: S3LECT_VERSION_STRING of its headers. Static. */
 S3LECT_EXTERN const char* s3lect_version_string(void);
 
-/** Lease time now, in ns: the clock of every valid_until_ns and legal_ns, the same for all
- * processes of one machine. It is CLOCK_MONOTONIC_RAW plus the time that the machine was suspended
- * (CLOCK_BOOTTIME - CLOCK_MONOTONIC): monotonic, counts suspension, and is not slewed by NTP as
- * CLOCK_BOOTTIME is (clock_gettime(2)). The best monotonic clock where these do not exist. Any
- * thread. */
+/** Lease time now, in ns: the clock of every valid_until_ns and takeover_allowed_ns, the same for
+ * all processes of one machine. It is CLOCK_MONOTONIC_RAW plus the time that the machine was
+ * suspended (CLOCK_BOOTTIME - CLOCK_MONOTONIC): monotonic, counts suspension, and is not slewed by
+ * NTP as CLOCK_BOOTTIME is (clock_gettime(2)). The best monotonic clock where these do not exist.
+ * Any thread. */
 S3LECT_EXTERN int64_t s3lect_now_ns(void);
 
 /** Has the library take its memory from these functions (all four, with the meaning of the C ones)

@@ -166,7 +166,7 @@ export interface ElectorOptions {
   /** With 'epochs': leave old ones. */
   keepEpochs?: boolean;
   /** Follow the election, and never stand in it. */
-  observe?: boolean;
+  observer?: boolean;
   /** Peer mode: while a leader stands ask it, at its serverAddr, in place of the store. */
   peerClient?: PeerClient;
   /** Default '/health/leadership', on every server of the election. */

@@ -102,7 +102,7 @@ static int open_elector(election_t* election, s3lect_elector_t* elector, const c
   options.on_stopped_leading = on_stopped;
   options.on_new_leader = on_new_leader;
   options.on_error = on_error;
-  options.observe = elector == &election->observer;
+  options.observer = elector == &election->observer;
   int err = s3lect_elector_init(proxy->loop, elector, &options, &error);
   if (err != 0)
     return complain(err, error.text);

@@ -69,21 +69,21 @@ typedef struct s3lect_store_result_s {
 #define S3LECT_NOTED_ETAG_QUOTED 0x02u
 #define S3LECT_NOTED_ETAG_BARE   0x04u
 
-/** What is told, and by which callback. */
+/** The kinds of events, and the callback of each. */
 typedef enum {
-  S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, as `epoch` */
+  S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, with `epoch` */
   S3LECT_EVENT_STOPPED_LEADING = 2, /* on_stopped_leading: leadership is over, for `reason` */
-  S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: a record of another leadership than before was
-                                       seen or written, one's own included, before it is led. That
-                                       a leader has left or is silent is not told: see
-                                       s3lect_elector_status */
+  S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: the record of a new leadership was seen, or
+                                       written by this elector. There is no event for a leader
+                                       that has stopped or is silent: see s3lect_elector_status */
   S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
-  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or should be known. The elector
-                                       goes on, unless verify_on_start found S3LECT_EUNSAFE. An
-                                       error that repeats with the same message is told once, then
-                                       after 10 s, 20 s, 40 s, ... of it, up to an hour apart */
+  S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or the operator should know it.
+                                       The elector continues, unless verify_on_start found
+                                       S3LECT_EUNSAFE. An error that repeats with the same message
+                                       is reported once, and then after 10 s, 20 s, 40 s, ... up to
+                                       once an hour */
   S3LECT_EVENT_CLAIMING = 6,        /* on_claiming: no leader could be identified. This elector has
-                                       written a provisional claim (s3lect_record_t.claim), and
+                                       written a provisional claim (s3lect_record_t.claim) and
                                        waits in case an earlier leader is still active */
 } s3lect_event_kind_t;
 

@@ -26,7 +26,7 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
   s3l_json_i64(&json, "valid_until_ns", event->valid_until_ns);
   if (event->kind == S3LECT_EVENT_STARTED_LEADING || event->kind == S3LECT_EVENT_NEW_LEADER ||
       event->kind == S3LECT_EVENT_CLAIMING)
-    s3l_json_i64(&json, "legal_ns", event->legal_ns);
+    s3l_json_i64(&json, "legal_ns", event->takeover_allowed_ns);
   cli_json_time(&json, "time", cli_wall_ms());
   return cli_json_close(&json);
 }

@@ -29,7 +29,7 @@ static void elector_options(cli_session_t* session, s3lect_elector_options_t* to
   to->protocol = from->protocol;
   to->keep_epochs = (int32_t)from->keep_epochs;
   to->verify_on_start = (int32_t)from->verify_on_start;
-  to->observe = from->command == CLI_WATCH;
+  to->observer = from->command == CLI_WATCH;
   to->grace_period_ms = from->grace_ms;
   to->stop_ack_ms = from->stop_ack_ms;
   to->release_timeout_ms = from->release_timeout_ms;

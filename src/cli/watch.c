@@ -38,7 +38,7 @@ static void print(watch_t* w) {
 static void look(watch_t* w) {
   s3lect_status_t status = {.size = sizeof status};
   if (w->session.closed || s3lect_elector_status(&w->session.elector, &status) != 0 ||
-      !status.known)
+      !status.observed)
     return;
   w->session.answered = true; /* also where there is nothing to be told of */
   const s3lect_record_t* r = &status.record;

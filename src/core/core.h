@@ -165,7 +165,7 @@ typedef struct s3l_effect_s {
   int error;
   uint64_t epoch;
   s3l_ns_t valid_until;
-  s3l_ns_t takeover_at; /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t.legal_ns; else 0 */
+  s3l_ns_t takeover_at; /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t; else 0 */
   const char* message;  /* borrowed as the event's result and the effects are; NULL if none */
 } s3l_effect_t;
 

@@ -182,7 +182,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
   s3l_executor_record(d, &all.record);
   bool another = s3l_core_names_leader(c) && !c->observed.own;
   all.leader_until_ns = another ? c->observed.takeover_at : 0;
-  all.known = c->observed.kind != S3L_OBSERVED_UNKNOWN;
+  all.observed = c->observed.kind != S3L_OBSERVED_UNKNOWN;
   all.peer_error = c->peer.error;
   *status = all;
   return 0;

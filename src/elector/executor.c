@@ -114,7 +114,7 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
       .leader_id = led ? d->names.id : "",
       .leader_addr = led ? d->names.addr : "",
       .message = line,
-      .legal_ns = e->takeover_at,
+      .takeover_allowed_ns = e->takeover_at,
   };
   cb(d->handle, &event);
 }

@@ -267,7 +267,7 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .drift_ppm = o->drift_ppm,
       .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
       .no_release = o->no_release != 0,
-      .observer = o->observe != 0,
+      .observer = o->observer != 0,
       .peer_mode = o->peer_client != NULL,
       .peer_interval_ms = o->peer_interval_ms,
       .peer_timeout_ms = o->peer_timeout_ms,

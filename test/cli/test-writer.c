@@ -123,7 +123,7 @@ static s3lect_event_t event_of(s3lect_event_kind_t kind) {
                           .leader_id = "lead",
                           .leader_addr = "",
                           .message = "",
-                          .legal_ns = 99};
+                          .takeover_allowed_ns = 99};
 }
 
 static void each_kind_has_its_fields(void** state) {

@@ -157,7 +157,7 @@ static void test_close_before_start(void** state) {
   s3lect_status_t status = {.size = sizeof status};
   assert_int_equal(s3lect_elector_init(&rig->loop, &rig->e, &rig->o, NULL), 0);
   assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
-  assert_int_equal(status.known, 0);
+  assert_int_equal(status.observed, 0);
   assert_int_equal(s3lect_elector_is_leader(&rig->e), 0);
   assert_int_equal(s3lect_elector_resign(&rig->e), UV_EINVAL);
   assert_int_equal(s3lect_elector_stop(&rig->e), UV_EALREADY);
@@ -399,7 +399,7 @@ static void test_stats_and_sizes(void** state) {
   status.size = sizeof status;
   assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
   assert_int_equal(status.role, S3LECT_ROLE_LEADER);
-  assert_int_equal(status.known, 1);
+  assert_int_equal(status.observed, 1);
   stats.size = 1;
   assert_int_equal(s3lect_elector_stats(&rig->e, &stats), UV_EINVAL);
   close_elector(rig);

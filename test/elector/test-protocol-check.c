@@ -178,7 +178,7 @@ static void an_observer_does_not_look(void** state) {
   (void)state;
   put_other("", false);
   s3l_candidate_init(&el, &a, "a");
-  a.o.observe = 1;
+  a.o.observer = 1;
   s3l_candidate_start(&a);
   s3l_wait(&el.loop, has_read, &a, "reads");
   assert_int_equal(checks, 0);

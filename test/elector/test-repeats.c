@@ -52,7 +52,7 @@ static void test_told_ever_more_rarely(void** state) {
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_t o = s3l_script_store_options(&store);
   o.infrequent_interval_ms = 5000;
-  o.observe = 1;
+  o.observer = 1;
   o.on_error = on_error;
   assert_int_equal(s3lect_elector_init(&loop, &e, &o, NULL), 0);
   assert_int_equal(s3lect_elector_start(&e), 0);

@@ -10,7 +10,7 @@ const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 's
 
 const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequentIntervalMs',
   'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs', 'requestTimeoutMs', 'driftPpm',
-  'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observe',
+  'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observer',
   'protocol', 'keepEpochs', 'peerClient', 'peerHealthPath', 'peerIntervalMs', 'peerTimeoutMs', 'signal'];
 
 const PEER_CLIENT = ['caFile', 'ca', 'certFile', 'cert', 'keyFile', 'key', 'plainHttp',

@@ -80,7 +80,7 @@ static const field_t fields[] = {
     OPTION(FIELD_BOOL, "noRelease", no_release),
     OPTION(FIELD_INT32, "expiry", expiry),
     OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),
-    OPTION(FIELD_BOOL, "observe", observe),
+    OPTION(FIELD_BOOL, "observer", observer),
     OPTION(FIELD_INT32, "protocol", protocol),
     OPTION(FIELD_BOOL, "keepEpochs", keep_epochs),
     OPTION(FIELD_TEXT, "peerHealthPath", peer_health_path),

@@ -122,7 +122,7 @@ describe('elector', { concurrency: true }, () => {
   it('elects by epoch files, too, and lets others look on', async (t) => {
     const options = { protocol: 'epochs', keepEpochs: true };
     const a = another(t, 'files/', { serverId: 'a', ...options });
-    const observer = another(t, 'files/', { serverId: 'o', observe: true, ...options });
+    const observer = another(t, 'files/', { serverId: 'o', observer: true, ...options });
     await a.start();
     const [{ epoch }] = await once(a, 'leading');
     assert.ok(epoch > 0n && epoch < 1n << 34n); // the time in seconds
