@@ -1,32 +1,38 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs all tests:
+# Installs what is missing, builds, and runs the tests:
 #
-#   test/run.sh            everything; the last lines are ctest's summary of the release build
-#   test/run.sh --quick    the sanitized debug build and its tests only
-#   test/run.sh --soak     everything, with the simulator, the models and the fuzzers run for longer,
-#                          and ten minutes of peer mode for real
+#   test/run.sh            what a change needs: ten minutes at most on two idle cores
+#   test/run.sh --quick    of that, the build with sanitizers and its tests only
+#   test/run.sh --full     every test in both builds, each under valgrind as well; the simulator, the
+#                          models and the fuzzers for longer; ten minutes of peer mode for real
 #   test/run.sh --help     this text
 #
-# What is run, each from scratch where it has not been built before:
-#   dev      Debug, AddressSanitizer and UndefinedBehaviorSanitizer: all tests
+# The builds, each from scratch where it has not been built before:
+#   dev      Debug, AddressSanitizer and UndefinedBehaviorSanitizer: all tests of behaviour
 #   tsan     Debug, ThreadSanitizer: the tests that have threads (ctest label tsan)
-#   clang    optimised, built only: for clang's warnings
 #   fuzz     clang's libFuzzer: each target of test/fuzz for a few seconds
-#   release  optimised: all tests, and each of them under valgrind as well
+#   release  optimised: what depends on that, or on no build (ctest label release): simulator, models,
+#            benchmarks, what is installed; and the parsers and protocols under valgrind
+#   clang    optimised, built only, with --full (the test lint-clang finds clang's warnings otherwise)
 # All builds treat warnings as errors. Tests that need a real S3 server start Ceph's radosgw by
 # themselves. Builds are in build/<name>; "ctest --preset dev -R NAME" there runs one test.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false
+quick=false full=false
 for option in "$@"; do
   case "$option" in
     --quick) quick=true ;;
-    --soak) export S3LECT_SOAK=1 ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --full) full=true ;;
+    -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $option (see --help)" >&2; exit 2 ;;
   esac
 done
+later=(tsan fuzz release) dev_tests=(-LE '^(release|full)$') release_tests=(-L '^release$' -LE '^full$')
+if $full; then
+  export S3LECT_SOAK=1
+  later+=(clang) dev_tests=() release_tests=()
+fi
 
 stage="starting"
 trap 'echo "test/run.sh: FAILED: $stage" >&2' ERR
@@ -36,16 +42,25 @@ announce() {
 }
 
 build() { # PRESET
-  announce "build $1"
   cmake --preset "$1" --log-level=WARNING >/dev/null
   cmake --build --preset "$1" --parallel "$(nproc)" -- --quiet
 }
 
-# Twice as many at a time as there are cores: most tests wait, for intervals and leader timeouts, and
-# those that compute say so to ctest (PROCESSORS). A busy machine only slows them.
+# The builds that come after the tests of the first one: they take the time in which those wait.
+build_later() {
+  local preset
+  renice -n 10 "$BASHPID" >/dev/null
+  for preset in "${later[@]}"; do
+    stage="build $preset"
+    build "$preset"
+  done
+}
+
+# Most tests wait, for intervals and leader timeouts, so that a core has eight at a time. Those that
+# compute take a core (s3lect_schedule in test/CMakeLists.txt). A busy machine only slows them.
 run_tests() { # PRESET CTEST_OPTION...
-  announce "test $*"
-  ctest --preset "$1" --parallel $((2 * $(nproc))) --no-tests=error "${@:2}"
+  announce "test $1"
+  ctest --preset "$1" --parallel $((8 * $(nproc))) --no-tests=error --no-label-summary "${@:2}"
   # What was simulated.
   grep -h '^seeds' "build/$1/Testing/Temporary/LastTest.log" || true
 }
@@ -55,15 +70,21 @@ deps/install-debian.sh test
 # Without a network it says so, and the one test that needs it is skipped.
 deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]
 
+announce "build dev"
 build dev
-run_tests dev
 if $quick; then
+  run_tests dev "${dev_tests[@]}"
   exit 0
 fi
-build tsan
-run_tests tsan -L '^tsan$'
-build clang
-build fuzz
+mkdir -p build
+set -m # a process group of its own, to be ended as a whole
+build_later >build/later.log 2>&1 &
+set +m
+trap 'kill -- "-$!"' EXIT
+run_tests dev "${dev_tests[@]}"
+announce "build ${later[*]}"
+wait $! || { cat build/later.log; false; }
+trap - EXIT
+run_tests tsan
 run_tests fuzz
-build release
-run_tests release
+run_tests release "${release_tests[@]}"

@@ -2,7 +2,7 @@
  * compared are the events' own times: lease time is one clock for all processes of a machine.
 
  *
- * ctest labels: no-valgrind. */
+ * ctest labels: no-valgrind slow. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The options of the command that are about epoch files, and how elect, status and watch speak of
  * them.
  *
- * ctest labels: one-protocol */
+ * ctest labels: one-protocol slow */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Elections together with another implementation of epoch files, in their plain form: a Python
  * program that shares nothing with us but the store. Skipped where there is no python3.
  *
- * ctest labels: no-valgrind one-protocol */
+ * ctest labels: no-valgrind one-protocol slow */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

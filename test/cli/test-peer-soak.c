@@ -1,9 +1,8 @@
 /* Ten minutes for real of three processes with TLS and client certificates: the followers ask the
  * store for nothing, the leader writes once for each renewal. Only if S3LECT_SOAK is set
- * (test/run.sh
- * --soak); S3LECT_SOAK_SECONDS says for how long otherwise.
+ * (test/run.sh --full), or S3LECT_SOAK_SECONDS, which says for how long.
  *
- * ctest labels: no-valgrind soak */
+ * ctest labels: no-valgrind full */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Peer mode from end to end: real processes with TLS and client certificates, a fake S3 in another
  * one. What is compared are the events' own times and the fake's log, never how long things took.
  *
- * ctest labels: no-valgrind. */
+ * ctest labels: no-valgrind slow. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

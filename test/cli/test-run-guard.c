@@ -1,7 +1,7 @@
 /* `s3lect run` when its guard is killed or stopped, when its command cannot be ended, and when
  * nobody reads what it says.
  *
- * ctest labels: no-valgrind one-protocol. */
+ * ctest labels: no-valgrind one-protocol slow. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

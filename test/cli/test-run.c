@@ -2,7 +2,7 @@
  * gone before validity ends, whatever happens to the store or to s3lect. The scripts note the time
  * with /proc/uptime, which is CLOCK_BOOTTIME, one of the two clocks of the events.
  *
- * ctest labels: no-valgrind. */
+ * ctest labels: no-valgrind slow. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* `s3lect verify` and --verify-on-start, from end to end: what they print and how they exit.
  *
- * ctest labels: no-valgrind. */
+ * ctest labels: no-valgrind slow. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* The election on a real store: the one that AWS_ENDPOINT_URL_S3, the AWS_* keys and
  * S3LECT_TEST_BUCKET name.
  *
- * ctest labels: store no-valgrind */
+ * ctest labels: store no-valgrind slow */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

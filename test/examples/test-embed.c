@@ -4,7 +4,7 @@
  * is refused: shown without any luck, since the register's file lock, which the test holds, keeps
  * its job there. Whatever happens, the register's epochs never go back.
  *
- * ctest labels: tsan no-valgrind */
+ * ctest labels: tsan no-valgrind slow */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

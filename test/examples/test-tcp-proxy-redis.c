@@ -25,7 +25,7 @@
  *
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
- * ctest labels: no-valgrind one-protocol */
+ * ctest labels: no-valgrind one-protocol slow */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

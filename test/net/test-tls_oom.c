@@ -3,7 +3,7 @@
  *
  * Leaks are not looked for: some error paths of OpenSSL itself lose memory.
  *
- * ctest labels: no-valgrind */
+ * ctest labels: no-valgrind slow computes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

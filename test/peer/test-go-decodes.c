@@ -1,7 +1,7 @@
 /* A Go process reads what we write: our answer, our lockfile and our release, decoded by Go's own
  * encoding/json. Skipped where there is no Go, which knows the lockfile only.
  *
- * ctest labels: no-valgrind one-protocol */
+ * ctest labels: no-valgrind one-protocol slow computes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* s3lect_verify_start on the fake S3: an honest one, and each of its lies found out for what it is.
- */
+ *
+ * ctest labels: slow */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
