@@ -13,7 +13,7 @@
 #   fuzz     clang's libFuzzer: each target of test/fuzz for a few seconds
 #   release  optimised: what depends on that, or on no build (ctest label release): simulator, models,
 #            benchmarks, what is installed; and the parsers and protocols under valgrind
-#   clang    optimised, built only, with --full (the test lint-clang finds clang's warnings otherwise)
+#   clang    optimised, built only, with --full (the test clang-warnings finds clang's warnings otherwise)
 # All builds treat warnings as errors. Tests that need a real S3 server start Ceph's radosgw by
 # themselves. Builds are in build/<name>; "ctest --preset dev -R NAME" there runs one test.
 set -Eeuo pipefail

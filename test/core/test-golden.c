@@ -239,7 +239,7 @@ static bool read_reply(const play_t* p, const char* line, reply_t* reply) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
       if (has(line, ends[i].word)) {
         r->status = ends[i].status;
-        r->outcome = ends[i].outcome;
+        r->outcome = (int32_t)ends[i].outcome;
         return true;
       }
   r->body = reply->body;

@@ -321,7 +321,7 @@ void sim_on_reply(sim_world_t* w, unsigned index) {
   sim_request_t* r = &w->requests[index];
   sim_node_t* n = &w->nodes[r->node];
   s3lect_store_result_t result = {.status = r->status,
-                                  .outcome = (s3lect_outcome_t)r->outcome,
+                                  .outcome = (int32_t)r->outcome,
                                   .etag = r->reply_etag[0] != '\0' ? r->reply_etag : NULL,
                                   .store_time_ms = r->store_time_ms,
                                   .modified_ms = r->modified_ms,
