@@ -56,7 +56,7 @@ struct s3lect_credentials_req_s {
   void* data; /* the caller's; never touched */
   s3lect_credentials_cb cb;
   s3lect_credentials_provider_t* provider; /* read-only; set by the provider */
-  uint64_t internal[8];                    /* the provider's scratch space */
+  uint64_t internal[16];                   /* the provider's scratch space */
 };
 
 /** What a provider does.

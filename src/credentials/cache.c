@@ -1,47 +1,49 @@
 #include "credentials/cache.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "s3lect/errno.h"
-#include "util/buf.h"
+#include "util/backoff.h"
 #include "util/mem.h"
 #include "util/prng.h"
 
-#define NS_PER_MS   1000000u
-#define WHY_MAX     1024
-#define LOOK_MS     600000 /* the timer looks at least so often: the wall clock may have been set */
-#define REFUSED_MS  10000  /* refusals make the source be asked no more often than this */
-#define DOUBLES_MAX 16
+#define WHY_MAX    1024
+#define LOOK_MS    600000 /* the wall clock is looked at this often: somebody may have set it */
+#define REFUSED_MS 10000  /* refusals make the provider be asked no more often than this */
 
-typedef struct cache_s {
-  s3l_creds_provider_t provider;
-  uv_loop_t* loop;
-  s3l_creds_source_t* source;
+struct s3l_creds_cache_s {
+  uv_loop_t* uv;
+  s3l_loop_t* loop;                        /* NULL before the first wait */
+  s3lect_credentials_provider_t* provider; /* NULL: the credentials are fixed */
+  bool owned;
   s3l_creds_cache_options_t options;
-  s3l_creds_fetch_t fetch;
   s3l_prng_t prng;
 
-  s3l_creds_t* creds;  /* or NULL */
-  int64_t refresh_ms;  /* Unix time from when on they are to be replaced */
-  bool refused;        /* by somebody who checks them */
-  uint64_t refused_ns; /* when that last counted; 0: never */
-  bool eager;          /* there was a set that ends: the timer looks after the next one */
+  s3lect_credentials_t* creds; /* or NULL */
+  int64_t refresh_ms;          /* Unix time from which on they are to be replaced */
+  bool refused;                /* by the store */
+  int64_t refused_ns;          /* when that last counted; 0: never */
+  bool eager;                  /* there were credentials that end: `look` replaces them in time */
 
-  bool fetching;
-  unsigned failures;    /* in a row */
-  uint64_t retry_at_ns; /* the source is left alone until then */
-  int status;           /* of the last failure */
+  s3lect_credentials_req_t req;
+  bool asking; /* the provider owes an answer */
+  bool inside; /* of its get or cancel */
+  bool early;  /* it answered inside; `look` goes on with this answer: */
+  int early_status;
+  s3lect_credentials_t* early_creds;
+
+  uint32_t failures;   /* in a row */
+  int64_t retry_at_ns; /* the provider is not asked before */
+  int status;          /* of the last failure */
   char why[WHY_MAX];
 
   s3l_list_t waiting;
-  uv_timer_t timer;
-  bool has_timer; /* from the first question on */
+  s3l_deadline_t look;
+  s3l_task_t task; /* closes, later frees */
   bool closing;
-  bool source_closed;
   void (*close_cb)(void* arg);
   void* close_arg;
-} cache_t;
+};
 
 const s3l_creds_cache_options_t s3l_creds_cache_defaults = {
     .ahead_ms = 300000,
@@ -49,43 +51,75 @@ const s3l_creds_cache_options_t s3l_creds_cache_defaults = {
     .retry_ms = 1000,
     .retry_max_ms = 60000,
     .retry_none_ms = 5000,
-    .wall_ms = s3l_creds_wall_ms,
+    .wall_ms = s3l_clock_wall_ms,
 };
 
-int64_t s3l_creds_wall_ms(void) {
-  uv_timeval64_t now;
-  if (uv_gettimeofday(&now) != 0)
-    return 0; /* it fails only for a bad pointer */
-  return now.tv_sec * 1000 + now.tv_usec / 1000;
-}
-
-static bool has_ended(const s3l_creds_t* creds, int64_t now) {
+static bool has_ended(const s3lect_credentials_t* creds, int64_t now) {
   return creds->expires_ms != 0 && creds->expires_ms <= now;
 }
 
-static bool is_good(const cache_t* c, int64_t now) {
-  return c->creds != NULL && !c->refused && !has_ended(c->creds, now);
+static bool is_good(const s3l_creds_cache_t* c) {
+  return c->creds != NULL && !c->refused && !has_ended(c->creds, c->options.wall_ms());
 }
 
-/* ---- The timer ---- */
+/* ---- Waits ---- */
 
-static void on_timer(uv_timer_t* timer);
-
-static void arm(cache_t* c, uint64_t ms) {
-  if (!c->closing)
-    (void)uv_timer_start(&c->timer, on_timer, ms, 0);
+static void end_wait(s3l_creds_wait_t* wait, int status, const char* why) {
+  const s3l_creds_user_t* user = wait->user;
+  s3l_loop_deadline_clear(user->cache->loop, &wait->deadline);
+  s3l_list_remove(&wait->link);
+  wait->user = NULL;
+  user->waited(wait, status, why);
 }
 
-static uint64_t pause_left_ms(const cache_t* c) {
-  uint64_t now = uv_hrtime();
-  return c->retry_at_ns > now ? (c->retry_at_ns - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+static void on_wait_deadline(s3l_deadline_t* deadline) {
+  s3l_creds_wait_t* wait = S3L_CONTAINER_OF(deadline, s3l_creds_wait_t, deadline);
+  char text[64];
+  (void)snprintf(text, sizeof text, "no credentials within %u ms", (unsigned)wait->timeout_ms);
+  if (wait->cancelled)
+    end_wait(wait, UV_ECANCELED, NULL);
+  else
+    end_wait(wait, UV_ETIMEDOUT, text);
 }
 
-static void rearm(cache_t* c) {
-  if (c->closing || c->fetching)
-    return; /* its end arms */
-  if (!s3l_list_empty(&c->waiting)) {
-    arm(c, 0);
+/* Ends those that wait now. A callback may have the credentials refused: then the rest waits on. */
+static void answer_all(s3l_creds_cache_t* c) {
+  char why[WHY_MAX]; /* the provider may be asked in a callback, and answer in its get */
+  s3l_list_t now;
+  memcpy(why, c->why, sizeof why);
+  s3l_list_move(&c->waiting, &now);
+  while (!s3l_list_empty(&now)) {
+    s3l_creds_wait_t* wait = S3L_CONTAINER_OF(now.next, s3l_creds_wait_t, link);
+    if (wait->cancelled) {
+      end_wait(wait, UV_ECANCELED, NULL);
+    } else if (is_good(c)) {
+      end_wait(wait, 0, NULL);
+    } else if (c->status != 0) {
+      end_wait(wait, c->status, why);
+    } else {
+      s3l_list_remove(&wait->link);
+      s3l_list_push_back(&c->waiting, &wait->link);
+    }
+  }
+}
+
+/* ---- Asking the provider ---- */
+
+static void look_in(s3l_creds_cache_t* c, uint64_t ms) {
+  s3l_loop_deadline_ref(c->loop, &c->look, !s3l_list_empty(&c->waiting) || c->early);
+  s3l_loop_deadline_set(c->loop, &c->look, s3l_clock_in_ms(ms));
+}
+
+static uint64_t pause_left_ms(const s3l_creds_cache_t* c) {
+  int64_t left_ns = c->retry_at_ns - s3l_clock_lease_ns();
+  return left_ns > 0 ? ((uint64_t)left_ns + 999999) / 1000000 : 0;
+}
+
+static void arm(s3l_creds_cache_t* c) {
+  if (c->closing || (c->asking && !c->early))
+    return; /* the answer arms */
+  if (!s3l_list_empty(&c->waiting) || c->early) {
+    look_in(c, 0);
     return;
   }
   if (!c->eager)
@@ -94,48 +128,10 @@ static void rearm(cache_t* c) {
   uint64_t ms = pause_left_ms(c);
   if (c->creds != NULL && c->refresh_ms > now && (uint64_t)(c->refresh_ms - now) > ms)
     ms = (uint64_t)(c->refresh_ms - now);
-  arm(c, ms < LOOK_MS ? ms : LOOK_MS);
+  look_in(c, ms < LOOK_MS ? ms : LOOK_MS);
 }
 
-static void need_timer(cache_t* c) {
-  if (c->has_timer)
-    return;
-  (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
-  uv_unref((uv_handle_t*)&c->timer);
-  c->has_timer = true;
-}
-
-/* ---- Asking the source ---- */
-
-/* False while the source is left alone. */
-static bool refresh(cache_t* c) {
-  if (c->fetching)
-    return true;
-  if (c->closing || pause_left_ms(c) > 0)
-    return false;
-  need_timer(c);
-  (void)uv_timer_stop(&c->timer);
-  c->fetching = true;
-  c->source->ops->fetch(c->source, &c->fetch);
-  return true;
-}
-
-static void answer(cache_t* c, int status) {
-  s3l_list_t now;
-  s3l_list_init(&now);
-  while (!s3l_list_empty(&c->waiting)) {
-    s3l_list_t* l = c->waiting.next;
-    s3l_list_remove(l);
-    s3l_list_push_back(&now, l);
-  }
-  while (!s3l_list_empty(&now)) {
-    s3l_creds_wait_t* wait = S3L_CONTAINER_OF(now.next, s3l_creds_wait_t, link);
-    s3l_list_remove(&wait->link);
-    wait->cb(wait, status);
-  }
-}
-
-static void install(cache_t* c, s3l_creds_t* creds, int64_t now) {
+static void install(s3l_creds_cache_t* c, s3lect_credentials_t* creds, int64_t now) {
   s3l_creds_free(c->creds);
   c->creds = creds;
   c->refused = false;
@@ -144,159 +140,294 @@ static void install(cache_t* c, s3l_creds_t* creds, int64_t now) {
   c->refresh_ms = INT64_MAX;
   if (creds->expires_ms == 0)
     return;
-  int64_t life = creds->expires_ms - now;
-  int64_t ahead = c->options.ahead_ms;
-  if (ahead > life / 4)
-    ahead = life / 4;
-  int64_t jitter = c->options.jitter_ms;
-  if (jitter > life / 4)
-    jitter = life / 4;
+  int64_t quarter = (creds->expires_ms - now) / 4;
+  int64_t ahead = c->options.ahead_ms < quarter ? c->options.ahead_ms : quarter;
+  int64_t jitter = c->options.jitter_ms < quarter ? c->options.jitter_ms : quarter;
   c->refresh_ms =
       creds->expires_ms - ahead - (int64_t)s3l_prng_below(&c->prng, (uint64_t)jitter + 1);
   c->eager = true;
 }
 
-/* How long the source is left alone after a failure; up to a quarter less, so that many processes
- * do not come together. */
-static uint64_t pause_ms(cache_t* c, bool served) {
-  uint64_t most = served ? c->options.retry_max_ms : c->options.retry_none_ms;
-  uint64_t ms = (uint64_t)c->options.retry_ms
-                << (c->failures < DOUBLES_MAX ? c->failures : DOUBLES_MAX);
-  ms = ms < most ? ms : most;
-  return ms - s3l_prng_below(&c->prng, ms / 4 + 1);
+static void keep_why(s3l_creds_cache_t* c, const char* why) {
+  (void)snprintf(c->why, sizeof c->why, "%s", why != NULL ? why : "no reason was given");
 }
 
-static void note_failure(cache_t* c, int status, const char* why, int64_t now) {
-  s3l_buf_t b;
-  s3l_buf_init(&b, c->why, sizeof(c->why));
-  s3l_span_t text = s3l_span_cstr(why != NULL ? why : "no reason was given");
-  if (text.n >= sizeof(c->why))
-    text.n = sizeof(c->why) - 1;
-  s3l_buf_put(&b, text);
-  (void)s3l_buf_cstr(&b);
-  c->status = status;
+static void note_failure(s3l_creds_cache_t* c, int status, int64_t now) {
+  c->status = status == UV_ENOMEM ? status : S3LECT_ECREDENTIALS;
   if (c->creds != NULL && has_ended(c->creds, now)) {
     s3l_creds_free(c->creds);
     c->creds = NULL;
   }
-  c->refused = false; /* better than none, until its end */
+  c->refused = false; /* better than none, until their end */
   c->refresh_ms = now;
-  c->retry_at_ns = uv_hrtime() + pause_ms(c, c->creds != NULL) * NS_PER_MS;
-  c->failures++;
+  uint32_t most = c->creds != NULL ? c->options.retry_max_ms : c->options.retry_none_ms;
+  c->retry_at_ns =
+      s3l_clock_in_ms(s3l_backoff_ms(c->options.retry_ms, most, ++c->failures, &c->prng));
 }
 
-static void on_fetched(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, const char* why) {
-  cache_t* c = S3L_CONTAINER_OF(fetch, cache_t, fetch);
+static void end_if_closed(s3l_creds_cache_t* c);
+
+/* The end of a question. Of a failure, c->why says the reason. */
+static void settle(s3l_creds_cache_t* c, int status, s3lect_credentials_t* creds) {
   int64_t now = c->options.wall_ms();
-  c->fetching = false;
+  c->asking = false;
+  if (c->closing) {
+    s3l_creds_free(creds);
+    end_if_closed(c);
+    return;
+  }
   if (status == 0 && has_ended(creds, now)) {
     s3l_creds_free(creds);
     status = S3LECT_ECREDENTIALS;
-    why = "the credentials that came have expired already";
+    keep_why(c, "the credentials that came have expired already");
   }
   if (status == 0)
     install(c, creds, now);
   else
-    note_failure(c, status, why, now);
-  answer(c, is_good(c, now) ? 0 : c->status);
-  rearm(c);
+    note_failure(c, status, now);
+  answer_all(c);
+  arm(c);
 }
 
-static void on_timer(uv_timer_t* timer) {
-  cache_t* c = S3L_CONTAINER_OF(timer, cache_t, timer);
-  int64_t now = c->options.wall_ms();
-  if (!s3l_list_empty(&c->waiting)) /* they came while the source was left alone */
-    answer(c, is_good(c, now) ? 0 : c->status);
-  if (c->eager && (c->creds == NULL || now >= c->refresh_ms))
-    (void)refresh(c);
-  rearm(c);
+/* What the provider said in its get or cancel, or that it refused to be asked. */
+static void keep_early(s3l_creds_cache_t* c, int status, s3lect_credentials_t* creds) {
+  s3l_creds_free(c->early_creds);
+  c->early = true;
+  c->early_status = status;
+  c->early_creds = creds;
 }
 
-/* ---- The provider ---- */
+static void settle_early(s3l_creds_cache_t* c) {
+  s3lect_credentials_t* creds = c->early_creds;
+  c->early = false;
+  c->early_creds = NULL;
+  settle(c, c->early_status, creds);
+}
 
-static const s3l_creds_t* cache_get(s3l_creds_provider_t* provider, s3l_creds_wait_t* wait) {
-  cache_t* c = S3L_CONTAINER_OF(provider, cache_t, provider);
-  int64_t now = c->options.wall_ms();
-  if (is_good(c, now)) {
-    if (now >= c->refresh_ms)
-      (void)refresh(c);
-    return c->creds;
+/* A provider that was compiled against an older header may give a smaller struct. */
+static int copy(const s3lect_credentials_t* from, s3lect_credentials_t** out, const char** why) {
+  s3lect_credentials_t known = {0};
+  if (from != NULL)
+    memcpy(&known, from, from->size < sizeof known ? from->size : sizeof known);
+  return s3l_creds_new(s3l_span_cstr(known.access_key_id), s3l_span_cstr(known.secret_access_key),
+                       s3l_span_cstr(known.session_token), known.expires_ms, out, why);
+}
+
+static void on_answer(s3lect_credentials_req_t* req, int status,
+                      const s3lect_credentials_t* credentials, const char* message) {
+  s3l_creds_cache_t* c = req->data;
+  s3lect_credentials_t* creds = NULL;
+  if (!c->asking || c->early)
+    return; /* a second answer */
+  if (status == 0)
+    status = copy(credentials, &creds, &message);
+  if (status != 0)
+    keep_why(c, message != NULL ? message : s3lect_strerror(status));
+  if (c->inside)
+    keep_early(c, status, creds);
+  else
+    settle(c, status, creds);
+}
+
+/* False if the provider is not to be asked now. */
+static bool ask(s3l_creds_cache_t* c) {
+  if (c->asking)
+    return true;
+  if (c->provider == NULL || c->closing || pause_left_ms(c) > 0)
+    return false;
+  c->req = (s3lect_credentials_req_t){.data = c, .cb = on_answer, .provider = c->provider};
+  c->asking = true;
+  c->inside = true;
+  int err = c->provider->ops->get(c->provider, &c->req);
+  c->inside = false;
+  if (err != 0) {
+    keep_why(c, s3lect_strerror(err));
+    keep_early(c, err, NULL);
   }
-  if (wait == NULL)
+  arm(c);
+  return true;
+}
+
+static void on_look(s3l_deadline_t* deadline) {
+  s3l_creds_cache_t* c = S3L_CONTAINER_OF(deadline, s3l_creds_cache_t, look);
+  if (c->early) {
+    settle_early(c);
+    return;
+  }
+  if (!c->asking || is_good(c))
+    answer_all(c);
+  if (!s3l_list_empty(&c->waiting) ||
+      (c->eager && (c->creds == NULL || c->options.wall_ms() >= c->refresh_ms)))
+    (void)ask(c);
+  arm(c);
+}
+
+/* ---- What the owner calls ---- */
+
+const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* c) {
+  if (!is_good(c))
     return NULL;
-  need_timer(c);
+  if (c->loop != NULL && c->options.wall_ms() >= c->refresh_ms)
+    (void)ask(c);
+  return c->creds;
+}
+
+int s3l_creds_wait(s3l_creds_user_t* user, s3l_creds_wait_t* wait, uint32_t timeout_ms) {
+  s3l_creds_cache_t* c = user->cache;
+  if (c->closing)
+    return UV_ECANCELED;
+  if (c->loop == NULL && s3l_loop_join(c->uv, &c->loop) != 0)
+    return UV_ENOMEM;
+  wait->user = user;
+  wait->timeout_ms = timeout_ms;
+  wait->cancelled = false;
   s3l_list_push_back(&c->waiting, &wait->link);
-  if (!refresh(c))
-    arm(c, 0);
-  return NULL;
+  s3l_deadline_init(&wait->deadline, on_wait_deadline);
+  if (timeout_ms > 0)
+    s3l_loop_deadline_set(c->loop, &wait->deadline, s3l_clock_in_ms(timeout_ms));
+  if (is_good(c) || !ask(c))
+    look_in(c, 0);
+  return 0;
 }
 
-static const char* cache_why(const s3l_creds_provider_t* provider) {
-  const cache_t* c = (const cache_t*)(const void*)provider;
-  return c->status != 0 && !is_good(c, c->options.wall_ms()) ? c->why : "";
+void s3l_creds_wait_cancel(s3l_creds_wait_t* wait) {
+  if (wait->user == NULL || wait->cancelled)
+    return;
+  wait->cancelled = true;
+  if (!wait->user->cache->closing)
+    s3l_loop_deadline_set(wait->user->cache->loop, &wait->deadline, 0);
 }
 
-static void cache_refused(s3l_creds_provider_t* provider) {
-  cache_t* c = S3L_CONTAINER_OF(provider, cache_t, provider);
-  uint64_t now = uv_hrtime();
-  if (c->creds == NULL || c->refused ||
-      (c->refused_ns != 0 && now - c->refused_ns < (uint64_t)REFUSED_MS * NS_PER_MS))
+void s3l_creds_wait_cancel_all(s3l_creds_user_t* user) {
+  s3l_creds_cache_t* c = user->cache;
+  s3l_list_t now;
+  s3l_list_move(&c->waiting, &now);
+  while (!s3l_list_empty(&now)) {
+    s3l_creds_wait_t* wait = S3L_CONTAINER_OF(now.next, s3l_creds_wait_t, link);
+    if (wait->user == user) {
+      end_wait(wait, UV_ECANCELED, NULL);
+    } else {
+      s3l_list_remove(&wait->link);
+      s3l_list_push_back(&c->waiting, &wait->link);
+    }
+  }
+}
+
+const char* s3l_creds_cache_why(const s3l_creds_cache_t* c) {
+  return c->status != 0 && !is_good(c) ? c->why : "";
+}
+
+void s3l_creds_cache_refused(s3l_creds_cache_t* c) {
+  int64_t now = s3l_clock_lease_ns();
+  if (c->provider == NULL || c->creds == NULL || c->refused ||
+      (c->refused_ns != 0 && now - c->refused_ns < (int64_t)REFUSED_MS * 1000000))
     return;
   c->refused = true;
   c->refused_ns = now;
 }
 
-static void end_if_closed(cache_t* c) {
-  if (!c->source_closed || c->has_timer)
-    return;
+/* ---- Opening and closing ---- */
+
+static s3l_creds_cache_t* create(uv_loop_t* uv, const s3l_creds_cache_options_t* options) {
+  s3l_creds_cache_t* c = s3l_calloc(1, sizeof *c);
+  if (c == NULL)
+    return NULL;
+  c->uv = uv;
+  c->options = *options;
+  s3l_list_init(&c->waiting);
+  s3l_deadline_init(&c->look, on_look);
+  s3l_prng_seed(&c->prng, (uint64_t)s3l_clock_lease_ns() ^ (uint64_t)(uintptr_t)c);
+  return c;
+}
+
+int s3l_creds_cache_open(s3lect_credentials_provider_t* provider, bool owned,
+                         const s3l_creds_cache_options_t* options, s3l_creds_cache_t** out) {
+  s3l_creds_cache_t* c = create(provider->loop, options);
+  if (c == NULL) {
+    if (owned)
+      provider->ops->close(provider, NULL);
+    return UV_ENOMEM;
+  }
+  c->provider = provider;
+  c->owned = owned;
+  if (owned)
+    provider->data = c;
+  *out = c;
+  return 0;
+}
+
+int s3l_creds_cache_fixed(uv_loop_t* loop, const char* access_key, const char* secret,
+                          const char* token, s3l_creds_cache_t** out, const char** why) {
+  s3lect_credentials_t* creds;
+  int err = s3l_creds_new(s3l_span_cstr(access_key), s3l_span_cstr(secret), s3l_span_cstr(token), 0,
+                          &creds, why);
+  if (err != 0)
+    return err;
+  *out = create(loop, &s3l_creds_cache_defaults);
+  if (*out == NULL) {
+    s3l_creds_free(creds);
+    return UV_ENOMEM;
+  }
+  install(*out, creds, 0);
+  return 0;
+}
+
+static void on_left(s3l_task_t* task) {
+  s3l_creds_cache_t* c = S3L_CONTAINER_OF(task, s3l_creds_cache_t, task);
   void (*cb)(void*) = c->close_cb;
   void* arg = c->close_arg;
-  answer(c, UV_ECANCELED);
   s3l_creds_free(c->creds);
   s3l_free(c);
   if (cb != NULL)
     cb(arg);
 }
 
-static void on_timer_closed(uv_handle_t* handle) {
-  cache_t* c = S3L_CONTAINER_OF(handle, cache_t, timer);
-  c->has_timer = false;
-  end_if_closed(c);
+static void leave(s3l_creds_cache_t* c) {
+  s3l_task_init(&c->task, on_left);
+  if (c->loop != NULL)
+    s3l_loop_leave(c->loop, &c->task);
+  else
+    on_left(&c->task);
 }
 
-static void on_source_closed(void* arg) {
-  cache_t* c = arg;
-  c->source_closed = true;
-  end_if_closed(c);
+static void on_provider_closed(s3lect_credentials_provider_t* provider) {
+  leave(provider->data);
 }
 
-static void cache_close(s3l_creds_provider_t* provider, void (*cb)(void* arg), void* arg) {
-  cache_t* c = S3L_CONTAINER_OF(provider, cache_t, provider);
+static void end_if_closed(s3l_creds_cache_t* c) {
+  if (c->asking)
+    return;
+  if (!c->owned) {
+    leave(c);
+    return;
+  }
+  c->provider->ops->close(c->provider, on_provider_closed);
+}
+
+static void on_closing(s3l_task_t* task) {
+  s3l_creds_cache_t* c = S3L_CONTAINER_OF(task, s3l_creds_cache_t, task);
+  while (!s3l_list_empty(&c->waiting))
+    end_wait(S3L_CONTAINER_OF(c->waiting.next, s3l_creds_wait_t, link), UV_ECANCELED, NULL);
+  if (c->asking && !c->early) {
+    c->inside = true;
+    c->provider->ops->cancel(c->provider, &c->req);
+    c->inside = false;
+  }
+  if (c->early)
+    settle_early(c);
+  else
+    end_if_closed(c);
+}
+
+void s3l_creds_cache_close(s3l_creds_cache_t* c, void (*cb)(void* arg), void* arg) {
   c->closing = true;
   c->close_cb = cb;
   c->close_arg = arg;
-  if (c->has_timer)
-    uv_close((uv_handle_t*)&c->timer, on_timer_closed);
-  c->source->ops->close(c->source, on_source_closed, c);
-}
-
-static const s3l_creds_ops_t cache_ops = {
-    .get = cache_get, .why = cache_why, .refused = cache_refused, .close = cache_close};
-
-int s3l_creds_cache(uv_loop_t* loop, s3l_creds_source_t* source,
-                    const s3l_creds_cache_options_t* options, s3l_creds_provider_t** out) {
-  cache_t* c = s3l_calloc(1, sizeof(*c));
-  if (c == NULL) {
-    source->ops->close(source, NULL, NULL);
-    return UV_ENOMEM;
+  if (c->loop == NULL) {
+    end_if_closed(c);
+    return;
   }
-  c->provider.ops = &cache_ops;
-  c->loop = loop;
-  c->source = source;
-  c->options = *options;
-  c->fetch.done = on_fetched;
-  s3l_list_init(&c->waiting);
-  s3l_prng_seed(&c->prng, uv_hrtime() ^ (uint64_t)(uintptr_t)c);
-  *out = &c->provider;
-  return 0;
+  s3l_loop_deadline_clear(c->loop, &c->look);
+  s3l_task_init(&c->task, on_closing);
+  s3l_loop_defer(c->loop, &c->task);
 }

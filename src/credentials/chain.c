@@ -3,40 +3,34 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "credentials/cache.h"
 #include "credentials/container.h"
-#include "credentials/file.h"
 #include "credentials/imds.h"
 #include "credentials/process.h"
 #include "credentials/profile.h"
-#include "credentials/sts.h"
-#include "s3lect/errno.h"
 #include "util/mem.h"
 
-#define FILE_MAX      (1u << 20)
-#define WHY_MAX       1024
-#define TOKEN_PATH    1024
-#define FILES         2
-#define CONFIG_FILE   0
-#define KEYS_FILE     1
-#define SERVICE_PARTS 3u
+#define FILE_MAX    (1u << 20)
+#define WHY_MAX     1024
+#define TOKEN_PATH  1024
+#define FILES       2
+#define CONFIG_FILE 0
+#define KEYS_FILE   1
 
 typedef struct chain_s {
-  s3l_creds_source_t source;
-  uv_loop_t* loop;
+  s3lect_credentials_provider_t provider;
   s3l_settings_t settings;
-  s3l_creds_fetch_t* fetch; /* the question under way */
-  s3l_creds_fetch_t part;   /* what is asked for it just now */
-  unsigned step;            /* of the order */
-  uv_timer_t timer;         /* brings each question's beginning out of fetch */
-  bool has_timer;
+  s3l_loop_t* loop;              /* NULL before the first question */
+  s3l_task_t task;               /* begins each question, and frees the chain in the end */
+  s3lect_credentials_req_t* req; /* the question under way, or NULL */
+  unsigned step;                 /* of the order */
+  bool cancelled;
 
   /* Of a profile. */
   s3l_file_t files[FILES];
   int file_errors[FILES];
   s3l_plan_t plan;
-  size_t role;          /* to be assumed next */
-  s3l_creds_t* signing; /* keys that assume it */
+  size_t role;                   /* to be assumed next */
+  s3lect_credentials_t* signing; /* keys that assume it */
   char token_path[TOKEN_PATH];
 
   s3l_sts_t sts;
@@ -48,13 +42,13 @@ typedef struct chain_s {
   char why_text[WHY_MAX];
   bool closing;
   unsigned open; /* parts not yet closed */
-  void (*close_cb)(void* arg);
-  void* close_arg;
+  s3lect_credentials_close_cb close_cb;
 } chain_t;
 
 /* ---- The course of a question ---- */
 
 static void try_step(chain_t* c);
+static void close_parts(chain_t* c);
 
 /* A message that is too long is cut. */
 static void say(chain_t* c, const char* text) {
@@ -63,20 +57,26 @@ static void say(chain_t* c, const char* text) {
   s3l_buf_put(&c->why, (s3l_span_t){s.p, s.n < room ? s.n : room});
 }
 
-static void free_files(chain_t* c) {
+static void free_secrets(chain_t* c) {
   s3l_file_free(&c->files[CONFIG_FILE]);
   s3l_file_free(&c->files[KEYS_FILE]);
-}
-
-static void finish(chain_t* c, int status, s3l_creds_t* creds) {
-  s3l_creds_fetch_t* fetch = c->fetch;
-  c->fetch = NULL;
-  free_files(c);
   s3l_creds_free(c->signing);
   c->signing = NULL;
-  if (status != 0 && status != UV_ENOMEM)
+}
+
+static void finish(chain_t* c, int status, s3lect_credentials_t* creds) {
+  s3lect_credentials_req_t* req = c->req;
+  bool closing = c->closing;
+  c->req = NULL;
+  free_secrets(c);
+  if (c->cancelled)
+    status = UV_ECANCELED;
+  else if (status != 0 && status != UV_ENOMEM)
     status = S3LECT_ECREDENTIALS;
-  fetch->done(fetch, status, creds, s3l_buf_cstr(&c->why));
+  req->cb(req, status, status == 0 ? creds : NULL, s3l_buf_cstr(&c->why));
+  s3l_creds_free(creds);
+  if (closing)
+    close_parts(c);
 }
 
 /* The step is configured, but broken. */
@@ -92,40 +92,41 @@ static void skip(chain_t* c, const char* text) {
   try_step(c);
 }
 
-static void on_part(s3l_creds_fetch_t* part, int status, s3l_creds_t* creds, const char* why) {
-  chain_t* c = S3L_CONTAINER_OF(part, chain_t, part);
-  if (status == 0)
-    finish(c, 0, creds);
-  else
+/* Keys that the step, its profile's base, or a role gave. They assume the next role, if any. */
+static void on_keys(void* arg, int status, s3lect_credentials_t* creds, const char* why) {
+  chain_t* c = arg;
+  c->process = NULL;
+  if (status != 0) {
     fail(c, status, why);
+  } else if (c->cancelled || c->role == c->plan.roles_len) {
+    finish(c, 0, creds);
+  } else {
+    s3l_creds_free(c->signing);
+    c->signing = creds;
+    s3l_sts_assume_role(&c->sts, c->loop, &c->plan.roles[c->role++], creds);
+  }
 }
 
-static s3l_creds_fetch_t* ask(chain_t* c, void (*done)(s3l_creds_fetch_t* part, int status,
-                                                       s3l_creds_t* creds, const char* why)) {
-  c->part = (s3l_creds_fetch_t){.data = c, .done = done};
-  return &c->part;
+static void use_keys(chain_t* c, s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
+  s3lect_credentials_t* creds = NULL;
+  const char* why;
+  int err = s3l_creds_new(access_key, secret, token, 0, &creds, &why);
+  on_keys(c, err, creds, why);
 }
 
 /* ---- Environment ---- */
 
-static int environment_keys(const chain_t* c, s3l_creds_t** creds, const char** why) {
+static void use_environment(chain_t* c) {
   const s3l_settings_t* s = &c->settings;
-  return s3l_creds_new(s3l_span_cstr(s->access_key), s3l_span_cstr(s->secret),
-                       s3l_span_cstr(s->token != NULL ? s->token : s->old_token), 0, creds, why);
+  use_keys(c, s3l_span_cstr(s->access_key), s3l_span_cstr(s->secret),
+           s3l_span_cstr(s->token != NULL ? s->token : s->old_token));
 }
 
 static void try_environment(chain_t* c) {
-  s3l_creds_t* creds = NULL;
-  const char* why;
-  if (c->settings.access_key == NULL && c->settings.secret == NULL) {
+  if (c->settings.access_key == NULL && c->settings.secret == NULL)
     skip(c, "AWS_ACCESS_KEY_ID is not set");
-    return;
-  }
-  int err = environment_keys(c, &creds, &why);
-  if (err != 0)
-    fail(c, err, why);
   else
-    finish(c, 0, creds);
+    use_environment(c);
 }
 
 /* ---- Web identity ---- */
@@ -144,40 +145,15 @@ static void try_web_identity(chain_t* c) {
                                .session_name = s3l_span_cstr(s->role_session_name),
                                .region = s3l_span_cstr(s->region),
                                .endpoint = s3l_sts_endpoint(s)};
-  s3l_sts_web_identity(&c->sts, &role, s->web_identity_token_file, ask(c, on_part));
+  s3l_sts_web_identity(&c->sts, c->loop, &role, s->web_identity_token_file);
 }
 
 /* ---- Profile ---- */
 
-static void assume_next(chain_t* c);
-
-/* The keys of the base, or of a role. */
-static void on_keys(s3l_creds_fetch_t* part, int status, s3l_creds_t* creds, const char* why) {
-  chain_t* c = S3L_CONTAINER_OF(part, chain_t, part);
-  c->process = NULL;
-  if (status != 0) {
-    fail(c, status, why);
-    return;
-  }
-  s3l_creds_free(c->signing);
-  c->signing = creds;
-  assume_next(c);
-}
-
-static void assume_next(chain_t* c) {
-  if (c->role == c->plan.roles_len) {
-    s3l_creds_t* creds = c->signing;
-    c->signing = NULL;
-    finish(c, 0, creds);
-    return;
-  }
-  s3l_sts_assume_role(&c->sts, &c->plan.roles[c->role++], c->signing, ask(c, on_keys));
-}
-
 static void begin_process(chain_t* c) {
   const char* why;
-  int err = s3l_process_start(c->loop, c->plan.command, c->settings.process_timeout_ms,
-                              ask(c, on_keys), &c->process, &why);
+  int err = s3l_process_start(c->loop, c->plan.command, c->settings.process_timeout_ms, on_keys, c,
+                              &c->process, &why);
   if (err != 0)
     fail(c, err, why);
 }
@@ -185,7 +161,7 @@ static void begin_process(chain_t* c) {
 static void begin_profile_web_identity(chain_t* c) {
   s3l_buf_t b;
   s3l_span_t path = c->plan.token_file;
-  s3l_buf_init(&b, c->token_path, sizeof(c->token_path));
+  s3l_buf_init(&b, c->token_path, sizeof c->token_path);
   if (s3l_span_starts_with(path, S3L_SPAN("~/")) && c->settings.home != NULL) {
     s3l_buf_puts(&b, c->settings.home);
     path = (s3l_span_t){path.p + 1, path.n - 1};
@@ -194,28 +170,20 @@ static void begin_profile_web_identity(chain_t* c) {
   if (s3l_buf_cstr(&b) == NULL)
     fail(c, S3LECT_ECREDENTIALS, "web_identity_token_file is too long a path");
   else
-    s3l_sts_web_identity(&c->sts, &c->plan.web_role, c->token_path, ask(c, on_keys));
-}
-
-/* Keys that are at hand. */
-static void begin_with(chain_t* c, int status, s3l_creds_t* creds, const char* why) {
-  s3l_creds_fetch_t* part = ask(c, on_keys);
-  part->done(part, status, creds, why);
+    s3l_sts_web_identity(&c->sts, c->loop, &c->plan.web_role, c->token_path);
 }
 
 static void begin_base(chain_t* c) {
   const s3l_plan_t* plan = &c->plan;
-  s3l_creds_t* creds = NULL;
-  const char* why = NULL;
-  int err;
   switch (plan->base) {
   case S3L_BASE_STATIC:
-    err = s3l_creds_new(plan->access_key, plan->secret, plan->token, 0, &creds, &why);
-    begin_with(c, err, creds, why);
+    use_keys(c, plan->access_key, plan->secret, plan->token);
     break;
   case S3L_BASE_ENVIRONMENT:
-    err = environment_keys(c, &creds, &why);
-    begin_with(c, err, creds, err == 0 ? NULL : "credential_source = Environment: no keys in it");
+    if (c->settings.access_key == NULL || c->settings.secret == NULL)
+      fail(c, S3LECT_ECREDENTIALS, "credential_source = Environment: no keys in it");
+    else
+      use_environment(c);
     break;
   case S3L_BASE_PROCESS:
     begin_process(c);
@@ -225,13 +193,13 @@ static void begin_base(chain_t* c) {
     break;
   case S3L_BASE_CONTAINER:
     if (s3l_container_is_configured(&c->settings))
-      s3l_container_fetch(&c->container, ask(c, on_keys));
+      s3l_container_fetch(&c->container, c->loop);
     else
       fail(c, S3LECT_ECREDENTIALS,
            "credential_source = EcsContainer: no AWS_CONTAINER_CREDENTIALS_*_URI is set");
     break;
   case S3L_BASE_INSTANCE:
-    s3l_imds_fetch(&c->imds, ask(c, on_keys));
+    s3l_imds_fetch(&c->imds, c->loop);
     break;
   case S3L_BASE_NONE:
     skip(c, "the profile has no credentials");
@@ -257,7 +225,6 @@ static void on_files_read(chain_t* c) {
   int err = s3l_profile_resolve(&c->settings, s3l_file_text(&c->files[CONFIG_FILE]),
                                 s3l_file_text(&c->files[KEYS_FILE]), &c->plan, &why);
   if (err == 0) {
-    c->role = 0;
     begin_base(c);
     return;
   }
@@ -273,12 +240,14 @@ static void on_files_read(chain_t* c) {
 
 static void read_file(chain_t* c, unsigned which);
 
-static void after_file(chain_t* c, unsigned which, int status) {
+static void on_file(s3l_file_t* file, int status) {
+  chain_t* c = file->data;
+  unsigned which = file == &c->files[CONFIG_FILE] ? CONFIG_FILE : KEYS_FILE;
   c->file_errors[which] = status;
-  if (status == UV_ENOMEM || status == S3LECT_ETOOBIG) {
+  if (status == UV_ENOMEM || status == UV_ECANCELED || status == S3LECT_ETOOBIG) {
     say_file(c, which == CONFIG_FILE ? c->settings.config_path : c->settings.credentials_path,
              status);
-    fail(c, status, "");
+    finish(c, status, NULL);
   } else if (which == CONFIG_FILE) {
     read_file(c, KEYS_FILE);
   } else {
@@ -286,23 +255,13 @@ static void after_file(chain_t* c, unsigned which, int status) {
   }
 }
 
-static void part_closed(void* arg);
-
-static void on_file(s3l_file_t* file, int status) {
-  chain_t* c = file->data;
-  if (c->closing)
-    part_closed(c);
-  else
-    after_file(c, file == &c->files[CONFIG_FILE] ? CONFIG_FILE : KEYS_FILE, status);
-}
-
 static void read_file(chain_t* c, unsigned which) {
   const char* path = which == CONFIG_FILE ? c->settings.config_path : c->settings.credentials_path;
-  c->files[which].data = c;
-  int err =
-      path == NULL ? UV_ENOENT : s3l_file_start(&c->files[which], c->loop, path, FILE_MAX, on_file);
+  s3l_file_t* file = &c->files[which];
+  file->data = c;
+  int err = path == NULL ? UV_ENOENT : s3l_file_start(file, c->loop, path, FILE_MAX, on_file);
   if (err != 0)
-    after_file(c, which, err);
+    on_file(file, err);
 }
 
 static void try_profile(chain_t* c) {
@@ -313,7 +272,7 @@ static void try_profile(chain_t* c) {
 
 static void try_container(chain_t* c) {
   if (s3l_container_is_configured(&c->settings))
-    s3l_container_fetch(&c->container, ask(c, on_part));
+    s3l_container_fetch(&c->container, c->loop);
   else
     skip(c, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI are "
             "not set");
@@ -323,7 +282,7 @@ static void try_instance(chain_t* c) {
   if (s3l_settings_is_true(c->settings.imds_disabled))
     skip(c, "AWS_EC2_METADATA_DISABLED is true");
   else
-    s3l_imds_fetch(&c->imds, ask(c, on_part));
+    s3l_imds_fetch(&c->imds, c->loop);
 }
 
 /* ---- The order ---- */
@@ -340,7 +299,7 @@ static const struct {
     {S3LECT_CREDENTIALS_INSTANCE, "instance metadata: ", try_instance},
 };
 
-/* A profile named in code comes before the environment's keys, so it takes them out. */
+/* A profile that is named in code wins over the environment's keys. */
 static bool is_wanted(const chain_t* c, uint32_t source) {
   return (c->settings.sources & source) != 0 &&
          !(source == S3LECT_CREDENTIALS_ENVIRONMENT && c->settings.opt_profile != NULL);
@@ -350,7 +309,7 @@ static void try_step(chain_t* c) {
   const unsigned count = sizeof(steps) / sizeof(steps[0]);
   while (c->step < count && !is_wanted(c, steps[c->step].source))
     c->step++;
-  if (c->step == count) {
+  if (c->step == count || c->cancelled) {
     finish(c, S3LECT_ECREDENTIALS, NULL);
     return;
   }
@@ -360,100 +319,108 @@ static void try_step(chain_t* c) {
   steps[c->step].try(c);
 }
 
-static void on_timer(uv_timer_t* timer) {
-  chain_t* c = S3L_CONTAINER_OF(timer, chain_t, timer);
+/* ---- What the cache calls ---- */
+
+static void on_begin(s3l_task_t* task) {
+  chain_t* c = S3L_CONTAINER_OF(task, chain_t, task);
   c->step = 0;
-  s3l_buf_init(&c->why, c->why_text, sizeof(c->why_text));
+  c->role = c->plan.roles_len = 0;
+  s3l_buf_init(&c->why, c->why_text, sizeof c->why_text);
   try_step(c);
 }
 
-static void chain_fetch(s3l_creds_source_t* source, s3l_creds_fetch_t* fetch) {
-  chain_t* c = S3L_CONTAINER_OF(source, chain_t, source);
-  c->fetch = fetch;
-  if (!c->has_timer)
-    (void)uv_timer_init(c->loop, &c->timer); /* cannot fail */
-  c->has_timer = true;
-  (void)uv_timer_start(&c->timer, on_timer, 0, 0);
+static int chain_get(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  chain_t* c = provider->internal;
+  if (c->loop == NULL && s3l_loop_join(provider->loop, &c->loop) != 0)
+    return UV_ENOMEM;
+  c->req = req;
+  c->cancelled = false;
+  s3l_task_init(&c->task, on_begin);
+  s3l_loop_defer(c->loop, &c->task);
+  return 0;
 }
 
-/* ---- The end ---- */
+static void chain_cancel(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  chain_t* c = provider->internal;
+  if (c->req != req)
+    return;
+  c->cancelled = true;
+  if (c->process != NULL)
+    s3l_process_cancel(c->process);
+  for (int i = 0; i < FILES; i++)
+    s3l_file_cancel(&c->files[i]);
+  s3l_service_cancel(&c->sts.service);
+  s3l_service_cancel(&c->container.service);
+  s3l_service_cancel(&c->imds.service);
+}
+
+static void on_left(s3l_task_t* task) {
+  chain_t* c = S3L_CONTAINER_OF(task, chain_t, task);
+  s3l_settings_free(&c->settings);
+  if (c->close_cb != NULL)
+    c->close_cb(&c->provider);
+  s3l_free(c);
+}
 
 static void part_closed(void* arg) {
   chain_t* c = arg;
   if (--c->open > 0)
     return;
-  void (*cb)(void*) = c->close_cb;
-  void* cb_arg = c->close_arg;
-  free_files(c);
-  s3l_creds_free(c->signing);
-  s3l_settings_free(&c->settings);
-  s3l_free(c);
-  if (cb != NULL)
-    cb(cb_arg);
+  s3l_task_init(&c->task, on_left);
+  if (c->loop != NULL)
+    s3l_loop_leave(c->loop, &c->task);
+  else
+    on_left(&c->task);
 }
 
-static void on_timer_closed(uv_handle_t* handle) {
-  part_closed(S3L_CONTAINER_OF(handle, chain_t, timer));
+static void close_parts(chain_t* c) {
+  c->open = 3;
+  s3l_service_close(&c->sts.service, part_closed, c);
+  s3l_service_close(&c->container.service, part_closed, c);
+  s3l_service_close(&c->imds.service, part_closed, c);
 }
 
-static void on_process_gone(s3l_creds_fetch_t* part, int status, s3l_creds_t* creds,
-                            const char* why) {
-  (void)status;
-  (void)why;
-  s3l_creds_free(creds);
-  part_closed(S3L_CONTAINER_OF(part, chain_t, part));
-}
-
-static void chain_close(s3l_creds_source_t* source, void (*cb)(void* arg), void* arg) {
-  chain_t* c = S3L_CONTAINER_OF(source, chain_t, source);
+static void chain_close(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb) {
+  chain_t* c = provider->internal;
   c->closing = true;
   c->close_cb = cb;
-  c->close_arg = arg;
-  c->open = 1u + SERVICE_PARTS + (c->has_timer ? 1u : 0u) + (c->process != NULL ? 1u : 0u);
-  for (int i = 0; i < FILES; i++) {
-    if (c->files[i].busy)
-      c->open++;
-  }
-  if (c->has_timer)
-    uv_close((uv_handle_t*)&c->timer, on_timer_closed);
-  if (c->process != NULL) {
-    c->part.done = on_process_gone;
-    s3l_process_cancel(c->process);
-  }
-  for (int i = 0; i < FILES; i++)
-    s3l_file_cancel(&c->files[i]);
-  s3l_sts_close(&c->sts, part_closed, c);
-  s3l_container_close(&c->container, part_closed, c);
-  s3l_imds_close(&c->imds, part_closed, c);
-  part_closed(c); /* this function's own */
+  if (c->req != NULL)
+    chain_cancel(provider, c->req);
+  else
+    close_parts(c);
 }
 
-static const s3l_creds_source_ops_t chain_ops = {.fetch = chain_fetch, .close = chain_close};
+static const s3lect_credentials_ops_t chain_ops = {.version = S3LECT_CREDENTIALS_VERSION,
+                                                   .get = chain_get,
+                                                   .cancel = chain_cancel,
+                                                   .close = chain_close};
 
-int s3l_creds_chain_source(uv_loop_t* loop, s3l_settings_t* settings, s3l_creds_source_t** out) {
-  chain_t* c = s3l_calloc(1, sizeof(*c));
+int s3l_creds_chain_provider(uv_loop_t* loop, s3l_settings_t* settings,
+                             s3lect_credentials_provider_t** out) {
+  chain_t* c = s3l_calloc(1, sizeof *c);
   if (c == NULL) {
     s3l_settings_free(settings);
     return UV_ENOMEM;
   }
-  c->source.ops = &chain_ops;
-  c->loop = loop;
   c->settings = *settings;
-  s3l_sts_init(&c->sts, loop, &c->settings);
-  s3l_container_init(&c->container, loop, &c->settings);
-  s3l_imds_init(&c->imds, loop, &c->settings);
-  *out = &c->source;
+  s3l_service_init(&c->sts.service, &c->settings, &c->settings.proxies, on_keys, c);
+  s3l_service_init(&c->container.service, &c->settings, NULL, on_keys, c);
+  s3l_service_init(&c->imds.service, &c->settings, NULL, on_keys, c);
+  c->provider.loop = loop;
+  c->provider.ops = &chain_ops;
+  c->provider.internal = c;
+  *out = &c->provider;
   return 0;
 }
 
 int s3l_creds_chain(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                    s3l_creds_provider_t** out, s3lect_error_t* error) {
+                    s3l_creds_cache_t** out, s3lect_error_t* error) {
   s3l_settings_t settings;
-  s3l_creds_source_t* source;
+  s3lect_credentials_provider_t* chain;
   int err = s3l_settings_init(&settings, options, error);
   if (err == 0)
-    err = s3l_creds_chain_source(loop, &settings, &source);
+    err = s3l_creds_chain_provider(loop, &settings, &chain);
   if (err == 0)
-    err = s3l_creds_cache(loop, source, &s3l_creds_cache_defaults, out);
+    err = s3l_creds_cache_open(chain, true, &s3l_creds_cache_defaults, out);
   return err;
 }

@@ -1,13 +1,17 @@
-/* credentials/credentials.c: one set of credentials in memory: the struct and its texts in one
- * block, so that it is copied, and wiped, as a whole. */
 #include "credentials/credentials.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 
-#include "s3lect/errno.h"
+#include "util/list.h"
 #include "util/mem.h"
+
+typedef struct block_s {
+  s3lect_credentials_t credentials; /* points into text */
+  size_t text_size;
+  char text[];
+} block_t;
 
 /* Fit for a header line: visible ASCII. */
 static bool is_clean(s3l_span_t s) {
@@ -19,7 +23,7 @@ static bool is_clean(s3l_span_t s) {
 }
 
 /* What is wrong; the value itself is a secret and not shown. */
-static const char* look(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
+static const char* find_fault(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
   if (access_key.n == 0)
     return "there is no access key";
   if (secret.n == 0)
@@ -33,7 +37,7 @@ static const char* look(s3l_span_t access_key, s3l_span_t secret, s3l_span_t tok
   return NULL;
 }
 
-static char* put(char** at, s3l_span_t s) {
+static const char* put(char** at, s3l_span_t s) {
   char* start = *at;
   memcpy(start, s.p, s.n);
   start[s.n] = '\0';
@@ -42,34 +46,44 @@ static char* put(char** at, s3l_span_t s) {
 }
 
 int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, int64_t expires_ms,
-                  s3l_creds_t** out, const char** why) {
-  *why = look(access_key, secret, token);
+                  s3lect_credentials_t** out, const char** why) {
+  *why = find_fault(access_key, secret, token);
   if (*why != NULL)
     return S3LECT_ECREDENTIALS;
-  s3l_creds_t* c = s3l_malloc(sizeof(*c) + access_key.n + secret.n + token.n + 3);
-  if (c == NULL) {
+  size_t size = access_key.n + secret.n + token.n + 3;
+  block_t* b = s3l_malloc(sizeof *b + size);
+  if (b == NULL) {
     *why = "out of memory";
     return UV_ENOMEM;
   }
-  char* at = (char*)(c + 1);
-  c->access_key = put(&at, access_key);
-  c->secret = put(&at, secret);
-  c->token = token.n > 0 ? put(&at, token) : NULL;
-  c->expires_ms = expires_ms;
-  *out = c;
+  char* at = b->text;
+  b->text_size = size;
+  b->credentials = (s3lect_credentials_t){.size = sizeof b->credentials,
+                                          .access_key_id = put(&at, access_key),
+                                          .secret_access_key = put(&at, secret),
+                                          .session_token = token.n > 0 ? put(&at, token) : NULL,
+                                          .expires_ms = expires_ms};
+  *out = &b->credentials;
   return 0;
 }
 
-static void wipe(char* s) {
-  if (s != NULL)
-    s3l_wipe(s, strlen(s));
+void s3l_creds_free(s3lect_credentials_t* credentials) {
+  if (credentials == NULL)
+    return;
+  block_t* b = S3L_CONTAINER_OF(credentials, block_t, credentials);
+  s3l_wipe(b->text, b->text_size);
+  s3l_free(b);
 }
 
-void s3l_creds_free(s3l_creds_t* c) {
-  if (c == NULL)
-    return;
-  wipe(c->access_key);
-  wipe(c->secret);
-  wipe(c->token);
-  s3l_free(c);
+static const char* variable(const char* name) {
+  const char* value = getenv(name);
+  return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+s3l_creds_environment_t s3l_creds_environment(void) {
+  s3l_creds_environment_t e = {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
+                               variable("AWS_SESSION_TOKEN")};
+  if (e.token == NULL)
+    e.token = variable("AWS_SECURITY_TOKEN");
+  return e;
 }

@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-#include "credentials/reply.h"
-#include "s3lect/errno.h"
-#include "util/mem.h"
-
 #define ENDPOINT_4     "http://169.254.169.254"
 #define ENDPOINT_6     "http://[fd00:ec2::254]"
 #define TOKEN_PATH     "/latest/api/token"
@@ -14,26 +10,7 @@
 #define TIMEOUT_MS     1000
 #define TIMEOUT_MAX_S  60
 #define ATTEMPTS_MAX   10
-#define STATIC_LIFE_MS 600000
-
-void s3l_imds_init(s3l_imds_t* i, uv_loop_t* loop, const s3l_settings_t* settings) {
-  memset(i, 0, sizeof(*i));
-  i->settings = settings;
-  s3l_service_init(&i->service, loop, settings->ca_file, NULL);
-}
-
-static void finish(s3l_imds_t* i, int status, s3l_creds_t* creds) {
-  s3l_creds_fetch_t* fetch = i->fetch;
-  const char* why = s3l_buf_cstr(&i->why);
-  i->fetch = NULL;
-  s3l_wipe(i->token, sizeof(i->token));
-  fetch->done(fetch, status, creds, why != NULL ? why : "the metadata service failed");
-}
-
-static void fail(s3l_imds_t* i, const char* text) {
-  s3l_buf_puts(&i->why, text);
-  finish(i, S3LECT_ECREDENTIALS, NULL);
-}
+#define STATIC_LIFE_MS 600000 /* AWS may honour keys that it cannot renew beyond their end */
 
 /* ---- Requests ---- */
 
@@ -61,7 +38,7 @@ static bool compose_get(s3l_service_t* service, s3l_buf_t* b) {
   const s3l_imds_t* i = service->call.data;
   put_head(i, b, "GET", ROLE_PATH, i->role);
   s3l_buf_puts(b, "x-aws-ec2-metadata-token: ");
-  s3l_buf_puts(b, i->token);
+  s3l_buf_puts(b, service->token);
   s3l_buf_puts(b, "\r\n\r\n");
   return true;
 }
@@ -73,30 +50,19 @@ static uint64_t number_or(const char* text, uint64_t most, uint64_t fallback) {
 }
 
 static void call(s3l_imds_t* i, bool (*compose)(s3l_service_t* service, s3l_buf_t* b),
-                 void (*done)(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
+                 void (*done)(s3l_service_t* service, const s3l_http_reply_t* reply,
                               const char* why)) {
-  uint64_t timeout_ms = i->settings->imds_timeout == NULL
+  const s3l_settings_t* settings = i->service.settings;
+  uint64_t timeout_ms = settings->imds_timeout == NULL
                             ? TIMEOUT_MS
-                            : 1000 * number_or(i->settings->imds_timeout, TIMEOUT_MAX_S, 1);
-  const s3l_service_call_t c = {
-      .data = i,
-      .compose = compose,
-      .done = done,
-      .timeout_ms = (uint32_t)timeout_ms,
-      .attempts = (uint32_t)number_or(i->settings->imds_attempts, ATTEMPTS_MAX, 1),
-      .delay_ms = i->settings->retry_delay_ms};
+                            : 1000 * number_or(settings->imds_timeout, TIMEOUT_MAX_S, 1);
+  const s3l_service_call_t c = {.data = i,
+                                .compose = compose,
+                                .done = done,
+                                .timeout_ms = (uint32_t)timeout_ms,
+                                .attempts =
+                                    (uint32_t)number_or(settings->imds_attempts, ATTEMPTS_MAX, 1)};
   s3l_service_call(&i->service, &c);
-}
-
-/* True if the reply is good; else the question has been ended. */
-static bool check(s3l_imds_t* i, bool ok, const s3l_http_reply_t* reply, const char* why) {
-  if (ok)
-    return true;
-  s3l_buf_puts(&i->why, why);
-  if (reply->http_status != 0)
-    s3l_reply_put_error(reply->body, &i->why);
-  finish(i, S3LECT_ECREDENTIALS, NULL);
-  return false;
 }
 
 /* A body of one word, as a header or a path may hold it. */
@@ -110,93 +76,65 @@ static bool take_word(s3l_span_t body, char* out, size_t cap) {
   return body.n > 0 && s3l_span_copy(body, out, cap);
 }
 
-static void on_keys(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
-                    const char* why) {
-  s3l_imds_t* i = service->call.data;
-  s3l_creds_t* creds = NULL;
-  if (!check(i, ok, reply, why))
-    return;
-  int64_t now = i->settings->wall_ms();
-  int status = s3l_reply_service_json(reply, now, &creds, &i->why);
-  /* When the service cannot get new keys it gives the old ones, and AWS then honours them beyond
-   * their end: who uses them finds out. */
-  if (status == 0 && creds->expires_ms <= now)
-    creds->expires_ms = now + STATIC_LIFE_MS;
-  finish(i, status, creds);
+static void on_keys(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
+  s3l_service_end_json(s, reply, why, STATIC_LIFE_MS);
 }
 
-static void on_role(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
-                    const char* why) {
-  s3l_imds_t* i = service->call.data;
-  if (reply->http_status == 404) {
-    fail(i, "the instance has no role (no instance profile is attached)");
-    return;
-  }
-  if (!check(i, ok, reply, why))
-    return;
+static void on_role(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
+  s3l_imds_t* i = s->call.data;
   s3l_span_t first = reply->body;
   const char* lf = first.n > 0 ? memchr(first.p, '\n', first.n) : NULL;
   if (lf != NULL)
     first.n = (size_t)(lf - first.p);
-  if (take_word(first, i->role, sizeof(i->role)))
+  if (reply->http_status == 404)
+    s3l_service_fail(s, "the instance has no role (no instance profile is attached)");
+  else if (why != NULL)
+    s3l_service_fail_reply(s, reply, why);
+  else if (take_word(first, i->role, sizeof i->role))
     call(i, compose_get, on_keys);
   else
-    fail(i, "the name of the instance's role is none");
+    s3l_service_fail(s, "the name of the instance's role is none");
 }
 
-static void on_token(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
-                     const char* why) {
-  s3l_imds_t* i = service->call.data;
-  if (reply->http_status == 403 || reply->http_status == 404 || reply->http_status == 405) {
-    s3l_buf_puts(&i->why, why);
-    fail(i, " to the request for a token: there is no metadata service of version 2");
-    return;
-  }
-  if (reply->status == UV_ETIMEDOUT) {
-    s3l_buf_puts(&i->why, why);
-    fail(i, " (not an EC2 instance; or a container on one whose HttpPutResponseHopLimit is 1)");
-    return;
-  }
-  if (!check(i, ok, reply, why))
-    return;
-  if (take_word(reply->body, i->token, sizeof(i->token)))
+static void on_token(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
+  s3l_imds_t* i = s->call.data;
+  int http = reply->http_status;
+  if (http == 403 || http == 404 || http == 405) {
+    s3l_buf_puts(&s->why, why);
+    s3l_service_fail(s, " to the request for a token: there is no metadata service of version 2");
+  } else if (reply->status == UV_ETIMEDOUT) {
+    s3l_buf_puts(&s->why, why);
+    s3l_service_fail(s, " (not an EC2 instance; or a container on one whose "
+                        "HttpPutResponseHopLimit is 1)");
+  } else if (why != NULL) {
+    s3l_service_fail_reply(s, reply, why);
+  } else if (take_word(reply->body, s->token, sizeof s->token)) {
     call(i, compose_get, on_role);
-  else
-    fail(i, "the metadata service's token is none");
+  } else {
+    s3l_service_fail(s, "the metadata service's token is none");
+  }
 }
 
 static bool aim(s3l_imds_t* i) {
-  const s3l_settings_t* s = i->settings;
+  const s3l_settings_t* s = i->service.settings;
   bool six = s->imds_mode != NULL && s3l_span_ieq(s3l_span_cstr(s->imds_mode), S3L_SPAN("IPv6"));
   const char* text = s->imds_endpoint != NULL ? s->imds_endpoint : six ? ENDPOINT_6 : ENDPOINT_4;
-  const char* reason = NULL;
   s3l_url_t url = {0};
-  if (!s3l_url_parse(s3l_span_cstr(text), &url, &reason) || url.query.p != NULL) {
-    s3l_buf_puts(&i->why, "AWS_EC2_METADATA_SERVICE_ENDPOINT ");
-    fail(i, url.query.p != NULL ? "must not have a query" : reason);
+  if (!s3l_service_aim(&i->service, s3l_span_cstr(text), "AWS_EC2_METADATA_SERVICE_ENDPOINT", &url))
     return false;
-  }
   while (url.path.n > 0 && url.path.p[url.path.n - 1] == '/')
     url.path.n--;
-  if (!s3l_span_copy(url.path, i->prefix, sizeof(i->prefix))) {
-    fail(i, "AWS_EC2_METADATA_SERVICE_ENDPOINT is too long");
-    return false;
-  }
-  int err = s3l_service_aim(&i->service, &url, &i->why);
-  if (err != 0)
-    finish(i, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
-  return err == 0;
+  bool fits = s3l_span_copy(url.path, i->prefix, sizeof i->prefix);
+  if (fits && url.query.p == NULL)
+    return true;
+  s3l_service_fail(&i->service, fits ? "AWS_EC2_METADATA_SERVICE_ENDPOINT must not have a query"
+                                     : "AWS_EC2_METADATA_SERVICE_ENDPOINT is too long");
+  return false;
 }
 
-void s3l_imds_fetch(s3l_imds_t* i, s3l_creds_fetch_t* fetch) {
-  i->fetch = fetch;
+void s3l_imds_fetch(s3l_imds_t* i, s3l_loop_t* loop) {
   i->role[0] = '\0';
-  s3l_buf_init(&i->why, i->why_text, sizeof(i->why_text));
+  s3l_service_begin(&i->service, loop);
   if (aim(i))
     call(i, compose_token, on_token);
-}
-
-void s3l_imds_close(s3l_imds_t* i, void (*cb)(void* arg), void* arg) {
-  s3l_wipe(i->token, sizeof(i->token));
-  s3l_service_close(&i->service, cb, arg);
 }

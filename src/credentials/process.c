@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "credentials/reply.h"
@@ -17,16 +16,18 @@
 #define LINGER_MS   1000 /* how long others may keep the output open when the program has ended */
 
 struct s3l_process_s {
-  uv_loop_t* loop;
-  s3l_creds_fetch_t* fetch;
+  s3l_loop_t* loop;
+  s3l_creds_cb ended;
+  void* arg;
   uv_process_t process;
   uv_pipe_t out_pipe;
   uv_pipe_t err_pipe;
-  uv_timer_t timer;
-  unsigned handles;   /* not yet closed */
-  unsigned under_way; /* the process and its two streams */
-  bool lingering;     /* it has ended, but not its output */
-  int error;          /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, what reading gave */
+  s3l_deadline_t deadline; /* of the program, later of its output */
+  unsigned handles;        /* not yet closed */
+  unsigned under_way;      /* the process and its two streams */
+  bool exited;
+  bool lingering; /* the deadline for the output has passed once */
+  int error;      /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, what reading gave */
   int64_t exit_status;
   int term_signal;
   size_t out_len;
@@ -86,7 +87,7 @@ int s3l_process_split(char* command, char** words, int cap) {
 
 /* ---- The end ---- */
 
-static int judge(const s3l_process_t* p, s3l_creds_t** creds, s3l_buf_t* why) {
+static int judge(const s3l_process_t* p, s3lect_credentials_t** creds, s3l_buf_t* why) {
   s3l_buf_puts(why, "credential_process ");
   if (p->error == UV_ECANCELED || p->error == UV_ENOMEM)
     return p->error;
@@ -119,17 +120,18 @@ static int judge(const s3l_process_t* p, s3l_creds_t** creds, s3l_buf_t* why) {
 static void on_handle_closed(uv_handle_t* handle) {
   s3l_process_t* p = handle->data;
   char text[WHY_MAX];
-  s3l_creds_t* creds = NULL;
+  s3lect_credentials_t* creds = NULL;
   s3l_buf_t why;
   if (--p->handles > 0)
     return;
-  s3l_creds_fetch_t* fetch = p->fetch;
+  s3l_creds_cb ended = p->ended;
+  void* arg = p->arg;
   s3l_buf_init(&why, text, sizeof(text));
   int status = judge(p, &creds, &why);
   s3l_wipe(p, sizeof(*p));
   s3l_free(p);
   const char* line = s3l_buf_cstr(&why);
-  fetch->done(fetch, status, creds, line != NULL ? line : "credential_process failed");
+  ended(arg, status, creds, line != NULL ? line : "credential_process failed");
 }
 
 static void close_handle(void* handle) {
@@ -140,7 +142,7 @@ static void close_handle(void* handle) {
 static void close_all(s3l_process_t* p) {
   close_handle(&p->out_pipe);
   close_handle(&p->err_pipe);
-  close_handle(&p->timer);
+  s3l_loop_deadline_clear(p->loop, &p->deadline);
   if (!uv_is_active((uv_handle_t*)&p->process))
     close_handle(&p->process); /* else on_exit does, so that no zombie stays */
 }
@@ -161,8 +163,6 @@ static void part_over(s3l_process_t* p) {
 
 /* ---- What happens ---- */
 
-static void on_linger(uv_timer_t* timer);
-
 static void on_exit(uv_process_t* process, int64_t exit_status, int term_signal) {
   s3l_process_t* p = process->data;
   p->exit_status = exit_status;
@@ -171,24 +171,24 @@ static void on_exit(uv_process_t* process, int64_t exit_status, int term_signal)
     close_handle(process);
     return;
   }
+  p->exited = true;
   part_over(p);
   if (p->under_way > 0)
-    (void)uv_timer_start(&p->timer, on_linger, LINGER_MS, 0);
+    s3l_loop_deadline_set(p->loop, &p->deadline, s3l_clock_in_ms(LINGER_MS));
 }
 
-/* What it wrote is read within one turn of the loop, and the loop may just have been held up: once
- * more around. Its group is not killed any more: without it the number may be another's. */
-static void on_linger(uv_timer_t* timer) {
-  s3l_process_t* p = timer->data;
-  if (p->lingering)
+/* The program took too long. Or it has exited, and others keep its output open: what it wrote is
+ * read within one turn of the loop, but the loop may just have been held up, so there is one more
+ * turn. Then its group is not killed: the group's number may belong to another one by now. */
+static void on_deadline(s3l_deadline_t* deadline) {
+  s3l_process_t* p = S3L_CONTAINER_OF(deadline, s3l_process_t, deadline);
+  if (!p->exited)
+    kill_all(p, UV_ETIMEDOUT);
+  else if (p->lingering)
     close_all(p);
   else
-    (void)uv_timer_start(timer, on_linger, 1, 0);
-  p->lingering = true;
-}
-
-static void on_timer(uv_timer_t* timer) {
-  kill_all(timer->data, UV_ETIMEDOUT);
+    s3l_loop_deadline_set(p->loop, deadline, s3l_clock_in_ms(1));
+  p->lingering = p->exited;
 }
 
 static void out_space(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
@@ -233,11 +233,11 @@ static void on_err(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
 /* ---- The start ---- */
 
 static void init_handles(s3l_process_t* p) {
-  (void)uv_pipe_init(p->loop, &p->out_pipe, 0); /* none of these can fail */
-  (void)uv_pipe_init(p->loop, &p->err_pipe, 0);
-  (void)uv_timer_init(p->loop, &p->timer);
-  p->process.data = p->out_pipe.data = p->err_pipe.data = p->timer.data = p;
-  p->handles = 4;
+  (void)uv_pipe_init(s3l_loop_uv(p->loop), &p->out_pipe, 0); /* neither can fail */
+  (void)uv_pipe_init(s3l_loop_uv(p->loop), &p->err_pipe, 0);
+  s3l_deadline_init(&p->deadline, on_deadline);
+  p->process.data = p->out_pipe.data = p->err_pipe.data = p;
+  p->handles = 3;
   p->under_way = 3;
 }
 
@@ -252,24 +252,24 @@ static int spawn(s3l_process_t* p) {
                                         .stdio = stdio,
                                         .stdio_count = 3,
                                         .flags = UV_PROCESS_DETACHED | UV_PROCESS_WINDOWS_HIDE};
-  int err = uv_spawn(p->loop, &p->process, &options);
+  int err = uv_spawn(s3l_loop_uv(p->loop), &p->process, &options);
   if (err == 0)
     err = uv_read_start((uv_stream_t*)&p->out_pipe, out_space, on_out);
   if (err == 0)
     err = uv_read_start((uv_stream_t*)&p->err_pipe, err_space, on_err);
-  if (err == 0)
-    err = uv_timer_start(&p->timer, on_timer, p->timeout_ms, 0);
+  s3l_loop_deadline_set(p->loop, &p->deadline, s3l_clock_in_ms(p->timeout_ms));
   return err;
 }
 
-int s3l_process_start(uv_loop_t* loop, s3l_span_t command, uint32_t timeout_ms,
-                      s3l_creds_fetch_t* fetch, s3l_process_t** out, const char** why) {
+int s3l_process_start(s3l_loop_t* loop, s3l_span_t command, uint32_t timeout_ms, s3l_creds_cb ended,
+                      void* arg, s3l_process_t** out, const char** why) {
   *why = "out of memory";
   s3l_process_t* p = s3l_calloc(1, sizeof(*p));
   if (p == NULL)
     return UV_ENOMEM;
   p->loop = loop;
-  p->fetch = fetch;
+  p->ended = ended;
+  p->arg = arg;
   p->timeout_ms = timeout_ms;
   *why = "credential_process is too long";
   if (s3l_span_copy(command, p->command, sizeof(p->command))) {
@@ -279,7 +279,7 @@ int s3l_process_start(uv_loop_t* loop, s3l_span_t command, uint32_t timeout_ms,
     if (n > 0) {
       init_handles(p);
       int err = spawn(p);
-      if (err != 0) /* done tells it, when the handles are closed */
+      if (err != 0) /* `ended` says so, when the handles are closed */
         kill_all(p, err);
       *out = p;
       return 0;

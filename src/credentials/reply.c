@@ -1,9 +1,7 @@
 #include "credentials/reply.h"
 
 #include <string.h>
-#include <uv.h>
 
-#include "credentials/service.h"
 #include "s3lect/errno.h"
 #include "util/json.h"
 #include "util/mem.h"
@@ -39,9 +37,18 @@ static int fail(s3l_buf_t* why, const char* text) {
   return S3LECT_ECREDENTIALS;
 }
 
+/* The Unix time of this machine that stands for the service's `time_ms`: one of the clocks may be
+ * wrong. */
+static int64_t local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t now_ms) {
+  int64_t date_ms;
+  if (!s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &date_ms))
+    return time_ms;
+  return time_ms - date_ms + now_ms;
+}
+
 /* `expiration` is empty for keys that do not end. `reply` NULL: by our own clock. */
-static int make(texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
-                s3l_buf_t* why) {
+static int make(texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
+                s3lect_credentials_t** out, s3l_buf_t* why) {
   const char* what = NULL;
   int64_t expires_ms = 0;
   int err;
@@ -50,7 +57,7 @@ static int make(texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms, s3l_c
     err = fail(why, "the expiration is not an RFC 3339 time");
   } else {
     if (t->expiration[0] != '\0' && reply != NULL)
-      expires_ms = s3l_service_local_ms(reply, expires_ms, now_ms);
+      expires_ms = local_ms(reply, expires_ms, now_ms);
     if (t->expiration[0] != '\0' && expires_ms <= 0)
       expires_ms = 1; /* long ago; 0 would mean never */
     err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
@@ -102,8 +109,8 @@ static bool put_json_error(const s3l_json_t* j, s3l_buf_t* why) {
   return true;
 }
 
-int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
-                           s3l_buf_t* why) {
+int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
+                           s3lect_credentials_t** out, s3l_buf_t* why) {
   s3l_json_t j;
   texts_t t;
   if (s3l_json_parse(&j, reply->body) != 0)
@@ -118,7 +125,7 @@ int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms, s3l_cr
   return err != 0 ? err : make(&t, reply, now_ms, out, why);
 }
 
-int s3l_reply_process_json(s3l_span_t text, s3l_creds_t** out, s3l_buf_t* why) {
+int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why) {
   s3l_json_t j;
   texts_t t;
   uint64_t version;
@@ -134,7 +141,7 @@ int s3l_reply_process_json(s3l_span_t text, s3l_creds_t** out, s3l_buf_t* why) {
 
 /* ---- XML ---- */
 
-int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
                       s3l_buf_t* why) {
   s3l_span_t body = reply->body, inner;
   texts_t t;

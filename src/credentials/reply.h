@@ -13,13 +13,13 @@
  * holds any of the document but an error's code and message. */
 
 /** IMDS and containers. `reply` gives the service's time, `now_ms` ours. */
-int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
-                           s3l_buf_t* why);
+int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
+                           s3lect_credentials_t** out, s3l_buf_t* why);
 
 /** credential_process, version 1. */
-int s3l_reply_process_json(s3l_span_t text, s3l_creds_t** out, s3l_buf_t* why);
+int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why);
 
-int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3l_creds_t** out,
+int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
                       s3l_buf_t* why);
 
 /** What an error reply says: code and message of the XML or JSON in it, as one line, appended

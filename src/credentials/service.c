@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "s3lect/errno.h"
+#include "credentials/reply.h"
 #include "s3lect/version.h"
+#include "util/backoff.h"
+#include "util/error.h"
 #include "util/error_kind.h"
 #include "util/mem.h"
-#include "util/timefmt.h"
 
-#define CONNECT_MS 2000
-#define TLS_MS     3000
-#define IDLE_MS    1000 /* its buffers hold secrets until it is closed */
+#define CONNECT_MS   2000
+#define TLS_MS       3000
+#define IDLE_MS      1000 /* the connection's buffers hold secrets until it is closed */
+#define RETRY_MAX_MS 5000
 
 /* ---- Where secrets may go ---- */
 
@@ -33,18 +35,68 @@ bool s3l_service_allows(const s3l_url_t* url) {
   return false;
 }
 
-/* ---- The client ---- */
+/* ---- Questions ---- */
 
-void s3l_service_init(s3l_service_t* s, uv_loop_t* loop, const char* ca_file,
-                      const s3l_proxy_rules_t* proxies) {
-  memset(s, 0, sizeof(*s));
-  s->loop = loop;
-  s->ca_file = ca_file;
-  s->proxies = proxies;
+static void submit(s3l_service_t* s);
+
+static void on_pause(s3l_deadline_t* deadline) {
+  submit(S3L_CONTAINER_OF(deadline, s3l_service_t, pause));
 }
 
+void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings,
+                      const s3l_proxy_rules_t* proxies, s3l_creds_cb ended, void* arg) {
+  memset(s, 0, sizeof *s);
+  s->settings = settings;
+  s->proxies = proxies;
+  s->ended = ended;
+  s->arg = arg;
+  s3l_deadline_init(&s->pause, on_pause);
+  s3l_prng_seed(&s->prng, (uint64_t)s3l_clock_lease_ns() ^ (uint64_t)(uintptr_t)s);
+}
+
+void s3l_service_begin(s3l_service_t* s, s3l_loop_t* loop) {
+  s->loop = loop;
+  s->cancelled = false;
+  s3l_buf_init(&s->why, s->why_text, sizeof s->why_text - 1);
+}
+
+void s3l_service_end(s3l_service_t* s, int status, s3lect_credentials_t* creds) {
+  s3l_file_free(&s->token_file);
+  s3l_wipe(s->token, sizeof s->token);
+  s->why_text[s->why.len] = '\0'; /* a longer text has been cut */
+  s->ended(s->arg, status, creds, s->why_text);
+}
+
+void s3l_service_fail(s3l_service_t* s, const char* text) {
+  s3l_buf_puts(&s->why, text);
+  s3l_service_end(s, S3LECT_ECREDENTIALS, NULL);
+}
+
+void s3l_service_fail_reply(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
+  s3l_buf_puts(&s->why, why);
+  if (reply->http_status != 0)
+    s3l_reply_put_error(reply->body, &s->why);
+  s3l_service_end(s, S3LECT_ECREDENTIALS, NULL);
+}
+
+void s3l_service_end_json(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why,
+                          int64_t least_life_ms) {
+  s3lect_credentials_t* creds = NULL;
+  int64_t now = s->settings->wall_ms();
+  if (why != NULL) {
+    s3l_service_fail_reply(s, reply, why);
+    return;
+  }
+  int status = s3l_reply_service_json(reply, now, &creds, &s->why);
+  if (status == 0 && least_life_ms > 0 && creds->expires_ms <= now)
+    creds->expires_ms = now + least_life_ms;
+  s3l_service_end(s, status, creds);
+}
+
+/* ---- The client ---- */
+
 static void end_if_closed(s3l_service_t* s) {
-  if (!s->closing || s->clients > 0 || s->has_timer || s->close_cb == NULL)
+  if (s->clients > 0 || s->close_cb == NULL)
     return;
   void (*cb)(void*) = s->close_cb;
   s->close_cb = NULL;
@@ -63,50 +115,31 @@ static void close_client(s3l_service_t* s) {
   s->client = NULL;
 }
 
-static bool write_host(const s3l_url_t* url, char* out, size_t cap) {
-  s3l_buf_t b;
-  s3l_buf_init(&b, out, cap);
-  s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
-  return s3l_buf_cstr(&b) != NULL;
-}
-
-/* False, with a line in `why`, if what names it is wrong. */
-static bool choose_proxy(const s3l_service_t* s, const s3l_url_t* url, s3l_proxy_t* out,
-                         s3l_buf_t* why) {
+/* False, with a line in `why`, if the setting that names the proxy is wrong. */
+static bool choose_proxy(s3l_service_t* s, const s3l_url_t* url, s3l_proxy_t* out) {
   const char *name, *reason;
-  memset(out, 0, sizeof(*out));
+  memset(out, 0, sizeof *out);
   if (s->proxies == NULL || !url->tls ||
       s3l_proxy_choose(s->proxies, true, url->host, url->port, out, &name, &reason))
     return true;
-  s3l_buf_puts(why, name);
-  s3l_buf_putc(why, ' ');
-  s3l_buf_puts(why, reason);
+  s3l_buf_puts(&s->why, name);
+  s3l_buf_putc(&s->why, ' ');
+  s3l_buf_puts(&s->why, reason);
   return false;
 }
 
-int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
-  char host[S3L_SERVICE_HOST_MAX], header[S3L_SERVICE_HOST_MAX];
+static int open_client(s3l_service_t* s, const s3l_url_t* url) {
+  char host[S3L_SERVICE_HOST_MAX];
   s3lect_error_t error = {0};
-  if (!s3l_span_copy(url->host, host, sizeof(host)) || !write_host(url, header, sizeof(header)))
-    return S3LECT_ECREDENTIALS; /* a host that was parsed always fits */
-  if (!s3l_service_allows(url)) {
-    s3l_buf_puts(why, "http://");
-    s3l_buf_puts(why, header);
-    s3l_buf_puts(why,
-                 ": plain http is only for loopback and for the metadata addresses of AWS; use "
-                 "https");
-    return S3LECT_ECREDENTIALS;
-  }
-  if (s->client != NULL && s->tls == url->tls && strcmp(header, s->host_header) == 0)
-    return 0;
   s3l_proxy_t proxy;
-  if (!choose_proxy(s, url, &proxy, why))
-    return S3LECT_EOPTION;
+  if (!choose_proxy(s, url, &proxy))
+    return S3LECT_ECREDENTIALS;
+  (void)s3l_span_copy(url->host, host, sizeof host); /* a host that was parsed always fits */
   const s3l_http_client_options_t options = {.host = host,
                                              .port = url->port,
                                              .proxy = &proxy,
                                              .tls = url->tls,
-                                             .ca_file = url->tls ? s->ca_file : NULL,
+                                             .ca_file = url->tls ? s->settings->ca_file : NULL,
                                              .connect_timeout_ms = CONNECT_MS,
                                              .tls_timeout_ms = TLS_MS,
                                              .idle_timeout_ms = IDLE_MS,
@@ -114,22 +147,81 @@ int s3l_service_aim(s3l_service_t* s, const s3l_url_t* url, s3l_buf_t* why) {
                                              .secret = true,
                                              .ca_option = "ca_file",
                                              .error = &error};
-  close_client(s);
-  int err = s3l_http_client_create(s->loop, &options, &s->client);
-  s3l_wipe(&proxy, sizeof(proxy));
+  int err = s3l_http_client_create(s3l_loop_uv(s->loop), &options, &s->client);
+  s3l_wipe(&proxy, sizeof proxy);
   if (err != 0) {
     s->client = NULL;
     (void)s3l_error_end(&error, err);
-    s3l_buf_puts(why, error.text);
-    return err;
+    s3l_buf_puts(&s->why, error.text);
+    return err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS;
   }
   s->clients++;
   s->tls = url->tls;
-  memcpy(s->host_header, header, sizeof(s->host_header));
   return 0;
 }
 
-/* ---- A call ---- */
+bool s3l_service_aim(s3l_service_t* s, s3l_span_t text, const char* name, s3l_url_t* url) {
+  char header[S3L_SERVICE_HOST_MAX];
+  const char* reason = NULL;
+  s3l_buf_t b;
+  if (!s3l_url_parse(text, url, &reason)) {
+    s3l_buf_puts(&s->why, name);
+    s3l_buf_putc(&s->why, ' ');
+    s3l_service_fail(s, reason);
+    return false;
+  }
+  s3l_buf_init(&b, header, sizeof header);
+  s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
+  (void)s3l_buf_cstr(&b);
+  if (!s3l_service_allows(url)) {
+    s3l_buf_puts(&s->why, "http://");
+    s3l_buf_puts(&s->why, header);
+    s3l_service_fail(s, ": plain http is only for loopback and for the metadata addresses of AWS; "
+                        "use https");
+    return false;
+  }
+  if (s->client != NULL && s->tls == url->tls && strcmp(header, s->host_header) == 0)
+    return true;
+  close_client(s);
+  int err = open_client(s, url);
+  memcpy(s->host_header, header, sizeof s->host_header);
+  if (err != 0)
+    s3l_service_end(s, err, NULL);
+  return err == 0;
+}
+
+/* ---- A token in a file ---- */
+
+static void on_token(s3l_file_t* file, int status) {
+  s3l_service_t* s = file->data;
+  if (s->cancelled)
+    s3l_service_end(s, UV_ECANCELED, NULL);
+  else if (status == 0 && s3l_file_line(file).n > 0)
+    s->then(s);
+  else {
+    s3l_buf_puts(&s->why, s->token_name);
+    s3l_buf_putc(&s->why, ' ');
+    s3l_reply_put_shown(&s->why, s3l_span_cstr(s->token_path), S3L_PATH_SHOWN_MAX);
+    s3l_buf_puts(&s->why, ": ");
+    s3l_buf_puts(&s->why, status == 0                ? "is empty"
+                          : status == S3LECT_ETOOBIG ? "is too large to be one"
+                                                     : s3lect_strerror(status));
+    s3l_service_end(s, status == UV_ENOMEM ? status : S3LECT_ECREDENTIALS, NULL);
+  }
+}
+
+void s3l_service_read_token(s3l_service_t* s, const char* path, size_t max, const char* name,
+                            void (*then)(s3l_service_t* service)) {
+  s->token_name = name;
+  s->token_path = path;
+  s->then = then;
+  s->token_file.data = s;
+  int err = s3l_file_start(&s->token_file, s->loop, path, max, on_token);
+  if (err != 0)
+    on_token(&s->token_file, err);
+}
+
+/* ---- Calls ---- */
 
 void s3l_service_put_head(const s3l_service_t* s, s3l_buf_t* b, const char* method,
                           s3l_span_t path) {
@@ -156,39 +248,37 @@ static bool is_worth_another(s3l_service_t* s, const s3l_http_reply_t* reply) {
   if (reply->http_status == 0)
     return s3l_error_is_transient(reply->status);
   return reply->http_status >= 500 || reply->http_status == 429 ||
-         (s->call.passing != NULL && reply->status == 0 && s->call.passing(s, reply));
-}
-
-static void submit(s3l_service_t* s);
-
-static void on_timer(uv_timer_t* timer) {
-  s3l_service_t* s = S3L_CONTAINER_OF(timer, s3l_service_t, timer);
-  submit(s);
+         (s->call.is_transient != NULL && reply->status == 0 && s->call.is_transient(s, reply));
 }
 
 static void on_done(s3l_http_req_t* req, const s3l_http_reply_t* reply) {
   s3l_service_t* s = req->data;
-  if (s->closing)
-    return;
+  char why[S3L_SERVICE_WHY_MAX] = "";
   bool ok = reply->status == 0 && reply->http_status == 200;
-  if (!ok && is_worth_another(s, reply)) {
-    (void)uv_timer_start(&s->timer, on_timer, s->call.delay_ms, 0);
+  if (s->cancelled) {
+    s3l_service_end(s, UV_ECANCELED, NULL);
     return;
   }
-  s->busy = false;
-  s->why[0] = '\0';
+  if (!ok && is_worth_another(s, reply)) {
+    uint32_t ms = s3l_backoff_ms(s->settings->retry_delay_ms, RETRY_MAX_MS, s->attempt, &s->prng);
+    s3l_loop_deadline_set(s->loop, &s->pause, s3l_clock_in_ms(ms));
+    return;
+  }
   if (reply->status == UV_ENOBUFS)
-    (void)snprintf(s->why, sizeof(s->why), "what there is to be sent to %s is too long",
-                   s->host_header);
+    (void)snprintf(why, sizeof why, "what there is to be sent to %s is too long", s->host_header);
   else if (reply->status != 0)
-    (void)snprintf(s->why, sizeof(s->why), "%s",
+    (void)snprintf(why, sizeof why, "%s",
                    reply->message != NULL ? reply->message : s3lect_strerror(reply->status));
   else if (!ok)
-    (void)snprintf(s->why, sizeof(s->why), "%s answered %d", s->host_header, reply->http_status);
-  s->call.done(s, ok, reply, s->why);
+    (void)snprintf(why, sizeof why, "%s answered %d", s->host_header, reply->http_status);
+  s->call.done(s, reply, ok ? NULL : why);
 }
 
 static void submit(s3l_service_t* s) {
+  if (s->cancelled) {
+    s3l_service_end(s, UV_ECANCELED, NULL);
+    return;
+  }
   s->attempt++;
   s->req.data = s;
   s->req.compose = on_compose;
@@ -200,36 +290,25 @@ static void submit(s3l_service_t* s) {
 }
 
 void s3l_service_call(s3l_service_t* s, const s3l_service_call_t* call) {
-  if (!s->has_timer)
-    (void)uv_timer_init(s->loop, &s->timer); /* cannot fail */
-  s->has_timer = true;
   s->call = *call;
   s->attempt = 0;
-  s->busy = true;
   submit(s);
-}
-
-int64_t s3l_service_local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t now_ms) {
-  int64_t date_ms;
-  if (!s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &date_ms))
-    return time_ms;
-  return time_ms - date_ms + now_ms;
 }
 
 /* ---- The end ---- */
 
-static void on_timer_closed(uv_handle_t* handle) {
-  s3l_service_t* s = S3L_CONTAINER_OF(handle, s3l_service_t, timer);
-  s->has_timer = false;
-  end_if_closed(s);
+void s3l_service_cancel(s3l_service_t* s) {
+  s->cancelled = true;
+  s3l_file_cancel(&s->token_file);
+  if (s->client != NULL)
+    s3l_http_client_cancel(&s->req);
+  if (s->pause.set)
+    s3l_loop_deadline_set(s->loop, &s->pause, 0);
 }
 
 void s3l_service_close(s3l_service_t* s, void (*cb)(void* arg), void* arg) {
-  s->closing = true;
   s->close_cb = cb;
   s->close_arg = arg;
   close_client(s);
-  if (s->has_timer)
-    uv_close((uv_handle_t*)&s->timer, on_timer_closed);
   end_if_closed(s);
 }

@@ -1,23 +1,27 @@
-/* credentials/service.h: calls to a service that gives credentials: IMDS, a container's agent,
+/* credentials/service.h: questions to a service that gives credentials: IMDS, a container's agent,
  * STS.
  *
- * - The one place that decides where secrets may go: https anywhere; plain http only to loopback
- *   and to AWS's link-local metadata addresses. Redirects are not followed.
- * - A proxy sees secrets in no form: what is proxied is https, through a tunnel.
- * - One call at a time, tried again after a pause where that may help (no connection, 5xx, 429).
- * - The connections' buffers are wiped.
+ * - This module alone decides where secrets may go: https anywhere; plain http only to loopback and
+ *   to AWS's link-local metadata addresses. Redirects are not followed.
+ * - A proxy never sees secrets: what goes through one is https, through a tunnel.
+ * - A question is one or more calls. A call is retried, with growing pauses, where that may help
+ *   (no connection, 5xx, 429).
+ * - Tokens and the connections' buffers are wiped.
  *
- * Lifecycle: init; aim, then call, any number of times; close. Where a new aim is another origin,
- * the client of the old one is closed behind the scenes. */
+ * Lifecycle: init; then, for each question, begin; aim; read_token, if there is one in a file;
+ * call; end. close between questions only. One question at a time. */
 #ifndef S3L_CREDS_SERVICE_H
 #define S3L_CREDS_SERVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
+#include "credentials/credentials.h"
+#include "credentials/settings.h"
 #include "http/client.h"
+#include "loop/file.h"
 #include "util/buf.h"
+#include "util/prng.h"
 #include "util/url.h"
 
 #define S3L_SERVICE_HOST_MAX 264 /* with brackets, port and NUL */
@@ -30,62 +34,91 @@ typedef struct s3l_service_call_s {
   void* data;
   /* Writes the whole request; false if it cannot be written. */
   bool (*compose)(s3l_service_t* service, s3l_buf_t* b);
-  /* Once, from the loop, never inside call. A reply of status 200, or `why` tells people what came
-   * instead (reply is then what there was of it: its http_status may be 0). Valid during the call.
-   */
-  void (*done)(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply, const char* why);
+  /* Once, from the loop, never inside call. why NULL: a reply of status 200. Else what came
+   * instead, for people; http_status may be 0. Valid during the call. It makes another call, or
+   * ends the question. */
+  void (*done)(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why);
   uint32_t timeout_ms; /* of each attempt */
   uint32_t attempts;
-  uint32_t delay_ms; /* between them */
   /* Whether a reply that is neither 200 nor a 5xx is worth another attempt; may be NULL. */
-  bool (*passing)(s3l_service_t* service, const s3l_http_reply_t* reply);
+  bool (*is_transient)(s3l_service_t* service, const s3l_http_reply_t* reply);
 } s3l_service_call_t;
 
 struct s3l_service_s {
+  const s3l_settings_t* settings;
   char host_header[S3L_SERVICE_HOST_MAX]; /* for compose */
   s3l_service_call_t call;                /* the one under way */
+  s3l_file_t token_file;                  /* freed at the end of the question */
+  char token[512];                        /* that the service itself gave; wiped likewise */
+  s3l_buf_t why;                          /* of this question's failure; sources write into it */
 
   /* Private. */
-  uv_loop_t* loop;
-  const char* ca_file;
+  s3l_loop_t* loop;
+  s3l_creds_cb ended;
+  void* arg;
   const s3l_proxy_rules_t* proxies;
   s3l_http_client_t* client;
   unsigned clients; /* not yet closed */
   bool tls;
   s3l_http_req_t req;
-  uv_timer_t timer;
-  bool has_timer;
-  unsigned attempt;
-  bool busy;
-  bool closing;
+  uint32_t attempt;
+  s3l_deadline_t pause;
+  s3l_prng_t prng;
+  bool cancelled;
+  void (*then)(s3l_service_t* service); /* after the token file */
+  const char* token_name;
+  const char* token_path;
   void (*close_cb)(void* arg);
   void* close_arg;
-  char why[S3L_SERVICE_WHY_MAX];
+  char why_text[S3L_SERVICE_WHY_MAX];
 };
 
-/** `ca_file` may be NULL and is not copied. `proxies`, not copied either, are for https origins;
- * NULL: all are reached directly, as machines' own services must be. */
-void s3l_service_init(s3l_service_t* service, uv_loop_t* loop, const char* ca_file,
-                      const s3l_proxy_rules_t* proxies);
+/** `proxies`, not copied, are for https origins; NULL: all are reached directly, as machines' own
+ * services must be. `ended` runs with `arg` at the end of each question. */
+void s3l_service_init(s3l_service_t* service, const s3l_settings_t* settings,
+                      const s3l_proxy_rules_t* proxies, s3l_creds_cb ended, void* arg);
 
 /** Whether secrets may go there. */
 bool s3l_service_allows(const s3l_url_t* url);
 
-/** Points it at an origin. On failure `why` has one line: S3LECT_ECREDENTIALS (not allowed),
- * S3LECT_EOPTION (the proxy), S3LECT_ETLS (the CA file), UV_ENOMEM. */
-int s3l_service_aim(s3l_service_t* service, const s3l_url_t* url, s3l_buf_t* why);
+void s3l_service_begin(s3l_service_t* service, s3l_loop_t* loop);
 
-/** Calls the origin that was aimed at. Also from inside done. */
+/** Ends the question. With a status other than 0, `why` says the reason. */
+void s3l_service_end(s3l_service_t* service, int status, s3lect_credentials_t* creds);
+
+/** Adds to `why`, then ends the question with S3LECT_ECREDENTIALS. */
+void s3l_service_fail(s3l_service_t* service, const char* text);
+
+/** Ends the question by what done was given: the failure and the error in the reply's body. */
+void s3l_service_fail_reply(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why);
+
+/** Points it at the origin of the URL `text`, which messages call `name`. Where the origin is
+ * another one than before, the old client is closed behind the scenes. False: the question has
+ * ended. */
+bool s3l_service_aim(s3l_service_t* service, s3l_span_t text, const char* name, s3l_url_t* url);
+
+/** Reads a token of at most `max` bytes into token_file, then calls `then`. A failure ends the
+ * question; messages begin with `name` and the path, which must stay. */
+void s3l_service_read_token(s3l_service_t* service, const char* path, size_t max, const char* name,
+                            void (*then)(s3l_service_t* service));
+
+/** Calls the origin that it points at. Also from inside done. */
 void s3l_service_call(s3l_service_t* service, const s3l_service_call_t* call);
 
-/** "METHOD path HTTP/1.1", host, user agent; then headers are to follow. */
+/** "METHOD path HTTP/1.1", host, user agent; other headers must follow. */
 void s3l_service_put_head(const s3l_service_t* service, s3l_buf_t* b, const char* method,
                           s3l_span_t path);
 
-/** Unix time that stands here for the service's `time_ms`: its clock may be wrong, or ours. */
-int64_t s3l_service_local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t now_ms);
+/** Done of a call for the JSON of IMDS and of containers' agents: ends the question.
+ * least_life_ms: credentials that have ended already count as good for this time; 0: they do not.
+ */
+void s3l_service_end_json(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why,
+                          int64_t least_life_ms);
 
-/** Drops the call (done will not run), closes all, then calls cb: at once if nothing is open. */
+/** The question under way, if any, ends soon with UV_ECANCELED. */
+void s3l_service_cancel(s3l_service_t* service);
+
+/** Closes all, then calls cb: in this call if nothing is open. */
 void s3l_service_close(s3l_service_t* service, void (*cb)(void* arg), void* arg);
 
 #endif

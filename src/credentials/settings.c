@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "credentials/cache.h"
+#include "loop/clock.h"
 #include "util/buf.h"
 #include "util/error.h"
 #include "util/mem.h"
@@ -83,7 +83,7 @@ static void set_defaults(s3l_settings_t* s) {
   s->sts_timeout_ms = 5000;
   s->retry_delay_ms = 1000;
   s->process_timeout_ms = 60000;
-  s->wall_ms = s3l_creds_wall_ms;
+  s->wall_ms = s3l_clock_wall_ms;
 }
 
 int s3l_settings_init(s3l_settings_t* s, const s3lect_credentials_chain_options_t* options,

@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "credentials/reply.h"
-#include "s3lect/errno.h"
-#include "util/mem.h"
 #include "util/skew.h"
 #include "util/timefmt.h"
 #include "wire/aws_host.h"
+#include "wire/sigv4.h"
 
 #define TOKEN_FILE_MAX 20000 /* percent-encoded it still fits into the send buffer */
 #define BODY_MAX       10240 /* of AssumeRole: ARN and external ID, percent-encoded */
@@ -15,31 +14,10 @@
 #define ATTEMPTS       3
 #define FORM           "application/x-www-form-urlencoded"
 
-void s3l_sts_init(s3l_sts_t* sts, uv_loop_t* loop, const s3l_settings_t* settings) {
-  memset(sts, 0, sizeof(*sts));
-  sts->settings = settings;
-  s3l_service_init(&sts->service, loop, settings->ca_file, &settings->proxies);
-}
-
 s3l_span_t s3l_sts_endpoint(const s3l_settings_t* s) {
   if (s3l_settings_is_true(s->ignore_endpoints))
     return (s3l_span_t){NULL, 0};
   return s3l_span_cstr(s->endpoint_sts != NULL ? s->endpoint_sts : s->endpoint_all);
-}
-
-/* ---- The end of a question ---- */
-
-static void finish(s3l_sts_t* sts, int status, s3l_creds_t* creds) {
-  s3l_creds_fetch_t* fetch = sts->fetch;
-  const char* why = s3l_buf_cstr(&sts->why);
-  sts->fetch = NULL;
-  s3l_file_free(&sts->token_file);
-  fetch->done(fetch, status, creds, why != NULL ? why : "STS failed");
-}
-
-static void fail(s3l_sts_t* sts, const char* text) {
-  s3l_buf_puts(&sts->why, text);
-  finish(sts, S3LECT_ECREDENTIALS, NULL);
 }
 
 /* ---- Requests ---- */
@@ -74,10 +52,10 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
   char hash[S3L_SHA256_HEX_SIZE + 1];
   if (!s3l_signer_open(&signer))
     return false;
-  bool ok = s3l_sigv4_scope(&scope, sts->settings->wall_ms() + sts->clock_offset_ms,
+  bool ok = s3l_sigv4_scope(&scope, sts->service.settings->wall_ms() + sts->clock_offset_ms,
                             sts->role.region, S3L_SPAN("sts")) &&
             s3l_sha256_hex(&signer.engine, body, hash);
-  s3l_span_t token = s3l_span_cstr(sts->keys->token);
+  s3l_span_t token = s3l_span_cstr(sts->keys->session_token);
   const s3l_sigv4_pair_t headers[] = {{S3L_SPAN("content-type"), S3L_SPAN(FORM)},
                                       {S3L_SPAN("host"), s3l_span_cstr(sts->service.host_header)},
                                       {S3L_SPAN("x-amz-date"), s3l_span_cstr(scope.time)},
@@ -96,8 +74,9 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
       s3l_buf_put(b, token);
     }
     s3l_buf_puts(b, "\r\nauthorization: ");
-    ok = s3l_signer_authorization(&signer, &request, &scope, s3l_span_cstr(sts->keys->access_key),
-                                  s3l_span_cstr(sts->keys->secret), b);
+    ok =
+        s3l_signer_authorization(&signer, &request, &scope, s3l_span_cstr(sts->keys->access_key_id),
+                                 s3l_span_cstr(sts->keys->secret_access_key), b);
   }
   s3l_signer_close(&signer);
   return ok;
@@ -131,7 +110,7 @@ static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
   s3l_buf_init(&head, b->p, HEAD_MAX);
   s3l_buf_init(&body, b->p + HEAD_MAX, b->cap - HEAD_MAX);
   put_form(&body, "AssumeRoleWithWebIdentity", &sts->role);
-  put_param(&body, "&WebIdentityToken=", s3l_file_line(&sts->token_file));
+  put_param(&body, "&WebIdentityToken=", s3l_file_line(&service->token_file));
   put_common_headers(sts, &head, body.len);
   s3l_buf_puts(&head, "\r\n");
   if (head.overflow || body.overflow)
@@ -141,40 +120,25 @@ static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
   return true;
 }
 
-/* Refused by one whose clock says something else: once, the request is signed anew, by that. */
+/* A signature that STS refused while the clocks differ is made anew once, with the time of STS. */
 static bool reclock(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
   int64_t service_ms;
   if (sts->keys == NULL || sts->reclocked ||
       !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
     return false;
-  sts->reclocked = s3l_skew_learn(&sts->clock_offset_ms, service_ms, sts->settings->wall_ms(),
-                                  S3L_SKEW_PERHAPS_MS);
+  sts->reclocked = s3l_skew_learn(&sts->clock_offset_ms, service_ms,
+                                  sts->service.settings->wall_ms(), S3L_SKEW_PERHAPS_MS);
   return sts->reclocked;
 }
 
-/* The clock is put right now, or STS could not reach the one who vouches for the token. */
-static bool is_passing(s3l_service_t* service, const s3l_http_reply_t* reply) {
+/* The clock has been corrected, or STS could not reach the issuer of the token. */
+static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) {
   char text[128];
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   s3l_reply_put_error(reply->body, &b);
   return reclock(service->call.data, reply) ||
          s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
-}
-
-static void on_reply(s3l_service_t* service, bool ok, const s3l_http_reply_t* reply,
-                     const char* why) {
-  s3l_sts_t* sts = service->call.data;
-  s3l_creds_t* creds = NULL;
-  int status = S3LECT_ECREDENTIALS;
-  if (ok) {
-    status = s3l_reply_sts_xml(reply, sts->settings->wall_ms(), &creds, &sts->why);
-  } else {
-    s3l_buf_puts(&sts->why, why);
-    if (reply->http_status != 0)
-      s3l_reply_put_error(reply->body, &sts->why);
-  }
-  finish(sts, status, creds);
 }
 
 /* ---- Questions ---- */
@@ -198,133 +162,92 @@ static bool is_region(s3l_span_t s) {
   return s.n > 0 && s.n < S3L_SIGV4_REGION_MAX;
 }
 
-/* Aims at the role's endpoint; on failure the question has been ended. */
+/* Points the service at the role's endpoint; false: the question has ended. */
 static bool aim(s3l_sts_t* sts) {
   char aws[S3L_SIGV4_REGION_MAX + 40];
   s3l_span_t text = sts->role.endpoint;
-  const char* reason = NULL;
   s3l_url_t url = {0};
   s3l_buf_t b;
   if (text.n == 0) {
-    s3l_buf_init(&b, aws, sizeof(aws));
+    s3l_buf_init(&b, aws, sizeof aws);
     s3l_buf_puts(&b, "https://sts.");
     s3l_buf_put(&b, sts->role.region);
     s3l_buf_put(&b, s3l_aws_suffix(sts->role.region));
     text = s3l_buf_span(&b);
   }
-  if (!s3l_url_parse(text, &url, &reason) || url.query.p != NULL) {
-    s3l_buf_puts(&sts->why, "the endpoint of STS ");
-    fail(sts, url.query.p != NULL ? "must not have a query" : reason);
+  if (!s3l_service_aim(&sts->service, text, "the endpoint of STS", &url))
     return false;
-  }
   sts->path = sts->role.endpoint.n > 0 ? url.path : (s3l_span_t){NULL, 0};
-  int err = s3l_service_aim(&sts->service, &url, &sts->why);
-  if (err != 0)
-    finish(sts, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
-  return err == 0;
+  if (url.query.p != NULL)
+    s3l_service_fail(&sts->service, "the endpoint of STS must not have a query");
+  return url.query.p == NULL;
 }
 
-/* False if the question has been ended. */
-static bool begin(s3l_sts_t* sts, const char* action, const s3l_sts_role_t* role,
-                  s3l_creds_fetch_t* fetch) {
+static void make_session_name(s3l_sts_t* sts) {
   s3l_buf_t name;
+  s3l_buf_init(&name, sts->made_name, sizeof sts->made_name);
+  s3l_buf_puts(&name, "s3lect-");
+  s3l_buf_i64(&name, sts->service.settings->wall_ms());
+  sts->role.session_name = s3l_buf_span(&name);
+}
+
+/* False: the question has ended. */
+static bool begin(s3l_sts_t* sts, s3l_loop_t* loop, const char* action,
+                  const s3l_sts_role_t* role) {
+  s3l_service_t* s = &sts->service;
   sts->role = *role;
-  sts->fetch = fetch;
   sts->reclocked = false;
-  s3l_buf_init(&sts->why, sts->why_text, sizeof(sts->why_text));
-  s3l_buf_puts(&sts->why, action);
-  s3l_buf_puts(&sts->why, " of ");
-  s3l_reply_put_shown(&sts->why, role->arn, 128);
-  s3l_buf_puts(&sts->why, ": ");
-  if (s3l_span_eq(role->region, S3L_SPAN("auto"))) /* other stores' word; STS is of AWS */
+  s3l_service_begin(s, loop);
+  s3l_buf_puts(&s->why, action);
+  s3l_buf_puts(&s->why, " of ");
+  s3l_reply_put_shown(&s->why, role->arn, 128);
+  s3l_buf_puts(&s->why, ": ");
+  if (s3l_span_eq(role->region, S3L_SPAN("auto"))) /* a word of other stores, unknown to AWS */
     sts->role.region = S3L_SPAN("us-east-1");
-  if (role->session_name.n == 0) {
-    s3l_buf_init(&name, sts->made_name, sizeof(sts->made_name));
-    s3l_buf_puts(&name, "s3lect-");
-    s3l_buf_i64(&name, sts->settings->wall_ms());
-    sts->role.session_name = s3l_buf_span(&name);
-  }
+  if (role->session_name.n == 0)
+    make_session_name(sts);
   if (!is_region(sts->role.region))
-    fail(sts, "the region is none");
+    s3l_service_fail(s, "the region is none");
   else if (!is_session_name(sts->role.session_name))
-    fail(sts, "the session name must have 2 to 64 letters, digits and characters of _+=,.@-");
+    s3l_service_fail(
+        s, "the session name must have 2 to 64 letters, digits and characters of _+=,.@-");
   else
     return aim(sts);
   return false;
 }
 
-static void call(s3l_sts_t* sts, bool (*compose)(s3l_service_t* service, s3l_buf_t* b)) {
+static void on_reply(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
+  s3lect_credentials_t* creds = NULL;
+  if (why != NULL) {
+    s3l_service_fail_reply(s, reply, why);
+    return;
+  }
+  int status = s3l_reply_sts_xml(reply, s->settings->wall_ms(), &creds, &s->why);
+  s3l_service_end(s, status, creds);
+}
+
+static void call(s3l_service_t* s) {
+  s3l_sts_t* sts = S3L_CONTAINER_OF(s, s3l_sts_t, service);
   const s3l_service_call_t c = {.data = sts,
-                                .compose = compose,
+                                .compose =
+                                    sts->keys != NULL ? compose_assume_role : compose_web_identity,
                                 .done = on_reply,
-                                .timeout_ms = sts->settings->sts_timeout_ms,
+                                .timeout_ms = s->settings->sts_timeout_ms,
                                 .attempts = ATTEMPTS,
-                                .delay_ms = sts->settings->retry_delay_ms,
-                                .passing = is_passing};
-  s3l_service_call(&sts->service, &c);
+                                .is_transient = is_transient};
+  s3l_service_call(s, &c);
 }
 
-void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role, const s3l_creds_t* keys,
-                         s3l_creds_fetch_t* fetch) {
+void s3l_sts_assume_role(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
+                         const s3lect_credentials_t* keys) {
   sts->keys = keys;
-  if (begin(sts, "AssumeRole", role, fetch))
-    call(sts, compose_assume_role);
+  if (begin(sts, loop, "AssumeRole", role))
+    call(&sts->service);
 }
 
-static void end_if_closed(s3l_sts_t* sts);
-
-static void put_token_file(s3l_sts_t* sts) {
-  s3l_buf_puts(&sts->why, "the token file ");
-  s3l_reply_put_shown(&sts->why, s3l_span_cstr(sts->token_path), S3L_PATH_SHOWN_MAX);
-  s3l_buf_puts(&sts->why, ": ");
-}
-
-static void on_token(s3l_file_t* file, int status) {
-  s3l_sts_t* sts = file->data;
-  if (sts->closing) {
-    s3l_file_free(file);
-    end_if_closed(sts);
-    return;
-  }
-  if (status == 0 && s3l_file_line(file).n > 0) {
-    call(sts, compose_web_identity);
-    return;
-  }
-  put_token_file(sts);
-  fail(sts, status == 0                ? "is empty"
-            : status == S3LECT_ETOOBIG ? "is too large to be one"
-                                       : s3lect_strerror(status));
-}
-
-void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file,
-                          s3l_creds_fetch_t* fetch) {
+void s3l_sts_web_identity(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
+                          const char* token_file) {
   sts->keys = NULL;
-  if (!begin(sts, "AssumeRoleWithWebIdentity", role, fetch))
-    return;
-  sts->token_file.data = sts;
-  sts->token_path = token_file;
-  int err =
-      s3l_file_start(&sts->token_file, sts->service.loop, token_file, TOKEN_FILE_MAX, on_token);
-  if (err != 0) {
-    put_token_file(sts);
-    s3l_buf_puts(&sts->why, s3lect_strerror(err));
-    finish(sts, err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS, NULL);
-  }
-}
-
-/* ---- The end ---- */
-
-static void end_if_closed(s3l_sts_t* sts) {
-  if (sts->token_file.busy)
-    return;
-  s3l_file_free(&sts->token_file);
-  s3l_service_close(&sts->service, sts->close_cb, sts->close_arg);
-}
-
-void s3l_sts_close(s3l_sts_t* sts, void (*cb)(void* arg), void* arg) {
-  sts->closing = true;
-  sts->close_cb = cb;
-  sts->close_arg = arg;
-  s3l_file_cancel(&sts->token_file);
-  end_if_closed(sts);
+  if (begin(sts, loop, "AssumeRoleWithWebIdentity", role))
+    s3l_service_read_token(&sts->service, token_file, TOKEN_FILE_MAX, "the token file", call);
 }

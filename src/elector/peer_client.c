@@ -4,9 +4,9 @@
  * files hold is read once, by init, and kept as text. */
 #include <string.h>
 
-#include "credentials/file.h"
 #include "elector/option_checks.h"
 #include "elector/probe.h"
+#include "loop/file.h"
 #include "net/tls_context.h"
 #include "peer/client.h"
 #include "s3lect/peer.h"

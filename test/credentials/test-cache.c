@@ -26,30 +26,39 @@ static int64_t test_wall(void) {
   return wall_ms;
 }
 
-/* A source that holds the question until the test answers it. */
+/* A provider that holds the question until the test answers it. */
 typedef struct source_s {
-  s3l_creds_source_t source;
-  s3l_creds_fetch_t* fetch;
+  s3lect_credentials_provider_t provider;
+  s3lect_credentials_req_t* req;
   unsigned asked;
   unsigned closed;
 } source_t;
 
-static void source_fetch(s3l_creds_source_t* source, s3l_creds_fetch_t* fetch) {
-  source_t* s = S3L_CONTAINER_OF(source, source_t, source);
-  assert_null(s->fetch); /* one at a time */
-  s->fetch = fetch;
+static int source_get(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  source_t* s = S3L_CONTAINER_OF(provider, source_t, provider);
+  assert_null(s->req); /* one at a time */
+  s->req = req;
   s->asked++;
+  return 0;
 }
 
-static void source_close(s3l_creds_source_t* source, void (*cb)(void* arg), void* arg) {
-  source_t* s = S3L_CONTAINER_OF(source, source_t, source);
-  s->fetch = NULL;
+static void source_cancel(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {
+  source_t* s = S3L_CONTAINER_OF(provider, source_t, provider);
+  assert_ptr_equal(s->req, req);
+  s->req = NULL;
+  req->cb(req, UV_ECANCELED, NULL, NULL);
+}
+
+static void source_close(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb) {
+  source_t* s = S3L_CONTAINER_OF(provider, source_t, provider);
+  assert_null(s->req);
   s->closed++;
   if (cb != NULL)
-    cb(arg);
+    cb(provider);
 }
 
-static const s3l_creds_source_ops_t source_ops = {.fetch = source_fetch, .close = source_close};
+static const s3lect_credentials_ops_t source_ops = {
+    .get = source_get, .cancel = source_cancel, .close = source_close};
 
 typedef struct waiter_s {
   s3l_creds_wait_t wait;
@@ -57,8 +66,9 @@ typedef struct waiter_s {
   int status;
 } waiter_t;
 
-static void on_wait(s3l_creds_wait_t* wait, int status) {
-  waiter_t* w = wait->data;
+static void on_wait(s3l_creds_wait_t* wait, int status, const char* why) {
+  waiter_t* w = S3L_CONTAINER_OF(wait, waiter_t, wait);
+  assert_true((why == NULL) == (status == 0 || status == UV_ECANCELED));
   w->done++;
   w->status = status;
 }
@@ -66,7 +76,8 @@ static void on_wait(s3l_creds_wait_t* wait, int status) {
 typedef struct rig_s {
   uv_loop_t loop;
   source_t source;
-  s3l_creds_provider_t* cache;
+  s3l_creds_user_t user;
+  s3l_creds_cache_t* cache;
   waiter_t waiters[4];
   unsigned closed;
 } rig_t;
@@ -76,14 +87,11 @@ static rig_t rig;
 static void rig_open(const s3l_creds_cache_options_t* options) {
   memset(&rig, 0, sizeof(rig));
   wall_ms = START;
-  rig.source.source.ops = &source_ops;
-  for (int i = 0; i < 4; i++) {
-    rig.waiters[i].wait.data = &rig.waiters[i];
-    rig.waiters[i].wait.cb = on_wait;
-    s3l_list_init(&rig.waiters[i].wait.link);
-  }
+  rig.source.provider.ops = &source_ops;
+  rig.source.provider.loop = &rig.loop;
   assert_int_equal(uv_loop_init(&rig.loop), 0);
-  assert_int_equal(s3l_creds_cache(&rig.loop, &rig.source.source, options, &rig.cache), 0);
+  assert_int_equal(s3l_creds_cache_open(&rig.source.provider, true, options, &rig.cache), 0);
+  rig.user = (s3l_creds_user_t){.cache = rig.cache, .waited = on_wait};
 }
 
 static const s3l_creds_cache_options_t quiet = {.ahead_ms = 5 * MINUTE,
@@ -100,33 +108,37 @@ static void on_closed(void* arg) {
 }
 
 static void rig_close(void) {
-  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  s3l_creds_cache_close(rig.cache, on_closed, &rig.closed);
   s3l_wait_count(&rig.loop, &rig.closed, 1, "the cache to be closed");
   assert_int_equal(rig.source.closed, 1);
   s3l_wait_loop_end(&rig.loop);
 }
 
-static const s3l_creds_t* get(int waiter) {
-  return rig.cache->ops->get(rig.cache, waiter < 0 ? NULL : &rig.waiters[waiter].wait);
+/* As a store does it: a request that finds none waits. */
+static const s3lect_credentials_t* get(int waiter) {
+  const s3lect_credentials_t* creds = s3l_creds_cache_get(rig.cache);
+  if (creds == NULL && waiter >= 0)
+    assert_int_equal(s3l_creds_wait(&rig.user, &rig.waiters[waiter].wait, 0), 0);
+  return creds;
 }
 
 static void answer(const char* access_key, int64_t life_ms) {
-  s3l_creds_fetch_t* fetch = rig.source.fetch;
-  s3l_creds_t* creds;
-  const char* why;
-  assert_non_null(fetch);
-  assert_int_equal(s3l_creds_new(s3l_span_cstr(access_key), S3L_SPAN("secret"), S3L_SPAN("token"),
-                                 life_ms == 0 ? 0 : wall_ms + life_ms, &creds, &why),
-                   0);
-  rig.source.fetch = NULL;
-  fetch->done(fetch, 0, creds, NULL);
+  s3lect_credentials_req_t* req = rig.source.req;
+  const s3lect_credentials_t creds = {.size = sizeof(creds),
+                                      .access_key_id = access_key,
+                                      .secret_access_key = "secret",
+                                      .session_token = "token",
+                                      .expires_ms = life_ms == 0 ? 0 : wall_ms + life_ms};
+  assert_non_null(req);
+  rig.source.req = NULL;
+  req->cb(req, 0, &creds, NULL);
 }
 
 static void answer_failure(int status, const char* why) {
-  s3l_creds_fetch_t* fetch = rig.source.fetch;
-  assert_non_null(fetch);
-  rig.source.fetch = NULL;
-  fetch->done(fetch, status, NULL, why);
+  s3lect_credentials_req_t* req = rig.source.req;
+  assert_non_null(req);
+  rig.source.req = NULL;
+  req->cb(req, status, NULL, why);
 }
 
 static void asks_once_for_many(void** state) {
@@ -137,14 +149,16 @@ static void asks_once_for_many(void** state) {
   for (int i = 0; i < 3; i++)
     assert_null(get(i));
   assert_int_equal(rig.source.asked, 1);
-  s3l_creds_wait_end(&rig.waiters[1].wait);
+  s3l_creds_wait_cancel(&rig.waiters[1].wait);
+  assert_int_equal(rig.waiters[1].done, 0); /* never inside */
   answer("AK", 60 * MINUTE);
   assert_int_equal(rig.waiters[0].done, 1);
-  assert_int_equal(rig.waiters[1].done, 0);
+  assert_int_equal(rig.waiters[1].done, 1);
+  assert_int_equal(rig.waiters[1].status, UV_ECANCELED);
   assert_int_equal(rig.waiters[2].done, 1);
   assert_int_equal(rig.waiters[0].status, 0);
-  assert_string_equal(get(3)->access_key, "AK");
-  assert_string_equal(get(-1)->token, "token");
+  assert_string_equal(get(3)->access_key_id, "AK");
+  assert_string_equal(get(-1)->session_token, "token");
   assert_int_equal(rig.waiters[3].done, 0); /* it had not to wait */
   assert_int_equal(rig.source.asked, 1);
   rig_close();
@@ -156,14 +170,14 @@ static void replaces_ahead_of_the_end(void** state) {
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
   wall_ms = START + 53 * MINUTE;
-  assert_string_equal(get(-1)->access_key, "A1");
+  assert_string_equal(get(-1)->access_key_id, "A1");
   assert_int_equal(rig.source.asked, 1);
   wall_ms = START + 55 * MINUTE; /* 5 min before the end, at the latest */
   for (int i = 0; i < 3; i++)
-    assert_string_equal(get(-1)->access_key, "A1"); /* it serves meanwhile */
+    assert_string_equal(get(-1)->access_key_id, "A1"); /* it serves meanwhile */
   assert_int_equal(rig.source.asked, 2);
   answer("A2", 60 * MINUTE);
-  assert_string_equal(get(-1)->access_key, "A2");
+  assert_string_equal(get(-1)->access_key_id, "A2");
   rig_close();
 }
 
@@ -176,7 +190,7 @@ static void replaces_by_itself(void** state) {
   wall_ms += 40;
   s3l_wait_count(&rig.loop, &rig.source.asked, 2, "the timer to ask the source");
   answer("A2", 60 * MINUTE);
-  assert_string_equal(get(-1)->access_key, "A2");
+  assert_string_equal(get(-1)->access_key_id, "A2");
   rig_close();
 }
 
@@ -186,10 +200,10 @@ static void short_lives_are_used(void** state) {
   assert_null(get(0));
   answer("A1", 4 * MINUTE); /* shorter than the usual advance */
   wall_ms = START + 2 * MINUTE - 1;
-  assert_string_equal(get(-1)->access_key, "A1");
+  assert_string_equal(get(-1)->access_key_id, "A1");
   assert_int_equal(rig.source.asked, 1);
   wall_ms = START + 3 * MINUTE;
-  assert_string_equal(get(-1)->access_key, "A1");
+  assert_string_equal(get(-1)->access_key_id, "A1");
   assert_int_equal(rig.source.asked, 2);
   answer("A2", 60 * MINUTE);
   rig_close();
@@ -202,23 +216,23 @@ static void old_ones_serve_until_their_end(void** state) {
   answer("A1", 60 * MINUTE);
   wall_ms = START + 56 * MINUTE;
   for (unsigned i = 2; i < 5; i++) {
-    assert_string_equal(get(-1)->access_key, "A1");
+    assert_string_equal(get(-1)->access_key_id, "A1");
     assert_int_equal(rig.source.asked, i); /* tried again */
     answer_failure(S3LECT_ECREDENTIALS, "no luck");
-    assert_string_equal(rig.cache->ops->why(rig.cache), ""); /* nobody has to know */
+    assert_string_equal(s3l_creds_cache_why(rig.cache), ""); /* nobody has to know */
   }
   wall_ms = START + 60 * MINUTE;
   assert_null(get(-1));
-  assert_string_equal(rig.cache->ops->why(rig.cache), "no luck");
+  assert_string_equal(s3l_creds_cache_why(rig.cache), "no luck");
   assert_null(get(1));
   answer_failure(S3LECT_ECREDENTIALS, "none at all");
   assert_int_equal(rig.waiters[1].done, 1);
   assert_int_equal(rig.waiters[1].status, S3LECT_ECREDENTIALS);
-  assert_string_equal(rig.cache->ops->why(rig.cache), "none at all");
+  assert_string_equal(s3l_creds_cache_why(rig.cache), "none at all");
   assert_null(get(2));
   answer("A2", 60 * MINUTE);
   assert_int_equal(rig.waiters[2].status, 0);
-  assert_string_equal(get(-1)->access_key, "A2");
+  assert_string_equal(get(-1)->access_key_id, "A2");
   rig_close();
 }
 
@@ -244,13 +258,13 @@ static void refuses_expired_ones(void** state) {
   assert_null(get(0));
   answer("A1", -1);
   assert_int_equal(rig.waiters[0].status, S3LECT_ECREDENTIALS);
-  assert_string_equal(rig.cache->ops->why(rig.cache),
+  assert_string_equal(s3l_creds_cache_why(rig.cache),
                       "the credentials that came have expired already");
   assert_null(get(1));
   answer("A1", 0); /* those never end */
   assert_int_equal(rig.waiters[1].status, 0);
   wall_ms += (int64_t)100000 * 60 * MINUTE;
-  assert_string_equal(get(-1)->access_key, "A1");
+  assert_string_equal(get(-1)->access_key_id, "A1");
   rig_close();
 }
 
@@ -259,18 +273,18 @@ static void refuses_expired_ones(void** state) {
 static void refused_ones_are_replaced(void** state) {
   (void)state;
   rig_open(&quiet);
-  rig.cache->ops->refused(rig.cache); /* there is none */
+  s3l_creds_cache_refused(rig.cache); /* there is none */
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
-  rig.cache->ops->refused(rig.cache);
+  s3l_creds_cache_refused(rig.cache);
   assert_null(get(-1));
   assert_null(get(1));
-  rig.cache->ops->refused(rig.cache); /* by a second request */
+  s3l_creds_cache_refused(rig.cache); /* by a second request */
   assert_int_equal(rig.source.asked, 2);
   answer("A2", 60 * MINUTE);
   assert_int_equal(rig.waiters[1].status, 0);
-  rig.cache->ops->refused(rig.cache);
-  assert_string_equal(get(-1)->access_key, "A2");
+  s3l_creds_cache_refused(rig.cache);
+  assert_string_equal(get(-1)->access_key_id, "A2");
   assert_int_equal(rig.source.asked, 2);
   rig_close();
 }
@@ -281,11 +295,11 @@ static void refused_ones_are_better_than_none(void** state) {
   rig_open(&quiet);
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
-  rig.cache->ops->refused(rig.cache);
+  s3l_creds_cache_refused(rig.cache);
   assert_null(get(1));
   answer_failure(S3LECT_ECREDENTIALS, "no luck");
   assert_int_equal(rig.waiters[1].status, 0);
-  assert_string_equal(get(-1)->access_key, "A1");
+  assert_string_equal(get(-1)->access_key_id, "A1");
   wall_ms = START + 60 * MINUTE; /* until their end */
   assert_null(get(-1));
   rig_close();
@@ -296,7 +310,7 @@ static void closing_ends_the_waiting(void** state) {
   rig_open(&quiet);
   assert_null(get(0));
   assert_null(get(1));
-  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  s3l_creds_cache_close(rig.cache, on_closed, &rig.closed);
   assert_int_equal(rig.waiters[0].done, 0);
   s3l_wait_count(&rig.loop, &rig.closed, 1, "the cache to be closed");
   assert_int_equal(rig.waiters[0].done, 1);
@@ -309,7 +323,7 @@ static void closing_ends_the_waiting(void** state) {
 static void an_unused_one_closes_at_once(void** state) {
   (void)state;
   rig_open(&quiet);
-  rig.cache->ops->close(rig.cache, on_closed, &rig.closed);
+  s3l_creds_cache_close(rig.cache, on_closed, &rig.closed);
   assert_int_equal(rig.closed, 1);
   assert_int_equal(rig.source.closed, 1);
   assert_int_equal(uv_loop_close(&rig.loop), 0);

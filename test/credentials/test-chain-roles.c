@@ -148,21 +148,21 @@ static void closes_at_every_moment(void** state) {
     for (unsigned i = 0; i < turns && rig.done == 0; i++)
       uv_run(&rig.loop, UV_RUN_ONCE);
     over = rig.done > 0;
-    s3l_creds_rig_end(&rig); /* a question that is dropped is not answered */
+    s3l_creds_rig_end(&rig); /* the question under way is cancelled */
   }
   assert_true(turns > 6);
 }
 
 static unsigned inside_closed;
 
-static void on_inside_closed(void* arg) {
-  (void)arg;
+static void on_inside_closed(s3lect_credentials_provider_t* chain) {
+  (void)chain;
   inside_closed++;
 }
 
 static void close_inside(s3l_creds_rig_t* r) {
-  r->source->ops->close(r->source, on_inside_closed, NULL);
-  r->source = NULL;
+  r->chain->ops->close(r->chain, on_inside_closed);
+  r->chain = NULL;
 }
 
 /* In the very callback that brings the keys, or the failure. */
@@ -199,9 +199,10 @@ static bool run_without_memory(size_t at, bool on) {
   s3l_heap_fail_at(at, on);
   int err = s3l_settings_init(&rig.settings, &o, NULL);
   if (err == 0)
-    err = s3l_creds_chain_source(&rig.loop, &rig.settings, &rig.source);
+    err = s3l_creds_chain_provider(&rig.loop, &rig.settings, &rig.chain);
+  if (err == 0)
+    err = s3l_creds_rig_try(&rig);
   if (err == 0) {
-    s3l_creds_rig_ask(&rig);
     s3l_creds_rig_wait(&rig);
     err = rig.status;
   }

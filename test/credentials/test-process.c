@@ -296,13 +296,18 @@ static void kills_it_when_it_is_closed(void** state) {
 /* ---- By itself ---- */
 
 typedef struct direct_s {
-  s3l_creds_fetch_t fetch;
   unsigned done;
+  unsigned left;
+  s3l_task_t leave;
   int status;
 } direct_t;
 
-static void on_direct(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, const char* why) {
-  direct_t* d = fetch->data;
+static void on_left(s3l_task_t* task) {
+  S3L_CONTAINER_OF(task, direct_t, leave)->left++;
+}
+
+static void on_direct(void* arg, int status, s3lect_credentials_t* creds, const char* why) {
+  direct_t* d = arg;
   assert_non_null(why);
   assert_true((status == 0) == (creds != NULL));
   s3l_creds_free(creds);
@@ -313,17 +318,22 @@ static void on_direct(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, 
 static void cancelling_is_told(void** state) {
   s3l_process_t* p;
   const char* why;
-  direct_t d = {.fetch = {.done = on_direct}};
+  direct_t d = {.done = 0};
+  s3l_loop_t* runtime;
   uv_loop_t loop;
   (void)state;
-  d.fetch.data = &d;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3l_process_start(&loop, S3L_SPAN("sleep 600"), 600000, &d.fetch, &p, &why), 0);
+  assert_int_equal(s3l_loop_join(&loop, &runtime), 0);
+  assert_int_equal(
+      s3l_process_start(runtime, S3L_SPAN("sleep 600"), 600000, on_direct, &d, &p, &why), 0);
   s3l_process_cancel(p);
   s3l_process_cancel(p);
   assert_int_equal(d.done, 0); /* never inside */
   s3l_wait_count(&loop, &d.done, 1, "the end of the program");
   assert_int_equal(d.status, UV_ECANCELED);
+  s3l_task_init(&d.leave, on_left);
+  s3l_loop_leave(runtime, &d.leave);
+  s3l_wait_count(&loop, &d.left, 1, "the runtime to be left");
   s3l_wait_loop_end(&loop);
   assert_int_equal(d.done, 1);
 }

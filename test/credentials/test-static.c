@@ -11,9 +11,11 @@
 #include <string.h>
 #include <uv.h>
 
-#include "credentials/credentials.h"
+#include "credentials/cache.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
+
+static uv_loop_t loop; /* nothing enters it */
 
 static void on_closed(void* arg) {
   ++*(int*)arg;
@@ -21,23 +23,27 @@ static void on_closed(void* arg) {
 
 static void hands_out_copies(void** state) {
   char key[] = "AK", secret[] = "secret", token[] = "token";
-  s3l_creds_provider_t* p = NULL;
+  s3l_creds_cache_t* cache = NULL;
+  const char* why;
   int closed = 0;
   (void)state;
-  assert_int_equal(s3l_creds_static(key, secret, token, &p), 0);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, key, secret, token, &cache, &why), 0);
   key[0] = secret[0] = token[0] = 'x';
-  const s3l_creds_t* c = p->ops->get(p, NULL);
+  const s3lect_credentials_t* c = s3l_creds_cache_get(cache);
   assert_non_null(c);
-  assert_string_equal(c->access_key, "AK");
-  assert_string_equal(c->secret, "secret");
-  assert_string_equal(c->token, "token");
-  p->ops->close(p, on_closed, &closed);
+  assert_string_equal(c->access_key_id, "AK");
+  assert_string_equal(c->secret_access_key, "secret");
+  assert_string_equal(c->session_token, "token");
+  s3l_creds_cache_refused(cache); /* there are no others */
+  assert_ptr_equal(s3l_creds_cache_get(cache), c);
+  s3l_creds_cache_close(cache, on_closed, &closed);
   assert_int_equal(closed, 1);
-  assert_int_equal(s3l_creds_static("AK", "secret", "", &p), 0);
-  assert_null(p->ops->get(p, NULL)->token);
-  p->ops->close(p, NULL, NULL);
-  assert_int_equal(s3l_creds_static("AK", "", NULL, &p), S3LECT_ECREDENTIALS);
-  assert_int_equal(s3l_creds_static(NULL, "s", NULL, &p), S3LECT_ECREDENTIALS);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "secret", "", &cache, &why), 0);
+  assert_null(s3l_creds_cache_get(cache)->session_token);
+  s3l_creds_cache_close(cache, NULL, NULL);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "", NULL, &cache, &why), S3LECT_ECREDENTIALS);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, NULL, "s", NULL, &cache, &why),
+                   S3LECT_ECREDENTIALS);
 }
 
 static void reads_the_environment(void** state) {
@@ -59,43 +65,61 @@ static void reads_the_environment(void** state) {
   assert_string_equal(e.secret, "s");
 }
 
-/* Looks at what is freed, while it still may be looked at. */
+/* Looks at what is freed, while it still may be looked at. Each block begins with its size. */
+#define HEAD 16
 static bool saw_secret;
 static size_t left; /* allocations that still succeed */
 
-static void spying_free(void* p) {
-  if (strcmp(p, "SECRETSECRET") == 0)
-    saw_secret = true;
+static void* sized_calloc(size_t n, size_t size) {
+  char* p = left > 0 ? calloc(1, HEAD + n * size) : NULL;
+  if (p == NULL)
+    return NULL;
+  left--;
+  *(size_t*)(void*)p = n * size;
+  return p + HEAD;
+}
+
+static void* sized_malloc(size_t n) {
+  return sized_calloc(1, n);
+}
+
+static void spying_free(void* block) {
+  const char secret[] = "SECRETSECRET";
+  if (block == NULL)
+    return;
+  char* p = (char*)block - HEAD;
+  size_t n = *(size_t*)(void*)p;
+  for (size_t i = HEAD; i + sizeof(secret) <= HEAD + n; i++) {
+    if (memcmp(p + i, secret, sizeof(secret)) == 0)
+      saw_secret = true;
+  }
   free(p);
 }
 
-static void* padded_malloc(size_t n) {
-  return left-- > 0 ? calloc(1, n + 64) : NULL;
-}
-
-static void* padded_calloc(size_t n, size_t size) {
-  return left-- > 0 ? calloc(1, n * size + 64) : NULL;
+static int open_secret(s3l_creds_cache_t** cache) {
+  const char* why;
+  return s3l_creds_cache_fixed(&loop, "SECRETSECRET", "SECRETSECRET", "SECRETSECRET", cache, &why);
 }
 
 static void wipes_secrets(void** state) {
-  const s3l_mem_hooks_t hooks = {padded_malloc, realloc, padded_calloc, spying_free};
-  s3l_creds_provider_t* p;
+  const s3l_mem_hooks_t hooks = {sized_malloc, realloc, sized_calloc, spying_free};
+  s3l_creds_cache_t* cache;
   (void)state;
   s3l_mem_set(&hooks);
   left = 1;
-  char* probe = s3l_strdup("SECRETSECRET");
+  char* probe = s3l_malloc(64);
+  memcpy(probe + 20, "SECRETSECRET", 13);
   s3l_free(probe);
   assert_true(saw_secret); /* the spy can see */
   saw_secret = false;
-  left = 4;
-  assert_int_equal(s3l_creds_static("SECRETSECRET", "SECRETSECRET", "SECRETSECRET", &p), 0);
-  p->ops->close(p, NULL, NULL);
+  left = 2;
+  assert_int_equal(open_secret(&cache), 0);
+  s3l_creds_cache_close(cache, NULL, NULL);
   assert_false(saw_secret);
   /* Nor where creating fails half-way. */
-  for (size_t n = 0; n < 4; n++) {
+  for (size_t n = 0; n < 2; n++) {
     left = n;
-    assert_int_equal(s3l_creds_static("SECRETSECRET", "SECRETSECRET", "SECRETSECRET", &p),
-                     UV_ENOMEM);
+    assert_int_equal(open_secret(&cache), UV_ENOMEM);
     assert_false(saw_secret);
   }
   s3l_mem_set(NULL);

@@ -1,5 +1,5 @@
-/* credentials/user: a caller's own provider, as a source and under a store: what it gives, how it
- * fails, closing while it is asked, and ones that do not keep their contract. */
+/* credentials/cache over a caller's own provider, by itself and under a store: what it gives, how
+ * it fails, closing while it is asked, and ones that do not keep their contract. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "credentials/cache.h"
-#include "credentials/user.h"
 #include "lib/script_server.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -94,56 +93,69 @@ static s3lect_credentials_req_t* take_req(void) {
   return req;
 }
 
-/* ---- A source over it ---- */
+/* ---- A cache over it ---- */
 
 typedef struct asker_s {
-  s3l_creds_fetch_t fetch;
+  s3l_creds_wait_t wait;
   unsigned done;
+  unsigned cancelled;
   int status;
   char access_key[64];
   char why[600];
 } asker_t;
 
 static asker_t asker;
-static s3l_creds_source_t* source;
-static unsigned source_closed;
+static s3l_creds_user_t user;
+static unsigned cache_closed;
 
-static void on_done(s3l_creds_fetch_t* fetch, int status, s3l_creds_t* creds, const char* why) {
-  asker_t* a = fetch->data;
+static void on_waited(s3l_creds_wait_t* wait, int status, const char* why) {
+  asker_t* a = S3L_CONTAINER_OF(wait, asker_t, wait);
+  if (status == UV_ECANCELED) {
+    a->cancelled++;
+    return;
+  }
   a->done++;
   a->status = status;
+  const s3lect_credentials_t* creds = s3l_creds_cache_get(user.cache);
   assert_true((status == 0) == (creds != NULL));
-  snprintf(a->access_key, sizeof(a->access_key), "%s", status == 0 ? creds->access_key : "");
+  snprintf(a->access_key, sizeof(a->access_key), "%s", status == 0 ? creds->access_key_id : "");
   snprintf(a->why, sizeof(a->why), "%s", status != 0 ? why : "");
-  s3l_creds_free(creds);
 }
 
+/* The cache asks again at once after a failure. */
 static void begin(manner_t manner) {
+  s3l_creds_cache_options_t options = s3l_creds_cache_defaults;
+  options.retry_ms = 0;
   mine = (mine_t){.manner = manner};
-  asker = (asker_t){.fetch = {.done = on_done}};
-  asker.fetch.data = &asker;
-  source_closed = 0;
+  asker = (asker_t){.done = 0};
+  cache_closed = 0;
   assert_int_equal(uv_loop_init(&loop), 0);
   mine.provider.data = &mine;
   mine.provider.loop = &loop;
   mine.provider.ops = &mine_ops;
-  assert_int_equal(s3l_creds_user(&mine.provider, &source), 0);
+  user.waited = on_waited;
+  assert_int_equal(s3l_creds_cache_open(&mine.provider, false, &options, &user.cache), 0);
 }
 
 static void ask(void) {
   unsigned before = asker.done;
-  source->ops->fetch(source, &asker.fetch);
+  s3l_creds_cache_refused(user.cache); /* so that the provider is asked */
+  assert_int_equal(s3l_creds_wait(&user, &asker.wait, 0), 0);
   assert_int_equal(asker.done, before); /* never inside */
 }
 
-static void on_source_closed(void* arg) {
+static void on_cache_closed(void* arg) {
   (void)arg;
-  source_closed++;
+  cache_closed++;
+}
+
+static void close_cache(void) {
+  s3l_creds_cache_close(user.cache, on_cache_closed, NULL);
 }
 
 static void end(void) {
-  source->ops->close(source, on_source_closed, NULL);
-  s3l_wait_count(&loop, &source_closed, 1, "the source to be closed");
+  close_cache();
+  s3l_wait_count(&loop, &cache_closed, 1, "the cache to be closed");
   assert_int_equal(mine.closed, 0); /* it is the caller's */
   s3l_wait_loop_end(&loop);
 }
@@ -200,7 +212,7 @@ static void passes_failures_on(void** state) {
   ask();
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, UV_EACCES, NULL, "the vault is sealed");
-  assert_int_equal(asker.status, UV_EACCES);
+  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
   assert_string_equal(asker.why, "the vault is sealed");
   ask();
   req = take_req();
@@ -215,12 +227,13 @@ static void a_refusal_is_told_later(void** state) {
   for (unsigned i = 1; i < 3; i++) {
     ask();
     s3l_wait_count(&loop, &asker.done, i, "the refusal");
-    assert_int_equal(asker.status, UV_EPERM);
+    assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
     assert_string_equal(asker.why, "operation not permitted");
   }
   ask();
   end(); /* while it is still to be told */
   assert_int_equal(asker.done, 2);
+  assert_int_equal(asker.cancelled, 1);
 }
 
 /* Against the contract; the keys come all the same, later, and once. */
@@ -234,11 +247,13 @@ static void an_answer_inside_get_is_told_later(void** state) {
     ask();
     end(); /* with keys that are wiped */
     assert_int_equal(asker.done, 1);
+    assert_int_equal(asker.cancelled, 1);
   }
   begin(INSIDE_AND_REFUSES);
   ask();
   s3l_wait_count(&loop, &asker.done, 1, "the refusal");
-  assert_int_equal(asker.status, UV_EPERM);
+  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(asker.why, "operation not permitted");
   end();
 }
 
@@ -258,14 +273,15 @@ static void closing_waits_for_the_provider(void** state) {
   (void)state;
   begin(LATER);
   ask();
-  source->ops->close(source, on_source_closed, NULL);
-  assert_int_equal(mine.cancelled, 1);
+  close_cache();
+  s3l_wait_count(&loop, &mine.cancelled, 1, "the provider to be cancelled");
   uv_run(&loop, UV_RUN_NOWAIT);
-  assert_int_equal(source_closed, 0); /* it still has our request */
+  assert_int_equal(cache_closed, 0); /* it still has our request */
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, UV_ECANCELED, NULL, NULL);
-  assert_int_equal(source_closed, 1);
+  s3l_wait_count(&loop, &cache_closed, 1, "the cache to be closed");
   assert_int_equal(asker.done, 0);
+  assert_int_equal(asker.cancelled, 1);
   s3l_wait_loop_end(&loop);
   /* One that cancels inside cancel. */
   begin(LATER);
@@ -401,12 +417,12 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
   get(&uses[0]);
   assert_int_equal(s3lect_store_get(&uses[0].store, &second.req), 0);
   s3lect_credentials_req_t* req = take_req();
-  c.expires_ms = s3l_creds_wall_ms() + 600;
+  c.expires_ms = s3l_clock_wall_ms() + 600;
   req->cb(req, 0, &c, NULL);
   s3l_wait_count(&loop, &mine.asked, 2, "the store to ask for others");
   req = take_req();
   req->cb(req, UV_EACCES, NULL, "the vault is sealed");
-  while (s3l_creds_wall_ms() <= c.expires_ms)
+  while (s3l_clock_wall_ms() <= c.expires_ms)
     uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
   assert_int_equal(uses[0].done + second.done, 0);
   s3lect_store_cancel(&uses[0].store, &uses[0].req);

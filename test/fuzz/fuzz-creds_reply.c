@@ -13,22 +13,23 @@ static int is_clean(const char* s) {
   return fuzz_is_line(s) && strchr(s, ' ') == NULL;
 }
 
-static void check_creds(const s3l_creds_t* creds, bool temporary) {
-  FUZZ_CHECK(creds->access_key[0] != '\0' && is_clean(creds->access_key));
-  FUZZ_CHECK(strlen(creds->access_key) <= S3L_CREDS_ACCESS_KEY_MAX);
-  FUZZ_CHECK(creds->secret[0] != '\0' && is_clean(creds->secret));
-  FUZZ_CHECK(strlen(creds->secret) <= S3L_CREDS_SECRET_MAX);
-  FUZZ_CHECK(creds->token == NULL || (creds->token[0] != '\0' && is_clean(creds->token) &&
-                                      strlen(creds->token) <= S3L_CREDS_TOKEN_MAX));
+static void check_creds(const s3lect_credentials_t* creds, bool temporary) {
+  FUZZ_CHECK(creds->access_key_id[0] != '\0' && is_clean(creds->access_key_id));
+  FUZZ_CHECK(strlen(creds->access_key_id) <= S3L_CREDS_ACCESS_KEY_MAX);
+  FUZZ_CHECK(creds->secret_access_key[0] != '\0' && is_clean(creds->secret_access_key));
+  FUZZ_CHECK(strlen(creds->secret_access_key) <= S3L_CREDS_SECRET_MAX);
+  FUZZ_CHECK(creds->session_token == NULL ||
+             (creds->session_token[0] != '\0' && is_clean(creds->session_token) &&
+              strlen(creds->session_token) <= S3L_CREDS_TOKEN_MAX));
   FUZZ_CHECK(creds->expires_ms >= 0);
-  FUZZ_CHECK(!temporary || (creds->token != NULL && creds->expires_ms > 0));
+  FUZZ_CHECK(!temporary || (creds->session_token != NULL && creds->expires_ms > 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
   char text[1024];
   s3l_buf_t why;
-  s3l_creds_t* creds = NULL;
+  s3lect_credentials_t* creds = NULL;
   unsigned which = fuzz_choice(&in, 4);
   (void)fuzz_line(&in); /* the rest of the digit's line */
   char* date = fuzz_string(fuzz_line(&in));

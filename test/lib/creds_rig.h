@@ -40,12 +40,14 @@ typedef struct s3l_creds_rig_s {
   char base[64]; /* http://127.0.0.1:PORT */
   char dir[64];
   s3l_settings_t settings; /* the chain's own after open */
-  s3l_creds_source_t* source;
-  s3l_creds_fetch_t fetch;
+  s3lect_credentials_provider_t* chain;
+  s3lect_credentials_req_t req;
+  bool asked;                                /* a question is under way */
   void (*then)(struct s3l_creds_rig_s* rig); /* called in done, at its end */
   bool cut_short; /* set by a test that closes early: scripts need not be played to their end */
   /* How the last question ended. */
   unsigned done;
+  unsigned dropped; /* questions that ended with UV_ECANCELED, which do not count as done */
   int status;
   char access_key[160];
   char secret[300];
@@ -70,6 +72,7 @@ void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t
 void s3l_creds_rig_open(s3l_creds_rig_t* rig);
 
 void s3l_creds_rig_ask(s3l_creds_rig_t* rig);
+int s3l_creds_rig_try(s3l_creds_rig_t* rig); /* the same, where it may fail */
 void s3l_creds_rig_wait(s3l_creds_rig_t* rig);
 
 /** ask and wait, and what must come of it: keys (status 0), or a message. `why` that ends with
@@ -77,8 +80,8 @@ void s3l_creds_rig_wait(s3l_creds_rig_t* rig);
 void s3l_creds_rig_gets(s3l_creds_rig_t* rig, const char* access_key);
 void s3l_creds_rig_fails(s3l_creds_rig_t* rig, const char* why);
 
-/** Closes and frees all, and asserts that the scripts were played to their end. `source` may be
- * NULL: the test has closed it. */
+/** Closes and frees all, and asserts that a question under way ends with UV_ECANCELED, and that the
+ * scripts were played to their end. `chain` may be NULL: the test has closed it. */
 void s3l_creds_rig_end(s3l_creds_rig_t* rig);
 
 #endif

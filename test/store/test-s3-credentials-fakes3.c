@@ -61,7 +61,7 @@ static void on_call(s3l_script_server_t* server) {
   char end_at[S3L_TIME_RFC3339_SIZE], body[512];
   (void)server;
   called++;
-  assert_true(s3l_time_format_rfc3339(s3l_creds_wall_ms() + life_ms, end_at));
+  assert_true(s3l_time_format_rfc3339(s3l_clock_wall_ms() + life_ms, end_at));
   snprintf(body, sizeof(body),
            "{\"AccessKeyId\":\"" FIRST "\",\"SecretAccessKey\":\"secret/FIRST\","
            "\"Token\":\"token==FIRST\",\"Expiration\":\"%s\"}",

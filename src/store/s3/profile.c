@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "credentials/file.h"
 #include "credentials/profile.h"
 #include "credentials/settings.h"
+#include "loop/file.h"
 #include "util/buf.h"
 
 #define FILE_MAX  (1u << 20)

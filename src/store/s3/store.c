@@ -1,6 +1,6 @@
 /* store/s3/store.c: the S3 REST protocol over HTTP/1.1 with SigV4, as a store.
  *
- * A request that finds no credentials at hand waits for them at the queue. From there on it
+ * A request that finds no credentials at hand waits for them in their cache. From there on it
  * lives in the caller's struct: the HTTP request within its scratch space is composed and
  * signed when a connection is free, so that queued requests hold no memory and carry the time at
  * which they are sent. A put is handed to the HTTP client once, and is not replayable.
@@ -11,13 +11,9 @@
  * conditional put that succeeds. */
 #include <string.h>
 
-#include "credentials/builtin.h"
-#include "credentials/cache.h"
 #include "credentials/chain.h"
-#include "credentials/credentials.h"
-#include "credentials/user.h"
+#include "credentials/provider.h"
 #include "s3lect/version.h"
-#include "store/s3/credential_queue.h"
 #include "store/s3/options.h"
 #include "store/s3/recovery.h"
 #include "store/s3/redirect.h"
@@ -36,9 +32,8 @@ typedef enum { QUOTED_ASSUMED, QUOTED_PROVEN, BARE_PROVEN } dialect_t;
 typedef struct s3_s {
   s3lect_store_t* store;
   s3l_http_client_t* client;
-  s3l_creds_provider_t* creds;
+  s3l_creds_user_t creds;
   bool creds_borrowed; /* from a provider of the caller's, which closes it */
-  s3l_credential_queue_t queue;
   s3l_signer_t signer;
   s3l_s3_target_t target; /* but for what is known of it by `mend` */
   dialect_t dialect;
@@ -54,7 +49,7 @@ typedef struct s3_s {
 
 typedef struct state_s {
   s3l_http_req_t http;
-  s3l_credential_queue_req_t queue;
+  s3l_creds_wait_t wait; /* for credentials */
   s3l_recovery_req_t recovery;
   s3lect_store_req_t* req;
   uint64_t until_ns; /* of uv_hrtime */
@@ -141,14 +136,15 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   s3_t* s3 = http->data;
   int64_t now_ms;
   size_t len;
-  const s3l_creds_t* creds = s3->creds->ops->get(s3->creds, NULL);
+  const s3lect_credentials_t* creds = s3l_creds_cache_get(s3->creds.cache);
   if (creds == NULL)
     return S3LECT_ECREDENTIALS;
   int err = wall_clock(&now_ms);
   if (err != 0)
     return err;
-  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key), s3l_span_cstr(creds->secret),
-                              s3l_span_cstr(creds->token)};
+  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
+                              s3l_span_cstr(creds->secret_access_key),
+                              s3l_span_cstr(creds->session_token)};
   const s3l_s3_request_t request = describe_request(s3, s);
   const s3l_s3_target_t target = target_of(s3);
   s3l_recovery_sign(&s3->recovery, &s->recovery);
@@ -224,7 +220,7 @@ static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
 }
 
 static const char* why_none(const s3_t* s3) {
-  const char* why = s3->creds->ops->why(s3->creds);
+  const char* why = s3l_creds_cache_why(s3->creds.cache);
   return why[0] != '\0' ? why : "the credentials have ended";
 }
 
@@ -244,7 +240,7 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
     s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
   s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
-    s3->creds->ops->refused(s3->creds);
+    s3l_creds_cache_refused(s3->creds.cache);
   if (r.status == S3LECT_ECREDENTIALS) /* they ended while it was queued for a connection */
     r.message = why_none(s3);
   req->cb(req, &r);
@@ -252,13 +248,17 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3l_s3_scratch_trim(&s3->scratch);
 }
 
+static uint32_t left_ms(const state_t* s) {
+  uint64_t now = uv_hrtime();
+  return now < s->until_ns ? (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS) : 1;
+}
+
 /* A request that has been waiting for credentials. */
-static void on_passed(s3l_credential_queue_req_t* queue, int status, uint32_t left_ms,
-                      const char* message) {
-  state_t* s = S3L_CONTAINER_OF(queue, state_t, queue);
+static void on_waited(s3l_creds_wait_t* wait, int status, const char* message) {
+  state_t* s = S3L_CONTAINER_OF(wait, state_t, wait);
   s3_t* s3 = s->http.data;
   s3lect_store_req_t* req = s->req;
-  s->http.timeout_ms = left_ms;
+  s->http.timeout_ms = left_ms(s);
   if (status == 0)
     status = s3l_http_client_submit(s3->client, &s->http);
   if (status == 0)
@@ -293,8 +293,9 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op
   s->http.body_max = reply_max(req, op);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
-  if (!s3l_credential_queue_wait(&s3->queue, &s->queue, req->timeout_ms))
-    err = s3l_http_client_submit(s3->client, &s->http);
+  err = s3l_creds_cache_get(s3->creds.cache) != NULL
+            ? s3l_http_client_submit(s3->client, &s->http)
+            : s3l_creds_wait(&s3->creds, &s->wait, req->timeout_ms);
   s->active = err == 0;
   return err;
 }
@@ -322,7 +323,7 @@ static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
   (void)store;
   if (!s->active)
     return;
-  s3l_credential_queue_cancel(&s->queue);
+  s3l_creds_wait_cancel(&s->wait);
   s3l_http_client_cancel(&s->http);
 }
 
@@ -345,17 +346,13 @@ static void on_creds_closed(void* arg) {
     cb(store);
 }
 
-static void on_gate_closed(void* arg) {
+static void on_client_closed(void* arg) {
   s3_t* s3 = arg;
+  s3l_creds_wait_cancel_all(&s3->creds);
   if (s3->creds_borrowed)
     on_creds_closed(s3);
   else
-    s3->creds->ops->close(s3->creds, on_creds_closed, s3);
-}
-
-static void on_client_closed(void* arg) {
-  s3_t* s3 = arg;
-  s3l_credential_queue_close(&s3->queue, on_gate_closed, s3);
+    s3l_creds_cache_close(s3->creds.cache, on_creds_closed, s3);
 }
 
 static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
@@ -380,23 +377,23 @@ static const s3lect_store_ops_t s3_ops = {
 
 /* Nothing of it is in the loop before the first request asks. */
 static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
-  s3l_creds_source_t* source;
+  const char* why;
+  s3->creds.waited = on_waited;
   if (c->access_key != NULL)
-    return s3l_creds_static(c->access_key, c->secret, c->token, &s3->creds);
+    return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, &s3->creds.cache, &why);
   if (c->credentials == NULL) {
     s3lect_credentials_chain_options_t chain;
     s3lect_credentials_chain_options_init(&chain, sizeof(chain));
     chain.profile = c->profile;
     chain.region = c->chain_region;
     chain.proxy = c->proxies.option;
-    return s3l_creds_chain(loop, &chain, &s3->creds, c->http.error);
+    return s3l_creds_chain(loop, &chain, &s3->creds.cache, c->http.error);
   }
-  s3->creds = s3l_creds_builtin(c->credentials);
-  s3->creds_borrowed = s3->creds != NULL;
-  if (s3->creds_borrowed)
-    return 0;
-  int err = s3l_creds_user(c->credentials, &source);
-  return err != 0 ? err : s3l_creds_cache(loop, source, &s3l_creds_cache_defaults, &s3->creds);
+  s3->creds.cache = s3l_creds_provider_cache(c->credentials);
+  s3->creds_borrowed = s3->creds.cache != NULL;
+  return s3->creds_borrowed ? 0
+                            : s3l_creds_cache_open(c->credentials, false, &s3l_creds_cache_defaults,
+                                                   &s3->creds.cache);
 }
 
 /* A plain endpoint behind a proxy: requests name all of their URL, and what the proxy wants. */
@@ -447,12 +444,11 @@ static int open_store(uv_loop_t* loop, s3lect_store_t* store, const s3l_s3_confi
   s3->store = store;
   int err = open_parts(loop, s3, c);
   if (err != 0) {
-    if (s3->creds != NULL && !s3->creds_borrowed)
-      s3->creds->ops->close(s3->creds, NULL, NULL);
+    if (s3->creds.cache != NULL && !s3->creds_borrowed)
+      s3l_creds_cache_close(s3->creds.cache, NULL, NULL);
     release(s3);
     return err;
   }
-  s3l_credential_queue_init(&s3->queue, loop, s3->creds, on_passed);
   store->loop = loop;
   store->ops = &s3_ops;
   store->internal = s3;
