@@ -1,19 +1,19 @@
-/* s3lect.h: leader election among many processes on an object store that honours conditional
+/* s3lect.h: leader election among many processes with an object store that supports conditional
  * writes (S3, MinIO, Ceph, R2, ...), for programs that run a libuv loop.
  *
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
  *   s3lect/credentials.h   where the S3 store's keys come from
- *   s3lect/peer.h      peer mode: followers ask the leader, not the store
- *   s3lect/record.h    what the lockfile holds
+ *   s3lect/peer.h      peer mode: followers ask the leader instead of the store
+ *   s3lect/record.h    the content of the lockfile
  *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
- *   s3lect/verify.h    whether a store can hold an election
+ *   s3lect/verify.h    tests whether a store can hold an election
  *   s3lect/errno.h     error codes
  *
- * In all of them: names end in their unit (_ms, _ns; sizes are in bytes); 0 or NULL in an option is
- * its default; strings are UTF-8 with a NUL and are copied, unless it is said otherwise; functions
- * are called from the thread of the loop that was given, but for those marked "Any thread". No
- * pointer that is passed may be NULL where that is not said. */
+ * Conventions: names end with their unit (_ms, _ns; sizes are in bytes). 0 or NULL in an option
+ * means its default. Strings are UTF-8 with a NUL, and are copied unless the text says otherwise.
+ * Functions are called from the thread of their loop, except those marked "Any thread". A pointer
+ * may be NULL only where the text says so. */
 #ifndef S3LECT_H
 #define S3LECT_H
 
@@ -32,20 +32,21 @@
 extern "C" {
 #endif
 
-/** The version of the library that is linked: S3LECT_VERSION_STRING of its headers. Static. */
+/** Returns the version of the linked library, S3LECT_VERSION_STRING of its headers. Static. Any
+ * thread. */
 S3LECT_EXTERN const char* s3lect_version_string(void);
 
-/** Lease time now, in ns: the clock of every valid_until_ns and takeover_allowed_ns, the same for
- * all processes of one machine. It is CLOCK_MONOTONIC_RAW plus the time that the machine was
+/** Returns lease time in ns: the clock of every valid_until_ns and takeover_allowed_ns, the same
+ * for all processes of one machine. It is CLOCK_MONOTONIC_RAW plus the time that the machine was
  * suspended (CLOCK_BOOTTIME - CLOCK_MONOTONIC): monotonic, counts suspension, and is not slewed by
- * NTP as CLOCK_BOOTTIME is (clock_gettime(2)). The best monotonic clock where these do not exist.
- * Any thread. */
+ * NTP as CLOCK_BOOTTIME is (clock_gettime(2)). Where these do not exist it is the best monotonic
+ * clock. Any thread. */
 S3LECT_EXTERN int64_t s3lect_now_ns(void);
 
-/** Has the library take its memory from these functions (all four, with the meaning of the C ones)
- * in place of malloc and friends. Call it before anything else, once. libuv and OpenSSL have hooks
- * of their own (uv_replace_allocator, CRYPTO_set_mem_functions).
- * Errors: UV_EINVAL if one is NULL. */
+/** Sets the allocator of the library: all four functions, with the meaning of those of C. Call it
+ * once, before anything else. libuv and OpenSSL have their own hooks (uv_replace_allocator,
+ * CRYPTO_set_mem_functions).
+ * Errors: UV_EINVAL (one is NULL). */
 S3LECT_EXTERN int s3lect_set_allocator(void* (*malloc_func)(size_t),
                                        void* (*realloc_func)(void*, size_t),
                                        void* (*calloc_func)(size_t, size_t),

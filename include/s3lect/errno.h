@@ -81,14 +81,14 @@ typedef enum {
       S3LECT_ERRNO_END = -5099
 } s3lect_errno_t;
 
-/** Why a function that takes options failed. Each takes one as its last argument, or NULL, and
- * fills it in: after a success, all of it is zero. */
+/** Why a function that takes options failed. Such a function takes a pointer to this struct, or
+ * NULL, as its last argument, and fills the struct; after a success it is all zero. */
 typedef struct s3lect_error_s {
   int code;         /* what the function returned */
-  char option[100]; /* what is wrong: a member of the options, an environment variable, or a
-                       property of a profile; "" if it is none of these */
-  char text[600];   /* one line for people: the option, its value, what is wrong, what to do. It
-                       begins with `option`, so that text + strlen(option) is the rest */
+  char option[100]; /* the member of the options, environment variable or property of a profile that
+                       is wrong; "" if it is none of these */
+  char text[600];   /* one line: the option, its value, what is wrong, what to do. It begins with
+                       `option`, so text + strlen(option) is the rest */
 } s3lect_error_t;
 
 /** Describes a code of ours or of libuv's in one sentence. Never NULL; static storage. Any thread.

@@ -1,18 +1,18 @@
-/* s3lect/peer.h: peer mode: in stable times followers ask the leader, not the store.
+/* s3lect/peer.h: peer mode: followers of a stable leader ask the leader instead of the store.
  *
  * Vocabulary
  *   peer server   answers, on the caller's loop, whether its electors lead: 200 with the confirmed
- *                 record from a valid leader, 404 from anybody else
- *   peer client   asks the leaders of the electors that were given it
- *   path          tells the elections of one server apart; by default /health/leadership
- *   held request  one that asked to wait (RFC 7240, "Prefer: wait=N"): it is answered when the
- *                 leadership ends, or after N seconds
+ *                 record if the elector leads, else 404
+ *   peer client   asks the leaders, for the electors that use it
+ *   path          distinguishes the elections of one server; by default /health/leadership
+ *   held request  a request with "Prefer: wait=N" (RFC 7240): it is answered when the leadership
+ *                 ends, or after N seconds
  *
- * What a peer says makes a follower look at the store sooner, and never makes it believe more: it
- * makes nobody leader and extends nothing. What a leader says of the end of its own validity counts
- * only if TLS has shown that it is the leader who says it.
+ * An answer can make a follower read the store sooner. It makes no process leader and prolongs no
+ * lease. A leader's statement of when its validity ends counts only over TLS that has verified the
+ * leader.
  *
- * The wire format is that of the Go package S3lect, whose processes may stand on either side. */
+ * The wire format is that of the Go package S3lect, whose processes may be on either side. */
 #ifndef S3LECT_PEER_H
 #define S3LECT_PEER_H
 
@@ -46,14 +46,14 @@ typedef struct s3lect_peer_client_options_s {
   const char* cert_pem;
   const char* key_file; /* and its key */
   const char* key_pem;
-  int32_t plain_http; /* 1: plain HTTP in place of TLS. Anybody on the way may answer in the
-                         leader's name then, so no shortcut is taken from what is answered */
+  int32_t plain_http; /* 1: plain HTTP instead of TLS. Anybody in the network may then answer in
+                         the leader's name, so answers only save reads */
   uint32_t connect_timeout_ms; /* default 1000; the TLS handshake may take twice as long */
   uint32_t idle_timeout_ms;    /* an unused connection is closed after this; default 60000 */
 } s3lect_peer_client_options_t;
 
-/** A peer client. A fixed-size shell: the caller allocates it, must not move or copy it. One serves
- * any number of electors on its loop, and keeps connections to their leaders. */
+/** A peer client. The caller allocates it, and must not move or copy it. One client serves any
+ * number of electors on its loop, and keeps connections to their leaders. */
 struct s3lect_peer_client_s {
   void* data;      /* the caller's */
   uv_loop_t* loop; /* read-only */
@@ -65,28 +65,28 @@ struct s3lect_peer_client_s {
 S3LECT_EXTERN void s3lect_peer_client_options_init(s3lect_peer_client_options_t* options,
                                                    size_t size);
 
-/** Opens a client; connects only when used. Certificates are read here, synchronously. Errors, with
- * nothing to clean up: S3LECT_EOPTION, S3LECT_ETLS (a certificate or key), UV_EINVAL (a struct size
- * this library does not know), UV_ENOTSUP (an option that only a newer library knows), UV_ENOMEM.
+/** Opens a client. Reads the certificates synchronously, and connects only when it is used. Errors,
+ * with nothing to clean up: S3LECT_EOPTION, S3LECT_ETLS (a certificate or key), UV_EINVAL (an
+ * unknown struct size), UV_ENOTSUP (an option of a newer library is set), UV_ENOMEM.
  */
 S3LECT_EXTERN int s3lect_peer_client_init(uv_loop_t* loop, s3lect_peer_client_t* client,
                                           const s3lect_peer_client_options_t* options,
                                           s3lect_error_t* error);
 
-/** Takes up new authorities, certificate and key: with `options` NULL from the files that are in
- * use, read again, else from its ca, cert and key members, all of them (others are not looked at).
- * What is asked from now on goes by them, what is under way ends over its old connection. On
- * failure the old ones stay in use. A client with authorities of its own does not turn to the
- * system's: options without ca are refused then.
- * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (something is missing; or `options` is
- * NULL and there is something in use that came as text), UV_ENOMEM, UV_EINVAL (a client of plain
- * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
+/** Replaces authorities, certificate and key for new connections. With `options` NULL it reads the
+ * files in use again; otherwise it uses the ca, cert and key members of `options`, all of them, and
+ * ignores the other members. Questions under way end over their old connections. On failure nothing
+ * changes. A client with its own authorities does not change to the system's: options without ca
+ * are refused.
+ * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (a member is missing; or `options` is
+ * NULL and something in use was given as text), UV_ENOMEM, UV_EINVAL (a plain HTTP client, or an
+ * unknown struct size), UV_ENOTSUP, UV_ECANCELED (closing). */
 S3LECT_EXTERN int s3lect_peer_client_reload(s3lect_peer_client_t* client,
                                             const s3lect_peer_client_options_t* options,
                                             s3lect_error_t* error);
 
-/** Closes a client. Questions to leaders end, and electors that were given the client ask the store
- * from then on; `cb` waits until the last of these electors is closed, too.
+/** Closes a client. Questions to leaders end, and electors that use the client read the store from
+ * then on. `cb` runs after the last of these electors is closed.
  * Close may be called once; `cb` (may be NULL) runs exactly once, from the loop, as the handle's
  * last callback, and the handle's memory is the caller's again. */
 S3LECT_EXTERN void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect_peer_client_cb cb);
@@ -108,27 +108,27 @@ typedef struct s3lect_peer_server_options_s {
   const char* cert_pem;  /* required, unless plain_http */
   const char* key_file;
   const char* key_pem;
-  const char* client_ca_file; /* clients must show a certificate signed by one of these; */
-  const char* client_ca_pem;  /* default: clients show none */
-  int32_t plain_http;         /* 1: plain HTTP in place of TLS; followers then take no shortcuts */
+  const char* client_ca_file; /* clients must present a certificate signed by one of these; */
+  const char* client_ca_pem;  /* default: clients present none */
+  int32_t plain_http;         /* 1: plain HTTP instead of TLS; followers then trust no answer */
   int32_t metrics;            /* 1: serve /metrics, Prometheus text format */
-  int32_t health;             /* 1: serve /livez and /readyz, which are separate from leadership */
-  uint32_t max_connections;   /* default S3LECT_PEER_MAX_CONNECTIONS, but not more than half of
-                                 what RLIMIT_NOFILE allows at init: a leader needs descriptors for
-                                 its store. What is given here is not cut */
+  int32_t health;             /* 1: serve /livez and /readyz, which do not depend on leadership */
+  uint32_t max_connections;   /* default S3LECT_PEER_MAX_CONNECTIONS, but at most half of
+                                 RLIMIT_NOFILE   at init, because a leader needs descriptors for its
+                                 store. A   value given here is not reduced */
   uint32_t max_held;          /* requests held at once; others are answered at once. Default: three
                                  quarters of max_connections, and one less than all */
   uint32_t max_header_bytes;  /* default S3LECT_PEER_HEADER_BYTES */
-  uint32_t header_timeout_ms; /* from a connection's or request's begin to the end of its head;
+  uint32_t header_timeout_ms; /* from the start of a connection or request to the end of its head;
                                  default S3LECT_PEER_HEADER_TIMEOUT_MS */
   uint32_t idle_timeout_ms;   /* default S3LECT_PEER_IDLE_TIMEOUT_MS */
-  uint32_t max_wait_ms;       /* how long a request is held at most; default
+  uint32_t max_wait_ms;       /* maximum time for which a request is held; default
                                  S3LECT_PEER_MAX_WAIT_MS */
   uint32_t max_per_address;   /* connections of one client address (IPv6: of one /64 network).
-                                 Default:   seven eighths of max_connections */
+                                 Default: seven eighths of max_connections */
 } s3lect_peer_server_options_t;
 
-/** A peer server. A fixed-size shell: the caller allocates it, must not move or copy it. */
+/** A peer server. The caller allocates it, and must not move or copy it. */
 struct s3lect_peer_server_s {
   void* data;      /* the caller's */
   uv_loop_t* loop; /* read-only */
@@ -140,38 +140,38 @@ struct s3lect_peer_server_s {
 S3LECT_EXTERN void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options,
                                                    size_t size);
 
-/** Opens a server and listens. It does not keep the loop alive. Errors, with nothing to clean up:
- * as of s3lect_peer_client_init, and what binding gives: UV_EADDRINUSE,
- * UV_EACCES, UV_EADDRNOTAVAIL. */
+/** Opens a server and listens. The server does not keep the loop alive. Errors, with nothing to
+ * clean up: those of s3lect_peer_client_init, and of bind: UV_EADDRINUSE, UV_EACCES,
+ * UV_EADDRNOTAVAIL. */
 S3LECT_EXTERN int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
                                           const s3lect_peer_server_options_t* options,
                                           s3lect_error_t* error);
 
-/** The port that is listened on, in the machine's byte order: the one of `listen`, or which one the
- * system gave for 0. Errors: UV_ECANCELED (closing, or closed). */
+/** Returns the port that the server listens on, in host byte order: that of `listen`, or the one
+ * that the system chose for 0. Errors: UV_ECANCELED (closing, or closed). */
 S3LECT_EXTERN int s3lect_peer_server_port(const s3lect_peer_server_t* server);
 
 /** Answers for an elector of the same loop, under `path` (NULL: the elector's peer_health_path).
- * Ends with s3lect_peer_server_remove or when the elector is closed; whatever is held is answered
- * then. Errors: UV_EEXIST (the path is taken), UV_EALREADY (the elector is with a server),
- * S3LECT_EOPTION (no path: it must begin with '/'), UV_EINVAL (another loop), UV_ECANCELED (one of
+ * Ends with s3lect_peer_server_remove or when the elector is closed; held requests are answered
+ * then. Errors: UV_EEXIST (the path is taken), UV_EALREADY (the elector has a server),
+ * S3LECT_EOPTION (the path does not begin with '/'), UV_EINVAL (another loop), UV_ECANCELED (one of
  * the two is closing), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_peer_server_add(s3lect_peer_server_t* server, s3lect_elector_t* elector,
                                          const char* path);
 
-/** Answers for an elector no more: whatever is held for it is answered 404, and so is who asks from
- * now on. Errors: UV_ENOENT if the elector is not with this server. */
+/** Stops answering for an elector: held and new requests for it are answered with 404. Errors:
+ * UV_ENOENT (the elector is not with this server). */
 S3LECT_EXTERN int s3lect_peer_server_remove(s3lect_peer_server_t* server,
                                             s3lect_elector_t* elector);
 
-/** Takes up new certificates, key and authorities: with `options` NULL from the files that are in
- * use, read again, else from its cert, key and client_ca members, all of them (others are not
- * looked at). Connections that are open stay open, and what is held is held on; new ones meet the
- * new certificate. On failure the old ones stay in use. A server that wants clients' certificates
- * does not cease to: options without client_ca are refused then.
- * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (something is missing; or `options` is
- * NULL and there is something in use that came as text), UV_ENOMEM, UV_EINVAL (a server of plain
- * HTTP, or a struct size this library does not know), UV_ENOTSUP, UV_ECANCELED (closing). */
+/** Replaces certificate, key and authorities for new connections. With `options` NULL it reads the
+ * files in use again; otherwise it uses the cert, key and client_ca members of `options`, all of
+ * them, and ignores the other members. Open connections stay open, and held requests stay held. On
+ * failure nothing changes. A server that requires client certificates continues to do so: options
+ * without client_ca are refused.
+ * Errors: S3LECT_ETLS (a certificate or key), S3LECT_EOPTION (a member is missing; or `options` is
+ * NULL and something in use was given as text), UV_ENOMEM, UV_EINVAL (a plain HTTP server, or an
+ * unknown struct size), UV_ENOTSUP, UV_ECANCELED (closing). */
 S3LECT_EXTERN int s3lect_peer_server_reload(s3lect_peer_server_t* server,
                                             const s3lect_peer_server_options_t* options,
                                             s3lect_error_t* error);
@@ -182,16 +182,16 @@ S3LECT_EXTERN int s3lect_peer_server_reload(s3lect_peer_server_t* server,
  * last callback, and the handle's memory is the caller's again. */
 S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_cb cb);
 
-/* ---- For a server of your own ---- */
+/* ---- For your own server ---- */
 
 /** Enough for any body that s3lect_elector_peer_response writes. */
 #define S3LECT_PEER_BODY_MAX 4608
 
-/** What the peer server would answer a request with this method for this elector, for a server that
- * the program has already: returns the HTTP status, and writes the body (JSON if the status is 200,
- * to be sent as application/json with Cache-Control: no-store; else empty), without a NUL; *len is
- * its length. From the loop. 200: this elector leads. 404: it does not. 405: another method than
- * GET or HEAD (say "Allow: GET, HEAD"). Errors: UV_ENOBUFS (`cap` is too small). */
+/** Makes the peer server's answer to a request with this method, for a program that has its own
+ * HTTP server. Returns the HTTP status: 200 (this elector leads), 404 (it does not) or 405 (a
+ * method other than GET and HEAD: send "Allow: GET, HEAD"). Writes the body without a NUL, and its
+ * length to *len: JSON for 200, to be sent as application/json with Cache-Control: no-store; else
+ * it is empty. Errors: UV_ENOBUFS (`cap` is too small). */
 S3LECT_EXTERN int s3lect_elector_peer_response(const s3lect_elector_t* elector, const char* method,
                                                char* body, size_t cap, size_t* len);
 

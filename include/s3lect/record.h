@@ -1,7 +1,7 @@
-/* s3lect/record.h: what the lockfile holds.
+/* s3lect/record.h: the content of the lockfile.
  *
- * The first three fields are those of the Go package S3lect, whose lockfiles are read and written
- * without loss; the others are absent (0 or empty) in a record that it wrote. */
+ * The first three fields are those of the Go package S3lect. The other fields are 0 or empty in a
+ * record that a Go process wrote. */
 #ifndef S3LECT_RECORD_H
 #define S3LECT_RECORD_H
 
@@ -32,10 +32,10 @@ typedef struct s3lect_record_s {
   uint32_t renew_interval_ms; /* 0: not given */
   int64_t acquired_ms;        /* Unix time; 0: not given */
   uint64_t transitions; /* leaderships so far in this election, this one included; 0: not given */
-  int32_t released;     /* 1: the leader has given up (lastUpdated is Go's zero time) */
-  char successor[S3LECT_ID_SIZE]; /* released: who may take over first; "" if none is named */
-  int32_t claim; /* 1: a provisional claim, written where no leader could be identified: nobody
-                    leads by it, and it is replaced after a leader timeout */
+  int32_t released;     /* 1: the leader released it (lastUpdated is Go's zero time) */
+  char successor[S3LECT_ID_SIZE]; /* released: the elector that may take over first, or "" */
+  int32_t claim; /* 1: a provisional claim, written where no leader could be identified. It is not a
+                    leadership, and is replaced after a leader timeout */
 } s3lect_record_t;
 
 /** Reads a lockfile's body: keys in any order and letter case, unknown ones ignored.
@@ -43,14 +43,15 @@ typedef struct s3lect_record_s {
  * and not released), S3LECT_ETOOBIG (over 64 KiB). */
 S3LECT_EXTERN int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record);
 
-/** Reads the body of the epoch file of that number, which becomes the record's epoch: that of
- * S3LECT_PROTOCOL_EPOCHS, or the plain form of other implementations, {"validity_ms":60000,
- * "expired":false}. `validity_ms` becomes leader_timeout_ms. Errors: as s3lect_record_parse. */
+/** Reads the body of the epoch file with the number `epoch`, which becomes the record's epoch.
+ * Accepts the form of S3LECT_PROTOCOL_EPOCHS and the plain form of other implementations,
+ * {"validity_ms":60000,"expired":false}; `validity_ms` becomes leader_timeout_ms. Errors: as
+ * s3lect_record_parse. */
 S3LECT_EXTERN int s3lect_epoch_file_parse(const char* body, size_t body_len, uint64_t epoch,
                                           s3lect_record_t* record);
 
-/** The epoch of the file with that key in an election whose files begin with `prefix`; 0 if the key
- * is no epoch file's. Never fails otherwise. */
+/** Returns the number in the key of an epoch file, in an election whose keys begin with `prefix`; 0
+ * if the key is not that of an epoch file. */
 S3LECT_EXTERN uint64_t s3lect_epoch_file_number(const char* prefix, const char* key);
 
 #ifdef __cplusplus
