@@ -1,376 +1,68 @@
 /* core/core.h: the election as a pure state machine.
  *
- * s3l_core_step takes the time and one event, and fills a bounded list of what is to be done;
- * s3l_core_deadline says when it wants to be called next. No I/O, no clock, no memory, no callback:
- * the libuv executor and the simulator are two executors of the same effects.
+ * s3l_core_step takes the time and one event, and fills a bounded list of effects to carry out;
+ * s3l_core_deadline says when the core wants to be called next. No I/O, no clock, no memory, no
+ * callback: the executor and the simulator carry out the same effects.
  *
  * Vocabulary
- *   view        the newest state of the lockfile that this elector knows: a record (its own or
- *               another's), absence, or something that is no record; with the ETag, and with the
- *               time at which it was first seen
- *   legal       from then on the record in view may be replaced (design rules 3, 10, 14)
- *   operation   a poll, take-over, renewal or release; made of attempts by the retry schedule
- *   uncertain   a write whose outcome is unknown; the record is read back before anything else
- *   lockfile    here also the epoch file that counts, in the protocol of these; see core/epochs.h
- *   watching    polling at the frequent interval, ready to take over at the legal instant
- *   provisional   of a claim: written over absence or over a release without an epoch. Neither
- * tells whether somebody leads (who was orphaned of the record), nor is it of one time only (an
- * ETag or absence may come again, and the claim may land late). So it is never led, nor released;
- * when it has stood for a whole leader timeout its own maker, too, replaces it, and leads by that
- * (design rules 3, 10). Its record counts no leadership, by which others know it; the application
- * is told of a claim, not of a leader ask         a question to the leader in view, at the address
- * in its record: does it lead, by which write, and for how much longer. At most one is under way,
- * beside whatever is asked of the store. What an answer may and may not bring about: core/peer.c
- *   releasing     leadership has ended, and the release that is owed is not yet written
+ *   observation  the newest state of the lockfile that this elector knows: a record (its own or
+ *                another's), absence, or something that is no record; with the ETag, and with the
+ *                time at which it was first seen
+ *   takeover_at  the earliest instant at which the observed record may be replaced (design rules 3,
+ *                10, 14)
+ *   operation    a poll, take-over, renewal or release; made of attempts by the retry schedule
+ *   uncertain    a write whose outcome is unknown; the record is read back before anything else
+ *   lockfile     here also the epoch file that counts, in that protocol; see core/protocol.h
+ *   watching     polling at the frequent interval, ready to take over at takeover_at
+ *   provisional  a claim written over absence, or over a release without an epoch. Neither shows
+ *                whether somebody leads whose record was removed, and both can recur (ABA), so the
+ *                claim may land late. A provisional claim is never led and never released. After a
+ *                whole leader timeout its own maker replaces it too, and leads by that (design
+ *                rules 3, 10). Its record counts no leadership, which is how others recognise it
+ *   probe        a question to the observed leader, at the address in its record: does it lead, by
+ *                which write, and for how much longer. At most one is under way, beside the store
+ *                request. What an answer can change: core/peer.c
+ *   releasing    leadership has ended, and the release that is owed is not yet written
+ *   gc           removal of old epoch files, beside everything else
  *
  * Invariants (checked at the end of every step)
- *   - at most one request is under way, a SWEEP apart;
- *   - leading implies that validity lies in the future and that the view is one's own record of the
- *     epoch that is led;
+ *   - at most one store request is under way, that of gc apart;
+ *   - leading implies that validity lies in the future and that the observation is the elector's
+ *     own record of the epoch that it leads;
  *   - validity is the send time of a write known to have landed, plus T * (1 - drift); with epoch
- *     files that of the newest clean listing, if that was sent before;
+ *     files that of the newest clean listing, if the listing was sent before the write;
  *   - an epoch is led at most once;
- *   - every write carries a write number that no earlier one of this incarnation carried. */
+ *   - every write carries a write number that no earlier write of this incarnation carried.
+ *
+ * Layers, each of which calls only those above it in this list:
+ *   epochs, lease, record   names and listings of epoch files; lease arithmetic; the record's body
+ *   state, protocol         types
+ *   effects                 adding to the list of effects
+ *   observation             what is known of the lockfile
+ *   request, peer           attempts and their schedule; probing the leader
+ *   poll                    when to read next
+ *   lockfile, epoch_*       the two protocols
+ *   lead, write             leadership; writing, and what became of a write
+ *   core                    the step: what an event means, and what is due */
 #ifndef S3L_CORE_CORE_H
 #define S3L_CORE_CORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/epochs.h"
-#include "core/lease.h"
-#include "s3lect/record.h"
-#include "s3lect/types.h"
-#include "util/prng.h"
-#include "util/span.h"
-
-#define S3L_EFFECTS_MAX 10
-#define S3L_TEXT_SIZE   352 /* of a message that the core composes */
-#define S3L_SENT_MAX    4   /* writes whose send time is remembered */
-
-/** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
- * though timers have a grain of a millisecond. */
-#define S3L_STOP_EARLY (5 * S3L_MS)
-/** A request still under way this long after its own bound is cancelled: a store must keep its
- * bound, one that does not is reminded. */
-#define S3L_OVERDUE (1 * S3L_SECOND)
-/** After a transfer the successor alone may take over for this long, or for half of the leader
- * timeout where that is less. */
-#define S3L_SUCCESSOR_PRIORITY (2 * S3L_SECOND)
-
-typedef struct s3l_core_config_s {
-  const char* id;   /* both are the owner's and must outlive the core */
-  const char* addr; /* "" if there is none */
-  uint32_t leader_timeout_ms;
-  uint32_t renew_interval_ms;
-  uint32_t frequent_interval_ms;
-  uint32_t infrequent_interval_ms;
-  uint32_t request_timeout_ms;
-  uint32_t release_timeout_ms;
-  uint32_t grace_period_ms;
-  uint32_t stop_ack_ms;
-  uint32_t drift_ppm;
-  uint32_t peer_interval_ms; /* with peer_mode: how often the leader is asked at the least */
-  uint32_t peer_timeout_ms;  /* ... and how long its answer may take, waiting apart */
-  bool store_clock;          /* S3LECT_EXPIRY_STORE_CLOCK */
-  bool no_release;
-  bool observer;        /* looks, and never stands */
-  bool peer_mode;       /* a follower asks the leader instead of the store while it can */
-  s3l_epochs_t* epochs; /* the epoch-file protocol, with this for its state; NULL: the lockfile */
-} s3l_core_config_t;
-
-typedef enum {
-  S3L_EV_TICK = 0, /* the deadline has come, or may have */
-  S3L_EV_START,    /* stand in the election */
-  S3L_EV_DONE,     /* the request under way has ended */
-  S3L_EV_RESIGN,   /* give up leadership, go on standing */
-  S3L_EV_STOP,     /* stop standing */
-  S3L_EV_ACK,      /* the application has stopped acting as leader of an epoch */
-  S3L_EV_PEER,     /* the ask under way has ended */
-  S3L_EV_TRANSFER, /* resign, and name a successor */
-  S3L_EV_GC_DONE,  /* the SWEEP under way has ended */
-  S3L_EV_EXPIRED,  /* a renewal could not be published before the validity before it was over */
-} s3l_event_kind_t;
-
-typedef enum {
-  S3L_PEER_LEADING = 0, /* 200 */
-  S3L_PEER_NOT_LEADING, /* 404 */
-  S3L_PEER_FAILED,      /* refused, reset, timed out, not trusted, not understood, cancelled */
-} s3l_peer_kind_t;
-
-/** How an ask ended. Borrowed during the step. */
-typedef struct s3l_peer_result_s {
-  s3l_peer_kind_t kind;
-  const s3lect_record_t* record; /* LEADING; else NULL */
-  const char* etag;              /* LEADING: NULL if none was given, as by the Go package */
-  int64_t valid_for_ms;          /* LEADING: -1 if none was given */
-  bool authenticated;  /* LEADING: over TLS, to a certificate that was verified for the address */
-  bool held;           /* LEADING: the server says that it has applied the wait */
-  int status;          /* FAILED: a negative code */
-  const char* message; /* FAILED: NULL if none */
-} s3l_peer_result_t;
-
-typedef struct s3l_event_s {
-  s3l_event_kind_t kind;
-  int64_t wall_ms;         /* Unix time now, for display and as a last resort for epochs */
-  const char* incarnation; /* START: 32 hex digits, fresh */
-  uint64_t seed;           /* START: for jitter */
-  s3lect_reason_t reason;  /* STOP: STOPPED or CLOSED */
-  uint64_t epoch;          /* ACK: of that leadership and all before */
-  const s3lect_store_result_t* result; /* DONE, SWEPT */
-  const s3l_listing_t* listing;        /* DONE of a LIST that succeeded; else NULL */
-  const s3l_peer_result_t* peer;       /* PEER */
-  /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.
-   */
-  const char* successor;
-} s3l_event_t;
-
-typedef enum {
-  S3L_DO_READ = 1, /* get the lockfile, on `condition` */
-  S3L_DO_WRITE,    /* put `record` as the lockfile, on `condition` */
-  S3L_DO_CANCEL,   /* end the request under way; its DONE is still to come */
-  S3L_DO_NOTIFY,   /* tell the application */
-  S3L_DO_STOPPED,  /* standing is over; nothing is under way */
-  /* Ask the leader in view, at the address that came with s3l_effects_t.seen. Exactly one PEER
-   * follows, not within this step, at the latest after wait_ms + timeout_ms. */
-  S3L_DO_PROBE,
-  S3L_DO_PROBE_CANCEL, /* end the ask under way; its PEER is still to come */
-  /* Leadership has ended, and as much as this elector can do about it in the store is done: the
-   * release is written, or was given up, or none was due. Once per leadership, after its STOPPED
-   * note if there is one. Whoever asks this elector and waits is to be answered now: an answer
-   * before would send others to the store too soon. */
-  S3L_DO_RELEASED,
-  /* Epoch files only, whose READ and WRITE say by `file` which one they are about. */
-  S3L_DO_LIST, /* list the files above `file`, or, if `more`, go on behind the last page */
-  S3L_DO_GC,   /* delete `file`, beside whatever else is under way; exactly one SWEPT follows */
-  S3L_DO_GC_CANCEL, /* end the SWEEP under way; its SWEPT is still to come */
-} s3l_effect_kind_t;
-
-typedef struct s3l_effect_s {
-  s3l_effect_kind_t kind;
-  /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
-  const char* etag;
-  uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift and the slewing of the clock
-                          that waits */
-  bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
-  uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
-  s3lect_condition_t condition; /* READ, WRITE: by `etag` or by absence */
-  bool once;     /* NOTIFY of an error: it is not told again for as long as it lasts */
-  bool more;     /* LIST */
-  uint64_t file; /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
-  /* NOTIFY */
-  s3lect_event_kind_t note;
-  s3lect_reason_t reason;
-  int error;
-  uint64_t epoch;
-  s3l_ns_t valid_until;
-  s3l_ns_t takeover_at; /* STARTED, NEW_LEADER, CLAIMING: see s3lect_event_t; else 0 */
-  const char* message;  /* borrowed as the event's result and the effects are; NULL if none */
-} s3l_effect_t;
-
-typedef struct s3l_effects_s {
-  size_t len;
-  s3l_effect_t at[S3L_EFFECTS_MAX];
-  s3lect_record_t record; /* of the WRITE, if there is one */
-  /* The view has changed, to `seen` (all zero unless RECORD). It keeps no names: who wants them
-   * takes them from here, before anything in `at` is carried out. */
-  bool changed;
-  s3lect_record_t seen;
-  char text[S3L_TEXT_SIZE]; /* what a NOTIFY of this step may have for its message */
-} s3l_effects_t;
-
-typedef enum {
-  S3L_OBSERVED_UNKNOWN = 0,
-  S3L_OBSERVED_ABSENT,
-  S3L_OBSERVED_RECORD,
-  S3L_OBSERVED_FOREIGN, /* something that is no record */
-} s3l_observed_kind_t;
-
-/** What the view keeps of a record: all but its names. */
-typedef struct s3l_observed_record_s {
-  int64_t last_updated_ms;
-  uint64_t epoch;
-  uint64_t write;
-  int64_t acquired_ms;
-  uint64_t transitions;
-  uint64_t leader; /* fingerprint of its leader_id */
-  uint64_t addr;   /* fingerprint of its leader_addr; 0: there is none, or it is our own */
-  uint32_t leader_timeout_ms;
-  uint32_t renew_interval_ms;
-  char incarnation[S3LECT_INCARNATION_SIZE];
-  bool released;
-  bool claim;           /* a provisional claim */
-  bool namesake;        /* its leader_id is our own */
-  bool successor_first; /* released, and named a successor that is not us */
-} s3l_observed_record_t;
-
-typedef struct s3l_observation_s {
-  s3l_observed_kind_t kind;
-  bool own;                    /* a record of this incarnation */
-  bool renewing;               /* its leader was seen to renew it */
-  bool overwrote_own;          /* it replaced a claim of our own */
-  bool same_write;             /* the record of before, under another ETag */
-  bool pending;                /* it has changed, and s3l_view_report has not told so yet */
-  const char* fault;           /* FOREIGN: what is wrong with it; static */
-  char etag[S3LECT_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
-  s3l_ns_t first_seen;         /* receipt of the first reply that showed it */
-  s3l_ns_t takeover_at;
-  s3l_ns_t
-      takeover_before; /* takeover_at of what was in view before this leadership; 0: nothing was */
-  s3l_observed_record_t record; /* an empty one unless RECORD */
-} s3l_observation_t;
-
-typedef enum {
-  S3L_OP_NONE = 0,
-  S3L_OP_READ,
-  S3L_OP_TAKE_OVER,
-  S3L_OP_RENEW,
-  S3L_OP_RELEASE,
-} s3l_op_kind_t;
-
-/** The request under way; for a write also what is needed to know the record again. */
-typedef struct s3l_op_s {
-  s3l_op_kind_t kind;
-  bool conditional; /* a read with an ETag */
-  bool disputed;
-  bool cancelled;
-  s3l_ns_t sent_at;
-  s3l_ns_t overdue_at;
-  uint64_t epoch;
-  uint64_t transitions;
-  int64_t acquired_ms;
-  int64_t wall_ms;
-} s3l_op_t;
-
-typedef struct s3l_sent_s {
-  uint64_t epoch;
-  uint64_t write : 63; /* 0: empty */
-  uint64_t provisional : 1;
-  s3l_ns_t at;
-} s3l_sent_t;
-
-/** What the leader's last acceptable answer was worth; see core/peer.c. */
-typedef enum {
-  S3L_ANSWER_NONE = 0,
-  S3L_ANSWER_LEGACY,        /* that it leads (the Go package) */
-  S3L_ANSWER_UNVERIFIED,    /* how long its validity lasts, not provably from itself */
-  S3L_ANSWER_AUTHENTICATED, /* the same, from itself */
-} s3l_answer_t;
-
-typedef struct s3l_peer_s {
-  s3l_ns_t sent_at;   /* of the ask under way, or the last one */
-  s3l_ns_t probe_at;  /* no ask before */
-  s3l_ns_t until;     /* how long the word may last, if no newer one comes */
-  s3l_ns_t store_at;  /* when the store last told what it holds */
-  uint64_t write;     /* the number of the leader's write that the word is about */
-  uint32_t wait_ms;   /* of the ask under way */
-  uint8_t answer;     /* s3l_answer_t */
-  uint8_t looks;      /* store reads that follow the next one soon: a release may be on its way */
-  uint8_t unanswered; /* asks in vain of a leader that never said a word */
-  bool probing;
-  bool cancelled;
-  bool misdirected; /* the ask under way went to a leader that is no longer the one in view */
-  bool good;        /* the last answer was acceptable */
-  bool steady;      /* the store's last reply showed a leader that renews */
-  bool look_again;  /* a read that is under way was sent too early to tell */
-  bool told;        /* the failure of probing this leader has been reported */
-  int error;        /* why the store is read in the leader's place; 0: it is not, or not yet */
-} s3l_peer_t;
-
-typedef struct s3l_core_stats_s {
-  uint32_t reads, reads_not_modified, writes, renewals, leaderships, retries, failures;
-  uint32_t unknown_outcomes, unknown_resolved, conflicts, late_replies;
-  uint32_t peer_checks;   /* asks */
-  uint32_t peer_answers;  /* ... answered acceptably by the leader in view */
-  uint32_t peer_failures; /* ... failed, late, or answered that it does not lead */
-  uint32_t peer_refused;  /* ... answered by what cannot be true */
-} s3l_core_stats_t;
-
-typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
-
-/** The state. Plain data, may be copied; owners read it, only the core writes it. */
-typedef struct s3l_core_s {
-  s3l_core_config_t config;
-  s3l_ns_t now;
-  int64_t wall_ms;
-  s3l_prng_t prng;
-  char incarnation[S3LECT_INCARNATION_SIZE];
-  s3l_phase_t phase;
-  uint64_t write; /* number of the last write */
-  s3l_sent_t sent[S3L_SENT_MAX];
-  s3l_observation_t observed;
-
-  /* Remembered for as long as the core lives, over all incarnations. */
-  uint64_t epoch_seen;      /* highest epoch ever seen or written */
-  uint64_t epoch_led;       /* last epoch that was led */
-  int64_t store_time_ms;    /* the store's clock ... */
-  s3l_ns_t store_time_at;   /* ... when its reply was received */
-  uint64_t leader_told;     /* fingerprint of the leader last announced */
-  uint64_t duplicate_told;  /* fingerprint of the duplicate last reported */
-  uint32_t timeout_seen_ms; /* largest leader timeout ever seen in a record */
-
-  /* Leadership. */
-  bool leading;
-  bool announced;   /* on_started_leading has been told */
-  bool provisional; /* of the claim of one's own in view; see above */
-  uint64_t epoch;
-  s3l_ns_t valid_until; /* 0 unless leading */
-  s3l_ns_t announce_at;
-  s3l_ns_t renew_at;
-
-  /* The request under way and what comes next. */
-  s3l_op_t op;
-  s3l_ns_t read_back_at;
-  uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
-  bool read_back;     /* read before anything else: a write was refused or is uncertain */
-  bool refused;       /* the last write was refused by its ETag condition */
-  bool disputed_told; /* S3LECT_EDISPUTED was reported of the ETag in view */
-  bool watching;
-  uint32_t attempt; /* failed attempts of the operation under way */
-  uint32_t poll_attempt;
-  s3l_ns_t op_started; /* its first attempt */
-  s3l_ns_t not_before; /* the next attempt at a write */
-  s3l_ns_t poll_at;
-  s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
-  s3l_peer_t peer;     /* the ask under way, and what the leader said */
-
-  /* Leaving, and resignation. */
-  const char* successor; /* named by the release that is owed; NULL: none */
-  bool release_owed;
-  bool ack_owed;
-  bool releasing;
-  int last_error;
-  s3l_ns_t ack_until;
-  uint64_t unacknowledged; /* last epoch that ended, if the application has not acknowledged the
-                              end of it and of all before; 0: all are acknowledged */
-  s3l_ns_t leave_by;
-  s3l_core_stats_t stats;
-} s3l_core_t;
+#include "core/protocol.h"
+#include "core/state.h"
 
 /** Prepares a core. The configuration must have passed the option check. */
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
-/** Tells the core what happened at `now` (ns, lease time of its executor); `effects` is
- * overwritten with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER an
- * ASK, SWEPT a SWEEP; START only while stopped; RESIGN and TRANSFER only while leading; others at
- * any time. */
+/** Tells the core what happened at `now` (ns, lease time of its executor); `effects` is overwritten
+ * with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER a PROBE, GC_DONE
+ * a GC; START only while stopped; RESIGN and TRANSFER only while leading; others at any time. */
 void s3l_core_step(s3l_core_t* core, s3l_ns_t now, const s3l_event_t* event,
                    s3l_effects_t* effects);
 
 /** When TICK is due; S3L_NEVER if only an event from outside can change anything. */
 s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
 
-/** Whether the record in view names a leader: it is neither released nor a claim. */
-bool s3l_core_names_leader(const s3l_core_t* core);
-
-/** The record in view, but for its names, which stay empty; all zero if there is none. */
-void s3l_core_record(const s3l_core_t* core, s3lect_record_t* record);
-
-/** What is_leader is compared with: validity if leadership has been announced, else 0. */
-s3l_ns_t s3l_core_valid_until(const s3l_core_t* core);
-
-/** What a leader says of itself to those who ask. */
+/** What a leader says of itself to a probe. */
 typedef struct s3l_confirmed_s {
   s3lect_record_t record; /* of the last write that the store confirmed */
   const char* etag;       /* what the store gave it; the core's, until its next step */
@@ -379,9 +71,9 @@ typedef struct s3l_confirmed_s {
 } s3l_confirmed_t;
 
 /** Fills *out and returns true if leadership is announced and valid at `now` (read afresh). False
- * is the answer 404. A write whose outcome is unknown is not confirmed: until it is resolved the
- * one before it is told. Whoever withdrew is_leader before telling the core of a resignation or
- * stop answers 404 by itself. */
+ * is the answer 404. A write whose outcome is unknown is not confirmed: until it is resolved, the
+ * answer is about the write before. An owner that withdrew is_leader before telling the core of a
+ * resignation or stop answers 404 by itself. */
 bool s3l_core_confirmed(const s3l_core_t* core, s3l_ns_t now, s3l_confirmed_t* out);
 
 #endif

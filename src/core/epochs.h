@@ -2,7 +2,7 @@
  *
  * One object per leadership, `{prefix}lock-%010u.json`, created where there was none. The number in
  * the key is the epoch; the file with the highest one counts. Only its creator writes a file again,
- * to renew its lease or to give it up. How the core plays by that: core/epochs.c.
+ * to renew its lease or to give it up. How the core plays by that: core/epoch_files.c.
  *
  * Vocabulary
  *   file      an epoch file, known by its number; 0 stands for none, and in the lockfile protocol
@@ -54,7 +54,8 @@ void s3l_listing_add(s3l_listing_t* listing, uint64_t number, int64_t modified_m
 typedef struct s3l_epochs_s {
   bool keep; /* old files are left */
   /* Remembered for as long as the core lives. */
-  uint8_t plain;      /* the store refused If-Match: so many writes more go without a condition */
+  uint8_t
+      unconditional;  /* the store refused If-Match: so many writes more go without a condition */
   bool no_if_match;   /* it refused If-Match, at least once */
   uint64_t below_top; /* the highest number ever seen, but S3L_EPOCHS_MAX */
 
@@ -98,16 +99,11 @@ typedef struct s3l_epochs_s {
   s3l_ns_t looked_at; /* sending of the last look; 0: none */
   s3l_ns_t came_at;   /* since when there is a file again, after there was none; 0: always */
 
-  s3l_ns_t renewed_at; /* while leading: sending of the newest write that is known to have landed */
-
-  /* Old files, removed one by one beside everything else. */
-  bool sweeping; /* a request is under way */
-  bool sweep_cancelled;
-  bool sweep_told;     /* that the store refuses, in this leadership */
-  uint8_t sweep_pause; /* not before so many more renewals: the store refused */
-  uint8_t sweep_len;
-  s3l_ns_t sweep_overdue_at;
-  uint64_t sweep[S3L_EPOCHS_GC];
+  /* Old files that may be removed. */
+  bool gc_told;     /* that the store refuses, in this leadership */
+  uint8_t gc_pause; /* none are removed before so many more renewals: the store refused */
+  uint8_t gc_len;
+  uint64_t gc[S3L_EPOCHS_GC];
 } s3l_epochs_t;
 
 #endif

@@ -1,11 +1,10 @@
-/* core/lead.c: becoming leader, being it, and ceasing to be it. */
-#include "core/internal.h"
+#include "core/lead.h"
+
+#include "core/effects.h"
+#include "core/observation.h"
+#include "core/request.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
-
-s3l_ns_t s3l_lead_hold(const s3l_core_t* c) {
-  return s3l_lease_hold(c->config.leader_timeout_ms * S3L_MS, c->config.drift_ppm);
-}
 
 /* Renewals are jittered towards the earlier side only: the timing rule was checked with the whole
  * interval. */
@@ -26,42 +25,44 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->takeover_at = c->observed.takeover_before;
 }
 
-bool s3l_lead_is_enough(const s3l_core_t* c, s3l_ns_t lease_from) {
-  return lease_from + s3l_lead_hold(c) - c->now >= s3l_lead_hold(c) / 3;
+/* A write of the epoch that is led has landed: the next renewal is due an interval after it. */
+static void landed(s3l_core_t* c, s3l_ns_t sent_at) {
+  c->renewed_at = sent_at;
+  c->renew_at = next_renewal(c, sent_at);
+  c->poll_at = c->now;
+  c->poll_attempt = 0;
+  s3l_request_done(c);
 }
 
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
-  S3L_ASSERT(!c->leading && s3l_view_is_own_claim(c));
-  s3l_ns_t lease_from = s3l_epochs_lease_from(c, sent_at);
-  bool enough = lease_from > 0 && s3l_lead_is_enough(c, lease_from);
-  bool unused = c->observed.record.epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
-  bool fresh = !c->provisional && unused && c->observed.record.epoch >= c->epoch_seen;
-  if (!s3l_epochs_is_checked(c))
+  S3L_ASSERT(!c->leading && s3l_is_own_claim(c));
+  s3l_ns_t lease_from = c->config.protocol->lease_from(c, sent_at);
+  bool enough = lease_from > 0 && s3l_core_is_enough(c, lease_from);
+  uint64_t epoch = c->observed.record.epoch;
+  bool unused = epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
+  if (!s3l_is_sound_claim(c) || !unused || epoch < c->epoch_seen || !enough)
     return;
-  if (c->phase != S3L_PHASE_STANDING || !enough || !fresh || c->now < c->hold_until || c->ack_owed)
+  if (c->phase != S3L_PHASE_STANDING || c->now < c->hold_until || c->ack_owed)
     return;
   c->leading = true;
   c->announced = false;
-  c->epoch = c->observed.record.epoch;
-  c->epoch_led = c->epoch;
-  c->valid_until = s3l_ns_add(lease_from, s3l_lead_hold(c));
-  c->renew_at = next_renewal(c, sent_at);
-  s3l_epochs_leads(c, sent_at);
+  c->epoch = epoch;
+  c->epoch_led = epoch;
+  c->valid_until = s3l_ns_add(lease_from, s3l_core_hold(c));
+  landed(c, sent_at);
+  c->config.protocol->inform(c, S3L_INFORM_LEADING, NULL);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
-  s3l_core_operation_done(c);
   s3l_lead_tick(c, fx);
 }
 
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(c->leading && c->now < c->valid_until);
-  s3l_ns_t valid_until = s3l_ns_add(s3l_epochs_lease_from(c, sent_at), s3l_lead_hold(c));
+  const s3l_protocol_t* p = c->config.protocol;
+  s3l_ns_t valid_until = s3l_ns_add(p->lease_from(c, sent_at), s3l_core_hold(c));
   bool counts = valid_until > c->valid_until;
-  bool newer = c->config.epochs != NULL ? s3l_epochs_wrote_newer(c, sent_at) : counts;
-  if (newer) {
-    c->renew_at = next_renewal(c, sent_at);
-    s3l_core_operation_done(c);
-  }
-  if (!counts || s3l_epochs_look_at(c) != S3L_NEVER)
+  if (sent_at > c->renewed_at)
+    landed(c, sent_at);
+  if (!counts || p->read_at(c, S3L_NEVER) != S3L_NEVER)
     return; /* or not before the next listing is clean */
   c->valid_until = valid_until;
   c->stats.renewals++;
@@ -85,7 +86,7 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
   c->watching = true;
   c->poll_at = s3l_ns_add(c->now, s3l_core_jitter(c, c->config.frequent_interval_ms));
   c->not_before = c->now;
-  c->read_back_at = c->now; /* what the renewal was waiting for is over */
+  c->read_back_at = c->now; /* a read-back no longer waits for the next attempt of a renewal */
   c->attempt = 0;
   if (c->observed.own)
     c->observed.takeover_at = c->now;
@@ -112,8 +113,8 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
 
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
   const s3l_observed_record_t* r = &c->observed.record;
-  bool own = s3l_view_is_own_claim(c);
-  const s3l_sent_t* sent = own ? s3l_write_sent(c, r->epoch, r->write) : NULL;
+  bool own = s3l_is_own_claim(c);
+  const s3l_sent_t* sent = own ? s3l_core_sent(c, r->epoch, r->write) : NULL;
   if (own && r->write == c->uncertain)
     c->stats.unknown_resolved++;
   c->uncertain = 0;

@@ -11,7 +11,7 @@
 #ifndef S3L_CORE_TRACE_H
 #define S3L_CORE_TRACE_H
 
-#include "core/core.h"
+#include "core/state.h"
 
 #define S3L_TRACE_SIZE 256 /* a longer line is cut */
 

@@ -143,13 +143,6 @@ static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* 
   s3l_executor_run(d, &event);
 }
 
-static size_t encode(const s3l_effect_t* e, const s3lect_record_t* record, char* body, size_t cap) {
-  size_t n = e->file > 0 ? s3l_record_encode_file(record, body, cap)
-                         : s3l_record_encode(record, body, cap);
-  S3L_ASSERT(n > 0);
-  return n;
-}
-
 static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
   s3lect_store_t* store = d->req.store;
   s3lect_store_req_t* req = &d->req;
@@ -172,7 +165,9 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
     bool named = record->successor[0] != '\0';
     char* body = named ? d->transfer->body : d->body;
     req->body = body;
-    req->body_len = encode(e, record, body, named ? d->transfer->body_size : d->body_size);
+    size_t cap = named ? d->transfer->body_size : d->body_size;
+    req->body_len = d->core.config.protocol->encode(record, body, cap);
+    S3L_ASSERT(req->body_len > 0);
     err = s3lect_store_put(store, req);
   }
   d->submit_error = err;
@@ -443,6 +438,7 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
     d->req.key = keep(&at, o->lockfile_path);
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
+  config.protocol = f != NULL ? &s3l_epoch_files : &s3l_lockfile;
   config.epochs = f != NULL ? &f->state : NULL;
   s3l_core_init(&d->core, &config);
   d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);

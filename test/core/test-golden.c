@@ -149,7 +149,8 @@ static void config(play_t* p, const char* line) {
       .peer_mode = has(line, "peer"),
       .peer_interval_ms = (uint32_t)number(line, "peer-interval", 30000),
       .peer_timeout_ms = (uint32_t)number(line, "peer-timeout", 3000),
-      .epochs = has(line, "epochs") ? &p->epochs : NULL,
+      .protocol = has(line, "epochs") ? &s3l_epoch_files : &s3l_lockfile,
+      .epochs = &p->epochs,
   };
   p->epochs.keep = has(line, "keep");
   s3l_core_init(&p->core, &c);
@@ -196,8 +197,7 @@ static size_t body_of(const play_t* p, const char* line, char* body) {
     return (size_t)snprintf(body, 2048, "{\"validity_ms\":%s,\"expired\":%s}",
                             word(line, "T", text, "60000"),
                             has(line, "expired") ? "true" : "false");
-  return p->core.config.epochs != NULL ? s3l_record_encode_file(&seen, body, 2048)
-                                       : s3l_record_encode(&seen, body, 2048);
+  return p->core.config.protocol->encode(&seen, body, 2048);
 }
 
 typedef struct reply_s {

@@ -89,7 +89,7 @@ extern world_t w; /* large */
 
 /** With epoch files, else with a lockfile. */
 static inline bool fuzz_core_by_files(void) {
-  return w.core.config.epochs != NULL;
+  return w.core.config.protocol == &s3l_epoch_files;
 }
 
 /** One step of the core, and all checks. */

@@ -107,6 +107,7 @@ static s3l_core_config_t configure(unsigned choice) {
   if (choice & 64)
     c.peer_mode = true;
   if (choice & 128) {
+    c.protocol = &s3l_epoch_files;
     c.epochs = &w.epochs;
     w.epochs.keep = (choice & 32) != 0;
   }

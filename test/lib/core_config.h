@@ -5,7 +5,8 @@
 #include "core/core.h"
 
 static inline s3l_core_config_t s3l_test_core_config(const char* id) {
-  return (s3l_core_config_t){.id = id,
+  return (s3l_core_config_t){.protocol = &s3l_lockfile,
+                             .id = id,
                              .addr = "",
                              .leader_timeout_ms = 15000,
                              .renew_interval_ms = 5000,

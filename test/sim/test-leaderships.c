@@ -128,6 +128,7 @@ static void begin(bool keep) {
   w.store.unix_ms = 1700000000000;
   w.files.page = 100;
   s3l_core_config_t config = s3l_test_core_config("a");
+  config.protocol = &s3l_epoch_files;
   config.epochs = &w.epochs;
   w.epochs.keep = keep;
   s3l_core_init(&w.core, &config);

@@ -110,7 +110,8 @@ void sim_begin(sim_world_t* w, unsigned i) {
   sim_tape_line(w->tape, w->t, "n%u begins", i);
   sim_saw_begin(w, i);
   s3l_core_config_t config = n->plan->config;
-  config.epochs = w->plan->epochs ? &n->epochs : NULL;
+  config.protocol = w->plan->epochs ? &s3l_epoch_files : &s3l_lockfile;
+  config.epochs = &n->epochs;
   n->epochs = (s3l_epochs_t){.keep = w->plan->keep_epochs};
   s3l_core_init(&n->core, &config);
   oracle_begins(&w->oracle, (int)i, w->t);

@@ -1,76 +1,72 @@
-/* core/epochs_read.c: what the replies show of the epoch files.
- *
- * A read is made of requests, one at a time; which, depends on what it is for (read_t). It ends
- * with the view as it is now, or with a failure, after which the next one begins anew. */
+#include "core/epoch_reads.h"
+
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/effects.h"
+#include "core/epoch_gc.h"
+#include "core/epoch_rules.h"
+#include "core/observation.h"
+#include "core/poll.h"
+#include "core/request.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
+/* What a read is for, which decides its requests. It ends with the observation as it is now, or
+ * with a failure, after which the next read begins anew. */
 typedef enum {
   READ_WHOLE = 0,   /* the listing, then the highest file */
-  READ_IF_CHANGED,  /* the file in view, if it changed: enough under a leader that renews */
-  READ_CONFIRM,     /* the file in view, once more: the listing is fresh */
-  READ_WRITTEN,     /* the file last written: did that land? */
-  READ_PREDECESSOR, /* the file over which that in view was created: does it still stand? */
+  READ_IF_CHANGED,  /* the observed file, if it changed: enough under a leader that renews */
+  READ_CONFIRM,     /* the observed file, once more: the listing is fresh */
+  READ_WRITTEN,     /* the file last written: did that write land? */
+  READ_PREDECESSOR, /* the file over which the observed one was created: does it still stand? */
 } read_t;
 
 typedef enum { STEP_NONE = 0, STEP_LIST, STEP_FILE } step_t;
-
-/* Between two looks that are further apart a file may have come and gone. */
-static s3l_ns_t gap_max(const s3l_core_t* c) {
-  const s3l_core_config_t* g = &c->config;
-  uint32_t slow = g->infrequent_interval_ms > g->frequent_interval_ms ? g->infrequent_interval_ms
-                                                                      : g->frequent_interval_ms;
-  /* With peers the store is read more rarely, for as long as they answer. */
-  s3l_ns_t looks = g->peer_mode ? 6 : 2;
-  return (looks * slow + 4 * (s3l_ns_t)g->request_timeout_ms + S3L_RETRY_TOTAL_MS) * S3L_MS;
-}
 
 /* Reads. */
 
 static read_t which_read(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   const s3l_observation_t* v = &c->observed;
-  bool fresh = ep->last_clean_list > 0 && c->now - ep->last_clean_list <= s3l_lead_hold(c) / 3;
   if (c->read_back && ep->written != 0)
     return READ_WRITTEN;
   if (c->leading || ep->file == 0)
     return READ_WHOLE;
-  if (s3l_epochs_wants_check(c)) {
-    /* After a gap one's last epoch is waited for like anybody's: a predecessor tells nothing then.
-     */
-    bool gap = ep->file <= c->epoch_led && c->now - ep->looked_at > gap_max(c);
+  if (s3l_epoch_wants_check(c)) {
+    /* After a gap the elector's last epoch is waited for like any other: its predecessor says
+     * nothing then. */
+    bool gap = ep->file <= c->epoch_led && c->now - ep->looked_at > s3l_epoch_gap_max(c);
     return gap ? READ_WHOLE : READ_PREDECESSOR;
   }
   if (!c->watching && v->kind == S3L_OBSERVED_RECORD && !v->record.released)
     return S3L_MUTANT(EPOCHS_ALWAYS_LISTING) ? READ_WHOLE : READ_IF_CHANGED;
-  bool founded = !s3l_epochs_is_unfounded(c);
-  return fresh && founded && c->now >= v->takeover_at ? READ_CONFIRM : READ_WHOLE;
+  bool confirms =
+      s3l_epoch_is_listed(c, c->now, 3) && !s3l_epoch_is_provisional(c) && c->now >= v->takeover_at;
+  return confirms ? READ_CONFIRM : READ_WHOLE;
 }
 
 /* Whether a listing begins with the oldest files, to remove some of them. */
 static bool lists_old(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return c->leading && !ep->keep && !ep->skips && ep->sweep_pause == 0;
+  return c->leading && !ep->keep && !ep->skips && ep->gc_pause == 0;
 }
 
 static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool sweeps = lists_old(c);
+  bool from_oldest = lists_old(c);
   if (!ep->more) {
     ep->list_sent = c->now;
     ep->found = 0;
   }
-  s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_LIST);
-  e->file = sweeps || c->epoch_seen == 0 || S3L_MUTANT(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;
+  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_LIST);
+  e->file =
+      from_oldest || c->epoch_seen == 0 || S3L_MUTANT(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;
   e->more = ep->more;
 }
 
 static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  s3l_effect_t* e = s3l_core_send_read(c, fx, S3L_DO_READ);
+  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_READ);
   e->file = ep->asked;
   c->op.conditional = ep->read == READ_IF_CHANGED && c->observed.etag[0] != '\0';
   if (c->op.conditional) {
@@ -79,7 +75,7 @@ static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
   }
 }
 
-void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx) {
+void s3l_epoch_send_read(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep->step == STEP_NONE) {
     ep->read = (uint8_t)which_read(c);
@@ -97,8 +93,8 @@ void s3l_epochs_send_read(s3l_core_t* c, s3l_effects_t* fx) {
     send_file(c, fx);
 }
 
-bool s3l_epochs_is_reading(const s3l_core_t* c) {
-  return c->config.epochs != NULL && c->config.epochs->step != STEP_NONE;
+bool s3l_epoch_is_reading(const s3l_core_t* c) {
+  return c->config.epochs->step != STEP_NONE;
 }
 
 /* Replies. */
@@ -116,28 +112,28 @@ static s3l_read_end_t goes_on_with(s3l_epochs_t* ep, step_t step) {
   return S3L_READ_GOES_ON;
 }
 
-/* A look is complete. After a gap all that was seen before is forgotten. */
+/* A look at the files is complete. After a gap all that was observed before is forgotten. */
 static void watch(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool broken = ep->looked_at == 0 || c->now - ep->looked_at > gap_max(c);
+  bool broken = ep->looked_at == 0 || c->now - ep->looked_at > s3l_epoch_gap_max(c);
   ep->looked_at = ep->read_sent;
   if (!broken)
     return;
   ep->watched_from = c->now;
-  s3l_view_restart(c);
+  s3l_observe_again(c);
   ep->confirmed = false;
 }
 
-/* The listing did not show the file in view, which a read by its key showed. It is listed again,
- * soon at first: a listing may lag by less than a leader timeout. Longer than that, this store does
- * not show its files, and nobody can tell whether there is one above. */
+/* The listing did not show the observed file, which a read by its key showed. The files are listed
+ * again, soon at first: a listing may lag by less than a leader timeout. If it lags longer, this
+ * store does not show its files, and nobody can tell whether there is a higher one. */
 static void list_again(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
   if (ep->lags == 0)
     ep->lags_from = ep->list_sent;
-  /* An old write may have made the file again, unchanged: then it was seen first long ago. */
-  s3l_ns_t from = ep->lags_from > c->observed.first_seen ? ep->lags_from : c->observed.first_seen;
-  bool overdue = ep->list_sent - from > s3l_view_wait(c);
+  /* An old write may have created the file again, unchanged, long after it was first seen. */
+  s3l_ns_t from = s3l_later(ep->lags_from, c->observed.first_seen);
+  bool overdue = ep->list_sent - from > s3l_observation_wait(c);
   uint32_t tenth_ms = c->config.leader_timeout_ms / 10;
   uint32_t slow_ms = c->config.frequent_interval_ms;
   if (ep->lags <= S3L_RETRIES)
@@ -161,30 +157,29 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
     ep->last_clean_list = unshown && !S3L_MUTANT(EPOCHS_UNSHOWN) ? 0 : ep->list_sent;
   if (ep->read == READ_WHOLE || ep->read == READ_IF_CHANGED)
     watch(c);
-  s3l_ns_t sent = s3l_epochs_is_unfounded(c) ? ep->list_sent : op->sent_at;
+  s3l_ns_t sent = s3l_epoch_is_provisional(c) ? ep->list_sent : op->sent_at;
   s3l_ns_t read_at = S3L_MUTANT(EPOCHS_READ_BEFORE) ? c->now : sent;
   ep->confirmed =
       (ep->confirmed || read_at >= c->observed.takeover_at) && c->observed.first_seen < sent;
-  s3l_view_read_over(c, r);
+  s3l_poll_read_over(c, r);
   if (c->leading)
-    c->poll_at = c->now; /* nothing spaces out the looks of a leader but its renewals */
+    c->poll_at = c->now; /* a leader's listings are spaced out by its renewals alone */
   if (unshown)
     list_again(c, fx);
   else
     ep->lags = 0;
   ep->step = STEP_NONE;
   ep->failed = unshown;
-  return S3L_READ_TOLD;
+  return S3L_READ_COMPLETE;
 }
 
 /* Whether a listing that shows the elector's own file as the newest is all that it needs: it leads
  * by that file, or is about to. */
 static bool needs_listing_only(const s3l_core_t* c) {
   const s3l_observed_record_t* r = &c->observed.record;
-  bool own = s3l_view_is_own_claim(c) && !c->provisional && s3l_epochs_is_checked(c);
-  const s3l_sent_t* sent =
-      own && r->epoch > c->epoch_led ? s3l_write_sent(c, r->epoch, r->write) : NULL;
-  return c->leading || (sent != NULL && s3l_lead_is_enough(c, sent->at));
+  bool unused = s3l_is_sound_claim(c) && r->epoch > c->epoch_led;
+  const s3l_sent_t* sent = unused ? s3l_core_sent(c, r->epoch, r->write) : NULL;
+  return c->leading || (sent != NULL && s3l_core_is_enough(c, sent->at));
 }
 
 static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
@@ -193,17 +188,17 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
   s3l_epochs_t* ep = c->config.epochs;
   if (r->status != 0 || ev->listing == NULL)
     return fails(ep);
-  bool sweeps = lists_old(c);
+  bool from_oldest = lists_old(c);
   ep->found = s3l_larger(ep->found, ev->listing->highest);
   if (S3L_MUTANT(EPOCHS_NEXT_ONLY) && ep->file != 0 && ep->found > ep->file + 1)
     ep->found = ep->file;
-  if (sweeps)
-    s3l_epochs_note_old(c, ev);
-  else if (c->leading && ep->sweep_pause > 0 && !ev->listing->truncated)
-    ep->sweep_pause--;
+  if (from_oldest)
+    s3l_epoch_gc_listed(c, ev);
+  else if (c->leading && ep->gc_pause > 0 && !ev->listing->truncated)
+    ep->gc_pause--;
   if (ev->listing->truncated) {
-    ep->skips = ep->skips || sweeps;
-    ep->more = !sweeps;
+    ep->skips = ep->skips || from_oldest;
+    ep->more = !from_oldest;
     return S3L_READ_GOES_ON;
   }
   ep->more = false;
@@ -212,10 +207,10 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     ep->lags = 0;
     watch(c);
     if (!c->leading)
-      s3l_view_read_over(c, r);
+      s3l_poll_read_over(c, r);
     ep->step = STEP_NONE;
     ep->failed = false;
-    return S3L_READ_TOLD;
+    return S3L_READ_COMPLETE;
   }
   if (ep->found != ep->file) {
     ep->confirmed = ep->confirmed && ep->found == 0;
@@ -226,16 +221,17 @@ static s3l_read_end_t listed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* o
     ep->asked = ep->found;
   if (ep->asked != 0)
     return goes_on_with(ep, STEP_FILE);
-  s3l_view_show_absence(c, fx);
+  s3l_observe_absence(c, fx);
   return ends(c, fx, op, r);
 }
 
-/* A read by key shows the file that was asked for. */
+/* A read by key shows the file. */
 static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool same = ep->asked == ep->file && strcmp(r->etag, c->observed.etag) == 0;
-  /* Neither the reply to a write tells it, nor a leader; of a write that its leader told of it must
-   * lie before that, else there was another in between. */
+  /* Neither the reply to a write nor a leader's answer has a Last-Modified. For a write that was
+   * learned from the leader's answer it must lie before that answer: else there was another write
+   * in between. */
   bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->told_ms;
   if (same && ep->modified_ms == 0 && (c->observed.own || before || S3L_MUTANT(EPOCHS_TOLD_BEFORE)))
     ep->modified_ms = r->modified_ms;
@@ -249,42 +245,41 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* 
   ep->modified_ms = r->modified_ms;
   ep->same_second = r->modified_ms <= 0 || r->store_time_ms / 1000 <= r->modified_ms / 1000;
   c->epoch_seen = s3l_larger(c->epoch_seen, ep->file);
-  s3l_view_show_file(c, fx, r, ep->file);
+  s3l_observe_file(c, fx, r, ep->file);
 }
 
-/* The file over which one's own was created, when that has landed. */
+/* The predecessor of the elector's own file, read after that had landed. */
 static s3l_read_end_t predecessor_shown(s3l_core_t* c, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
+  bool there = s3l_is_object(r);
   if (!there && r->status != S3LECT_ENOTFOUND)
     return fails(ep);
   /* Others may have led, by a file that is gone, since the last look. */
-  bool watched = c->now - ep->looked_at <= gap_max(c);
-  if (there && watched && s3l_view_fingerprint(r->etag) == ep->predecessor_etag &&
+  bool watched = c->now - ep->looked_at <= s3l_epoch_gap_max(c);
+  if (there && watched && s3l_fingerprint(r->etag) == ep->predecessor_etag &&
       (S3L_MUTANT(EPOCHS_ETAG_ONLY) || r->modified_ms == ep->predecessor_modified_ms ||
        ep->predecessor_modified_ms == 0)) {
     ep->checked = ep->file;
   } else {
     ep->orphaned = ep->file;
     ep->confirmed = false;
-    s3l_view_restart(c);
+    s3l_observe_again(c);
   }
   ep->step = STEP_NONE;
   ep->failed = false;
-  return S3L_READ_TOLD;
+  return S3L_READ_COMPLETE;
 }
 
 static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
                             const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool there = (r->status == 0 || r->status == S3LECT_ETOOBIG) && s3l_view_is_usable_etag(r->etag);
   if (ep->read == READ_PREDECESSOR)
     return predecessor_shown(c, r);
   if (r->status == S3LECT_ENOTMODIFIED && op->conditional) {
     c->stats.reads_not_modified++;
-    if (c->now - c->observed.first_seen >= s3l_view_renew_ms(c) * (2 * S3L_MS))
-      return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there another? */
-    ep->read = READ_CONFIRM; /* this shows neither that it lives, nor that it does not */
+    if (c->now - c->observed.first_seen >= s3l_observed_renew_ms(c) * (2 * S3L_MS))
+      return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there a higher file? */
+    ep->read = READ_CONFIRM; /* not a look: it does not show whether the leader is alive */
     return ends(c, fx, op, r);
   }
   if (r->status == S3LECT_ENOTFOUND) {
@@ -298,10 +293,10 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
     }
     ep->file = 0;
     ep->modified_ms = 0;
-    s3l_view_show_absence(c, fx);
+    s3l_observe_absence(c, fx);
     return ends(c, fx, op, r);
   }
-  if (!there)
+  if (!s3l_is_object(r))
     return fails(ep);
   show(c, fx, r);
   bool renewed = c->observed.first_seen == c->now && c->observed.renewing;
@@ -310,16 +305,17 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
   return ends(c, fx, op, r);
 }
 
-s3l_read_end_t s3l_epochs_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
-                                    const s3l_event_t* ev) {
-  S3L_ASSERT(s3l_epochs_is_reading(c));
+s3l_read_end_t s3l_epoch_read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
+                                   const s3l_event_t* ev) {
+  S3L_ASSERT(s3l_epoch_is_reading(c));
   return c->config.epochs->step == STEP_LIST ? listed(c, fx, op, ev) : shown(c, fx, op, ev->result);
 }
 
-/* As good as a look: above the file of a valid leader there is none. */
-void s3l_epochs_vouched(s3l_core_t* c, s3l_ns_t asked_at) {
+/* That counts as a look: above the file of a valid leader there is none. */
+void s3l_epoch_valid(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
-  if (ep != NULL && ep->looked_at != 0 && asked_at > ep->looked_at &&
-      c->now - ep->looked_at <= gap_max(c))
-    ep->looked_at = asked_at;
+  s3l_ns_t probed_at = c->peer.sent_at;
+  if (ep->looked_at != 0 && probed_at > ep->looked_at &&
+      c->now - ep->looked_at <= s3l_epoch_gap_max(c))
+    ep->looked_at = probed_at;
 }

@@ -1,0 +1,20 @@
+/* core/lead.h: becoming leader, being it, and ceasing to be it. */
+#ifndef S3L_CORE_LEAD_H
+#define S3L_CORE_LEAD_H
+
+#include "core/state.h"
+
+/** Leads the observed epoch, whose newest write was sent at `sent_at`, if enough of its lease is
+ * left; else does nothing. */
+void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
+/** A write of the epoch that is led, sent at `sent_at`, is known to have landed. */
+void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
+/** Ends leadership, if there is one, at once. */
+void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason);
+/** Does what time alone demands: ends leadership whose validity is over, and announces leadership
+ * whose grace period is over. */
+void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx);
+/** After a read: does this elector lead still, or after all? */
+void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx);
+
+#endif
