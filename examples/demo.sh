@@ -299,7 +299,7 @@ deps/install-debian.sh build
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-demo.XXXXXX")
 echo "building (build/release) ..."
 if ! { cmake --preset release && cmake --build --preset release --parallel "$(nproc)" \
-  --target s3lect_cli s3lect-fakes3 s3lect-relay; } >"$dir/build.log" 2>&1; then
+  --target s3lect_cli s3lect-fakes3; } >"$dir/build.log" 2>&1; then
   tail -n 30 "$dir/build.log" >&2
   echo "demo: the build failed" >&2
   exit 1
@@ -335,7 +335,7 @@ case "$mode" in
     address=${endpoint#http://}
     address=${address%%/*}
     [[ $address == *:* ]] || address=$address:80
-    build/release/test/relay/s3lect-relay --to "$address" --ready-file "$dir/relay" \
+    build/release/test/fakes3/s3lect-fakes3 --relay-to "$address" --ready-file "$dir/relay" \
       2>>"$dir/stderr" {events}>&- &
     relay_pid=$!
     disown "$relay_pid"

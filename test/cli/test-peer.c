@@ -177,17 +177,9 @@ static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
   (void)state;
   s3proc_t s3;
   proc_t* p[3];
-  char program[512], ready[384], relay_url[128];
+  char relay_url[128];
   begin(&s3);
-  snprintf(program, sizeof program, "%s/test/relay/s3lect-relay", S3L_BUILD_DIR);
-  snprintf(ready, sizeof ready, "%s", s3proc_path(&s3, "relay"));
-  proc_t* relay = proc_spawn(
-      &s3.procs,
-      (const char*[]){program, "--to", s3.url + strlen("http://"), "--ready-file", ready, NULL},
-      NULL);
-  s3proc_await_lines(&s3, "relay", 1);
-  snprintf(relay_url, sizeof relay_url, "%s", s3proc_text(&s3, "relay"));
-  relay_url[strcspn(relay_url, "\n")] = '\0';
+  proc_t* relay = s3proc_relay(&s3, "relay", relay_url, sizeof relay_url);
   p[0] = elect(&s3, "a", "--endpoint", relay_url);
   proc_line(p[0], PROC_OUT, S3L_STARTED);
   p[1] = elect(&s3, "b", NULL, NULL);

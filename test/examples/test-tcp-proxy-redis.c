@@ -166,20 +166,10 @@ static void start_writers(void) {
 /* ---- Machines ---- */
 
 static void start_relay(int i) {
-  char ready[384], name[32];
+  char name[32];
   machine_t* m = &machines[i];
   snprintf(name, sizeof name, "relay-%s", names[i]);
-  snprintf(ready, sizeof ready, "%s", s3proc_path(&s3, name));
-  const char* argv[] = {S3L_BUILD_DIR "/test/relay/s3lect-relay",
-                        "--to",
-                        s3.url + strlen("http://"),
-                        "--ready-file",
-                        ready,
-                        NULL};
-  m->relay = proc_spawn(&s3.procs, argv, NULL);
-  s3proc_await_lines(&s3, name, 1);
-  snprintf(m->endpoint, sizeof m->endpoint, "%s", s3proc_text(&s3, name));
-  m->endpoint[strcspn(m->endpoint, "\n")] = '\0';
+  m->relay = s3proc_relay(&s3, name, m->endpoint, sizeof m->endpoint);
 }
 
 static void start_proxy(int i) {

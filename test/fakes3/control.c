@@ -87,8 +87,8 @@ static void give_state(fakes3_request_t* r) {
   fakes3_bytes_t* b = &r->reply.body;
   fakes3_puts(b, "{\"url\":");
   fakes3_put_json(b, s->url);
-  fakes3_printf(b, ",\"connections_open\":%zu,\"objects\":%zu,\"clock_offset_ms\":%lld", s->conns_n,
-                fakes3_object_count(s), (long long)s->clock_offset_ms);
+  fakes3_printf(b, ",\"connections_open\":%zu,\"objects\":%zu,\"clock_offset_ms\":%lld",
+                s->tcp.conns_n, fakes3_object_count(s), (long long)s->clock_offset_ms);
   fakes3_printf(b, ",\"last_seq\":%llu,\"counters\":{", (unsigned long long)s->last_seq);
   put_counters(b, &s->counters);
   fakes3_puts(b, "},\"rules\":[");

@@ -44,9 +44,9 @@ bool fakes3_does(const fakes3_t* s, fakes3_action_t action) {
 
 /* All but those on which a control request is being answered. */
 static void reset_clients(fakes3_t* s) {
-  s3l_list_t* l = s->conns.next;
-  while (l != &s->conns) {
-    fakes3_conn_t* c = S3L_CONTAINER_OF(l, fakes3_conn_t, link);
+  s3l_list_t* l = s->tcp.conns.next;
+  while (l != &s->tcp.conns) {
+    fakes3_conn_t* c = S3L_CONTAINER_OF(l, fakes3_conn_t, tcp.link);
     l = l->next;
     if (c->active == NULL || !fakes3_request_is_control(c->active))
       fakes3_conn_reset(c);

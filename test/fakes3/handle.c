@@ -196,7 +196,7 @@ void fakes3_handle(fakes3_request_t* r) {
     fakes3_conn_reset(r->conn);
     return;
   }
-  if (s->tls != NULL && r->conn->tls == NULL) {
+  if (s->tcp.tls != NULL && r->conn->tcp.ssl == NULL) {
     fakes3_handle_malformed(r->conn, "BadRequest");
     return;
   }

@@ -13,12 +13,12 @@
 #define FAKES3_INTERNAL_H
 
 #include <llhttp.h>
-#include <openssl/ssl.h>
 #include <stdio.h>
 #include <uv.h>
 
 #include "fakes3/bytes.h"
 #include "fakes3/fakes3.h"
+#include "lib/test_server.h"
 #include "util/list.h"
 #include "util/span.h"
 
@@ -30,7 +30,6 @@
 #define FAKES3_BUCKET_MAX   63
 #define FAKES3_KEY_MAX      1024
 #define FAKES3_SKEW_MAX_MS  (15 * 60 * 1000)
-#define FAKES3_LINGER_MS    2000
 #define FAKES3_LOG_DEFAULT  10000
 #define FAKES3_CONTROL_PATH "/_fakes3/"
 
@@ -315,52 +314,32 @@ void fakes3_log_end(fakes3_request_t* r);
 void fakes3_log_put(fakes3_bytes_t* out, const fakes3_entry_t* e);
 void fakes3_log_free(fakes3_t* s);
 
-/* ---- TLS: tls.c, tls_self.c ---- */
-
-typedef struct fakes3_tls_s fakes3_tls_t;
+/* ---- TLS: tls.c ---- */
 
 SSL_CTX* fakes3_tls_files(const char* cert, const char* key, char* why, size_t cap);
 /** Throwaway authority and certificate; DIR/ca.pem is written. */
 SSL_CTX* fakes3_tls_self(const char* dir, const char* domain, const char* host, char* why,
                          size_t cap);
-SSL_CTX* fakes3_tls_context(char* why, size_t cap);
-fakes3_tls_t* fakes3_tls_new(SSL_CTX* context);
-void fakes3_tls_free(fakes3_tls_t* t);
-/** Takes bytes off the wire; gives what they hold, and what is to be sent. False: TLS failed. */
-bool fakes3_tls_feed(fakes3_tls_t* t, const char* p, size_t n, fakes3_bytes_t* plain,
-                     fakes3_bytes_t* wire);
-bool fakes3_tls_write(fakes3_tls_t* t, const char* p, size_t n, fakes3_bytes_t* wire);
-void fakes3_tls_end(fakes3_tls_t* t, fakes3_bytes_t* wire);
-/** True once: when the handshake has just been done. */
-bool fakes3_tls_established(fakes3_tls_t* t, bool* resumed);
 
 /* ---- Connections: conn.c ---- */
 
 struct fakes3_conn_s {
-  s3l_list_t link;
+  s3l_test_conn_t tcp; /* first */
   fakes3_t* server;
   uint64_t id;
   uint16_t source_port;
   bool loopback;
-  uv_tcp_t tcp;
-  uv_timer_t linger;
-  int handles; /* open */
   llhttp_t parser;
   fakes3_bytes_t in; /* plain, not parsed yet */
   fakes3_request_t* building;
   fakes3_request_t* active;
-  fakes3_tls_t* tls;
-  bool begun; /* its first byte is here */
   bool parsing;
-  bool reading;
-  bool deaf; /* what comes is thrown away */
-  bool closing;
-  char buf[16 * 1024];
 };
 
 typedef enum { FAKES3_KEEP, FAKES3_CLOSE, FAKES3_RESET } fakes3_after_t;
 
-void fakes3_conn_accept(fakes3_t* s);
+/** Prepares s->tcp. */
+void fakes3_conn_serve(fakes3_t* s);
 /** Sends, and then goes on, closes in good order, or resets. The active request is over unless it
  * is kept by `FAKES3_KEEP` with `more`. */
 void fakes3_conn_send(fakes3_conn_t* c, s3l_span_t bytes, fakes3_after_t after);
@@ -373,10 +352,10 @@ void fakes3_conn_reset(fakes3_conn_t* c);
 
 struct fakes3_s {
   uv_loop_t* loop;
-  uv_tcp_t* listener; /* NULL: not listening */
+  s3l_test_server_t tcp;
   bool stopping;
   uv_timer_t relisten;
-  size_t handles; /* open ones, of connections and requests too */
+  size_t handles; /* open ones beside those of `tcp` */
   struct sockaddr_storage address;
   char url[128];
   char* host;
@@ -385,11 +364,8 @@ struct fakes3_s {
   bool any_bucket;
   fakes3_key_t keys[FAKES3_KEYS_MAX];
   size_t keys_n;
-  SSL_CTX* tls;
   int64_t clock_offset_ms;
   bool anonymous_reads;
-  s3l_list_t conns;
-  size_t conns_n;
   s3l_list_t requests;
   s3l_list_t buckets;
   s3l_list_t rules;

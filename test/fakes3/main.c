@@ -1,6 +1,9 @@
-/* s3lect-fakes3: the fake S3 as a command. */
+/* s3lect-fakes3: the fake S3 as a command, or a relay that makes outages of a store that is not
+ * ours to stop: stopped with SIGSTOP it is a network that swallows everything, and continued with
+ * SIGCONT it delivers what had been sent, late. */
 #include <errno.h>
 #include <getopt.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,7 @@
 #include <unistd.h>
 
 #include "fakes3/fakes3.h"
+#include "lib/proxy_server.h"
 #include "util/span.h"
 
 #ifndef FAKES3_VERSION
@@ -28,6 +32,7 @@ typedef struct app_s {
   const char* faults[FAULTS_MAX]; /* from the start */
   size_t faults_len;
   bool die_with_parent;
+  const char* relay_to;
 } app_t;
 
 static const char help[] =
@@ -50,6 +55,7 @@ static const char help[] =
     "  --log FILE             append one JSON object per request\n"
     "  --log-entries N        requests kept for the control path (default: 10000)\n"
     "  --fault JSON           a rule from the start; may be repeated\n"
+    "  --relay-to HOST:PORT   be no S3, but pass all bytes to that one, in plain, and back\n"
     "  --die-with-parent      end when the parent process does\n"
     "  --help, --version\n"
     "\n"
@@ -106,6 +112,7 @@ enum {
   OPT_LOG,
   OPT_LOG_ENTRIES,
   OPT_FAULT,
+  OPT_RELAY_TO,
   OPT_DIE_WITH_PARENT,
   OPT_HELP,
   OPT_VERSION
@@ -129,6 +136,7 @@ static const struct option long_options[] = {
     {"log", required_argument, NULL, OPT_LOG},
     {"log-entries", required_argument, NULL, OPT_LOG_ENTRIES},
     {"fault", required_argument, NULL, OPT_FAULT},
+    {"relay-to", required_argument, NULL, OPT_RELAY_TO},
     {"die-with-parent", no_argument, NULL, OPT_DIE_WITH_PARENT},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -191,6 +199,9 @@ static void take_option(app_t* app, int option, char* value) {
       refuse("too many faults", value);
     app->faults[app->faults_len++] = value;
     break;
+  case OPT_RELAY_TO:
+    app->relay_to = value;
+    break;
   case OPT_DIE_WITH_PARENT:
     app->die_with_parent = true;
     break;
@@ -252,6 +263,45 @@ static int watch_signals(app_t* app) {
   return uv_signal_start(&app->interrupt, on_signal, SIGINT);
 }
 
+static int announce(const app_t* app, const char* url) {
+  if (app->ready_file == NULL) {
+    puts(url);
+    fflush(stdout);
+  } else if (!write_ready_file(app->ready_file, url)) {
+    fprintf(stderr, "s3lect-fakes3: cannot write %s: %s\n", app->ready_file, strerror(errno));
+    return 1;
+  }
+  return 0;
+}
+
+/* HOST:PORT, the host possibly in brackets. */
+static int resolve(const char* text, struct sockaddr_storage* address) {
+  char host[256];
+  const char* colon = strrchr(text, ':');
+  if (colon == NULL || (size_t)(colon - text) >= sizeof host)
+    return -1;
+  size_t n = (size_t)(colon - text);
+  bool brackets = n >= 2 && text[0] == '[' && text[n - 1] == ']';
+  snprintf(host, sizeof host, "%.*s", (int)(brackets ? n - 2 : n), text + (brackets ? 1 : 0));
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+  struct addrinfo* found;
+  if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
+    return -1;
+  memcpy(address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return 0;
+}
+
+static int relay(app_t* app) {
+  static s3l_proxy_server_t relay = {.relay = true};
+  char url[64];
+  if (resolve(app->relay_to, &relay.address) != 0)
+    refuse("cannot find", app->relay_to);
+  s3l_proxy_server_start(&relay, &app->loop);
+  snprintf(url, sizeof(url), "http://127.0.0.1:%u", relay.port);
+  return announce(app, url) != 0 ? 1 : uv_run(&app->loop, UV_RUN_DEFAULT);
+}
+
 int main(int argc, char** argv) {
   static app_t app;
   char why[512] = "";
@@ -261,6 +311,8 @@ int main(int argc, char** argv) {
     bind_to_parent(parent);
   if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || uv_loop_init(&app.loop) != 0)
     refuse("cannot start a loop", NULL);
+  if (app.relay_to != NULL)
+    return relay(&app);
   if (fakes3_start(&app.loop, &app.options, &app.server, why, sizeof(why)) != 0) {
     fprintf(stderr, "s3lect-fakes3: %s\n", why);
     return 1;
@@ -270,13 +322,8 @@ int main(int argc, char** argv) {
       refuse(why, app.faults[i]);
   if (watch_signals(&app) != 0)
     refuse("cannot watch signals", NULL);
-  if (app.ready_file == NULL) {
-    puts(fakes3_url(app.server));
-    fflush(stdout);
-  } else if (!write_ready_file(app.ready_file, fakes3_url(app.server))) {
-    fprintf(stderr, "s3lect-fakes3: cannot write %s: %s\n", app.ready_file, strerror(errno));
+  if (announce(&app, fakes3_url(app.server)) != 0)
     return 1;
-  }
   uv_run(&app.loop, UV_RUN_DEFAULT);
   return uv_loop_close(&app.loop) == 0 ? 0 : 1;
 }

@@ -24,58 +24,21 @@ void fakes3_set_clock_offset(fakes3_t* server, int64_t offset_ms) {
 
 /* ---- Listening ---- */
 
-static void on_connection(uv_stream_t* listener, int status) {
-  if (status == 0)
-    fakes3_conn_accept(listener->data);
-}
-
-static void on_listener_closed(uv_handle_t* handle) {
-  fakes3_t* s = handle->data;
-  free(handle);
-  fakes3_handle_closed(s);
-}
-
-static void close_listener(fakes3_t* s) {
-  if (s->listener == NULL)
-    return;
-  uv_close((uv_handle_t*)s->listener, on_listener_closed);
-  s->listener = NULL;
-}
-
-/* A port just given up can be taken again at once: libuv sets SO_REUSEADDR. */
-static int open_listener(fakes3_t* s) {
-  s->listener = fakes3_alloc(sizeof(*s->listener));
-  if (uv_tcp_init(s->loop, s->listener) != 0)
-    abort();
-  s->listener->data = s;
-  s->handles++;
-  int err = uv_tcp_bind(s->listener, (const struct sockaddr*)&s->address, 0);
-  if (err == 0)
-    err = uv_listen((uv_stream_t*)s->listener, 1024, on_connection);
-  if (err != 0)
-    close_listener(s);
-  return err;
-}
-
 int fakes3_listen(fakes3_t* server, bool on) {
-  if (on == (server->listener != NULL))
+  if (on == (server->tcp.listener != NULL))
     return 0;
   if (on)
-    return open_listener(server);
-  close_listener(server);
+    return s3l_test_server_listen(&server->tcp, &server->address);
+  s3l_test_server_unlisten(&server->tcp);
   return 0;
 }
 
 static int set_url(fakes3_t* s) {
   char ip[64];
-  int len = sizeof(s->address);
-  int err = uv_tcp_getsockname(s->listener, (struct sockaddr*)&s->address, &len);
-  if (err != 0)
-    return err;
-  const char* scheme = s->tls != NULL ? "https" : "http";
+  const char* scheme = s->tcp.tls != NULL ? "https" : "http";
   bool ip6 = s->address.ss_family == AF_INET6;
-  err = ip6 ? uv_ip6_name((const struct sockaddr_in6*)&s->address, ip, sizeof(ip))
-            : uv_ip4_name((const struct sockaddr_in*)&s->address, ip, sizeof(ip));
+  int err = ip6 ? uv_ip6_name((const struct sockaddr_in6*)&s->address, ip, sizeof(ip))
+                : uv_ip4_name((const struct sockaddr_in*)&s->address, ip, sizeof(ip));
   if (err != 0)
     return err;
   const char* host = strcmp(s->host, "localhost") == 0 ? s->host : ip;
@@ -96,9 +59,7 @@ const char* fakes3_url(const fakes3_t* server) {
 }
 
 uint16_t fakes3_port(const fakes3_t* server) {
-  if (server->address.ss_family == AF_INET6)
-    return ntohs(((const struct sockaddr_in6*)&server->address)->sin6_port);
-  return ntohs(((const struct sockaddr_in*)&server->address)->sin_port);
+  return server->tcp.port;
 }
 
 /* ---- Starting ---- */
@@ -128,25 +89,6 @@ static void set_buckets(fakes3_t* s, const char* names) {
   }
 }
 
-static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
-  fakes3_t* s = fakes3_alloc(sizeof(*s));
-  s->loop = loop;
-  s->host = dup_or_null(o->host != NULL ? o->host : "127.0.0.1");
-  s->region = dup_or_null(o->region);
-  s->domain = dup_or_null(o->domain);
-  s->clock_offset_ms = o->clock_offset_ms;
-  s->anonymous_reads = o->anonymous_reads;
-  s->log_max = o->log_entries > 0 ? o->log_entries : FAKES3_LOG_DEFAULT;
-  s3l_list_init(&s->conns);
-  s3l_list_init(&s->requests);
-  s3l_list_init(&s->buckets);
-  s3l_list_init(&s->rules);
-  s3l_list_init(&s->log);
-  set_keys(s, o);
-  set_buckets(s, o->buckets);
-  return s;
-}
-
 static void free_server(fakes3_t* s) {
   fakes3_fault_clear(s, 0);
   fakes3_objects_clear(s, true);
@@ -158,11 +100,51 @@ static void free_server(fakes3_t* s) {
     free((void*)(uintptr_t)s->keys[i].secret_key);
     free((void*)(uintptr_t)s->keys[i].token);
   }
-  SSL_CTX_free(s->tls);
+  SSL_CTX_free(s->tcp.tls);
   free(s->host);
   free(s->region);
   free(s->domain);
   free(s);
+}
+
+/* Frees the server when the last handle is closed. */
+static void end_if_closed(fakes3_t* s) {
+  if (!s->stopping || s->handles > 0 || s->tcp.open > 0)
+    return;
+  fakes3_stop_cb cb = s->stop_cb;
+  void* arg = s->stop_arg;
+  free_server(s);
+  if (cb != NULL)
+    cb(arg);
+}
+
+static void on_quiet(s3l_test_server_t* tcp) {
+  end_if_closed(tcp->data);
+}
+
+void fakes3_handle_closed(fakes3_t* s) {
+  s->handles--;
+  end_if_closed(s);
+}
+
+static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
+  fakes3_t* s = fakes3_alloc(sizeof(*s));
+  s->loop = loop;
+  s->host = dup_or_null(o->host != NULL ? o->host : "127.0.0.1");
+  s->region = dup_or_null(o->region);
+  s->domain = dup_or_null(o->domain);
+  s->clock_offset_ms = o->clock_offset_ms;
+  s->anonymous_reads = o->anonymous_reads;
+  s->log_max = o->log_entries > 0 ? o->log_entries : FAKES3_LOG_DEFAULT;
+  fakes3_conn_serve(s);
+  s->tcp.on_quiet = on_quiet;
+  s3l_list_init(&s->requests);
+  s3l_list_init(&s->buckets);
+  s3l_list_init(&s->rules);
+  s3l_list_init(&s->log);
+  set_keys(s, o);
+  set_buckets(s, o->buckets);
+  return s;
 }
 
 /* What may fail before there is any handle. */
@@ -176,10 +158,10 @@ static int prepare(fakes3_t* s, const fakes3_options_t* o, char* why, size_t cap
     return UV_EINVAL;
   }
   if (o->tls_self != NULL)
-    s->tls = fakes3_tls_self(o->tls_self, s->domain, s->host, why, cap);
+    s->tcp.tls = fakes3_tls_self(o->tls_self, s->domain, s->host, why, cap);
   else if (o->tls_cert != NULL)
-    s->tls = fakes3_tls_files(o->tls_cert, o->tls_key, why, cap);
-  if (s->tls == NULL && (o->tls_self != NULL || o->tls_cert != NULL))
+    s->tcp.tls = fakes3_tls_files(o->tls_cert, o->tls_key, why, cap);
+  if (s->tcp.tls == NULL && (o->tls_self != NULL || o->tls_cert != NULL))
     return UV_EINVAL;
   if (o->log_file != NULL && (s->log_file = fopen(o->log_file, "ae")) == NULL) {
     int err = errno;
@@ -203,7 +185,7 @@ int fakes3_start(uv_loop_t* loop, const fakes3_options_t* options, fakes3_t** se
   }
   s->relisten.data = s;
   s->handles++;
-  err = open_listener(s);
+  err = s3l_test_server_listen(&s->tcp, &s->address);
   if (err == 0)
     err = set_url(s);
   if (err != 0) {
@@ -218,31 +200,20 @@ int fakes3_start(uv_loop_t* loop, const fakes3_options_t* options, fakes3_t** se
 
 /* ---- Stopping ---- */
 
-void fakes3_handle_closed(fakes3_t* s) {
-  s->handles--;
-  if (!s->stopping || s->handles > 0)
-    return;
-  fakes3_stop_cb cb = s->stop_cb;
-  void* arg = s->stop_arg;
-  free_server(s);
-  if (cb != NULL)
-    cb(arg);
-}
-
 static void on_relisten_closed(uv_handle_t* handle) {
   fakes3_handle_closed(handle->data);
 }
 
 void fakes3_disconnect(fakes3_t* server) {
-  while (!s3l_list_empty(&server->conns))
-    fakes3_conn_reset(S3L_CONTAINER_OF(server->conns.next, fakes3_conn_t, link));
+  while (!s3l_list_empty(&server->tcp.conns))
+    fakes3_conn_reset((fakes3_conn_t*)(void*)server->tcp.conns.next);
 }
 
 void fakes3_stop(fakes3_t* server, fakes3_stop_cb cb, void* arg) {
   server->stop_cb = cb;
   server->stop_arg = arg;
   server->stopping = true;
-  close_listener(server);
+  s3l_test_server_unlisten(&server->tcp);
   fakes3_disconnect(server);
   while (!s3l_list_empty(&server->requests))
     fakes3_request_finish(S3L_CONTAINER_OF(server->requests.next, fakes3_request_t, link));
@@ -265,5 +236,5 @@ void fakes3_counters(const fakes3_t* server, fakes3_counters_t* out) {
 }
 
 size_t fakes3_connections(const fakes3_t* server) {
-  return server->conns_n;
+  return server->tcp.conns_n;
 }

@@ -145,9 +145,7 @@ static void in_compose(s3l_rig_req_t* r) {
 /* One connection from its beginning to its end. */
 static void do_alone(s3l_rig_req_t* r) {
   s3l_rig_do(&rig, r);
-  while (!s3l_list_empty(&rig.server.conns))
-    (void)uv_run(&rig.loop, UV_RUN_ONCE);
-  (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+  s3l_rig_wait_alone(&rig);
 }
 
 /* A session of the old host's, even one that is handed out after the move, is never offered to the

@@ -133,7 +133,7 @@ static void test_reply_before_the_body_is_read(void** state) {
   s3l_rig_init(&rig, S3L_SCRIPTS(hasty, S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))),
                2);
   s3l_rig_start(&rig);
-  shrink((uv_handle_t*)&rig.server.listener, SO_RCVBUF); /* what it accepts takes after it */
+  shrink((uv_handle_t*)rig.server.tcp.listener, SO_RCVBUF); /* what it accepts takes after it */
   s3l_rig_do(&rig, &r);
   assert_int_equal(r.status, 0);
   assert_int_equal(r.http_status, 403);

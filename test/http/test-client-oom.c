@@ -21,8 +21,6 @@ static unsigned seen;
 static s3l_rig_t rig;
 
 static bool refuse(void) {
-  if (rig.server.accepting)
-    return false; /* the server is not the one that is tested */
   seen++;
   if (countdown < 0)
     return false;

@@ -253,9 +253,7 @@ static void test_resumption(void** state) {
         assert_int_equal(SSL_CTX_set_max_proto_version(rig.server.tls->ssl_ctx, TLS1_2_VERSION), 1);
       s3l_rig_start(&rig);
       s3l_rig_do(&rig, &r[0]);
-      while (!s3l_list_empty(&rig.server.conns))
-        (void)uv_run(&rig.loop, UV_RUN_ONCE);
-      (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
+      s3l_rig_wait_alone(&rig);
       s3l_rig_do(&rig, &r[1]);
       end(&rig);
       assert_ok(&r[0]);

@@ -144,8 +144,7 @@ static void test_idle_ends(void** state) {
     if (i == 0 || i == 2)
       s3l_rig_wait_for(&rig, &rig.server.ended, 1);
     else
-      while (!s3l_list_empty(&rig.server.conns))
-        (void)uv_run(&rig.loop, UV_RUN_ONCE);
+      s3l_rig_wait_alone(&rig);
     (void)uv_run(&rig.loop, UV_RUN_NOWAIT);
     s3l_rig_do(&rig, &b);
     s3l_rig_end(&rig);

@@ -179,8 +179,7 @@ void s3l_creds_rig_end(s3l_creds_rig_t* rig) {
     assert_int_equal(rig->dropped, dropped);
   }
   assert_true(rig->server.failures == 0 || rig->cut_short);
-  if (rig->server.listening)
-    s3l_script_server_close(&rig->server);
+  s3l_script_server_close(&rig->server);
   s3l_wait_loop_end(&rig->loop);
   remove_folder(rig->dir);
 }

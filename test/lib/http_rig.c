@@ -117,6 +117,12 @@ void s3l_rig_do(s3l_rig_t* rig, s3l_rig_req_t* r) {
   s3l_rig_wait(rig, r);
 }
 
+void s3l_rig_wait_alone(s3l_rig_t* rig) {
+  while (rig->server.tcp.open > 1) /* the listener */
+    (void)uv_run(&rig->loop, UV_RUN_ONCE);
+  (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
+}
+
 void s3l_rig_end(s3l_rig_t* rig) {
   if (rig->client != NULL)
     s3l_rig_close_client(rig);

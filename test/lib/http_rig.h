@@ -64,6 +64,9 @@ void s3l_rig_do(s3l_rig_t* rig, s3l_rig_req_t* r);
 /** Runs the loop until *counter reaches n. */
 void s3l_rig_wait_for(s3l_rig_t* rig, const unsigned* counter, unsigned n);
 
+/** Runs the loop until the server's connections are closed, and once more. */
+void s3l_rig_wait_alone(s3l_rig_t* rig);
+
 /** Closes what is open, runs the loop to its end, and asserts that nothing is left. */
 void s3l_rig_end(s3l_rig_t* rig);
 

@@ -1,17 +1,20 @@
-/* An HTTP proxy on the test's own loop: CONNECT and absolute-form requests, to whatever host they
- * name, all end at one port of this machine. */
+/* An HTTP proxy on the caller's loop: CONNECT and absolute-form requests, to whatever host they
+ * name, all end at one address. As a relay it passes the bytes of every connection both ways,
+ * unseen. */
 #ifndef S3L_TEST_PROXY_SERVER_H
 #define S3L_TEST_PROXY_SERVER_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
-#include "util/list.h"
+#include "lib/test_server.h"
 
 typedef struct s3l_proxy_server_s {
   /* Set before start. */
-  uint16_t target;           /* where it connects to */
+  uint16_t target;                 /* the port on 127.0.0.1 where it connects to, ... */
+  struct sockaddr_storage address; /* ... or, where that is 0, an address of any kind */
+  bool relay;
+  bool unref;                /* nothing of the proxy keeps the loop alive */
   const char* authorization; /* what Proxy-Authorization must say; NULL: nothing is asked for */
   const char* reply;         /* to give in place of a connection; NULL: none */
 
@@ -22,9 +25,7 @@ typedef struct s3l_proxy_server_s {
   unsigned forwarded; /* connections that began with an absolute-form request */
   char head[4096];    /* of the latest connection's first request */
 
-  uv_loop_t* loop;
-  uv_tcp_t listener;
-  s3l_list_t links;
+  s3l_test_server_t tcp;
 } s3l_proxy_server_t;
 
 void s3l_proxy_server_start(s3l_proxy_server_t* server, uv_loop_t* loop);

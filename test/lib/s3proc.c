@@ -68,19 +68,33 @@ void s3proc_await_text(s3proc_t* s3, const char* name, const char* text) {
   procs_until(&s3->procs, has_text, &want);
 }
 
-static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
+/* Starts s3lect-fakes3; its URL, from the file `name` of the scratch folder. */
+static proc_t* start_program(s3proc_t* s3, const char* name, char* url, size_t cap,
+                             const char* const* more) {
   char program[512], ready[384];
+  const char* argv[16] = {program, "--ready-file", ready};
+  size_t n = 3;
   snprintf(program, sizeof program, "%s/test/fakes3/s3lect-fakes3", s3->build_dir);
-  snprintf(ready, sizeof ready, "%s", s3proc_path(s3, "ready"));
+  snprintf(ready, sizeof ready, "%s", s3proc_path(s3, name));
   unlink(ready);
-  const char* argv[] = {program,        "--port", port,
-                        "--ready-file", ready,    buckets != NULL ? "--buckets" : NULL,
-                        buckets,        NULL};
-  s3->fake = proc_spawn(&s3->procs, argv, NULL);
-  lines_t want = {s3, "ready", 1};
-  procs_until(&s3->procs, has_lines, &want);
-  snprintf(s3->url, sizeof s3->url, "%s", s3proc_text(s3, "ready"));
-  s3->url[strcspn(s3->url, "\r\n")] = '\0';
+  while (*more != NULL)
+    argv[n++] = *more++;
+  proc_t* p = proc_spawn(&s3->procs, argv, NULL);
+  s3proc_await_lines(s3, name, 1);
+  snprintf(url, cap, "%s", s3proc_text(s3, name));
+  url[strcspn(url, "\r\n")] = '\0';
+  return p;
+}
+
+static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
+  s3->fake = start_program(
+      s3, "ready", s3->url, sizeof s3->url,
+      (const char*[]){"--port", port, buckets != NULL ? "--buckets" : NULL, buckets, NULL});
+}
+
+proc_t* s3proc_relay(s3proc_t* s3, const char* name, char* url, size_t cap) {
+  return start_program(s3, name, url, cap,
+                       (const char*[]){"--relay-to", s3->url + strlen("http://"), NULL});
 }
 
 static void begin(s3proc_t* s3, const char* build_dir) {

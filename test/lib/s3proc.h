@@ -31,6 +31,10 @@ void s3proc_end(s3proc_t* s3);
 /** Adds a rule of misbehaviour, as JSON; see test/fakes3/README.md. */
 void s3proc_fault(s3proc_t* s3, const char* json);
 
+/** Starts a relay before the fake, to be frozen by SIGSTOP, and gives the relay's URL; `name` is
+ * that of a file in the scratch folder. */
+proc_t* s3proc_relay(s3proc_t* s3, const char* name, char* url, size_t cap);
+
 /** Kills the fake and starts an empty one at the same port. */
 void s3proc_replace_fake(s3proc_t* s3);
 

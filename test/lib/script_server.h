@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "lib/test_server.h"
 #include "net/tls_context.h"
-#include "util/list.h"
 
 typedef enum {
   S3L_STEP_END,
@@ -72,19 +72,15 @@ struct s3l_script_server_s {
   unsigned resumed;  /* TLS handshakes that resumed a session */
   unsigned ended;    /* connections that the peer ended, in whatever way */
   unsigned failures; /* connections that ended while a step waited for text */
-  bool accepting;    /* true while it takes a connection, which is all that it allocates for */
   unsigned strays;   /* bytes received that no step expected, seen at the end of connections */
 
-  uv_loop_t* loop;
-  uv_tcp_t listener;
-  bool listening;
-  s3l_list_t conns;
+  s3l_test_server_t tcp;
 };
 
 /** Listens on a free port, or on `port` if that is not 0. Asserts (cmocka) that it works. */
 void s3l_script_server_start(s3l_script_server_t* server, uv_loop_t* loop);
 
-/** Closes everything; run the loop afterwards. */
+/** Closes everything, if it was started; run the loop afterwards. */
 void s3l_script_server_close(s3l_script_server_t* server);
 
 #endif

@@ -44,7 +44,6 @@ static void begin(const s3l_step_t* const* scripts, size_t n, bool tls) {
   s3l_script_server_start(&server, &loop);
   proxy = (s3l_proxy_server_t){.target = server.port};
   s3l_proxy_server_start(&proxy, &loop);
-  uv_unref((uv_handle_t*)&proxy.listener);
   snprintf(proxy_url, sizeof(proxy_url), "http://127.0.0.1:%u", proxy.port);
 }
 
@@ -252,7 +251,7 @@ static void names_refusals(void** state) {
   /* A port where nobody listens any more. */
   begin(&silent, 1, false);
   snprintf(nobody, sizeof(nobody), "http://u:secret@127.0.0.1:%u", proxy.port);
-  uv_close((uv_handle_t*)&proxy.listener, NULL);
+  s3l_test_server_unlisten(&proxy.tcp);
   uv_run(&loop, UV_RUN_NOWAIT);
   s3lect_store_s3_options_t o = options();
   o.proxy = nobody;
