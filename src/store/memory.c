@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "loop/loop.h"
 #include "store/store.h"
 #include "util/buf.h"
 #include "util/error.h"
@@ -26,32 +27,25 @@ typedef struct object_s {
 } object_t;
 
 typedef struct memory_s {
-  uv_idle_t idle; /* active while requests wait: makes the loop come round without blocking */
+  s3l_loop_t* loop;
+  s3l_task_t end;
   s3lect_store_t* store;
   object_t** objects; /* in the order of keys */
   size_t objects_len;
   size_t objects_cap;
-  s3l_list_t requests;
-  s3l_list_t mark; /* finish_waiting's; not on its stack, as gcc 12 takes the link for dangling */
   uint64_t writes;
   bool closing;
   s3lect_store_close_cb close_cb;
 } memory_t;
 
 typedef struct state_s {
-  s3l_list_t link;
+  s3l_task_t task;
   s3lect_store_req_t* req;
   s3l_store_op_t op;
-  bool active;
   bool cancelled;
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
-
-static int64_t wall_ms(void) {
-  uv_timeval64_t now;
-  return uv_gettimeofday(&now) == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
-}
 
 /* ---- Objects ---- */
 
@@ -130,7 +124,7 @@ static bool set_body(memory_t* m, object_t* o, const void* body, size_t len) {
   if (len > 0)
     memcpy(o->body, body, len);
   o->body_len = len;
-  o->modified_ms = wall_ms();
+  o->modified_ms = s3l_clock_wall_ms();
   s3l_buf_init(&b, o->etag, sizeof(o->etag));
   s3l_buf_puts(&b, "\"memory-");
   s3l_buf_u64(&b, ++m->writes);
@@ -228,14 +222,16 @@ static void do_list(memory_t* m, const s3lect_store_req_t* req, s3lect_store_res
 }
 
 /* Carries a request out and ends it. Nothing may touch it, or its state, after its callback. */
-static void finish(memory_t* m, state_t* s) {
+static void on_task(s3l_task_t* task) {
+  state_t* s = S3L_CONTAINER_OF(task, state_t, task);
   s3lect_store_req_t* req = s->req;
+  memory_t* m = req->store->internal;
   s3lect_store_entry_t* entries = NULL;
   s3lect_store_result_t r = s3l_store_result(0, S3LECT_SETTLED);
   if (s->cancelled || m->closing) {
     r = s3l_store_result(UV_ECANCELED, S3LECT_NOT_APPLIED);
   } else {
-    r.store_time_ms = wall_ms();
+    r.store_time_ms = s3l_clock_wall_ms();
     switch (s->op) {
     case S3L_STORE_GET:
       do_get(m, req, &r);
@@ -251,28 +247,8 @@ static void finish(memory_t* m, state_t* s) {
       break;
     }
   }
-  s->active = false;
   req->cb(req, &r);
   s3l_free(entries);
-}
-
-/* Ends what waits now. What callbacks add waits for the next time round, so that a caller that goes
- * on for ever does not keep the loop from its other work. */
-static void finish_waiting(memory_t* m) {
-  s3l_list_push_back(&m->requests, &m->mark);
-  while (m->requests.next != &m->mark) {
-    s3l_list_t* link = m->requests.next;
-    s3l_list_remove(link);
-    finish(m, S3L_CONTAINER_OF(link, state_t, link));
-  }
-  s3l_list_remove(&m->mark);
-}
-
-static void on_idle(uv_idle_t* idle) {
-  memory_t* m = idle->data;
-  finish_waiting(m);
-  if (s3l_list_empty(&m->requests) && !m->closing)
-    (void)uv_idle_stop(idle);
 }
 
 /* ---- The store's vtable ---- */
@@ -280,11 +256,11 @@ static void on_idle(uv_idle_t* idle) {
 static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
   memory_t* m = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
-  int err = m->closing ? UV_ECANCELED : uv_idle_start(&m->idle, on_idle);
-  if (err != 0)
-    return err;
-  *s = (state_t){.req = req, .op = op, .active = true};
-  s3l_list_push_back(&m->requests, &s->link);
+  if (m->closing)
+    return UV_ECANCELED;
+  *s = (state_t){.req = req, .op = op};
+  s3l_task_init(&s->task, on_task);
+  s3l_loop_defer(m->loop, &s->task);
   return 0;
 }
 
@@ -307,15 +283,13 @@ static int memory_list(s3lect_store_t* store, s3lect_store_req_t* req) {
 static void memory_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   (void)store;
-  if (s->active)
-    s->cancelled = true;
+  s->cancelled = true;
 }
 
-static void on_closed(uv_handle_t* handle) {
-  memory_t* m = handle->data;
+static void on_end(s3l_task_t* task) {
+  memory_t* m = S3L_CONTAINER_OF(task, memory_t, end);
   s3lect_store_t* store = m->store;
   s3lect_store_close_cb cb = m->close_cb;
-  finish_waiting(m);
   for (size_t i = 0; i < m->objects_len; i++)
     free_object(m->objects[i]);
   s3l_free(m->objects);
@@ -329,7 +303,7 @@ static void memory_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
   memory_t* m = store->internal;
   m->closing = true;
   m->close_cb = cb;
-  uv_close((uv_handle_t*)&m->idle, on_closed);
+  s3l_loop_leave(m->loop, &m->end); /* after the requests that wait */
 }
 
 static const s3lect_store_ops_t memory_ops = {
@@ -347,14 +321,13 @@ int s3lect_store_memory_init(uv_loop_t* loop, s3lect_store_t* store, s3lect_erro
   s3l_error_clear(error);
   if (m == NULL)
     return s3l_error_end(error, UV_ENOMEM);
-  int err = uv_idle_init(loop, &m->idle);
+  int err = s3l_loop_join(loop, &m->loop);
   if (err != 0) {
     s3l_free(m);
     return s3l_error_end(error, err);
   }
-  m->idle.data = m;
+  s3l_task_init(&m->end, on_end);
   m->store = store;
-  s3l_list_init(&m->requests);
   store->loop = loop;
   store->ops = &memory_ops;
   store->internal = m;
