@@ -3,8 +3,7 @@
  * submit, cancel and close only move requests between lists and start `soon`; everything that calls
  * out (compose, done, the close callback) runs from the loop, in on_soon or in a connection's
  * events. After a call-out nothing is assumed about the request, and lists are read afresh. The
- * client itself cannot go away during a call-out, since it is freed by the closing of its last
- * libuv handle. */
+ * client itself cannot go away during a call-out, since it is freed by a task of its own. */
 #include "http/client.h"
 
 #include <stdarg.h>
@@ -22,12 +21,8 @@
 /* Of a request. 0 is also what a request has that was never submitted. */
 enum { OVER = 0, QUEUED, ACTIVE, ENDING };
 
-static void on_soon(uv_idle_t* idle);
-
 static void wake(s3l_http_client_t* c) {
-  int rc = uv_idle_start(&c->soon, on_soon);
-  S3L_ASSERT(rc == 0);
-  (void)rc;
+  s3l_loop_defer(c->loop, &c->soon);
 }
 
 void s3l_client_say(s3l_http_client_t* c, const char* format, ...) {
@@ -49,11 +44,9 @@ static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const 
     reply.body =
         (s3l_span_t){conn->parse.body_len > 0 ? conn->parse.body : "", conn->parse.body_len};
   }
-  s3l_deadlines_clear(&c->deadlines, &req->deadline);
+  s3l_loop_deadline_clear(c->loop, &req->deadline);
   req->state = OVER;
   req->conn = NULL;
-  if (--c->pending == 0)
-    s3l_deadlines_ref(&c->deadlines, false);
   req->done(req, &reply);
 }
 
@@ -80,17 +73,6 @@ static void finish_all(s3l_http_client_t* c, s3l_list_t* list, const char* messa
     s3l_list_remove(&req->link);
     finish(c, req, req->pending_error, NULL, message);
   }
-}
-
-/* So that requests which end up in the list meanwhile wait for the next round. */
-static void move_list(s3l_list_t* from, s3l_list_t* to) {
-  s3l_list_init(to);
-  if (s3l_list_empty(from))
-    return;
-  *to = *from;
-  to->next->prev = to;
-  to->prev->next = to;
-  s3l_list_init(from);
 }
 
 static void on_req_deadline(s3l_deadline_t* deadline) {
@@ -170,7 +152,7 @@ static void on_release(s3l_deadline_t* deadline) {
     s3l_conn_send_held(conn);
   c->releasing = c->held > 0; /* the rest of those is still on its way */
   if (c->releasing && !c->closing)
-    s3l_deadlines_set(&c->deadlines, &c->release, s3l_deadline_in(HOLD_MS));
+    s3l_loop_deadline_set(c->loop, &c->release, s3l_clock_in_ms(HOLD_MS));
 }
 
 static bool is_more_to_come(const s3l_http_client_t* c) {
@@ -187,8 +169,8 @@ static void watch_held(s3l_http_client_t* c) {
     return;
   c->releasing = !is_more_to_come(c);
   if (c->releasing || !c->release.set)
-    s3l_deadlines_set(&c->deadlines, &c->release,
-                      s3l_deadline_in(c->releasing ? HOLD_MS : HOLD_MAX_MS));
+    s3l_loop_deadline_set(c->loop, &c->release,
+                          s3l_clock_in_ms(c->releasing ? HOLD_MS : HOLD_MAX_MS));
 }
 
 static void dispatch(s3l_http_client_t* c) {
@@ -263,10 +245,8 @@ void s3l_client_conn_failed(s3l_http_client_t* c, int status, uint64_t seq) {
 
 /* ---- the end of the client ---- */
 
-void s3l_client_handle_closed(s3l_http_client_t* c) {
-  S3L_ASSERT(c->handles > 0);
-  if (--c->handles > 0 || !c->closing)
-    return;
+static void on_left(s3l_task_t* task) {
+  s3l_http_client_t* c = S3L_CONTAINER_OF(task, s3l_http_client_t, soon);
   void (*cb)(void*) = c->close_cb;
   void* arg = c->close_arg;
   s3l_tls_context_free(c->tls);
@@ -276,17 +256,17 @@ void s3l_client_handle_closed(s3l_http_client_t* c) {
     cb(arg);
 }
 
-static void on_deadlines_closed(s3l_deadlines_t* q) {
-  s3l_client_handle_closed(S3L_CONTAINER_OF(q, s3l_http_client_t, deadlines));
-}
-
-static void on_soon_closed(uv_handle_t* handle) {
-  s3l_client_handle_closed(S3L_CONTAINER_OF(handle, s3l_http_client_t, soon));
+void s3l_client_unref(s3l_http_client_t* c) {
+  S3L_ASSERT(c->refs > 0);
+  if (--c->refs > 0)
+    return;
+  s3l_task_init(&c->soon, on_left);
+  s3l_loop_leave(c->loop, &c->soon);
 }
 
 static void shut_down(s3l_http_client_t* c) {
   s3l_list_t ending;
-  move_list(&c->ending, &ending);
+  s3l_list_move(&c->ending, &ending);
   while (!s3l_list_empty(&c->queue))
     set_ending(c, S3L_CONTAINER_OF(c->queue.next, s3l_http_req_t, link), &ending, UV_ECANCELED);
   while (!s3l_list_empty(&c->busy)) {
@@ -298,19 +278,19 @@ static void shut_down(s3l_http_client_t* c) {
   while (!s3l_list_empty(&c->idle))
     s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
   finish_all(c, &ending, NULL);
-  s3l_deadlines_close(&c->deadlines, on_deadlines_closed);
-  uv_close((uv_handle_t*)&c->soon, on_soon_closed);
+  s3l_loop_deadline_clear(c->loop, &c->release);
+  s3l_task_cancel(&c->soon);
+  s3l_client_unref(c);
 }
 
-static void on_soon(uv_idle_t* idle) {
-  s3l_http_client_t* c = S3L_CONTAINER_OF(idle, s3l_http_client_t, soon);
+static void on_soon(s3l_task_t* task) {
+  s3l_http_client_t* c = S3L_CONTAINER_OF(task, s3l_http_client_t, soon);
   s3l_list_t ending;
-  (void)uv_idle_stop(idle);
   if (c->closing) {
     shut_down(c);
     return;
   }
-  move_list(&c->ending, &ending);
+  s3l_list_move(&c->ending, &ending);
   finish_all(c, &ending, NULL);
   dispatch(c);
 }
@@ -362,11 +342,13 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   s3l_http_client_t* c = s3l_calloc(1, sizeof(*c));
   if (c == NULL)
     return UV_ENOMEM;
-  c->loop = loop;
   int rc = copy_options(c, options);
   if (rc == 0 && options->tls)
     rc = create_tls(c, options);
+  if (rc == 0)
+    rc = s3l_loop_join(loop, &c->loop);
   if (rc != 0) {
+    s3l_tls_context_free(c->tls);
     s3l_free(c);
     return rc;
   }
@@ -375,13 +357,9 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   s3l_list_init(&c->opening);
   s3l_list_init(&c->idle);
   s3l_list_init(&c->busy);
-  /* Neither can fail: they only enter the handle into the loop. */
-  rc = s3l_deadlines_init(&c->deadlines, loop);
-  S3L_ASSERT(rc == 0);
   s3l_deadline_init(&c->release, on_release);
-  rc = uv_idle_init(loop, &c->soon);
-  S3L_ASSERT(rc == 0);
-  c->handles = 2;
+  s3l_task_init(&c->soon, on_soon);
+  c->refs = 1;
   *out = c;
   return 0;
 }
@@ -398,10 +376,11 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   req->replayed = false;
   req->pending_error = 0;
   s3l_deadline_init(&req->deadline, on_req_deadline);
-  if (req->timeout_ms != 0)
-    s3l_deadlines_set(&c->deadlines, &req->deadline, s3l_deadline_in(req->timeout_ms));
-  if (c->pending++ == 0)
-    s3l_deadlines_ref(&c->deadlines, !c->options.background);
+  s3l_loop_deadline_ref(c->loop, &req->deadline, !c->options.background);
+  if (req->until_ns != 0)
+    s3l_loop_deadline_set(c->loop, &req->deadline, req->until_ns);
+  else if (req->timeout_ms != 0)
+    s3l_loop_deadline_set(c->loop, &req->deadline, s3l_clock_in_ms(req->timeout_ms));
   s3l_list_push_back(&c->queue, &req->link);
   c->queue_len++;
   wake(c);

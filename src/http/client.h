@@ -25,7 +25,7 @@
 #include <uv.h>
 
 #include "http/proxy.h"
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "util/error.h"
 #include "util/list.h"
 #include "util/span.h"
@@ -61,6 +61,7 @@ struct s3l_http_req_s {
   ssize_t (*compose)(s3l_http_req_t* req, char* buf, size_t cap);
   void (*done)(s3l_http_req_t* req, const s3l_http_reply_t* reply);
   uint32_t timeout_ms; /* bound on everything, queueing included; 0: none */
+  int64_t until_ns;    /* the same, in lease time; 0: timeout_ms after submit */
   uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
   bool replayable;     /* a read: may be sent again on a fresh connection */
   bool together;       /* its last byte waits until all such requests that were submitted are out

@@ -4,17 +4,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 #include "http/client.h"
 #include "http/conn.h"
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dns_cache.h"
 #include "net/tls_context.h"
 #include "util/list.h"
 
 struct s3l_http_client_s {
-  uv_loop_t* loop;
+  s3l_loop_t* loop;
   s3l_http_client_options_t options; /* what points outside is NULL; see below */
   char host[S3L_HTTP_HOST_MAX];
   char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
@@ -23,14 +22,12 @@ struct s3l_http_client_s {
   s3l_tls_context_t* tls; /* NULL: plain */
   s3l_dns_cache_t dns;    /* of the host that is dialled */
 
-  s3l_deadlines_t deadlines;
-  uv_idle_t soon;   /* runs while there is something to do that must not be done inside a call */
-  unsigned handles; /* of libuv, own and of connections: when 0 while closing, the end */
+  s3l_task_t soon; /* does what must not be done inside a call; at last, the end */
+  unsigned refs;   /* itself until it has shut down, and connections with a socket */
 
   s3l_list_t queue;  /* requests waiting, first in, first out */
   s3l_list_t ending; /* requests whose done is owed */
   size_t queue_len;
-  size_t pending; /* requests submitted and not yet done */
   uint64_t next_seq;
 
   s3l_list_t opening; /* connections DIALING or SHAKING */
@@ -54,7 +51,7 @@ struct s3l_http_client_s {
 __attribute__((format(printf, 2, 3))) void s3l_client_say(s3l_http_client_t* c, const char* format,
                                                           ...);
 
-/** One libuv handle less; frees the client with its last. */
-void s3l_client_handle_closed(s3l_http_client_t* c);
+/** One reference less; ends the client with its last. */
+void s3l_client_unref(s3l_http_client_t* c);
 
 #endif

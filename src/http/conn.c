@@ -9,11 +9,8 @@
 #include "util/mem.h"
 
 static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
-  s3l_deadlines_t* q = &conn->client->deadlines;
-  if (ms != 0)
-    s3l_deadlines_set(q, &conn->deadline, s3l_deadline_in(ms));
-  else
-    s3l_deadlines_clear(q, &conn->deadline);
+  s3l_loop_deadline_set(conn->client->loop, &conn->deadline,
+                        ms != 0 ? s3l_clock_in_ms(ms) : S3L_CLOCK_NEVER);
 }
 
 static bool is_opening(const s3l_conn_t* conn) {
@@ -31,7 +28,7 @@ static void set_held(s3l_conn_t* conn, size_t n) {
 static void unlist(s3l_conn_t* conn) {
   s3l_http_client_t* c = conn->client;
   s3l_list_remove(&conn->link);
-  s3l_deadlines_clear(&c->deadlines, &conn->deadline);
+  s3l_loop_deadline_clear(c->loop, &conn->deadline);
   if (is_opening(conn))
     c->opening_len--;
   c->conns_len--;
@@ -73,7 +70,7 @@ static void on_stream_closed(s3l_stream_t* stream) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
   s3l_http_client_t* c = conn->client;
   release(conn);
-  s3l_client_handle_closed(c);
+  s3l_client_unref(c);
 }
 
 /* ---- opening ---- */
@@ -190,7 +187,7 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
     fail_opening(conn, status);
     return;
   }
-  c->handles++;
+  c->refs++;
   conn->state = S3L_CONN_SHAKING;
   s3l_tls_context_t* tls = tunnel ? NULL : c->tls;
   int rc = s3l_stream_open(&conn->stream, tcp, tls, tls != NULL ? c->host : NULL);
@@ -275,7 +272,7 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
   req->conn = conn;
   s3l_stream_ref(&conn->stream, !conn->client->options.background);
   s3l_http1_start_reply(&conn->parse, req->head, req->body_max);
-  s3l_deadlines_clear(&c->deadlines, &conn->deadline);
+  s3l_loop_deadline_clear(c->loop, &conn->deadline);
 
   ssize_t n = req->compose(req, conn->send_buf, sizeof(conn->send_buf));
   note_composed(conn,
@@ -309,7 +306,7 @@ static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
     s3l_conn_close(conn); /* nobody asked for anything */
     return;
   }
-  s3l_deadlines_clear(&conn->client->deadlines, &conn->deadline);
+  s3l_loop_deadline_clear(conn->client->loop, &conn->deadline);
   int rc = s3l_http1_feed(&conn->parse, data, n, &used);
   if (rc == S3L_HTTP1_MORE)
     return;
@@ -391,6 +388,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->seq = c->next_seq;
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);
+  s3l_loop_deadline_ref(c->loop, &conn->deadline, false); /* its socket does, where it is to */
   conn->stream.read_buf = conn->read_buf;
   conn->stream.on_due = NULL;
   conn->stream.on_ready = on_stream_ready;
@@ -402,7 +400,7 @@ int s3l_conn_open(s3l_http_client_t* c, s3l_conn_t** out) {
   conn->parse.secret = c->options.secret;
   const char* host = c->proxy.used ? c->proxy.host : c->host;
   uint16_t port = c->proxy.used ? c->proxy.port : c->options.port;
-  int rc = s3l_dial_start(&conn->dial, c->loop, &c->deadlines, &c->dns, host, port, on_dialed);
+  int rc = s3l_dial_start(&conn->dial, c->loop, &c->dns, host, port, on_dialed);
   if (rc != 0) {
     release(conn);
     return rc;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "http/client.h"
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "util/list.h"

@@ -16,18 +16,13 @@
 #include "util/mem.h"
 #include "util/versioned.h"
 
-#define NS_PER_MS 1000000u
-
+#define NS_PER_MS 1000000
 /* A request line, a Host header and a little more. */
 #define HEADER_BYTES_MIN 256
 #define HEADER_BYTES_MAX (1u << 20)
 
-static void on_soon(uv_idle_t* idle);
-
 static void wake(s3l_http_server_t* s) {
-  int rc = uv_idle_start(&s->soon, on_soon);
-  S3L_ASSERT(rc == 0);
-  (void)rc;
+  s3l_loop_defer(s->loop, &s->soon);
 }
 
 static s3l_sconn_t* first_of(s3l_list_t* list) {
@@ -58,10 +53,10 @@ static s3l_sconn_t* first_from(s3l_list_t* list, const s3l_address_t* from) {
 
 /* Of two that hang, the one that has done so for longer, if it is long enough. */
 static s3l_sconn_t* slower_of(s3l_sconn_t* a, s3l_sconn_t* b) {
-  uint64_t patience = (uint64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS;
+  int64_t patience = (int64_t)S3L_HTTP_SERVER_PATIENCE_MS * NS_PER_MS;
   if (a == NULL || (b != NULL && b->since_ns < a->since_ns))
     a = b;
-  return a != NULL && uv_hrtime() - a->since_ns >= patience ? a : NULL;
+  return a != NULL && s3l_clock_lease_ns() - a->since_ns >= patience ? a : NULL;
 }
 
 /* `from`: only at the cost of connections from this address; NULL: of any. */
@@ -114,11 +109,8 @@ static void on_pause(s3l_listener_t* l, int error) {
 
 /* ---- its end ---- */
 
-void s3l_server_handle_closed(s3l_http_server_t* s) {
-  S3L_ASSERT(s->handles > 0);
-  if (--s->handles > 0)
-    return;
-  S3L_ASSERT(s->finished);
+static void on_left(s3l_task_t* task) {
+  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, soon);
   void (*cb)(void*) = s->close_cb;
   void* arg = s->close_arg;
   s3l_tls_context_free(s->tls);
@@ -127,16 +119,16 @@ void s3l_server_handle_closed(s3l_http_server_t* s) {
     cb(arg);
 }
 
-static void on_deadlines_closed(s3l_deadlines_t* q) {
-  s3l_server_handle_closed(S3L_CONTAINER_OF(q, s3l_http_server_t, deadlines));
-}
-
-static void on_soon_closed(uv_handle_t* handle) {
-  s3l_server_handle_closed(S3L_CONTAINER_OF(handle, s3l_http_server_t, soon));
+void s3l_server_unref(s3l_http_server_t* s) {
+  S3L_ASSERT(s->refs > 0);
+  if (--s->refs > 0)
+    return;
+  s3l_task_init(&s->soon, on_left);
+  s3l_loop_leave(s->loop, &s->soon);
 }
 
 static void on_listener_closed(s3l_listener_t* l) {
-  s3l_server_handle_closed(S3L_CONTAINER_OF(l, s3l_http_server_t, listener));
+  s3l_server_unref(S3L_CONTAINER_OF(l, s3l_http_server_t, listener));
 }
 
 void s3l_server_conn_gone(s3l_http_server_t* s) {
@@ -172,13 +164,7 @@ static void shut(s3l_http_server_t* s) {
   if (s->grace_ms == 0)
     close_rest(s);
   else
-    s3l_deadlines_set(&s->deadlines, &s->grace, s3l_deadline_in(s->grace_ms));
-}
-
-static void finish(s3l_http_server_t* s) {
-  s->finished = true;
-  s3l_deadlines_close(&s->deadlines, on_deadlines_closed);
-  uv_close((uv_handle_t*)&s->soon, on_soon_closed);
+    s3l_loop_deadline_set(s->loop, &s->grace, s3l_clock_in_ms(s->grace_ms));
 }
 
 /* ---- turns ---- */
@@ -190,41 +176,40 @@ void s3l_server_ready(s3l_sconn_t* conn) {
 }
 
 bool s3l_server_may_write(s3l_http_server_t* s) {
-  uint64_t now = uv_now(s->loop);
-  if (now != s->turn_ms)
-    s->written = 0;
-  s->turn_ms = now;
   return s->written++ < S3L_HTTP_SERVER_TURN_MAX;
 }
 
 static void work(s3l_http_server_t* s) {
-  uint64_t end = s3l_deadline_in(S3L_HTTP_SERVER_TURN_MS);
+  int64_t end = s3l_clock_in_ms(S3L_HTTP_SERVER_TURN_MS);
+  s->written = 0;
   for (int i = 0; i < S3L_HTTP_SERVER_TURN_MAX && !s3l_list_empty(&s->ready); i++) {
     s3l_sconn_t* conn = S3L_CONTAINER_OF(s->ready.next, s3l_sconn_t, ready);
     s3l_list_remove(&conn->ready);
     s3l_sconn_work(conn);
-    if (uv_hrtime() >= end)
+    if (s3l_clock_lease_ns() >= end)
       break;
   }
 }
 
-static void on_soon(uv_idle_t* idle) {
-  s3l_http_server_t* s = S3L_CONTAINER_OF(idle, s3l_http_server_t, soon);
+static void on_soon(s3l_task_t* task) {
+  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, soon);
   if (s->closing && !s->shut)
     shut(s);
   work(s);
-  if (s->shut && s->stats.connections == 0)
-    finish(s);
-  else if (s3l_list_empty(&s->ready) && s->closing == s->shut)
-    (void)uv_idle_stop(idle);
+  if (s->shut && s->stats.connections == 0) {
+    s3l_loop_deadline_clear(s->loop, &s->grace);
+    s3l_task_cancel(task);
+    s3l_server_unref(s);
+  } else if (!s3l_list_empty(&s->ready)) {
+    wake(s);
+  }
 }
 
 const char* s3l_server_date(s3l_http_server_t* s) {
-  uv_timeval64_t now = {0, 0};
-  (void)uv_gettimeofday(&now); /* fails for bad arguments only */
-  if (s->date[0] == '\0' || now.tv_sec != s->date_s) {
-    s->date_s = now.tv_sec;
-    (void)s3l_time_format_http(now.tv_sec * 1000, s->date);
+  int64_t now_s = s3l_clock_wall_ms() / 1000;
+  if (s->date[0] == '\0' || now_s != s->date_s) {
+    s->date_s = now_s;
+    (void)s3l_time_format_http(now_s * 1000, s->date);
   }
   return s->date;
 }
@@ -267,7 +252,7 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
   return 0;
 }
 
-static int listen_on(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
+static int open_listener(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
   s3l_address_t address;
   const char* reason;
   s3l_span_t text = s3l_span_cstr(options->listen != NULL ? options->listen : "");
@@ -277,8 +262,20 @@ static int listen_on(s3l_http_server_t* s, const s3l_http_server_options_t* opti
   s->listener.on_accept = on_accept;
   s->listener.on_pause = on_pause;
   s->listener.on_closed = on_listener_closed;
-  int rc = s3l_listen_start(&s->listener, s->loop, &s->deadlines, &address);
+  int rc = s3l_listen_open(&s->listener, &address);
   return rc == 0 ? 0 : s3l_error_say(options->error, rc, "listen", text.p, "%s", uv_strerror(rc));
+}
+
+static int join(s3l_http_server_t* s, uv_loop_t* loop) {
+  int rc = s3l_loop_join(loop, &s->loop);
+  if (rc != 0) {
+    s3l_listen_drop(&s->listener);
+    return rc;
+  }
+  rc = s3l_listen_start(&s->listener, s->loop);
+  if (rc != 0)
+    s3l_loop_leave(s->loop, NULL);
+  return rc;
 }
 
 static void init_lists(s3l_http_server_t* s) {
@@ -297,25 +294,20 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
   s3l_http_server_t* s = s3l_calloc(1, sizeof(*s));
   if (s == NULL)
     return UV_ENOMEM;
-  s->loop = loop;
   init_lists(s);
   s3l_deadline_init(&s->grace, on_grace);
+  s3l_task_init(&s->soon, on_soon);
   int rc = set_options(s, options);
   if (rc == 0)
-    rc = listen_on(s, options);
+    rc = open_listener(s, options);
+  if (rc == 0)
+    rc = join(s, loop);
   if (rc != 0) {
     s3l_free(s);
     return rc;
   }
-  /* Neither can fail: they only enter the handle into the loop. */
-  rc = s3l_deadlines_init(&s->deadlines, loop);
-  S3L_ASSERT(rc == 0);
-  rc = uv_idle_init(loop, &s->soon);
-  S3L_ASSERT(rc == 0);
-  s->handles = 3;
+  s->refs = 2;
   s3l_listen_ref(&s->listener, !options->background);
-  /* While listening pauses, nothing else may be active. */
-  s3l_deadlines_ref(&s->deadlines, !options->background);
   if (options->tls != NULL)
     s->tls = s3l_tls_context_ref(options->tls);
   *out = s;
@@ -348,6 +340,5 @@ void s3l_http_server_close(s3l_http_server_t* s, uint32_t grace_ms, void (*cb)(v
   s->grace_ms = grace_ms;
   s->close_cb = cb;
   s->close_arg = arg;
-  s3l_deadlines_ref(&s->deadlines, true); /* every connection that is left has one */
   wake(s);
 }

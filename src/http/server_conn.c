@@ -19,11 +19,11 @@ static void feed(s3l_sconn_t* conn, const char* data, size_t n);
 static void answer_error(s3l_sconn_t* conn, int status);
 
 static void set_deadline(s3l_sconn_t* conn, uint32_t ms) {
-  s3l_deadlines_set(&conn->server->deadlines, &conn->deadline, s3l_deadline_in(ms));
+  s3l_loop_deadline_set(conn->server->loop, &conn->deadline, s3l_clock_in_ms(ms));
 }
 
 static void clear_deadline(s3l_sconn_t* conn) {
-  s3l_deadlines_clear(&conn->server->deadlines, &conn->deadline);
+  s3l_loop_deadline_clear(conn->server->loop, &conn->deadline);
 }
 
 static void move_to(s3l_sconn_t* conn, s3l_list_t* list) {
@@ -49,7 +49,7 @@ static void on_stream_closed(s3l_stream_t* stream) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
   s3l_http_server_t* server = conn->server;
   release(conn);
-  s3l_server_handle_closed(server);
+  s3l_server_unref(server);
 }
 
 void s3l_sconn_close(s3l_sconn_t* conn) {
@@ -130,7 +130,7 @@ static void keep_rest(s3l_sconn_t* conn, const char* data, size_t n) {
 }
 
 static void begin_request(s3l_sconn_t* conn) {
-  conn->since_ns = uv_hrtime();
+  conn->since_ns = s3l_clock_lease_ns();
   move_to(conn, &conn->server->pending);
   if (!conn->timed)
     set_deadline(conn, conn->server->options.header_time_ms);
@@ -186,7 +186,7 @@ static void write_answer(s3l_sconn_t* conn) {
   } else if (rc == S3L_STREAM_WRITTEN) {
     answer_is_out(conn);
   } else {
-    conn->since_ns = uv_hrtime();
+    conn->since_ns = s3l_clock_lease_ns();
     move_to(conn, &conn->server->stalled);
   }
 }
@@ -406,13 +406,14 @@ static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from)
   conn->server = server;
   conn->from = *from;
   conn->state = S3L_SCONN_SHAKING;
-  conn->since_ns = uv_hrtime();
+  conn->since_ns = s3l_clock_lease_ns();
   conn->timed = conn->held = conn->eof = conn->keep = false;
   conn->exchange = (s3l_http_exchange_t){.server = server};
   conn->answer = conn->rest = NULL;
   conn->rest_len = 0;
   s3l_list_init(&conn->ready);
   s3l_deadline_init(&conn->deadline, on_deadline);
+  s3l_loop_deadline_ref(server->loop, &conn->deadline, !server->options.background);
   conn->stream.read_buf = server->read_buf;
   conn->stream.on_due = on_stream_due;
   conn->stream.on_ready = on_stream_ready;
@@ -430,7 +431,7 @@ void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp, const s3l_address_
     s3l_tcp_close(tcp, NULL);
     return;
   }
-  server->handles++;
+  server->refs++;
   server->stats.connections++;
   s3l_list_push_back(&server->pending, &conn->link);
   if (s3l_stream_open(&conn->stream, tcp, server->tls, NULL) != 0) {

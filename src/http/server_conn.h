@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "http/server.h"
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dns_cache.h"
 #include "net/stream.h"
 #include "util/list.h"
@@ -42,11 +42,11 @@ typedef struct s3l_sconn_s {
   s3l_list_t ready; /* in the server's list of those with something to do */
   s3l_sconn_state_t state;
   s3l_address_t from;
-  uint64_t since_ns; /* since when it has been in pending or stalled */
-  bool timed;        /* READING: the deadline is that of the request */
-  bool held;         /* OPEN */
-  bool eof;          /* the client has ended its side in good order */
-  bool keep;         /* WRITING: the connection may carry another request */
+  int64_t since_ns; /* since when it has been in pending or stalled */
+  bool timed;       /* READING: the deadline is that of the request */
+  bool held;        /* OPEN */
+  bool eof;         /* the client has ended its side in good order */
+  bool keep;        /* WRITING: the connection may carry another request */
   s3l_deadline_t deadline;
   s3l_stream_t stream;
   s3l_http1_t request;

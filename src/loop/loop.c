@@ -272,8 +272,9 @@ static void end(s3l_loop_t* l) {
 }
 
 void s3l_loop_leave(s3l_loop_t* l, s3l_task_t* task) {
-  S3L_ASSERT(!s3l_task_is_pending(task));
-  s3l_loop_defer(l, task);
+  S3L_ASSERT(task == NULL || !s3l_task_is_pending(task));
+  if (task != NULL)
+    s3l_loop_defer(l, task);
   if (--l->users == 0)
     end(l);
 }

@@ -56,7 +56,7 @@ int s3l_loop_join(struct uv_loop_s* uv, s3l_loop_t** out);
 /** The user has cleared its deadlines and goes. `task`, which is not pending, runs exactly once,
  * after the tasks that were deferred before it; if this was the last user, when the runtime has
  * closed its libuv handles, so that nothing of the library is left in the loop. The task may free
- * its memory. */
+ * its memory. NULL: the user, whose init has failed, does not wait. */
 void s3l_loop_leave(s3l_loop_t* loop, s3l_task_t* task);
 
 /** The libuv loop, for src/net. */

@@ -90,7 +90,7 @@ static int begin_attempt(s3l_dial_t* d, size_t i) {
   attempt_t* a = s3l_calloc(1, sizeof(*a));
   if (a == NULL)
     return UV_ENOMEM;
-  a->tcp = s3l_tcp_new(d->loop);
+  a->tcp = s3l_tcp_new(s3l_loop_uv(d->loop));
   if (a->tcp == NULL) {
     s3l_free(a);
     return UV_ENOMEM;
@@ -119,11 +119,11 @@ static void advance(s3l_dial_t* d) {
       note_failure(d, i, rc);
   }
   if (d->pending == 0)
-    s3l_deadlines_set(d->deadlines, &d->stagger, uv_hrtime());
+    s3l_loop_deadline_set(d->loop, &d->stagger, 0);
   else if (d->next < d->addresses_len)
-    s3l_deadlines_set(d->deadlines, &d->stagger, s3l_deadline_in(S3L_DIAL_STAGGER_MS));
+    s3l_loop_deadline_set(d->loop, &d->stagger, s3l_clock_in_ms(S3L_DIAL_STAGGER_MS));
   else
-    s3l_deadlines_clear(d->deadlines, &d->stagger);
+    s3l_loop_deadline_clear(d->loop, &d->stagger);
 }
 
 static void use_addresses(s3l_dial_t* d, const s3l_address_t* addresses, size_t n) {
@@ -158,10 +158,9 @@ static void on_stagger(s3l_deadline_t* deadline) {
   }
 }
 
-static void prepare(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines, s3l_dial_cb cb) {
+static void prepare(s3l_dial_t* d, s3l_loop_t* loop, s3l_dial_cb cb) {
   memset(d, 0, sizeof(*d));
   d->loop = loop;
-  d->deadlines = deadlines;
   d->cb = cb;
   s3l_deadline_init(&d->stagger, on_stagger);
 }
@@ -200,7 +199,7 @@ static bool may_reuse(const s3l_dial_t* d, int status) {
 static void on_resolved(void* arg, int status, const struct addrinfo* found) {
   s3l_dial_t* d = arg;
   d->resolve = NULL;
-  s3l_deadlines_clear(d->deadlines, &d->stagger);
+  s3l_loop_deadline_clear(d->loop, &d->stagger);
   if (status == 0)
     take_found(d, found);
   if (status == 0 && d->addresses_len == 0)
@@ -218,14 +217,14 @@ static void on_resolved(void* arg, int status, const struct addrinfo* found) {
   advance(d);
 }
 
-int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                   s3l_dns_cache_t* cache, const char* host, uint16_t port, s3l_dial_cb cb) {
+int s3l_dial_start(s3l_dial_t* d, s3l_loop_t* loop, s3l_dns_cache_t* cache, const char* host,
+                   uint16_t port, s3l_dial_cb cb) {
   s3l_address_t literal;
   if (s3l_address_parse(host, port, &literal)) {
-    s3l_dial_start_addresses(d, loop, deadlines, &literal, 1, cb);
+    s3l_dial_start_addresses(d, loop, &literal, 1, cb);
     return 0;
   }
-  prepare(d, loop, deadlines, cb);
+  prepare(d, loop, cb);
   d->cache = cache;
   d->host = host;
   d->port = port;
@@ -234,20 +233,20 @@ int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
     use_addresses(d, cache->addresses, cache->len);
     return 0;
   }
-  int rc = s3l_resolve_start(loop, host, port, on_resolved, d, &d->resolve);
+  int rc = s3l_resolve_start(s3l_loop_uv(loop), host, port, on_resolved, d, &d->resolve);
   if (rc != 0 && age != S3L_DNS_NONE) {
     use_addresses(d, cache->addresses, cache->len);
     return 0;
   }
   if (rc == 0 && age == S3L_DNS_STALE)
-    s3l_deadlines_set(deadlines, &d->stagger, s3l_deadline_in(S3L_DIAL_PATIENCE_MS));
+    s3l_loop_deadline_set(loop, &d->stagger, s3l_clock_in_ms(S3L_DIAL_PATIENCE_MS));
   return rc;
 }
 
-void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                              const s3l_address_t* addresses, size_t n, s3l_dial_cb cb) {
+void s3l_dial_start_addresses(s3l_dial_t* d, s3l_loop_t* loop, const s3l_address_t* addresses,
+                              size_t n, s3l_dial_cb cb) {
   S3L_ASSERT(n >= 1 && n <= S3L_DNS_ADDRESSES_MAX);
-  prepare(d, loop, deadlines, cb);
+  prepare(d, loop, cb);
   use_addresses(d, addresses, n);
 }
 
@@ -257,7 +256,7 @@ void s3l_dial_cancel(s3l_dial_t* d) {
   d->resolve = NULL;
   for (size_t i = 0; i < d->addresses_len; i++)
     drop_attempt(d, i);
-  s3l_deadlines_clear(d->deadlines, &d->stagger);
+  s3l_loop_deadline_clear(d->loop, &d->stagger);
 }
 
 void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap) {

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dns_cache.h"
 #include "net/resolve.h"
 
@@ -40,8 +40,7 @@ struct s3l_attempt_s;
 typedef void (*s3l_dial_cb)(s3l_dial_t* d, int status, uv_tcp_t* tcp);
 
 struct s3l_dial_s {
-  uv_loop_t* loop;
-  s3l_deadlines_t* deadlines;
+  s3l_loop_t* loop;
   s3l_dial_cb cb;
   s3l_resolve_t* resolve; /* under way, or NULL */
   s3l_dns_cache_t* cache; /* or NULL */
@@ -70,12 +69,12 @@ uint16_t s3l_address_port(const s3l_address_t* a);
 
 /** Starts with a look-up, or without one if the host is a literal. The cache, which may be NULL,
  * and the host's name must outlive the dial. Errors: UV_ENOMEM, UV_EINVAL. */
-int s3l_dial_start(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                   s3l_dns_cache_t* cache, const char* host, uint16_t port, s3l_dial_cb cb);
+int s3l_dial_start(s3l_dial_t* d, s3l_loop_t* loop, s3l_dns_cache_t* cache, const char* host,
+                   uint16_t port, s3l_dial_cb cb);
 
 /** The same for addresses already known; 1 to S3L_DNS_ADDRESSES_MAX of them. */
-void s3l_dial_start_addresses(s3l_dial_t* d, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                              const s3l_address_t* addresses, size_t n, s3l_dial_cb cb);
+void s3l_dial_start_addresses(s3l_dial_t* d, s3l_loop_t* loop, const s3l_address_t* addresses,
+                              size_t n, s3l_dial_cb cb);
 
 /** The callback will not run. */
 void s3l_dial_cancel(s3l_dial_t* d);

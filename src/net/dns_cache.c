@@ -2,17 +2,16 @@
 
 #include <string.h>
 
-#include <uv.h>
-
+#include "loop/clock.h"
 #include "util/assert.h"
 #include "util/span.h"
 
-#define NS_PER_MS 1000000u
+#define NS_PER_MS 1000000
 
 s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, uint16_t port) {
   if (cache->len == 0 || cache->port != port || strcmp(cache->host, host) != 0)
     return S3L_DNS_NONE;
-  uint64_t age_ms = (uv_hrtime() - cache->at_ns) / NS_PER_MS;
+  int64_t age_ms = (s3l_clock_lease_ns() - cache->at_ns) / NS_PER_MS;
   if (age_ms >= S3L_DNS_STALE_MS)
     return S3L_DNS_NONE;
   if (cache->doubted)
@@ -28,7 +27,7 @@ void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
     return;
   memcpy(cache->addresses, addresses, n * sizeof(*addresses));
   cache->port = port;
-  cache->at_ns = uv_hrtime();
+  cache->at_ns = s3l_clock_lease_ns();
   cache->len = n;
   cache->doubted = false;
 }

@@ -28,7 +28,7 @@ typedef union s3l_address_u {
 typedef struct s3l_dns_cache_s {
   char host[S3L_DNS_HOST_MAX];
   uint16_t port;
-  uint64_t at_ns; /* by uv_hrtime */
+  int64_t at_ns; /* in lease time */
   s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];
   size_t len; /* 0: none, as in a zeroed struct */
   bool doubted;

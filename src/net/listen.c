@@ -106,7 +106,7 @@ static void on_resume(s3l_deadline_t* d) {
 
 static void pause_for(s3l_listener_t* l, int error) {
   (void)uv_poll_stop(&l->poll);
-  s3l_deadlines_set(l->deadlines, &l->resume, s3l_deadline_in(S3L_LISTEN_PAUSE_MS));
+  s3l_loop_deadline_set(l->loop, &l->resume, s3l_clock_in_ms(S3L_LISTEN_PAUSE_MS));
   l->on_pause(l, error);
 }
 
@@ -139,7 +139,7 @@ static bool somebody_waits(int fd) {
 }
 
 static uv_tcp_t* adopt(s3l_listener_t* l, int fd) {
-  uv_tcp_t* tcp = s3l_tcp_new(l->loop);
+  uv_tcp_t* tcp = s3l_tcp_new(s3l_loop_uv(l->loop));
   if (tcp != NULL && uv_tcp_open(tcp, fd) == 0)
     return tcp;
   if (tcp != NULL)
@@ -180,14 +180,9 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
 
 /* ---- its life ---- */
 
-int s3l_listen_start(s3l_listener_t* l, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                     const s3l_address_t* address) {
+int s3l_listen_open(s3l_listener_t* l, const s3l_address_t* address) {
   socklen_t len = sizeof(l->address);
-  l->loop = loop;
-  l->deadlines = deadlines;
-  l->closing = false;
   l->address = *address;
-  s3l_deadline_init(&l->resume, on_resume);
   int rc = open_socket(&l->address, &l->fd);
   if (rc == UV_EAFNOSUPPORT && is_any(address)) {
     memset(&l->address, 0, sizeof(l->address)); /* 0.0.0.0 */
@@ -197,19 +192,31 @@ int s3l_listen_start(s3l_listener_t* l, uv_loop_t* loop, s3l_deadlines_t* deadli
   }
   if (rc != 0)
     return rc;
-  if (getsockname(l->fd, &l->address.sa, &len) != 0)
+  if (getsockname(l->fd, &l->address.sa, &len) != 0) {
     rc = uv_translate_sys_error(errno);
-  if (rc == 0)
-    rc = uv_poll_init(loop, &l->poll, l->fd);
-  if (rc != 0) {
-    (void)close(l->fd);
-    return rc;
+    s3l_listen_drop(l);
   }
-  listen_on(l);
-  return 0;
+  return rc;
+}
+
+void s3l_listen_drop(s3l_listener_t* l) {
+  (void)close(l->fd);
+}
+
+int s3l_listen_start(s3l_listener_t* l, s3l_loop_t* loop) {
+  l->loop = loop;
+  l->closing = false;
+  s3l_deadline_init(&l->resume, on_resume);
+  int rc = uv_poll_init(s3l_loop_uv(loop), &l->poll, l->fd);
+  if (rc == 0)
+    listen_on(l);
+  else
+    s3l_listen_drop(l);
+  return rc;
 }
 
 void s3l_listen_ref(s3l_listener_t* l, bool keep_alive) {
+  s3l_loop_deadline_ref(l->loop, &l->resume, keep_alive);
   if (keep_alive)
     uv_ref((uv_handle_t*)&l->poll);
   else
@@ -225,7 +232,7 @@ void s3l_listen_close(s3l_listener_t* l) {
   if (l->closing)
     return;
   l->closing = true;
-  s3l_deadlines_clear(l->deadlines, &l->resume);
+  s3l_loop_deadline_clear(l->loop, &l->resume);
   uv_close((uv_handle_t*)&l->poll, on_poll_closed);
   (void)close(l->fd); /* libuv has let go of it */
 }

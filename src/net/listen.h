@@ -6,8 +6,8 @@
  *
  * Addresses are numeric: nothing is looked up, since a listening socket must not depend on DNS.
  *
- * Lifecycle: parse and start; close; the memory is free in on_closed. The port is let go of inside
- * close. */
+ * Lifecycle: parse, open and start; close; the memory is free in on_closed. The port is let go of
+ * inside close. */
 #ifndef S3L_NET_LISTEN_H
 #define S3L_NET_LISTEN_H
 
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dial.h"
 #include "util/span.h"
 
@@ -44,8 +44,7 @@ struct s3l_listener_s {
   s3l_address_t address; /* with the port that was given for port 0 */
 
   /* Private. */
-  uv_loop_t* loop;
-  s3l_deadlines_t* deadlines;
+  s3l_loop_t* loop;
   s3l_deadline_t resume;
   uv_poll_t poll;
   int fd;
@@ -57,9 +56,15 @@ struct s3l_listener_s {
  * *reason is text that fits behind the value. */
 bool s3l_listen_parse(s3l_span_t text, s3l_address_t* out, const char** reason);
 
-/** Errors, with nothing to close: UV_EADDRINUSE, UV_EACCES, UV_EADDRNOTAVAIL, ... */
-int s3l_listen_start(s3l_listener_t* l, uv_loop_t* loop, s3l_deadlines_t* deadlines,
-                     const s3l_address_t* address);
+/** Binds the socket. Errors, with nothing to close: UV_EADDRINUSE, UV_EACCES, UV_EADDRNOTAVAIL, ...
+ */
+int s3l_listen_open(s3l_listener_t* l, const s3l_address_t* address);
+
+/** Accepts connections on a socket that is open; on failure it is closed. */
+int s3l_listen_start(s3l_listener_t* l, s3l_loop_t* loop);
+
+/** Closes a socket that is open and has not been started. */
+void s3l_listen_drop(s3l_listener_t* l);
 
 /** Whether it keeps the loop alive (default yes). */
 void s3l_listen_ref(s3l_listener_t* l, bool keep_alive);

@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loop/loop.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
 #include "s3lect/record.h"
 #include "util/assert.h"
 #include "util/mem.h"
 #include "util/url.h"
+
+#define NS_PER_MS 1000000
 
 typedef struct s3l_peer_leader_s {
   s3l_peer_client_t* client;
@@ -18,27 +21,28 @@ typedef struct s3l_peer_leader_s {
   unsigned waiting;
   bool stale; /* made with certificates of before: closed once its asks have ended */
   bool closing;
-  uint64_t used_ms; /* by the loop's clock: when the last ask began or ended */
+  int64_t used_ns; /* when the last ask began or ended, in lease time */
   char addr[S3LECT_ADDR_SIZE];
   char host[S3LECT_ADDR_SIZE]; /* for the Host header */
 } leader_t;
 
 struct s3l_peer_client_s {
-  uv_loop_t* loop;
+  uv_loop_t* uv;
+  s3l_loop_t* loop;
   s3l_peer_client_config_t config;
   s3l_list_t leaders;
   unsigned open;  /* leaders that are not yet closed, in the list or not */
   unsigned users; /* who may ask still, once it is closing, too */
   bool closing;
-  uv_idle_t soon; /* ends the closing of a client that has no leaders */
+  s3l_task_t end;
   void (*close_cb)(void* arg);
   void* close_arg;
 };
 
 /* ---- Leaders ---- */
 
-static void on_client_closed(uv_handle_t* soon) {
-  s3l_peer_client_t* c = soon->data;
+static void on_left(s3l_task_t* task) {
+  s3l_peer_client_t* c = S3L_CONTAINER_OF(task, s3l_peer_client_t, end);
   void (*cb)(void*) = c->close_cb;
   void* arg = c->close_arg;
   s3l_free(c);
@@ -48,7 +52,7 @@ static void on_client_closed(uv_handle_t* soon) {
 
 static void close_if_over(s3l_peer_client_t* c) {
   if (c->closing && c->open == 0 && c->users == 0)
-    uv_close((uv_handle_t*)&c->soon, on_client_closed);
+    s3l_loop_leave(c->loop, &c->end);
 }
 
 static void on_leader_closed(void* arg) {
@@ -66,11 +70,11 @@ static void close_leader(leader_t* l) {
 }
 
 static void close_unused(s3l_peer_client_t* c) {
-  uint64_t now = uv_now(c->loop);
+  int64_t unused = s3l_clock_lease_ns() - (int64_t)c->config.idle_timeout_ms * NS_PER_MS;
   for (s3l_list_t *at = c->leaders.next, *next = at->next; at != &c->leaders;
        at = next, next = at->next) {
     leader_t* l = S3L_CONTAINER_OF(at, leader_t, link);
-    if (l->asks == 0 && now - l->used_ms >= c->config.idle_timeout_ms)
+    if (l->asks == 0 && l->used_ns <= unused)
       close_leader(l);
   }
 }
@@ -102,7 +106,7 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
       .max_connections = S3L_PEER_CONNECTIONS_MAX,
       .background = true, /* an ask may wait for long; it is the elector that stands */
   };
-  int err = s3l_http_client_create(c->loop, &options, &l->http);
+  int err = s3l_http_client_create(c->uv, &options, &l->http);
   if (err != 0) {
     s3l_free(l);
     return err;
@@ -132,8 +136,8 @@ static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 static uint32_t wait_left(const s3l_peer_probe_t* ask) {
   if (!ask->waits)
     return 0;
-  uint64_t gone = ask->http.replayed ? uv_now(ask->leader->client->loop) - ask->asked_ms + 1 : 0;
-  return gone < ask->wait_ms ? ask->wait_ms - (uint32_t)gone : 0;
+  int64_t gone_ms = ask->http.replayed ? (s3l_clock_lease_ns() - ask->asked_ns) / NS_PER_MS + 1 : 0;
+  return gone_ms < ask->wait_ms ? ask->wait_ms - (uint32_t)gone_ms : 0;
 }
 
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
@@ -188,7 +192,7 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3l_peer_result_t result = judge(ask, reply, &answer, message, sizeof message);
   l->asks--;
   l->waiting -= ask->waits;
-  l->used_ms = uv_now(l->client->loop);
+  l->used_ns = s3l_clock_lease_ns();
   if (l->stale && l->asks == 0 && !l->closing)
     close_leader(l);
   ask->leader = NULL;
@@ -227,7 +231,7 @@ int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* ask, const char* addr
   ask->waits = wait_ms >= 1000 && l->waiting < S3L_PEER_WAITING_MAX;
   ask->wait_ms = wait_ms;
   ask->waited = false;
-  ask->asked_ms = uv_now(c->loop);
+  ask->asked_ns = s3l_clock_lease_ns();
   memset(&ask->http, 0, sizeof ask->http);
   ask->http.compose = on_compose;
   ask->http.done = on_done;
@@ -240,7 +244,7 @@ int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* ask, const char* addr
   ask->leader = l;
   l->asks++;
   l->waiting += ask->waits;
-  l->used_ms = uv_now(c->loop);
+  l->used_ns = ask->asked_ns;
   return 0;
 }
 
@@ -256,13 +260,13 @@ int s3l_peer_client_create(uv_loop_t* loop, const s3l_peer_client_config_t* conf
   s3l_peer_client_t* c = s3l_calloc(1, sizeof *c);
   if (c == NULL)
     return UV_ENOMEM;
-  int err = uv_idle_init(loop, &c->soon);
+  int err = s3l_loop_join(loop, &c->loop);
   if (err != 0) {
     s3l_free(c);
     return err;
   }
-  c->soon.data = c;
-  c->loop = loop;
+  c->uv = loop;
+  s3l_task_init(&c->end, on_left);
   c->config = *config;
   s3l_list_init(&c->leaders);
   *out = c;

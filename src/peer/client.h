@@ -48,7 +48,7 @@ struct s3l_peer_probe_s {
   s3l_http_req_t http;
   struct s3l_peer_leader_s* leader;
   uint32_t wait_ms;
-  uint64_t asked_ms; /* by the loop's clock */
+  int64_t asked_ns; /* in lease time */
   bool waits;
   bool waited; /* sent again, when the time to wait was over */
 };

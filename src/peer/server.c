@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "peer/message.h"
 #include "s3lect/peer.h"
 #include "util/assert.h"
@@ -18,7 +18,8 @@
 struct s3l_peer_server_s {
   s3l_http_server_t* http;
   s3l_peer_server_config_t config;
-  s3l_deadlines_t deadlines;
+  s3l_loop_t* loop;
+  s3l_task_t end;
   s3l_peer_registration_t** registrations; /* in the order of their paths */
   size_t len, cap;
   bool closing;
@@ -135,7 +136,7 @@ static void answer_now(s3l_peer_registration_t* registration, s3l_http_exchange_
 }
 
 static void drop(held_t* h) {
-  s3l_deadlines_clear(&h->registration->server->deadlines, &h->deadline);
+  s3l_loop_deadline_clear(h->registration->server->loop, &h->deadline);
   s3l_list_remove(&h->link);
   s3l_free(h);
 }
@@ -170,7 +171,8 @@ static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
   ex->data = h;
   s3l_list_push_back(&registration->held, &h->link);
   s3l_deadline_init(&h->deadline, on_time);
-  s3l_deadlines_set(&registration->server->deadlines, &h->deadline, s3l_deadline_in(ms));
+  s3l_loop_deadline_ref(registration->server->loop, &h->deadline, false);
+  s3l_loop_deadline_set(registration->server->loop, &h->deadline, s3l_clock_in_ms(ms));
   return true;
 }
 
@@ -253,6 +255,16 @@ static void on_request(s3l_http_server_t* http, s3l_http_exchange_t* ex) {
 
 /* ---- Begin and end ---- */
 
+static void on_left(s3l_task_t* task) {
+  s3l_peer_server_t* p = S3L_CONTAINER_OF(task, s3l_peer_server_t, end);
+  void (*cb)(void*) = p->close_cb;
+  void* arg = p->close_arg;
+  s3l_free(p->registrations);
+  s3l_free(p);
+  if (cb != NULL)
+    cb(arg);
+}
+
 int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* config,
                            s3l_peer_server_t** out) {
   s3l_peer_server_t* p = s3l_calloc(1, sizeof *p);
@@ -265,12 +277,13 @@ int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* conf
   http.background = true; /* it is the elector that stands */
   int err = s3l_http_server_create(loop, &http, &p->http);
   if (err == 0)
-    err = s3l_deadlines_init(&p->deadlines, loop);
-  S3L_ASSERT(err == 0 || p->http == NULL); /* a timer's init does not fail */
+    err = s3l_loop_join(loop, &p->loop);
+  S3L_ASSERT(err == 0 || p->http == NULL); /* the HTTP server has joined the loop already */
   if (err != 0) {
     s3l_free(p);
     return err;
   }
+  s3l_task_init(&p->end, on_left);
   *out = p;
   return 0;
 }
@@ -303,19 +316,9 @@ void s3l_peer_server_remove(s3l_peer_registration_t* registration) {
   registration->server = NULL;
 }
 
-static void on_deadlines_closed(s3l_deadlines_t* deadlines) {
-  s3l_peer_server_t* p = S3L_CONTAINER_OF(deadlines, s3l_peer_server_t, deadlines);
-  void (*cb)(void*) = p->close_cb;
-  void* arg = p->close_arg;
-  s3l_free(p->registrations);
-  s3l_free(p);
-  if (cb != NULL)
-    cb(arg);
-}
-
 static void on_http_closed(void* arg) {
   s3l_peer_server_t* p = arg;
-  s3l_deadlines_close(&p->deadlines, on_deadlines_closed);
+  s3l_loop_leave(p->loop, &p->end);
 }
 
 void s3l_peer_server_close(s3l_peer_server_t* p, void (*cb)(void* arg), void* arg) {

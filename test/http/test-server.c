@@ -373,7 +373,6 @@ static void test_bad_options(void** state) {
     if (rc != cases[i].rc || strstr(error.text, cases[i].why) == NULL)
       fail_msg("%d: %s", rc, error.text);
     assert_null(server);
-    s3l_deadlines_close(&rig.deadlines, NULL);
     s3l_wait_loop_end(&rig.loop);
     free(rig.big);
   }
@@ -397,7 +396,6 @@ static void test_background(void** state) {
   assert_true(uv_loop_alive(&rig.loop)); /* for the callers */
   s3l_stream_ref(&idle->stream, false);
   s3l_stream_ref(&held->stream, false);
-  s3l_deadlines_ref(&rig.deadlines, false);
   assert_int_equal(uv_run(&rig.loop, UV_RUN_DEFAULT), 0); /* returns, with both still there */
   assert_int_equal(s3l_server_rig_stats(&rig).connections, 2);
   s3l_server_rig_close(&rig, 0);

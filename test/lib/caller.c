@@ -71,21 +71,19 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
     raw->ready++;
 }
 
-s3l_caller_t* s3l_caller_make(uv_loop_t* loop, s3l_deadlines_t* deadlines, uint16_t port,
-                              s3l_tls_context_t* tls) {
+s3l_caller_t* s3l_caller_make(uv_loop_t* loop, uint16_t port, s3l_tls_context_t* tls) {
   s3l_caller_t* raw = calloc(1, sizeof(*raw));
   assert_non_null(raw);
   raw->loop = loop;
-  raw->deadlines = deadlines;
+  assert_int_equal(s3l_loop_join(loop, &raw->runtime), 0);
   raw->port = port;
   raw->tls = tls;
   return raw;
 }
 
 void s3l_caller_begin(s3l_caller_t* raw) {
-  assert_int_equal(s3l_dial_start(&raw->dial, raw->loop, raw->deadlines, NULL, "127.0.0.1",
-                                  raw->port, on_dialed),
-                   0);
+  assert_int_equal(
+      s3l_dial_start(&raw->dial, raw->runtime, NULL, "127.0.0.1", raw->port, on_dialed), 0);
 }
 
 static bool is_ready_or_ended(void* arg) {
@@ -161,5 +159,6 @@ void s3l_caller_reset(s3l_caller_t* raw) {
 
 void s3l_caller_free(s3l_caller_t* raw) {
   s3l_caller_close(raw);
+  s3l_loop_leave(raw->runtime, NULL);
   free(raw);
 }

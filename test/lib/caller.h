@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "net/tls_context.h"
@@ -16,8 +16,8 @@
 /** A client. All zero before open. */
 typedef struct s3l_caller_s {
   uv_loop_t* loop;
-  s3l_deadlines_t* deadlines; /* of this loop, the test's */
-  uint16_t port;              /* on 127.0.0.1 */
+  s3l_loop_t* runtime;
+  uint16_t port; /* on 127.0.0.1 */
   s3l_dial_t dial;
   s3l_stream_t stream;
   s3l_tls_context_t* tls; /* NULL: plain; set before open, the caller's */
@@ -31,8 +31,7 @@ typedef struct s3l_caller_s {
   char text[65536]; /* what was received, as far as it fits, with a NUL */
 } s3l_caller_t;
 
-s3l_caller_t* s3l_caller_make(uv_loop_t* loop, s3l_deadlines_t* deadlines, uint16_t port,
-                              s3l_tls_context_t* tls);
+s3l_caller_t* s3l_caller_make(uv_loop_t* loop, uint16_t port, s3l_tls_context_t* tls);
 
 /** Connects, and waits until it is ready or has ended. */
 void s3l_caller_open(s3l_caller_t* raw);

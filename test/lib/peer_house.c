@@ -48,7 +48,6 @@ void s3l_house_init(s3l_house_t* h, const s3l_certs_t* certs) {
   memset(h, 0, sizeof *h);
   s3l_wait_pace(S3L_PACE_SOCKETS);
   assert_int_equal(uv_loop_init(&h->loop), 0);
-  assert_int_equal(s3l_deadlines_init(&h->deadlines, &h->loop), 0);
   assert_int_equal(s3lect_store_memory_init(&h->loop, &h->store, NULL), 0);
   s3lect_peer_server_options_init(&h->options, sizeof h->options);
   h->options.listen = "127.0.0.1:0";
@@ -129,7 +128,7 @@ void s3l_house_close_server(s3l_house_t* h) {
 s3l_caller_t* s3l_house_caller(s3l_house_t* h, s3l_tls_context_t* tls) {
   int port = s3lect_peer_server_port(&h->server);
   assert_true(port > 0);
-  return s3l_caller_make(&h->loop, &h->deadlines, (uint16_t)port, tls);
+  return s3l_caller_make(&h->loop, (uint16_t)port, tls);
 }
 
 const char* s3l_house_ask(s3l_house_t* h, s3l_tls_context_t* tls, const char* request,
@@ -150,7 +149,6 @@ void s3l_house_end(s3l_house_t* h) {
   if (h->serves)
     s3l_house_close_server(h);
   s3lect_store_close(&h->store, NULL);
-  s3l_deadlines_close(&h->deadlines, NULL);
   s3l_wait_loop_end(&h->loop);
   assert_int_equal(h->server_closed, 1);
 }

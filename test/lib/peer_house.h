@@ -8,7 +8,6 @@
 
 #include "lib/caller.h"
 #include "lib/certs.h"
-#include "loop/deadlines.h"
 #include "s3lect.h"
 #include "s3lect/peer.h"
 
@@ -16,7 +15,6 @@
 
 typedef struct s3l_house_s {
   uv_loop_t loop;
-  s3l_deadlines_t deadlines; /* of the raw clients */
   s3lect_store_t store;
   s3lect_peer_server_t server;
   s3lect_peer_server_options_t options; /* may be changed between _init and _open */

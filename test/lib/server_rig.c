@@ -90,7 +90,6 @@ static void on_request(s3l_http_server_t* server, s3l_http_exchange_t* ex) {
 void s3l_server_rig_init(s3l_server_rig_t* rig) {
   memset(rig, 0, sizeof(*rig));
   assert_int_equal(uv_loop_init(&rig->loop), 0);
-  assert_int_equal(s3l_deadlines_init(&rig->deadlines, &rig->loop), 0);
   rig->big = calloc(1, S3L_RIG_BIG);
   assert_non_null(rig->big);
   /* Long enough never to matter where a test does not set its own. */
@@ -175,7 +174,6 @@ void s3l_server_rig_end(s3l_server_rig_t* rig) {
   if (rig->server != NULL)
     s3l_server_rig_close(rig, 0);
   s3l_server_rig_wait(rig, &rig->closed, 1);
-  s3l_deadlines_close(&rig->deadlines, NULL);
   s3l_wait_loop_end(&rig->loop);
   assert_int_equal(rig->closed, 1);
   assert_int_equal(rig->held_len, 0);
@@ -183,5 +181,5 @@ void s3l_server_rig_end(s3l_server_rig_t* rig) {
 }
 
 s3l_caller_t* s3l_caller_new(s3l_server_rig_t* rig, s3l_tls_context_t* tls) {
-  return s3l_caller_make(&rig->loop, &rig->deadlines, s3l_http_server_port(rig->server), tls);
+  return s3l_caller_make(&rig->loop, s3l_http_server_port(rig->server), tls);
 }

@@ -13,7 +13,6 @@
 
 #include "http/server.h"
 #include "lib/caller.h"
-#include "loop/deadlines.h"
 #include "net/tls_context.h"
 
 #define S3L_RIG_BIG      (8u << 20) /* more than the kernel buffers */
@@ -23,7 +22,6 @@ typedef struct s3l_server_rig_s s3l_server_rig_t;
 
 struct s3l_server_rig_s {
   uv_loop_t loop;
-  s3l_deadlines_t deadlines;         /* of the raw clients */
   s3l_http_server_t* server;         /* NULL: closed */
   s3l_http_server_options_t options; /* to be changed before start; times are long */
   void (*before)(s3l_server_rig_t* rig, s3l_http_exchange_t* ex); /* called first in on_request */

@@ -15,7 +15,7 @@
 #include "net/tcp.h"
 
 static uv_loop_t loop;
-static s3l_deadlines_t deadlines;
+static s3l_loop_t* runtime;
 static s3l_dial_t dial;
 static unsigned called;
 static int status;
@@ -39,9 +39,8 @@ static int setup(void** state) {
   memset(&server, 0, sizeof(server));
   server.scripts = scripts;
   server.scripts_len = 1;
-  if (uv_loop_init(&loop) != 0 || s3l_deadlines_init(&deadlines, &loop) != 0)
+  if (uv_loop_init(&loop) != 0 || s3l_loop_join(&loop, &runtime) != 0)
     return -1;
-  s3l_deadlines_ref(&deadlines, true);
   return 0;
 }
 
@@ -49,7 +48,7 @@ static int teardown(void** state) {
   (void)state;
   if (tcp != NULL)
     s3l_tcp_close(tcp, NULL);
-  s3l_deadlines_close(&deadlines, NULL);
+  s3l_loop_leave(runtime, NULL);
   uv_run(&loop, UV_RUN_DEFAULT);
   return uv_loop_close(&loop);
 }
@@ -97,7 +96,7 @@ static void test_next_after_failure(void** state) {
   const s3l_address_t addresses[] = {address("127.0.0.2", server.port),
                                      address("255.255.255.255", server.port),
                                      address("127.0.0.3", server.port)};
-  s3l_dial_start_addresses(&dial, &loop, &deadlines, addresses, 3, on_dialed);
+  s3l_dial_start_addresses(&dial, runtime, addresses, 3, on_dialed);
   assert_int_equal(called, 0);
   wait_called();
   s3l_script_server_close(&server);
@@ -113,7 +112,7 @@ static void test_next_after_stagger(void** state) {
   s3l_hung_port_open(&hung, "127.0.0.2", server.port);
   const s3l_address_t addresses[] = {address("127.0.0.2", server.port),
                                      address("127.0.0.1", server.port)};
-  s3l_dial_start_addresses(&dial, &loop, &deadlines, addresses, 2, on_dialed);
+  s3l_dial_start_addresses(&dial, runtime, addresses, 2, on_dialed);
   wait_called();
   s3l_hung_port_close(&hung);
   s3l_script_server_close(&server);
@@ -134,7 +133,7 @@ static void test_all_fail(void** state) {
   const s3l_address_t addresses[] = {address("255.255.255.255", server.port),
                                      address("127.0.0.1", server.port),
                                      address("255.255.255.255", server.port)};
-  s3l_dial_start_addresses(&dial, &loop, &deadlines, addresses, 3, on_dialed);
+  s3l_dial_start_addresses(&dial, runtime, addresses, 3, on_dialed);
   assert_int_equal(called, 0);
   wait_called();
   assert_int_equal(status, UV_ECONNREFUSED);
@@ -148,7 +147,7 @@ static void test_all_fail(void** state) {
 static void test_fails_at_once(void** state) {
   const s3l_address_t a = address("255.255.255.255", 9);
   (void)state;
-  s3l_dial_start_addresses(&dial, &loop, &deadlines, &a, 1, on_dialed);
+  s3l_dial_start_addresses(&dial, runtime, &a, 1, on_dialed);
   assert_int_equal(called, 0);
   wait_called();
   assert_true(status < 0);
@@ -159,12 +158,10 @@ static void test_cancel(void** state) {
   s3l_hung_port_t hung;
   (void)state;
   s3l_hung_port_open(&hung, "127.0.0.1", 0);
-  assert_int_equal(
-      s3l_dial_start(&dial, &loop, &deadlines, NULL, "127.0.0.1", hung.port, on_dialed), 0);
+  assert_int_equal(s3l_dial_start(&dial, runtime, NULL, "127.0.0.1", hung.port, on_dialed), 0);
   uv_run(&loop, UV_RUN_NOWAIT);
   s3l_dial_cancel(&dial);
-  assert_int_equal(
-      s3l_dial_start(&dial, &loop, &deadlines, NULL, "localhost", hung.port, on_dialed), 0);
+  assert_int_equal(s3l_dial_start(&dial, runtime, NULL, "localhost", hung.port, on_dialed), 0);
   s3l_dial_cancel(&dial); /* in the look-up */
   memset(&dial, 0xa5, sizeof(dial));
   uv_run(&loop, UV_RUN_DEFAULT);
@@ -175,8 +172,7 @@ static void test_cancel(void** state) {
 static void test_name(void** state) {
   (void)state;
   s3l_script_server_start(&server, &loop);
-  assert_int_equal(
-      s3l_dial_start(&dial, &loop, &deadlines, NULL, "localhost", server.port, on_dialed), 0);
+  assert_int_equal(s3l_dial_start(&dial, runtime, NULL, "localhost", server.port, on_dialed), 0);
   assert_int_equal(called, 0);
   wait_called();
   s3l_script_server_close(&server);

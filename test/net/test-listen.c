@@ -19,7 +19,7 @@
 #include "util/list.h"
 
 static uv_loop_t loop;
-static s3l_deadlines_t deadlines;
+static s3l_loop_t* runtime;
 static s3l_listener_t listener;
 static unsigned accepted;
 static unsigned refused;
@@ -58,21 +58,22 @@ static int try_start(s3l_listener_t* l, const char* text) {
   assert_true(s3l_listen_parse(s3l_span_cstr(text), &address, &reason));
   *l = (s3l_listener_t){
       .admit = admit, .on_accept = on_accept, .on_pause = on_pause, .on_closed = on_closed};
-  return s3l_listen_start(l, &loop, &deadlines, &address);
+  int rc = s3l_listen_open(l, &address);
+  return rc == 0 ? s3l_listen_start(l, runtime) : rc;
 }
 
 static void start(const char* text) {
   accepted = refused = closed = 0;
   full = close_in_accept = false;
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3l_deadlines_init(&deadlines, &loop), 0);
+  assert_int_equal(s3l_loop_join(&loop, &runtime), 0);
   assert_int_equal(try_start(&listener, text), 0);
 }
 
 static void end(void) {
   s3l_listen_close(&listener);
   s3l_listen_close(&listener); /* twice is once */
-  s3l_deadlines_close(&deadlines, NULL);
+  s3l_loop_leave(runtime, NULL);
   s3l_wait_loop_end(&loop);
   assert_int_equal(closed, 1);
 }

@@ -34,7 +34,7 @@ typedef struct side_s {
 static s3l_certs_t certs;
 static uv_loop_t loop;
 static uv_tcp_t listener;
-static s3l_deadlines_t deadlines;
+static s3l_loop_t* runtime;
 static s3l_dial_t dial;
 static side_t* client;
 static side_t* server;
@@ -118,7 +118,7 @@ static void connect_both(bool tls) {
   for (size_t i = 0; i < BIG; i++)
     data[i] = (char)(i * 2654435761u >> 24);
   assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3l_deadlines_init(&deadlines, &loop), 0);
+  assert_int_equal(s3l_loop_join(&loop, &runtime), 0);
   if (tls) {
     assert_int_equal(s3l_tls_context_client(certs.ca, &client->tls, NULL), 0);
     assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server->tls, NULL), 0);
@@ -128,7 +128,7 @@ static void connect_both(bool tls) {
   assert_int_equal(uv_tcp_bind(&listener, &a.sa, 0), 0);
   assert_int_equal(uv_listen((uv_stream_t*)&listener, 1, on_connection), 0);
   assert_int_equal(uv_tcp_getsockname(&listener, &a.sa, &len), 0);
-  s3l_dial_start_addresses(&dial, &loop, &deadlines, &a, 1, on_dialed);
+  s3l_dial_start_addresses(&dial, runtime, &a, 1, on_dialed);
   wait_for(&client->ready);
   wait_for(&server->ready);
 }
@@ -138,7 +138,7 @@ static void finish(void) {
   s3l_stream_close(&client->stream); /* no-op */
   s3l_stream_close(&server->stream);
   uv_close((uv_handle_t*)&listener, NULL);
-  s3l_deadlines_close(&deadlines, NULL);
+  s3l_loop_leave(runtime, NULL);
   uv_run(&loop, UV_RUN_DEFAULT);
   assert_int_equal(client->closed, 1);
   assert_int_equal(server->closed, 1);

@@ -166,7 +166,6 @@ static void test_each_allocation_of_opening(void** state) {
     assert_true(r == 0 || r == UV_ENOMEM);
     assert_true(at > 0 || r != 0);
     s3lect_store_close(&h.store, NULL);
-    s3l_deadlines_close(&h.deadlines, NULL);
     if (r == 0)
       s3lect_peer_server_close(&h.server, NULL);
     s3l_wait_loop_end(&h.loop);

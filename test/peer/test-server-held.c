@@ -20,13 +20,11 @@
 
 static s3l_election_t el;
 static s3l_peered_t p;
-static s3l_deadlines_t deadlines;
 
 static void begin(void) {
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
-  assert_int_equal(s3l_deadlines_init(&deadlines, &el.loop), 0);
   s3l_peered_init(&el, &p, "a", NULL);
   s3l_peered_start(&p);
   s3l_election_wait(&el, &p.c.started, 1, "a leader");
@@ -34,13 +32,11 @@ static void begin(void) {
 
 static void end(void) {
   s3l_peered_close(&p);
-  s3l_deadlines_close(&deadlines, NULL);
   s3l_election_end(&el);
 }
 
 static s3l_caller_t* call(const char* request) {
-  s3l_caller_t* c =
-      s3l_caller_make(&el.loop, &deadlines, (uint16_t)s3lect_peer_server_port(&p.server), NULL);
+  s3l_caller_t* c = s3l_caller_make(&el.loop, (uint16_t)s3lect_peer_server_port(&p.server), NULL);
   s3l_caller_open(c);
   s3l_caller_send(c, request);
   return c;
@@ -123,7 +119,6 @@ static void test_not_before_the_application_agrees(void** state) {
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
-  assert_int_equal(s3l_deadlines_init(&deadlines, &el.loop), 0);
   s3l_peered_init(&el, &p, "a", NULL);
   p.c.o.stop_ack_ms = 60000;
   s3l_peered_start(&p);

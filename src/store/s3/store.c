@@ -13,6 +13,7 @@
 
 #include "credentials/chain.h"
 #include "credentials/provider.h"
+#include "loop/clock.h"
 #include "s3lect/version.h"
 #include "store/s3/options.h"
 #include "store/s3/recovery.h"
@@ -23,7 +24,6 @@
 #include "util/mem.h"
 #include "wire/s3_request.h"
 
-#define NS_PER_MS      1000000u
 #define ERROR_BODY_MAX 65536
 #define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
 
@@ -52,8 +52,7 @@ typedef struct state_s {
   s3l_creds_wait_t wait; /* for credentials */
   s3l_recovery_req_t recovery;
   s3lect_store_req_t* req;
-  uint64_t until_ns; /* of uv_hrtime */
-  uint8_t op;        /* s3l_s3_op_t */
+  uint8_t op; /* s3l_s3_op_t */
   bool active;
   bool sent_quoted; /* If-Match went out with quotes, or with the quotes taken off: */
   bool sent_bare;
@@ -205,9 +204,9 @@ static void come_back(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
 /* Whether the request was refused for a reason that could be put right, and goes out again. */
 static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                        s3lect_store_result_t* r) {
-  uint64_t now = uv_hrtime();
   int64_t now_ms;
-  if (s3->closing || r->http_status < 300 || now >= s->until_ns || wall_clock(&now_ms) != 0)
+  if (s3->closing || r->http_status < 300 || s3l_clock_lease_ns() >= s->http.until_ns ||
+      wall_clock(&now_ms) != 0)
     return false;
   s3l_recovery_answer_t answer =
       s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, now_ms);
@@ -215,7 +214,6 @@ static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
     answer = S3L_RECOVERY_AGAIN;
   if (answer == S3L_RECOVERY_NO || (answer == S3L_RECOVERY_MOVED && !move(s3, r)))
     return false;
-  s->http.timeout_ms = (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
   return s3l_http_client_submit(s3->client, &s->http) == 0;
 }
 
@@ -248,17 +246,11 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3l_s3_scratch_trim(&s3->scratch);
 }
 
-static uint32_t left_ms(const state_t* s) {
-  uint64_t now = uv_hrtime();
-  return now < s->until_ns ? (uint32_t)((s->until_ns - now + NS_PER_MS - 1) / NS_PER_MS) : 1;
-}
-
 /* A request that has been waiting for credentials. */
 static void on_waited(s3l_creds_wait_t* wait, int status, const char* message) {
   state_t* s = S3L_CONTAINER_OF(wait, state_t, wait);
   s3_t* s3 = s->http.data;
   s3lect_store_req_t* req = s->req;
-  s->http.timeout_ms = left_ms(s);
   if (status == 0)
     status = s3l_http_client_submit(s3->client, &s->http);
   if (status == 0)
@@ -285,7 +277,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op
   memset(s, 0, sizeof(*s));
   s->req = req;
   s->op = (uint8_t)op;
-  s->until_ns = uv_hrtime() + (uint64_t)req->timeout_ms * NS_PER_MS;
+  s->http.until_ns = s3l_clock_in_ms(req->timeout_ms);
   s->http.data = s3;
   s->http.compose = on_compose;
   s->http.done = on_done;
