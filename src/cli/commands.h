@@ -2,13 +2,7 @@
 #ifndef S3L_CLI_COMMANDS_H
 #define S3L_CLI_COMMANDS_H
 
-typedef enum {
-  CLI_ELECT = 1,
-  CLI_RUN = 2,
-  CLI_STATUS = 4,
-  CLI_VERIFY = 8,
-  CLI_WATCH = 16,
-} cli_command_t;
+#include "options.h"
 
 /** Finds a command by name; 0 if there is none, with the nearest name in `hint` or NULL. */
 cli_command_t cli_command_find(const char* name, const char** hint);

@@ -1,10 +1,9 @@
-#include "elect.h"
-
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "session.h"
+#include "text.h"
 
 typedef struct elect_s {
   cli_session_t session;
@@ -49,7 +48,7 @@ static int read_acks(elect_t* elect) {
   elect->acks.data = elect;
   elect->valid = true;
   int r = uv_pipe_init(&elect->session.loop, &elect->acks, 0);
-  if (r == 0 && elect->session.options->stop_ack_ms != 0) {
+  if (r == 0 && elect->session.options->elector.stop_ack_ms != 0) {
     r = uv_pipe_open(&elect->acks, STDIN_FILENO);
     if (r == 0)
       r = uv_read_start((uv_stream_t*)&elect->acks, on_space, on_bytes);
@@ -64,7 +63,7 @@ static void on_released(cli_session_t* session) {
 
 int cli_elect(const cli_options_t* options) {
   static elect_t elect;
-  if (options->stop_ack_ms != 0 && uv_guess_handle(STDIN_FILENO) != UV_NAMED_PIPE) {
+  if (options->elector.stop_ack_ms != 0 && uv_guess_handle(STDIN_FILENO) != UV_NAMED_PIPE) {
     cli_say("--stop-ack: standard input is no pipe: connect it to the program that acknowledges");
     return CLI_EXIT_USAGE;
   }

@@ -7,14 +7,9 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "elect.h"
-#include "options.h"
+#include "parse.h"
 #include "pipes.h"
-#include "run.h"
-#include "status.h"
 #include "text.h"
-#include "verify.h"
-#include "watch.h"
 
 #define NEEDED_FDS 24
 
@@ -72,9 +67,9 @@ static bool has_descriptors(void) {
 
 static int dispatch(cli_command_t command, int argc, char** argv) {
   static cli_options_t options;
-  char message[CLI_MESSAGE_SIZE];
-  if (cli_options_parse(&options, command, argc - 2, argv + 2, message) != 0) {
-    cli_say("%s", message);
+  s3lect_error_t error;
+  if (cli_options_parse(&options, command, argc - 2, argv + 2, &error) != 0) {
+    cli_say("%s", error.text);
     return CLI_EXIT_USAGE;
   }
   options.title = argv[0];
@@ -84,8 +79,8 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
     return print_help(command);
   if (!has_descriptors())
     return CLI_EXIT_FAILED;
-  if (cli_pipes_copy(&options, message) != 0) {
-    cli_say("%s", message);
+  if (cli_pipes_copy(&options, &error) != 0) {
+    cli_say("%s", error.text);
     return CLI_EXIT_USAGE;
   }
   switch (command) {
@@ -132,11 +127,6 @@ int main(int argc, char** argv) {
   cli_command_t command = cli_command_find(word, &hint);
   if (command == 0)
     return unknown_command(word, hint);
-  static const char* const names[] = {[CLI_ELECT] = "s3lect elect",
-                                      [CLI_RUN] = "s3lect run",
-                                      [CLI_STATUS] = "s3lect status",
-                                      [CLI_VERIFY] = "s3lect verify",
-                                      [CLI_WATCH] = "s3lect watch"};
-  cli_say_name(names[command]);
+  cli_say_name(cli_command_name((int)command));
   return dispatch(command, argc, argv);
 }

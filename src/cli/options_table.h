@@ -1,30 +1,30 @@
-/* cli/options_table.h (L8): every option: what it is called, which commands take it, where its
- * value goes and what --help says of it. */
+/* cli/options_table.h (L8): every option: its name, the commands that take it, where its value goes
+ * and its text in --help. */
 #ifndef S3L_CLI_OPTIONS_TABLE_H
 #define S3L_CLI_OPTIONS_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "commands.h"
+#include "options.h"
 
 typedef enum {
   CLI_KIND_STRING,   /* a const char* */
   CLI_KIND_DURATION, /* a uint32_t of ms */
   CLI_KIND_RATE,     /* a uint32_t of ppm */
-  CLI_KIND_FLAG,     /* a uint32_t, which gets `flag` */
-  CLI_KIND_LIST,     /* a cli_list_t: may be given again and again */
+  CLI_KIND_FLAG,     /* a uint32_t or int32_t, which gets `flag` */
+  CLI_KIND_CHOICE,   /* an int32_t: which of the words in `meta`, from 0 */
+  CLI_KIND_LIST,     /* a cli_list_t: the option may be given more than once */
   CLI_KIND_HELP,
 } cli_kind_t;
 
 typedef struct cli_option_s {
   const char* name;
-  const char* meta; /* what its value is called; NULL for a flag */
+  const char* meta; /* stands for its value in messages; NULL for a flag */
   int commands;     /* a set of cli_command_t */
-  bool s3_only;     /* says nothing to other stores */
+  bool s3_only;     /* other stores have no use for it */
   cli_kind_t kind;
-  size_t offset; /* of its value in cli_options_t */
+  size_t offset;      /* of its value in cli_options_t */
+  const char* member; /* the same as text: "elector.server_id" */
   uint32_t flag;
   const char* help; /* a '\n' begins a new line */
 } cli_option_t;
@@ -35,7 +35,11 @@ extern const size_t cli_option_count;
 /** The option of that name, whatever the command; NULL if there is none. */
 const cli_option_t* cli_option_find(const char* name, size_t len);
 
-/** The one of the command that may have been meant, or NULL. */
+/** The command's option that may have been meant, or NULL. */
 const cli_option_t* cli_option_nearest(cli_command_t command, const char* word, size_t len);
+
+/** Says on stderr what the library found wrong, with the command's name of the option. `peer`: it
+ * is an option of a peer client or server. */
+void cli_say_error(const char* before, bool peer, const s3lect_error_t* error);
 
 #endif

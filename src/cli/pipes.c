@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "text.h"
+
 #define PIPES     4
 #define NAME_SIZE 32
 #define PIPE_MAX  1048576
@@ -58,25 +60,24 @@ static int replace(const char** path, char name[NAME_SIZE]) {
   return err;
 }
 
-int cli_pipes_copy(cli_options_t* options, char message[CLI_MESSAGE_SIZE]) {
+int cli_pipes_copy(cli_options_t* options, s3lect_error_t* error) {
   static char names[PIPES][NAME_SIZE];
   const struct {
     const char* option;
     const char** path;
-  } files[PIPES] = {{"--ca-file", &options->ca_file},
-                    {"--peer-cert", &options->peer_cert},
-                    {"--peer-key", &options->peer_key},
-                    {"--peer-ca", &options->peer_ca}};
+  } files[PIPES] = {{"--ca-file", &options->s3.ca_file},
+                    {"--peer-cert", &options->client.cert_file},
+                    {"--peer-key", &options->client.key_file},
+                    {"--peer-ca", &options->client.ca_file}};
   for (size_t i = 0; i < PIPES; i++) {
     int err = replace(files[i].path, names[i]);
     if (err == 0)
       continue;
-    cli_format(message, CLI_MESSAGE_SIZE, "%s %.200s: cannot read from the pipe: %s",
-               files[i].option, *files[i].path,
-               err == ETIMEDOUT ? "its writer did not finish within 10 seconds"
-               : err == EFBIG   ? "it gives more than 1 MiB"
-                                : strerror(err));
-    return S3LECT_EOPTION;
+    return cli_refuse(error, "%s %.200s: cannot read from the pipe: %s", files[i].option,
+                      *files[i].path,
+                      err == ETIMEDOUT ? "its writer did not finish within 10 seconds"
+                      : err == EFBIG   ? "it gives more than 1 MiB"
+                                       : strerror(err));
   }
   return 0;
 }

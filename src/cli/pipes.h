@@ -10,7 +10,7 @@
 
 /** Copies what the options name and is a pipe. Waits at most ten seconds for its writers, while
  * nothing else runs yet; a pipe without a writer stays as it is, and is refused like every other
- * special file. Returns 0 or S3LECT_EOPTION with a line in `message`. */
-int cli_pipes_copy(cli_options_t* options, char message[CLI_MESSAGE_SIZE]);
+ * special file. Returns 0 or S3LECT_EOPTION with `error`. */
+int cli_pipes_copy(cli_options_t* options, s3lect_error_t* error);
 
 #endif

@@ -43,8 +43,7 @@ typedef struct run_s {
   int signum; /* what ended it */
 } run_t;
 
-int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
-                   char message[CLI_MESSAGE_SIZE]) {
+int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect_error_t* error) {
   s3lect_elector_options_t timing;
   int r = cli_timing(options, &timing, NULL); /* which has been checked */
   if (r != 0)
@@ -54,7 +53,7 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
   margin = margin < MARGIN_MIN_MS ? MARGIN_MIN_MS : margin > MARGIN_MAX_MS ? MARGIN_MAX_MS : margin;
   /* A renewal that comes in on time must be in time for the command, too; with epoch files it is
    * two requests. */
-  bool epochs = options->protocol == S3LECT_PROTOCOL_EPOCHS;
+  bool epochs = options->elector.protocol == S3LECT_PROTOCOL_EPOCHS;
   int64_t requests = (int64_t)timing.request_timeout_ms * (epochs ? 2 : 1);
   int64_t room = (int64_t)t * (1000000 - timing.drift_ppm) / 1000000 - timing.renew_interval_ms -
                  requests - margin;
@@ -64,12 +63,12 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
   if (options->kill_after_ms != 0)
     grace = options->kill_after_ms;
   if (room <= 0 || (int64_t)grace > room) {
-    cli_format(message, CLI_MESSAGE_SIZE,
-               "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
-               "ms, --renew %" PRIu32 "ms and %s--request-timeout %" PRIu32 "ms it may be %" PRId64
-               "ms at most; raise --leader-timeout",
-               grace, t, timing.renew_interval_ms, epochs ? "twice " : "",
-               timing.request_timeout_ms, room > 0 ? room : 0);
+    (void)cli_refuse(error,
+                     "--kill-after %" PRIu32 "ms does not fit: with --leader-timeout %" PRIu32
+                     "ms, --renew %" PRIu32 "ms and %s--request-timeout %" PRIu32
+                     "ms it may be %" PRId64 "ms at most; raise --leader-timeout",
+                     grace, t, timing.renew_interval_ms, epochs ? "twice " : "",
+                     timing.request_timeout_ms, room > 0 ? room : 0);
     return S3LECT_ETIMING;
   }
   *times = (cli_kill_times_t){margin, grace, t};
@@ -258,7 +257,8 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
       run->stood_down = s3lect_elector_stop(&session->elector) == 0;
     break;
   case S3LECT_EVENT_NEW_LEADER:
-    if (event->leader_id[0] != '\0' && strcmp(event->leader_id, session->options->id) != 0)
+    if (event->leader_id[0] != '\0' &&
+        strcmp(event->leader_id, session->options->elector.server_id) != 0)
       cli_say("%s leads", event->leader_id);
     break;
   case S3LECT_EVENT_CLAIMING:
@@ -328,7 +328,7 @@ static int install(run_t* run, int guard_fd, pid_t keeper) {
 
 static int run_under_guard(run_t* run, const cli_options_t* options, int events_fd) {
   const guard_setup_t setup = {.argv = options->child_argv,
-                               .id = options->id,
+                               .id = options->elector.server_id,
                                .title = options->title,
                                .title_len = options->title_len};
   int guard_fd;
@@ -366,14 +366,14 @@ static int open_events(const cli_options_t* options, int* fd) {
 
 int cli_run(const cli_options_t* options) {
   static run_t run;
-  char message[CLI_MESSAGE_SIZE];
+  s3lect_error_t error;
   int events_fd;
   /* What is wrong with the options is said before there is a guard to clean up. */
   int r = cli_session_check(options);
   if (r != 0)
     return r;
-  if (cli_kill_times(options, &run.times, message) != 0) {
-    cli_say("%s", message);
+  if (cli_kill_times(options, &run.times, &error) != 0) {
+    cli_say("%s", error.text);
     return CLI_EXIT_USAGE;
   }
   if (!cli_tree_is_visible()) {

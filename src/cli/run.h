@@ -12,12 +12,8 @@ typedef struct cli_kill_times_s {
   uint32_t leader_timeout_ms;
 } cli_kill_times_t;
 
-/** Derives them. Returns 0, or S3LECT_ETIMING with a line in `message` if --kill-after leaves a
+/** Derives them. Returns 0, or S3LECT_ETIMING with `error` if --kill-after leaves a
  * leader no time to renew before the command would be stopped. */
-int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times,
-                   char message[CLI_MESSAGE_SIZE]);
-
-/** Returns the exit status. */
-int cli_run(const cli_options_t* options);
+int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect_error_t* error);
 
 #endif

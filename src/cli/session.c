@@ -15,32 +15,10 @@
 #define CLOSING_TURNS 4    /* of the loop, in which closed handles' callbacks run */
 
 static void elector_options(cli_session_t* session, s3lect_elector_options_t* to) {
-  const cli_options_t* from = session->options;
-  s3lect_elector_options_init(to, sizeof *to);
-  to->lockfile_path = from->key;
-  to->server_id = from->id;
-  to->server_addr = from->addr;
-  to->frequent_interval_ms = from->frequent_ms;
-  to->infrequent_interval_ms = from->infrequent_ms;
-  to->leader_timeout_ms = from->leader_timeout_ms;
-  to->renew_interval_ms = from->renew_ms;
-  to->request_timeout_ms = from->request_timeout_ms;
+  *to = session->options->elector;
   to->store = &session->store;
-  to->protocol = from->protocol;
-  to->keep_epochs = (int32_t)from->keep_epochs;
-  to->verify_on_start = (int32_t)from->verify_on_start;
-  to->observer = from->command == CLI_WATCH;
-  to->grace_period_ms = from->grace_ms;
-  to->stop_ack_ms = from->stop_ack_ms;
-  to->release_timeout_ms = from->release_timeout_ms;
-  to->no_release = (int32_t)from->no_release;
-  to->drift_ppm = from->drift_ppm;
-  to->expiry = from->expiry;
-  if (from->command == CLI_RUN) /* nothing is released before the command is gone */
+  if (session->options->command == CLI_RUN) /* nothing is released before the command is gone */
     to->stop_ack_ms = STOP_ACK_MS;
-  to->peer_health_path = from->peer_path;
-  to->peer_interval_ms = from->peer_interval_ms;
-  to->peer_timeout_ms = from->peer_timeout_ms;
   if (session->peer.asks)
     to->peer_client = &session->peer.client;
   if (session->peer.addr[0] != '\0')
@@ -169,7 +147,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
     cli_say("cannot start: %s", uv_strerror(r));
     return CLI_EXIT_FAILED;
   }
-  session->events.id = options->id;
+  session->events.id = options->elector.server_id;
   r = cli_writer_open(&session->messages, &session->loop, STDERR_FILENO, NULL, NULL);
   cli_say_through(session->messages);
   if (r == 0 && events_fd >= 0)

@@ -1,5 +1,3 @@
-#include "status.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +12,8 @@
 #define KEY_SIZE       1025 /* the S3 limit on a key, and a NUL */
 
 typedef struct status_s {
-  const cli_options_t* options;
+  cli_once_t once; /* first: start is given its address */
   s3lect_store_req_t req;
-  int exit_code;
   char stem[KEY_SIZE];  /* epoch files: what their keys begin with */
   char after[KEY_SIZE]; /* where the listing goes on */
   char key[KEY_SIZE];   /* the newest */
@@ -31,16 +28,18 @@ typedef struct verdict_s {
   bool by_store;  /* age by the store's clock; else by this machine's */
 } verdict_t;
 
-static void judge(const cli_options_t* options, const s3lect_store_result_t* result,
-                  verdict_t* verdict) {
+static void judge(const cli_once_t* once, const s3lect_store_result_t* result, verdict_t* verdict) {
   const s3lect_record_t* record = &verdict->record;
   verdict->by_store = result->store_time_ms != 0 && result->modified_ms != 0;
   verdict->age_ms = verdict->by_store ? result->store_time_ms - result->modified_ms
                                       : cli_wall_ms() - record->last_updated_ms;
   if (verdict->age_ms < 0)
     verdict->age_ms = 0;
-  uint32_t timeout =
-      record->leader_timeout_ms != 0 ? record->leader_timeout_ms : options->leader_timeout_ms;
+  uint32_t timeout = record->leader_timeout_ms;
+  if (timeout == 0)
+    timeout = once->options->elector.leader_timeout_ms;
+  if (timeout == 0)
+    timeout = once->defaults.leader_timeout_ms;
   if (record->released)
     verdict->state = "released";
   else if (verdict->age_ms > (int64_t)timeout + CLOCK_GRAIN_MS)
@@ -92,7 +91,8 @@ static void print_leader(const verdict_t* verdict) {
 
 static void print_no_leader(const cli_options_t* options, const verdict_t* verdict) {
   char span[CLI_SPAN_SIZE];
-  const char* what = options->protocol == S3LECT_PROTOCOL_EPOCHS ? "epoch file" : "lockfile";
+  const char* what =
+      options->elector.protocol == S3LECT_PROTOCOL_EPOCHS ? "epoch file" : "lockfile";
   cli_span(verdict->age_ms, span);
   if (strcmp(verdict->state, "absent") == 0)
     printf("no leader: there is no %s\n", what);
@@ -133,7 +133,7 @@ static int fail(const cli_options_t* options, int error, const s3lect_store_resu
 }
 
 static int answer(const status_t* status, const s3lect_store_result_t* result) {
-  const cli_options_t* options = status->options;
+  const cli_options_t* options = status->once.options;
   verdict_t verdict = {.state = "absent"};
   int r = result->status;
   if (r == S3LECT_ENOTFOUND)
@@ -148,13 +148,13 @@ static int answer(const status_t* status, const s3lect_store_result_t* result) {
   s3l_buf_line(verdict.record.leader_addr);
   if (verdict.record.leader_id[0] == '\0')
     snprintf(verdict.record.leader_id, S3LECT_ID_SIZE, "(somebody without a name)");
-  judge(options, result, &verdict);
+  judge(&status->once, result, &verdict);
   return print(options, &verdict);
 }
 
 static void on_record(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   status_t* status = req->data;
-  status->exit_code = answer(status, result);
+  status->once.exit_code = answer(status, result);
   s3lect_store_close(req->store, NULL);
 }
 
@@ -182,7 +182,7 @@ static bool take_page(status_t* status, const s3lect_store_result_t* result) {
   const char* last = "";
   for (size_t i = 0; i < result->entries_len; i++) {
     last = result->entries[i].key;
-    uint64_t epoch = s3lect_epoch_file_number(status->options->key, last);
+    uint64_t epoch = s3lect_epoch_file_number(status->once.options->elector.lockfile_path, last);
     if (epoch > status->epoch && strlen(last) < KEY_SIZE) {
       status->epoch = epoch;
       memcpy(status->key, last, strlen(last) + 1);
@@ -208,60 +208,24 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* resu
     r = S3LECT_ENOTFOUND;
   if (r == 0)
     return;
-  status->exit_code =
-      r == S3LECT_ENOTFOUND ? answer(status, &none) : fail(status->options, r, result);
+  status->once.exit_code =
+      r == S3LECT_ENOTFOUND ? answer(status, &none) : fail(status->once.options, r, result);
   s3lect_store_close(store, NULL);
 }
 
-static int read_state(uv_loop_t* loop, const cli_options_t* options) {
-  status_t status = {.options = options, .exit_code = CLI_EXIT_FAILED};
-  s3lect_store_t store;
-  memset(&store, 0, sizeof store);
-  int r = cli_store_open(options, loop, &store);
-  if (r != 0)
-    return CLI_EXIT_FAILED;
-  status.req.data = &status;
-  status.req.timeout_ms = options->request_timeout_ms;
-  snprintf(status.stem, sizeof status.stem, "%slock-", options->key);
-  r = options->protocol == S3LECT_PROTOCOL_EPOCHS ? list(&store, &status)
-                                                  : get(&store, &status, options->key);
-  if (r != 0) {
-    cli_say("cannot read %s: %s", options->store, s3lect_strerror(r));
-    s3lect_store_close(&store, NULL);
-  }
-  uv_run(loop, UV_RUN_DEFAULT);
-  return status.exit_code;
+static int start(cli_once_t* once) {
+  status_t* status = (status_t*)once;
+  const s3lect_elector_options_t* elector = &once->options->elector;
+  status->req.data = status;
+  status->req.timeout_ms = elector->request_timeout_ms != 0 ? elector->request_timeout_ms
+                                                            : once->defaults.request_timeout_ms;
+  snprintf(status->stem, sizeof status->stem, "%slock-", elector->lockfile_path);
+  return elector->protocol == S3LECT_PROTOCOL_EPOCHS
+             ? list(&once->store, status)
+             : get(&once->store, status, elector->lockfile_path);
 }
 
-/* An elector's defaults, but not its checks: nobody stands for election here. */
-static int fill_in(cli_options_t* options) {
-  s3lect_error_t error;
-  const cli_options_t plain = {
-      .key = options->key, .id = options->id, .protocol = options->protocol};
-  s3lect_elector_options_t defaults;
-  (void)cli_timing(&plain, &defaults, &error);
-  int r = cli_usage(&error);
-  if (r != 0)
-    return r;
-  if (options->leader_timeout_ms == 0)
-    options->leader_timeout_ms = defaults.leader_timeout_ms;
-  if (options->request_timeout_ms == 0)
-    options->request_timeout_ms = defaults.request_timeout_ms;
-  return 0;
-}
-
-int cli_status(const cli_options_t* given) {
-  uv_loop_t loop;
-  cli_options_t filled = *given;
-  const cli_options_t* options = &filled;
-  if (fill_in(&filled) != 0 || cli_store_check(options) != 0)
-    return CLI_EXIT_USAGE;
-  int r = uv_loop_init(&loop);
-  if (r != 0) {
-    cli_say("cannot start: %s", uv_strerror(r));
-    return CLI_EXIT_FAILED;
-  }
-  int exit_code = read_state(&loop, options);
-  uv_loop_close(&loop);
-  return exit_code;
+int cli_status(const cli_options_t* options) {
+  static status_t status;
+  return cli_once(&status.once, options, start);
 }

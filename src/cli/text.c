@@ -10,12 +10,12 @@
 
 #include "util/timefmt.h"
 
-static const char* program_name = "s3lect";
+static char program_name[32] = "s3lect";
 static cli_writer_t* say_writer;
 static unsigned say_dropped; /* lines, since the last that was written */
 
-void cli_say_name(const char* name) {
-  program_name = name;
+void cli_say_name(const char* command) {
+  snprintf(program_name, sizeof program_name, "s3lect %s", command);
 }
 
 void cli_say_through(cli_writer_t* writer) {
@@ -41,7 +41,7 @@ static void put_line(const char* line, size_t len) {
     say_dropped++;
 }
 
-void cli_format_args(char* text, size_t size, const char* format, va_list args) {
+static void cli_format_args(char* text, size_t size, const char* format, va_list args) {
   text[0] = '\0';
   s3l_buf_cut(text, size, vsnprintf(text, size, format, args));
 }
@@ -67,13 +67,13 @@ void cli_say(const char* format, ...) {
   put_line(line, len);
 }
 
-void cli_say_error(const cli_word_t* words, const char* before, const s3lect_error_t* error) {
-  while (words->member != NULL && strcmp(words->member, error->option) != 0)
-    words++;
-  if (words->member != NULL)
-    cli_say("%s%s%s", before, words->option, error->text + strlen(error->option));
-  else
-    cli_say("%s%s", before, error->text);
+int cli_refuse(s3lect_error_t* error, const char* format, ...) {
+  va_list args;
+  *error = (s3lect_error_t){.code = S3LECT_EOPTION};
+  va_start(args, format);
+  cli_format_args(error->text, sizeof error->text, format, args);
+  va_end(args);
+  return error->code;
 }
 
 void cli_span(int64_t ms, char out[CLI_SPAN_SIZE]) {

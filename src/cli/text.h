@@ -21,12 +21,11 @@
 
 /** Like vsnprintf, but a text that does not fit is cut behind a word and ends with "...". `size` is
  * at least 8. */
-void cli_format_args(char* text, size_t size, const char* format, va_list args);
 void cli_format(char* text, size_t size, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Names the program in messages: "s3lect run". Static storage, or the caller's for good. */
-void cli_say_name(const char* name);
+/** Begins messages with "s3lect COMMAND: ". */
+void cli_say_name(const char* command);
 
 /** Has messages go through a writer of stderr, so that nothing on the loop waits for its reader;
  * NULL: straight to stderr again. What the writer has no room for is dropped and counted. */
@@ -35,14 +34,10 @@ void cli_say_through(cli_writer_t* writer);
 /** One line on stderr, "s3lect run: ...", in one write(2). */
 void cli_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-/** What the library calls an option, and people who use the command. */
-typedef struct cli_word_s {
-  const char* member; /* NULL: the last row */
-  const char* option;
-} cli_word_t;
-
-/** One line on stderr, `before` and then what is wrong, with the option's name from `words`. */
-void cli_say_error(const cli_word_t* words, const char* before, const s3lect_error_t* error);
+/** Describes an option that the command refuses, in one line that names it. Returns S3LECT_EOPTION.
+ */
+int cli_refuse(s3lect_error_t* error, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /** A length of time for people: "850 ms", "4.2 s", "3 min 5 s", "2 h 10 min", "3 d 4 h". */
 void cli_span(int64_t ms, char out[CLI_SPAN_SIZE]);

@@ -1,11 +1,8 @@
-#include "verify.h"
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
 #include "store.h"
 #include "text.h"
 
@@ -14,12 +11,9 @@
 #define COLUMN_MAX 60
 
 typedef struct run_s {
-  const cli_options_t* options;
-  uv_loop_t loop;
+  cli_once_t once; /* first: start is given its address */
   uv_signal_t signals[2];
-  s3lect_store_t store;
   s3lect_verify_t verify;
-  int exit_code;
 } run_t;
 
 /* --- printing ------------------------------------------------------------------------------- */
@@ -148,24 +142,24 @@ static void print_table(const s3lect_verify_report_t* r) {
 static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* r) {
   run_t* run = verify->data;
   const s3lect_verdict_t* verdict =
-      run->options->protocol == S3LECT_PROTOCOL_EPOCHS ? &r->epochs : &r->lockfile;
-  run->exit_code = verdict->safety == S3LECT_SAFETY_SAFE ? 0 : CLI_EXIT_FAILED;
+      run->once.options->elector.protocol == S3LECT_PROTOCOL_EPOCHS ? &r->epochs : &r->lockfile;
+  run->once.exit_code = verdict->safety == S3LECT_SAFETY_SAFE ? 0 : CLI_EXIT_FAILED;
   if (r->error == UV_ECANCELED)
     cli_say("interrupted");
-  else if (run->options->json)
+  else if (run->once.options->json)
     print_json(r);
   else
     print_table(r);
   if (r->leftovers > 0)
     cli_say("%" PRIu32 " temporary objects %s" SUFFIX "... could not be removed", r->leftovers,
-            run->options->store);
+            run->once.options->store);
   if (fflush(stdout) != 0) {
     cli_say("cannot write to standard output");
-    run->exit_code = CLI_EXIT_FAILED;
+    run->once.exit_code = CLI_EXIT_FAILED;
   }
   for (size_t i = 0; i < 2; i++)
     uv_close((uv_handle_t*)&run->signals[i], NULL);
-  s3lect_store_close(&run->store, NULL);
+  s3lect_store_close(&run->once.store, NULL);
 }
 
 /* The temporary objects are to be removed all the same. */
@@ -178,67 +172,35 @@ static void on_signal(uv_signal_t* signal, int signum) {
 static void watch_signals(run_t* run) {
   static const int signums[2] = {SIGINT, SIGTERM};
   for (size_t i = 0; i < 2; i++) {
-    (void)uv_signal_init(&run->loop, &run->signals[i]);
+    (void)uv_signal_init(&run->once.loop, &run->signals[i]);
     run->signals[i].data = run;
     (void)uv_signal_start(&run->signals[i], on_signal, signums[i]);
   }
 }
 
-static int start(run_t* run) {
-  const cli_options_t* options = run->options;
+static int start(cli_once_t* once) {
+  run_t* run = (run_t*)once;
+  const cli_options_t* options = once->options;
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 16];
   s3lect_verify_options_t o;
-  snprintf(prefix, sizeof prefix, "%s" SUFFIX, options->key);
+  snprintf(prefix, sizeof prefix, "%s" SUFFIX, options->elector.lockfile_path);
   s3lect_verify_options_init(&o, sizeof o);
-  o.store = &run->store;
+  o.store = &once->store;
   o.prefix = prefix;
   o.quick = (int32_t)options->quick;
-  o.request_timeout_ms = options->request_timeout_ms;
+  o.request_timeout_ms = options->elector.request_timeout_ms;
   run->verify.data = run;
-  return s3lect_verify_start(&run->verify, &o, on_report, NULL);
-}
-
-static int verify_on(run_t* run) {
-  int r = cli_store_open(run->options, &run->loop, &run->store);
-  if (r != 0)
-    return CLI_EXIT_FAILED;
-  r = start(run);
-  if (r != 0) {
-    cli_say("cannot start: %s", s3lect_strerror(r));
-    s3lect_store_close(&run->store, NULL);
-    run->exit_code = CLI_EXIT_FAILED;
-  } else {
+  int r = s3lect_verify_start(&run->verify, &o, on_report, NULL);
+  if (r == 0)
     watch_signals(run);
-  }
-  uv_run(&run->loop, UV_RUN_DEFAULT);
-  return run->exit_code;
-}
-
-/* As an elector would. */
-static int check_key(const cli_options_t* options) {
-  s3lect_error_t error;
-  const cli_options_t plain = {
-      .key = options->key, .id = options->id, .protocol = options->protocol};
-  s3lect_elector_options_t unused;
-  (void)cli_timing(&plain, &unused, &error);
-  return cli_usage(&error);
+  return r;
 }
 
 int cli_verify(const cli_options_t* options) {
   static run_t run;
-  run.options = options;
-  if (check_key(options) != 0 || cli_store_check(options) != 0)
-    return CLI_EXIT_USAGE;
-  if (strlen(options->key) + sizeof SUFFIX > S3LECT_VERIFY_PREFIX_MAX) {
+  if (strlen(options->elector.lockfile_path) + sizeof SUFFIX > S3LECT_VERIFY_PREFIX_MAX) {
     cli_say("the key in --store is too long to have temporary objects beside it");
     return CLI_EXIT_USAGE;
   }
-  int r = uv_loop_init(&run.loop);
-  if (r != 0) {
-    cli_say("cannot start: %s", uv_strerror(r));
-    return CLI_EXIT_FAILED;
-  }
-  int exit_code = verify_on(&run);
-  uv_loop_close(&run.loop);
-  return exit_code;
+  return cli_once(&run.once, options, start);
 }

@@ -1,12 +1,11 @@
 /* cli/watch.c: an elector that only observes tells what it has seen; here it becomes lines: one
  * when somebody else leads than before, or nobody does any more. */
-#include "watch.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "session.h"
+#include "text.h"
 
 /* How often it is looked whether the leader has been silent for too long: a look at memory. */
 #define LOOK_MS 100

@@ -1,5 +1,5 @@
 /* The command line: what is accepted, and the one line that each problem gets. */
-#include "cli/options.h"
+#include "cli/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,11 +12,10 @@
 #include "cli/commands.h"
 #include "cli/options_table.h"
 #include "cli/run.h"
-#include "cli/values.h"
 
 #define STORE "--store", "s3://bucket/path/to/lock.json"
 
-static char message[CLI_MESSAGE_SIZE];
+static s3lect_error_t error;
 
 /* Parses a NULL-terminated list of words. */
 static int parse(cli_options_t* options, cli_command_t command, const char* const* words) {
@@ -28,7 +27,15 @@ static int parse(cli_options_t* options, cli_command_t command, const char* cons
     argv[argc] = text[argc];
   }
   argv[argc] = NULL;
-  return cli_options_parse(options, command, argc, argv, message);
+  return cli_options_parse(options, command, argc, argv, &error);
+}
+
+/* Parses one option more than is required. */
+static cli_options_t parsed;
+static int parse_value(const char* name, const char* value) {
+  char word[100];
+  snprintf(word, sizeof word, "--%s=%s", name, value);
+  return parse(&parsed, CLI_ELECT, (const char*[]){STORE, word, NULL});
 }
 
 static void all_options(void** state) {
@@ -55,18 +62,18 @@ static void all_options(void** state) {
                          NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
   assert_string_equal(o.bucket, "bucket");
-  assert_string_equal(o.key, "path/to/lock.json");
-  assert_string_equal(o.endpoint, "http://127.0.0.1:9000");
-  assert_string_equal(o.region, "eu-west-3");
-  assert_int_equal(o.addressing, S3LECT_ADDRESSING_PATH);
-  assert_string_equal(o.ca_file, "/etc/ca.pem");
-  assert_string_equal(o.id, "node-7");
-  assert_string_equal(o.addr, "10.0.0.7:8443");
-  assert_int_equal(o.leader_timeout_ms, 10000);
-  assert_int_equal(o.renew_ms, 1500);
-  assert_int_equal(o.frequent_ms, 500);
-  assert_int_equal(o.infrequent_ms, 120000);
-  assert_int_equal(o.request_timeout_ms, 900);
+  assert_string_equal(o.elector.lockfile_path, "path/to/lock.json");
+  assert_string_equal(o.s3.endpoint, "http://127.0.0.1:9000");
+  assert_string_equal(o.s3.region, "eu-west-3");
+  assert_int_equal(o.s3.addressing, S3LECT_ADDRESSING_PATH);
+  assert_string_equal(o.s3.ca_file, "/etc/ca.pem");
+  assert_string_equal(o.elector.server_id, "node-7");
+  assert_string_equal(o.elector.server_addr, "10.0.0.7:8443");
+  assert_int_equal(o.elector.leader_timeout_ms, 10000);
+  assert_int_equal(o.elector.renew_interval_ms, 1500);
+  assert_int_equal(o.elector.frequent_interval_ms, 500);
+  assert_int_equal(o.elector.infrequent_interval_ms, 120000);
+  assert_int_equal(o.elector.request_timeout_ms, 900);
 }
 
 static void files(void** state) {
@@ -75,12 +82,12 @@ static void files(void** state) {
   const char* words[] = {"--store", "file:///var/lib/my app/lock.json", NULL};
   assert_int_equal(parse(&o, CLI_STATUS, words), 0);
   assert_string_equal(o.directory, "/var/lib/my app");
-  assert_string_equal(o.key, "lock.json");
+  assert_string_equal(o.elector.lockfile_path, "lock.json");
   assert_string_equal(o.bucket, "");
   const char* root[] = {"--store=file:///lock.json", NULL};
   assert_int_equal(parse(&o, CLI_STATUS, root), 0);
   assert_string_equal(o.directory, "/");
-  assert_string_equal(o.key, "lock.json");
+  assert_string_equal(o.elector.lockfile_path, "lock.json");
 }
 
 static void options_that_are_given_again(void** state) {
@@ -92,7 +99,7 @@ static void options_that_are_given_again(void** state) {
     words[3 + 2 * i] = i % 2 == 0 ? "X-A: b" : "X-C: d";
   }
   assert_int_equal(parse(&o, CLI_ELECT, words), S3LECT_EOPTION);
-  assert_string_equal(message, "--header is given too often: at most 16 times");
+  assert_string_equal(error.text, "--header is given too often: at most 16 times");
   words[2 + 2 * CLI_LIST_MAX] = NULL;
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
   assert_int_equal(o.headers.len, CLI_LIST_MAX);
@@ -105,11 +112,11 @@ static void defaults(void** state) {
   cli_options_t o;
   const char* words[] = {STORE, NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
-  assert_ptr_equal(o.id, o.default_id);
-  assert_non_null(strrchr(o.id, '-'));
-  assert_int_equal(o.leader_timeout_ms, 0);
-  assert_int_equal(o.addressing, S3LECT_ADDRESSING_AUTO);
-  assert_null(o.endpoint);
+  assert_ptr_equal(o.elector.server_id, o.default_id);
+  assert_non_null(strrchr(o.elector.server_id, '-'));
+  assert_int_equal(o.elector.leader_timeout_ms, 0);
+  assert_int_equal(o.s3.addressing, S3LECT_ADDRESSING_AUTO);
+  assert_null(o.s3.endpoint);
 }
 
 /* What --help calls defaults are the library's. */
@@ -148,8 +155,8 @@ static void the_last_of_two_counts(void** state) {
   cli_options_t o;
   const char* words[] = {STORE, "--path-style", "--virtual-host", "--id", "a", "--id=b", NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
-  assert_int_equal(o.addressing, S3LECT_ADDRESSING_VIRTUAL_HOST);
-  assert_string_equal(o.id, "b");
+  assert_int_equal(o.s3.addressing, S3LECT_ADDRESSING_VIRTUAL_HOST);
+  assert_string_equal(o.elector.server_id, "b");
 }
 
 static void commands_of_run(void** state) {
@@ -163,7 +170,7 @@ static void commands_of_run(void** state) {
   const char* bare[] = {STORE, "server", "--id", "x", NULL};
   assert_int_equal(parse(&o, CLI_RUN, bare), 0);
   assert_string_equal(o.child_argv[0], "server");
-  assert_string_not_equal(o.id, "x");
+  assert_string_not_equal(o.elector.server_id, "x");
 }
 
 static void help_comes_before_all_checks(void** state) {
@@ -187,7 +194,6 @@ static void durations(void** state) {
     const char* says;
   } bad[] = {{"5", "5 has no unit: write 5s or 5ms"},
              {"1.5", "1.5 has no unit: write 1.5s or 1.5ms"},
-             {"", " is no length of time: write 500ms, 5s, 2m or 1h"},
              {"s", "s is no length of time: write 500ms, 5s, 2m or 1h"},
              {"-5s", "-5s is no length of time: write 500ms, 5s, 2m or 1h"},
              {"+5s", "+5s is no length of time: write 500ms, 5s, 2m or 1h"},
@@ -204,32 +210,47 @@ static void durations(void** state) {
              {"99999999999h", "99999999999h is out of range: from 1ms to 24h"},
              {"18446744073709551617ms",
               "18446744073709551617ms is no length of time: write 500ms, 5s, 2m or 1h"}};
-  uint32_t ms;
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-    assert_int_equal(cli_duration_parse(good[i].text, &ms, message), 0);
-    assert_int_equal(ms, good[i].ms);
+    assert_int_equal(parse_value("renew", good[i].text), 0);
+    assert_int_equal(parsed.elector.renew_interval_ms, good[i].ms);
   }
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    assert_int_equal(cli_duration_parse(bad[i].text, &ms, message), S3LECT_EOPTION);
-    assert_string_equal(message, bad[i].says);
+    assert_int_equal(parse_value("renew", bad[i].text), S3LECT_EOPTION);
+    assert_memory_equal(error.text, "--renew ", 8);
+    assert_string_equal(error.text + 8, bad[i].says);
   }
 }
 
 static void rates(void** state) {
   (void)state;
-  uint32_t ppm;
-  assert_int_equal(cli_rate_parse("1%", &ppm, message), 0);
-  assert_int_equal(ppm, 10000);
-  assert_int_equal(cli_rate_parse("0.05%", &ppm, message), 0);
-  assert_int_equal(ppm, 500);
-  assert_int_equal(cli_rate_parse("200ppm", &ppm, message), 0);
-  assert_int_equal(ppm, 200);
-  assert_int_equal(cli_rate_parse("1", &ppm, message), S3LECT_EOPTION);
-  assert_string_equal(message, "1 has no unit: write 1% or 1ppm");
-  assert_int_equal(cli_rate_parse("1s", &ppm, message), S3LECT_EOPTION);
-  assert_string_equal(message, "1s is no rate: write 1% or 10000ppm");
-  assert_int_equal(cli_rate_parse("0%", &ppm, message), S3LECT_EOPTION);
-  assert_string_equal(message, "0% is out of range: from 1ppm to 100%");
+  assert_int_equal(parse_value("drift", "1%"), 0);
+  assert_int_equal(parsed.elector.drift_ppm, 10000);
+  assert_int_equal(parse_value("drift", "0.05%"), 0);
+  assert_int_equal(parsed.elector.drift_ppm, 500);
+  assert_int_equal(parse_value("drift", "200ppm"), 0);
+  assert_int_equal(parsed.elector.drift_ppm, 200);
+  assert_int_equal(parse_value("drift", "1"), S3LECT_EOPTION);
+  assert_string_equal(error.text, "--drift 1 has no unit: write 1% or 1ppm");
+  assert_int_equal(parse_value("drift", "1s"), S3LECT_EOPTION);
+  assert_string_equal(error.text, "--drift 1s is no rate: write 1% or 10000ppm");
+  assert_int_equal(parse_value("drift", "0%"), S3LECT_EOPTION);
+  assert_string_equal(error.text, "--drift 0% is out of range: from 1ppm to 100%");
+}
+
+static void choices(void** state) {
+  (void)state;
+  assert_int_equal(parse_value("protocol", "lockfile"), 0);
+  assert_int_equal(parsed.elector.protocol, S3LECT_PROTOCOL_LOCKFILE);
+  assert_int_equal(parse_value("protocol", "epochs"), 0);
+  assert_int_equal(parsed.elector.protocol, S3LECT_PROTOCOL_EPOCHS);
+  assert_int_equal(parse_value("expiry", "observed"), 0);
+  assert_int_equal(parsed.elector.expiry, S3LECT_EXPIRY_OBSERVED);
+  assert_int_equal(parse_value("expiry", "store-clock"), 0);
+  assert_int_equal(parsed.elector.expiry, S3LECT_EXPIRY_STORE_CLOCK);
+  assert_int_equal(parse_value("protocol", "lockfiles"), S3LECT_EOPTION);
+  assert_string_equal(error.text, "--protocol lockfiles is unknown: write lockfile or epochs");
+  assert_int_equal(parse_value("expiry", "lock"), S3LECT_EOPTION);
+  assert_string_equal(error.text, "--expiry lock is unknown: write observed or store-clock");
 }
 
 static void each_problem_gets_its_line(void** state) {
@@ -325,8 +346,8 @@ static void each_problem_gets_its_line(void** state) {
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     cli_options_t o;
     assert_int_equal(parse(&o, bad[i].command, bad[i].words), S3LECT_EOPTION);
-    assert_string_equal(message, bad[i].says);
-    assert_null(strchr(message, '\n'));
+    assert_string_equal(error.text, bad[i].says);
+    assert_null(strchr(error.text, '\n'));
   }
 }
 
@@ -338,23 +359,23 @@ static void too_long_values(void** state) {
   id[S3LECT_ID_SIZE] = '\0';
   const char* words[] = {STORE, "--id", id, NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), S3LECT_EOPTION);
-  assert_non_null(strstr(message, "is too long: at most 255 bytes"));
+  assert_non_null(strstr(error.text, "is too long: at most 255 bytes"));
   id[S3LECT_ID_SIZE - 1] = '\0';
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
   snprintf(store, sizeof store, "s3://%.255sx/key", id);
   const char* bucket[] = {"--store", store, NULL};
   assert_int_equal(parse(&o, CLI_ELECT, bucket), S3LECT_EOPTION);
-  assert_non_null(strstr(message, "names too long a bucket"));
+  assert_non_null(strstr(error.text, "names too long a bucket"));
   static char path[CLI_DIRECTORY_SIZE + 32];
   static char* argv[] = {path};
   memset(path, 'd', sizeof path - 1);
   memcpy(path, "--store=file:///", 16);
   memcpy(path + 16 + CLI_DIRECTORY_SIZE - 2, "/x", 3);
-  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, message), 0);
+  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, &error), 0);
   assert_int_equal(strlen(o.directory), CLI_DIRECTORY_SIZE - 1);
   memcpy(path + 16 + CLI_DIRECTORY_SIZE - 2, "d/x", 4);
-  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, message), S3LECT_EOPTION);
-  assert_non_null(strstr(message, "is too long: a path has at most 4095 bytes"));
+  assert_int_equal(cli_options_parse(&o, CLI_ELECT, 1, argv, &error), S3LECT_EOPTION);
+  assert_non_null(strstr(error.text, "is too long: a path has at most 4095 bytes"));
 }
 
 static void addresses(void** state) {
@@ -384,11 +405,15 @@ static void names_of_commands(void** state) {
  * still comes before the SIGTERM. */
 static void fit_kill_times(int32_t protocol, unsigned requests) {
   for (uint32_t t = 2000; t <= 120000; t += 500) {
-    cli_options_t o = {.key = "k", .id = "a", .protocol = protocol, .leader_timeout_ms = t};
+    cli_options_t o = {.elector = {.size = sizeof o.elector,
+                                   .lockfile_path = "k",
+                                   .server_id = "a",
+                                   .protocol = protocol,
+                                   .leader_timeout_ms = t}};
     cli_kill_times_t times;
     s3lect_elector_options_t timing;
     assert_int_equal(cli_timing(&o, &timing, NULL), 0);
-    assert_int_equal(cli_kill_times(&o, &times, message), 0);
+    assert_int_equal(cli_kill_times(&o, &times, &error), 0);
     assert_true(times.margin_ms >= 100 && times.grace_ms <= 5000);
     assert_true(times.grace_ms > 0);
     assert_true(timing.renew_interval_ms + requests * timing.request_timeout_ms + times.grace_ms +
@@ -401,21 +426,25 @@ static void kill_times(void** state) {
   (void)state;
   fit_kill_times(S3LECT_PROTOCOL_LOCKFILE, 1);
   fit_kill_times(S3LECT_PROTOCOL_EPOCHS, 2);
-  cli_options_t o = {.key = "k", .id = "a", .leader_timeout_ms = 15000, .kill_after_ms = 6000};
+  cli_options_t o = {.elector = {.size = sizeof o.elector,
+                                 .lockfile_path = "k",
+                                 .server_id = "a",
+                                 .leader_timeout_ms = 15000},
+                     .kill_after_ms = 6000};
   cli_kill_times_t times;
-  assert_int_equal(cli_kill_times(&o, &times, message), 0);
+  assert_int_equal(cli_kill_times(&o, &times, &error), 0);
   assert_int_equal(times.grace_ms, 6000);
   assert_int_equal(times.margin_ms, 750);
   o.kill_after_ms = 6101;
-  assert_int_equal(cli_kill_times(&o, &times, message), S3LECT_ETIMING);
-  assert_string_equal(message,
+  assert_int_equal(cli_kill_times(&o, &times, &error), S3LECT_ETIMING);
+  assert_string_equal(error.text,
                       "--kill-after 6101ms does not fit: with --leader-timeout 15000ms, --renew "
                       "5000ms and --request-timeout 3000ms it may be 6100ms at most; raise "
                       "--leader-timeout");
-  o.protocol = S3LECT_PROTOCOL_EPOCHS;
+  o.elector.protocol = S3LECT_PROTOCOL_EPOCHS;
   o.kill_after_ms = 3101;
-  assert_int_equal(cli_kill_times(&o, &times, message), S3LECT_ETIMING);
-  assert_non_null(strstr(message, "twice --request-timeout 3000ms it may be 3100ms at most"));
+  assert_int_equal(cli_kill_times(&o, &times, &error), S3LECT_ETIMING);
+  assert_non_null(strstr(error.text, "twice --request-timeout 3000ms it may be 3100ms at most"));
 }
 
 int main(void) {
@@ -430,6 +459,7 @@ int main(void) {
       cmocka_unit_test(help_comes_before_all_checks),
       cmocka_unit_test(durations),
       cmocka_unit_test(rates),
+      cmocka_unit_test(choices),
       cmocka_unit_test(each_problem_gets_its_line),
       cmocka_unit_test(too_long_values),
       cmocka_unit_test(addresses),

@@ -358,10 +358,12 @@ static void says_what_is_wrong(void** state) {
   refused(&s3, WITH("--peer-listen", "127.0.0.1:0"), "--peer-listen needs a certificate");
   refused(&s3, WITH("--peer-cert", certs.good), "the --peer options need to know whom to trust");
   refused(&s3, WITH("--peer-ca", certs.ca, "--peer-cert", certs.good),
-          "--peer-cert and --peer-key are needed together");
-  refused(&s3, WITH("--peer-plain-http", "--peer-ca", certs.ca), "has no use for certificates");
+          "--peer-key: missing; certificate and key are needed together");
+  refused(&s3, WITH("--peer-plain-http", "--peer-ca", certs.ca),
+          "--peer-plain-http: set beside certificates");
   refused(&s3, WITH("--peer-metrics"), "give --peer-listen HOST:PORT");
-  refused(&s3, WITH("--peer-ca", "/nonexistent.pem"), "--peer-ca /nonexistent.pem cannot be read");
+  refused(&s3, WITH("--peer-ca", "/nonexistent.pem"),
+          "--peer-ca \"/nonexistent.pem\": cannot be read");
   refused(&s3, WITH("--peer-plain-http", "--peer-listen", "127.0.0.1:0", "--peer-client-auth"),
           "--peer-client-auth needs to know who signs");
   refused(&s3, WITH("--peer-plain-http", "--peer-listen", "nowhere"), "\"nowhere\"");

@@ -1,0 +1,345 @@
+#include "parse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "options_table.h"
+#include "text.h"
+
+#define DURATION_MAX_MS 86400000u /* a day: longer ones are typing errors */
+#define RATE_MAX_PPM    1000000u  /* the library's limit is smaller, and says so */
+
+/* ---- Values ---- */
+
+typedef struct unit_s {
+  const char* name;
+  uint32_t factor;
+} unit_t;
+
+/* What a number with a unit is, and how messages describe it. */
+typedef struct quantity_s {
+  unit_t units[5];
+  uint32_t max;
+  const char* what;
+  const char* examples;
+  const char* range;
+} quantity_t;
+
+static const quantity_t duration = {
+    .units = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {NULL, 0}},
+    .max = DURATION_MAX_MS,
+    .what = "length of time",
+    .examples = "500ms, 5s, 2m or 1h",
+    .range = "from 1ms to 24h"};
+
+static const quantity_t rate = {.units = {{"ppm", 1}, {"%", 10000}, {NULL, 0}},
+                                .max = RATE_MAX_PPM,
+                                .what = "rate",
+                                .examples = "1% or 10000ppm",
+                                .range = "from 1ppm to 100%"};
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* Reads "1.5s" and the like. */
+static int parse_number(const char* option, const char* text, const quantity_t* q, uint32_t* out,
+                        s3lect_error_t* error) {
+  const unit_t* unit = q->units;
+  uint64_t whole = 0, fraction = 0, scale = 1;
+  const char* p = text;
+  bool any = false;
+  for (; is_digit(*p) && p - text < 12; p++, any = true)
+    whole = whole * 10 + (uint64_t)(*p - '0');
+  if (any && *p == '.') {
+    p++;
+    any = is_digit(*p);
+    for (; is_digit(*p) && scale < 1000000; p++, scale *= 10)
+      fraction = fraction * 10 + (uint64_t)(*p - '0');
+  }
+  if (any && *p == '\0')
+    return cli_refuse(error, "--%s %.64s has no unit: write %.64s%s or %.64s%s", option, text, text,
+                      unit[1].name, text, unit[0].name);
+  while (unit->name != NULL && strcmp(p, unit->name) != 0)
+    unit++;
+  if (!any || unit->name == NULL)
+    return cli_refuse(error, "--%s %.64s is no %s: write %s", option, text, q->what, q->examples);
+  uint64_t total =
+      whole > q->max ? UINT64_MAX : whole * unit->factor + fraction * unit->factor / scale;
+  if (total == 0 || total > q->max)
+    return cli_refuse(error, "--%s %.64s is out of range: %s", option, text, q->range);
+  *out = (uint32_t)total;
+  return 0;
+}
+
+/* Which of the words "a|b" it is, from 0. */
+static int parse_choice(const cli_option_t* option, const char* text, uint32_t* out,
+                        s3lect_error_t* error) {
+  size_t len = strlen(text);
+  const char* bar = strchr(option->meta, '|');
+  size_t first = (size_t)(bar - option->meta);
+  if (len == first && memcmp(text, option->meta, len) == 0)
+    *out = 0;
+  else if (strcmp(text, bar + 1) == 0)
+    *out = 1;
+  else
+    return cli_refuse(error, "--%s %.200s is unknown: write %.*s or %s", option->name, text,
+                      (int)first, option->meta, bar + 1);
+  return 0;
+}
+
+static int add_to_list(cli_list_t* list, const cli_option_t* option, const char* value,
+                       s3lect_error_t* error) {
+  if (list->len == CLI_LIST_MAX)
+    return cli_refuse(error, "--%s is given too often: at most %d times", option->name,
+                      CLI_LIST_MAX);
+  list->all[list->len++] = value;
+  return 0;
+}
+
+/* ---- Words ---- */
+
+static int unknown_option(cli_command_t command, const char* dashes, const char* word, size_t len,
+                          s3lect_error_t* error) {
+  const cli_option_t* near = cli_option_nearest(command, word, len);
+  const cli_option_t* other = cli_option_find(word, len);
+  int shown = len > 200 ? 200 : (int)len;
+  if (other != NULL && (other->commands & (int)command) == 0)
+    return cli_refuse(
+        error, "--%s is no option of this command: it belongs to s3lect %s", other->name,
+        cli_command_name((other->commands & CLI_RUN) != 0 ? CLI_RUN : other->commands));
+  if (near != NULL)
+    return cli_refuse(error, "unknown option %s%.*s: did you mean --%s?", dashes, shown, word,
+                      near->name);
+  return cli_refuse(error, "unknown option %s%.*s: s3lect %s --help lists them", dashes, shown,
+                    word, cli_command_name((int)command));
+}
+
+static int set_value(cli_options_t* options, const cli_option_t* option, const char* value,
+                     s3lect_error_t* error) {
+  char* field = (char*)options + option->offset;
+  uint32_t number;
+  int r;
+  if (value == NULL)
+    return cli_refuse(error, "--%s needs a value: --%s %s", option->name, option->name,
+                      option->meta);
+  if (value[0] == '\0')
+    return cli_refuse(error, "--%s is empty: give it a value, --%s %s", option->name, option->name,
+                      option->meta);
+  if (option->kind == CLI_KIND_STRING) {
+    memcpy(field, &value, sizeof value);
+    return 0;
+  }
+  if (option->kind == CLI_KIND_LIST)
+    return add_to_list((cli_list_t*)(void*)field, option, value, error);
+  if (option->kind == CLI_KIND_CHOICE)
+    r = parse_choice(option, value, &number, error);
+  else
+    r = parse_number(option->name, value, option->kind == CLI_KIND_RATE ? &rate : &duration,
+                     &number, error);
+  if (r == 0)
+    memcpy(field, &number, sizeof number);
+  return r;
+}
+
+/* Reads the option at argv[*i], and its value from there or from the next word. */
+static int parse_option(cli_options_t* options, int argc, char** argv, int* i,
+                        s3lect_error_t* error) {
+  const char* word = argv[*i] + 2;
+  const char* equals = strchr(word, '=');
+  size_t len = equals != NULL ? (size_t)(equals - word) : strlen(word);
+  const cli_option_t* option = cli_option_find(word, len);
+  if (option == NULL || (option->commands & (int)options->command) == 0)
+    return unknown_option(options->command, "--", word, len, error);
+  if (option->meta == NULL) {
+    if (equals != NULL)
+      return cli_refuse(error, "--%s takes no value: leave %.200s away", option->name, equals);
+    if (option->kind == CLI_KIND_HELP)
+      options->help = true;
+    else
+      memcpy((char*)options + option->offset, &option->flag, sizeof option->flag);
+    return 0;
+  }
+  const char* value = equals != NULL ? equals + 1 : NULL;
+  if (equals == NULL && *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0)
+    value = argv[++*i];
+  return set_value(options, option, value, error);
+}
+
+/* ---- --store ---- */
+
+#define S3_SCHEME   "s3://"
+#define FILE_SCHEME "file://"
+
+static int parse_s3(cli_options_t* options, s3lect_error_t* error) {
+  const char* store = options->store;
+  const char* bucket = store + sizeof S3_SCHEME - 1;
+  const char* slash = strchr(bucket, '/');
+  size_t bucket_len = slash != NULL ? (size_t)(slash - bucket) : strlen(bucket);
+  if (bucket_len == 0 || bucket_len >= CLI_BUCKET_SIZE)
+    return cli_refuse(error, "--store %.200s names %s bucket: write s3://BUCKET/KEY", store,
+                      bucket_len == 0 ? "no" : "too long a");
+  if (slash == NULL || slash[1] == '\0')
+    return cli_refuse(error, "--store %.200s names no key: add the lockfile's, %.200s%sleader.json",
+                      store, store, slash == NULL ? "/" : "");
+  memcpy(options->bucket, bucket, bucket_len);
+  options->elector.lockfile_path = slash + 1;
+  return 0;
+}
+
+static bool is_given(const cli_options_t* options, const cli_option_t* option) {
+  const char* field = (const char*)options + option->offset;
+  const char* string;
+  uint32_t number;
+  switch (option->kind) {
+  case CLI_KIND_STRING:
+    memcpy(&string, field, sizeof string);
+    return string != NULL;
+  case CLI_KIND_LIST:
+    return ((const cli_list_t*)(const void*)field)->len > 0;
+  default:
+    memcpy(&number, field, sizeof number);
+    return number == option->flag; /* several may share the field */
+  }
+}
+
+/* The path is taken as it stands, as shells write it. */
+static int parse_file(cli_options_t* options, s3lect_error_t* error) {
+  const char* store = options->store;
+  const char* path = store + sizeof FILE_SCHEME - 1;
+  const char* slash = strrchr(path, '/');
+  size_t len = slash != NULL && slash > path ? (size_t)(slash - path) : 1;
+  bool in_directory = options->elector.protocol == S3LECT_PROTOCOL_EPOCHS; /* all its files */
+  if (path[0] != '/')
+    return cli_refuse(error, "--store %.200s is no absolute path: write file:///DIRECTORY/NAME",
+                      store);
+  if (slash[1] == '\0' && !in_directory)
+    return cli_refuse(error,
+                      "--store %.200s names no file: add the lockfile's name, %.200sleader.json",
+                      store, store);
+  if (len >= CLI_DIRECTORY_SIZE)
+    return cli_refuse(error, "--store %.100s... is too long: a path has at most %d bytes", store,
+                      CLI_DIRECTORY_SIZE - 1);
+  memcpy(options->directory, path, len);
+  options->elector.lockfile_path = slash + 1;
+  for (size_t i = 0; i < cli_option_count; i++)
+    if (cli_option_table[i].s3_only && is_given(options, &cli_option_table[i]))
+      return cli_refuse(error,
+                        "--%s is for stores that speak S3: with --store %.200s leave it away",
+                        cli_option_table[i].name, store);
+  return 0;
+}
+
+static int parse_store(cli_options_t* options, s3lect_error_t* error) {
+  const char* store = options->store;
+  if (store == NULL)
+    return cli_refuse(error, "--store is missing: name the lockfile, --store s3://BUCKET/KEY or "
+                             "--store file:///DIRECTORY/NAME");
+  if (strncmp(store, S3_SCHEME, sizeof S3_SCHEME - 1) == 0)
+    return parse_s3(options, error);
+  if (strncmp(store, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0)
+    return parse_file(options, error);
+  return cli_refuse(
+      error, "--store %.200s is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME", store);
+}
+
+/* ---- All of them together ---- */
+
+/* HOST:PORT, with an IPv6 address in brackets. */
+static bool is_host_port(const char* addr) {
+  for (const char* p = addr; *p != '\0'; p++)
+    if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '/')
+      return false;
+  const char* colon = strrchr(addr, ':');
+  if (colon == NULL || colon == addr || strlen(addr) >= S3LECT_ADDR_SIZE)
+    return false;
+  size_t host_len = (size_t)(colon - addr);
+  if (memchr(addr, ':', host_len) != NULL && (addr[0] != '[' || colon[-1] != ']'))
+    return false;
+  uint64_t port;
+  return s3l_span_to_u64(s3l_span_cstr(colon + 1), &port) && port >= 1 && port <= 65535;
+}
+
+static void make_default_id(cli_options_t* options) {
+  char host[S3LECT_ID_SIZE - 16];
+  if (gethostname(host, sizeof host) != 0 || host[0] == '\0')
+    snprintf(host, sizeof host, "localhost");
+  host[sizeof host - 1] = '\0';
+  snprintf(options->default_id, sizeof options->default_id, "%s-%" PRIdMAX, host,
+           (intmax_t)getpid());
+  options->elector.server_id = options->default_id;
+}
+
+static int check_together(cli_options_t* options, s3lect_error_t* error) {
+  const char* addr = options->elector.server_addr;
+  const char* id = options->elector.server_id;
+  if (options->elector.keep_epochs && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS)
+    return cli_refuse(error, "--keep-epochs is for epoch files: add --protocol epochs");
+  int r = parse_store(options, error);
+  if (r != 0)
+    return r;
+  if (addr != NULL && !is_host_port(addr))
+    return cli_refuse(error, "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443",
+                      addr);
+  if (id != NULL && strlen(id) >= S3LECT_ID_SIZE)
+    return cli_refuse(error, "--id %.40s... is too long: at most %d bytes", id, S3LECT_ID_SIZE - 1);
+  if (options->command == CLI_RUN && options->child_argv == NULL)
+    return cli_refuse(error, "no command to run: add it after --, as in: "
+                             "s3lect run --store s3://BUCKET/KEY -- COMMAND ARG");
+  return 0;
+}
+
+/* What follows from more than one word. */
+static void finish(cli_options_t* options) {
+  if (options->elector.server_id == NULL)
+    make_default_id(options);
+  options->elector.observer = options->command == CLI_WATCH;
+  options->s3.bucket = options->bucket;
+  if (options->s3.proxy != NULL && strcmp(options->s3.proxy, "none") == 0)
+    options->s3.proxy = "";
+  options->s3.headers = options->headers.all;
+  options->s3.headers_len = options->headers.len;
+}
+
+static int parse_words(cli_options_t* options, int argc, char** argv, s3lect_error_t* error) {
+  for (int i = 0; i < argc && !options->help; i++) {
+    int r = 0;
+    if (strcmp(argv[i], "-h") == 0) {
+      options->help = true;
+    } else if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-') {
+      char** rest = argv + i + (argv[i][0] == '-' ? 1 : 0);
+      if (options->command == CLI_RUN)
+        options->child_argv = *rest != NULL && **rest != '\0' ? rest : NULL;
+      else if (*rest != NULL)
+        r = cli_refuse(error, "unexpected argument %.200s: s3lect %s takes options only", *rest,
+                       cli_command_name((int)options->command));
+      return r;
+    } else if (argv[i][1] != '-') {
+      r = unknown_option(options->command, "-", argv[i] + 1, strlen(argv[i] + 1), error);
+    } else {
+      r = parse_option(options, argc, argv, &i, error);
+    }
+    if (r != 0)
+      return r;
+  }
+  return 0;
+}
+
+int cli_options_parse(cli_options_t* options, cli_command_t command, int argc, char** argv,
+                      s3lect_error_t* error) {
+  *options = (cli_options_t){.command = command};
+  *error = (s3lect_error_t){.code = 0};
+  s3lect_elector_options_init(&options->elector, sizeof options->elector);
+  s3lect_store_s3_options_init(&options->s3, sizeof options->s3);
+  s3lect_peer_client_options_init(&options->client, sizeof options->client);
+  s3lect_peer_server_options_init(&options->server, sizeof options->server);
+  int r = parse_words(options, argc, argv, error);
+  if (r == 0 && !options->help)
+    r = check_together(options, error);
+  if (r == 0)
+    finish(options);
+  return r;
+}
