@@ -1,4 +1,4 @@
-/* verify/report.c: what a run of s3lect_verify has found, added up; see verify_run.h. */
+/* verify/report.c: the table of checks, measurements, and the two verdicts. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 #include "util/buf.h"
 #include "verify/run.h"
 
-/* What an election depends on. */
+/* The protocol that depends on a check. */
 typedef enum { FOR_NONE, FOR_EPOCH_FILES, FOR_LOCKFILE, FOR_BOTH } need_t;
 
 static const struct {
   const char* name;
   const char* expected;
   need_t need;
-  const char* reason; /* of its failure */
-} kinds[S3L_CHECKS] = {
+  const char* reason; /* of an unsafe verdict, if the check fails */
+} checks[S3L_CHECKS] = {
     [S3L_CHECK_CREATE] = {"create", "created where nothing was, with an ETag", FOR_BOTH,
                           "the store does not create objects under If-None-Match"},
     [S3L_CHECK_CREATE_AGAIN] = {"create-again", "refused", FOR_BOTH,
@@ -50,7 +50,7 @@ static const struct {
 void s3l_verify_report_init(s3l_verify_run_t* run) {
   for (int i = 0; i < S3L_CHECKS; i++)
     run->checks[i] =
-        (s3lect_check_t){kinds[i].name, kinds[i].expected, run->seen[i], S3LECT_CHECK_SKIPPED};
+        (s3lect_check_t){checks[i].name, checks[i].expected, run->seen[i], S3LECT_CHECK_SKIPPED};
 }
 
 void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_check_verdict_t verdict,
@@ -67,9 +67,8 @@ void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_chec
 
 /* ---- Measures ---- */
 
-/* The reply's Date is cut to the second and was made at some instant between the sending of the
- * request and its end: each reply bounds the offset from both sides, and together they narrow it.
- */
+/* The Date of a reply is cut to the second, and was made between the sending of the request and its
+ * end. So each reply bounds the offset from both sides, and all replies together narrow it. */
 static void measure_clock(s3l_verify_run_t* run, int64_t sent_ms, int64_t date_ms) {
   int64_t low = date_ms - s3l_clock_wall_ms();
   int64_t high = date_ms + 1000 - sent_ms;
@@ -83,9 +82,9 @@ static void measure_clock(s3l_verify_run_t* run, int64_t sent_ms, int64_t date_m
 void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,
                         const s3lect_store_result_t* result) {
   if (result->http_status == 0 && result->outcome != S3LECT_SETTLED)
-    return; /* not an answer */
-  uint64_t us = (uv_hrtime() - op->sent_ns) / 1000;
-  bool waited = (op->req.flags & S3LECT_REQ_TOGETHER) != 0; /* for others, on purpose */
+    return; /* the store did not answer */
+  int64_t us = (s3l_clock_lease_ns() - op->sent_ns) / 1000;
+  bool waited = (op->req.flags & S3LECT_REQ_TOGETHER) != 0; /* for other requests, on purpose */
   if (!waited && run->latencies < S3LECT_VERIFY_REQUESTS_MAX)
     run->latency_us[run->latencies++] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
   if (result->store_time_ms != 0)
@@ -97,7 +96,7 @@ static int compare_u32(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-/* Of sorted values, the smallest that is not less than so many percent of them. */
+/* The smallest of the sorted values that is not less than `percent` percent of them. */
 static uint32_t percentile(const s3l_verify_run_t* run, size_t percent) {
   if (run->latencies == 0)
     return 0;
@@ -111,7 +110,7 @@ static bool counts(need_t need, need_t protocol) {
   return need == protocol || need == FOR_BOTH;
 }
 
-/* A run that ended early has skipped checks that the verdict depends on. */
+/* A run that ended early has left checks out. */
 static bool is_open(const s3lect_check_t* check) {
   return check->verdict == S3LECT_CHECK_INCONCLUSIVE || check->verdict == S3LECT_CHECK_SKIPPED;
 }
@@ -119,8 +118,8 @@ static bool is_open(const s3lect_check_t* check) {
 static const char* give_reason(const s3l_verify_run_t* run, int check, bool failed, char* out) {
   bool tried = run->seen[check][0] != '\0';
   (void)snprintf(out, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
-                 failed ? kinds[check].reason : "the store could not be examined",
-                 kinds[check].name, tried ? run->seen[check] : s3lect_strerror(run->error));
+                 failed ? checks[check].reason : "the store could not be examined",
+                 checks[check].name, tried ? run->seen[check] : s3lect_strerror(run->error));
   return out;
 }
 
@@ -128,11 +127,11 @@ static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char
   bool swaps = protocol == FOR_LOCKFILE && run->won[1] < run->won[0];
   uint32_t races = run->won[swaps ? 1 : 0];
   for (int i = 0; i < S3L_CHECKS; i++) {
-    if (counts(kinds[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
+    if (counts(checks[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
       return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, races, give_reason(run, i, true, reason)};
   }
   for (int i = 0; i < S3L_CHECKS; i++) {
-    if (counts(kinds[i].need, protocol) && is_open(&run->checks[i]))
+    if (counts(checks[i].need, protocol) && is_open(&run->checks[i]))
       return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, races, give_reason(run, i, false, reason)};
   }
   return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, races, ""};
@@ -142,7 +141,7 @@ static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* re
   int64_t low = run->clock_low_ms, high = run->clock_high_ms;
   if (!run->clock_known)
     return;
-  /* Replies that contradict each other came from machines whose clocks differ. */
+  /* high < low: the replies came from machines whose clocks differ. */
   int64_t width = high > low ? high - low : low - high + 1000;
   report->clock_known = 1;
   report->clock_offset_ms = low + (high - low) / 2;

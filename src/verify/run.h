@@ -1,42 +1,39 @@
-/* verify/run.h: one run of s3lect_verify, shared by its engine, its checks and its report.
+/* verify/run.h: one run of s3lect_verify_start, shared by all files of this folder.
  *
  * Vocabulary
- *   op      one store request of a run, with a copy of how it ended
- *   step    what one check does: prepares ops that go out together, and judges when all have ended;
- *           may ask to be started again (phases of a step, rounds of a check)
- *   main    the object that most checks work on; `now` is what the run knows it to be
+ *   check   a line of the report; report.c has the table of checks
+ *   step    one request, or several that are sent together, and what to make of their results;
+ *           steps.c has the table of steps. A check takes one or more steps
+ *   op      one store request of a step, with a copy of its result
+ *   main    the object that most checks work on; `now` is what the run knows it to hold
  *
- * The engine (verify.c) sends, retries, counts and cleans up; the checks (verify_checks.c) decide
- * what to send and what it means; the report (verify_report.c) adds it all up. */
+ * verify.c is the engine: it sends, retries, counts and cleans up. Each step has a judge, a
+ * function that sees the results, reports them and says which step follows. */
 #ifndef S3L_VERIFY_RUN_H
 #define S3L_VERIFY_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uv.h>
 
+#include "loop/loop.h"
 #include "s3lect/record.h"
 #include "s3lect/verify.h"
 
 #define S3L_VERIFY_BODY_SIZE   96
 #define S3L_VERIFY_SEEN_SIZE   320
 #define S3L_VERIFY_REASON_SIZE 512
-#define S3L_VERIFY_READERS     3
 #define S3L_VERIFY_ETAGS_MAX   64
-
-/* Kept back for the end, so that the budget never keeps a run from cleaning up: each key twice. */
-#define S3L_VERIFY_CLEANUP_MAX (2 * S3L_VERIFY_KEYS)
 
 typedef enum {
   S3L_KEY_MAIN = 0,
   S3L_KEY_MISSING = 1,
-  S3L_KEY_RACE = 2, /* another one in each round */
+  S3L_KEY_RACE = 2, /* a new one in each round */
   S3L_VERIFY_KEYS
 } s3l_verify_key_t;
 
-/* In the order in which they are reported; for a verdict's reason the first that failed counts, so
- * causes stand before their consequences. */
+/* In the order of the report. The first failed check gives the reason of a verdict, so causes stand
+ * before their consequences. */
 typedef enum {
   S3L_CHECK_CREATE,
   S3L_CHECK_CREATE_AGAIN,
@@ -58,9 +55,9 @@ typedef enum {
 typedef enum { S3L_VERIFY_GET, S3L_VERIFY_PUT, S3L_VERIFY_DEL, S3L_VERIFY_LIST } s3l_verify_kind_t;
 
 typedef enum {
-  S3L_VERIFY_BEGUN, /* nothing sent yet, or pausing before a step */
-  S3L_VERIFY_SENT,  /* ops are out */
-  S3L_VERIFY_RETRY  /* waiting before they are sent again */
+  S3L_VERIFY_BEGUN, /* nothing is sent yet, or the run pauses before a step */
+  S3L_VERIFY_SENT,
+  S3L_VERIFY_RETRY /* the run waits before it sends again */
 } s3l_verify_state_t;
 
 typedef struct s3l_verify_run_s s3l_verify_run_t;
@@ -72,63 +69,95 @@ typedef struct s3l_verify_op_s {
   s3l_verify_key_t key;
   bool pending;
   bool unsure; /* an attempt of this write may have been carried out */
-  uint64_t sent_ns;
+  int64_t sent_ns;
   int64_t sent_wall_ms;
   char body[S3L_VERIFY_BODY_SIZE];
-  /* How it ended. */
+  /* The result. */
   int status;
   int outcome;
   int http_status;
   uint32_t notes;
   uint32_t retry_after_ms;
-  bool listed;                 /* list: the key that was asked for is there */
-  char etag[S3LECT_ETAG_SIZE]; /* "" if there was none, or one that does not fit */
+  bool listed;                 /* list: it shows the object's key */
+  char etag[S3LECT_ETAG_SIZE]; /* "" if there was none, or if it is too long */
   char shown[S3L_VERIFY_BODY_SIZE];
   char message[256];
 } s3l_verify_op_t;
+
+typedef enum {
+  S3L_VERIFY_NEXT,      /* the next step */
+  S3L_VERIFY_AGAIN,     /* the first step of this check */
+  S3L_VERIFY_CHECK_OVER /* the first step of the next check */
+} s3l_verify_move_t;
+
+/* What a step needs; without it the step is left out. */
+#define S3L_NEEDS_SWAP    0x1u /* the store can swap */
+#define S3L_NEEDS_READS   0x2u /* reads have shown the newest write so far */
+#define S3L_NEEDS_OLD     0x4u /* the run knows an ETag that the main object had before */
+#define S3L_NEEDS_FULL    0x8u /* the run is not a quick one */
+#define S3L_NEEDS_DELETED 0x10u
+
+/* How a step's requests differ from the plain one. */
+#define S3L_HOW_OLD_ETAG  0x1u
+#define S3L_HOW_DISPUTED  0x2u  /* with S3LECT_REQ_ETAG_DISPUTED */
+#define S3L_HOW_SAME_BODY 0x4u  /* writes what the main object holds already */
+#define S3L_HOW_READERS   0x8u  /* three requests together */
+#define S3L_HOW_WRITERS   0x10u /* one request of each writer together */
+
+typedef struct s3l_verify_step_s {
+  s3l_verify_check_t check;
+  unsigned needs;
+  s3l_verify_kind_t kind;
+  s3l_verify_key_t key;
+  s3lect_condition_t condition; /* S3LECT_IF_MATCH: none, where the store cannot swap */
+  unsigned how;
+  s3l_verify_move_t (*judge)(s3l_verify_run_t* run);
+} s3l_verify_step_t;
 
 struct s3l_verify_run_s {
   s3lect_verify_t* handle;
   s3lect_verify_cb cb;
   s3lect_store_t* store;
-  uv_timer_t timer;
+  s3l_loop_t* loop;
+  s3l_deadline_t wake;
+  s3l_task_t left; /* the runtime */
   uint32_t timeout_ms;
   uint32_t writers;
-  uint32_t rounds;
+  uint32_t rounds; /* of each race */
   bool quick;
   bool cancelled;
-  bool over; /* no further check: cleaning up */
+  bool over; /* no further step: the run cleans up */
   int error;
   uint32_t sweeps; /* rounds of cleaning up */
   s3l_verify_state_t state;
 
-  /* The step under way. */
+  /* The current step. */
   size_t step;
-  uint32_t phase;
-  uint32_t round;
+  s3l_verify_check_t check;
+  uint32_t round; /* of the check */
   size_t ops_len;
   size_t pending;
   uint32_t attempt;
-  uint32_t pause_ms; /* set by a check: wait before the next start */
-  bool looking;      /* ops[0] is done but unsure: `look` reads what became of it */
+  uint32_t pause_ms; /* set by a judge: wait before the next step */
+  bool looking;      /* `look` reads whether the uncertain write of ops[0] was carried out */
 
   /* What is known of the main object. */
   char now_etag[S3LECT_ETAG_SIZE];
   char now_body[S3L_VERIFY_BODY_SIZE];
-  char old_etag[S3LECT_ETAG_SIZE]; /* one that it had before and has no more; "" if none */
-  bool no_swap;                    /* the store cannot swap: no use to try it further */
-  bool stale;                      /* its reads cannot be relied on, not even by checks */
+  char old_etag[S3LECT_ETAG_SIZE]; /* an ETag that it had before; "" if none is known */
+  bool no_swap;                    /* the store cannot swap */
+  bool stale;                      /* a read did not show the newest write */
 
-  /* The race under way; bits stand for writers. */
+  /* The current race; bits stand for writers. */
   uint32_t race_first; /* number of the first writer's write */
   uint32_t race_won;
   uint32_t race_unsure;
-  uint32_t fruitless; /* rounds in turn that nobody won */
-  uint32_t winners;   /* races of this check that one writer won */
-  uint32_t won[2];    /* the same of the races that are over: of creates, of swaps */
-  uint32_t races;     /* creates: rounds that were begun */
-  uint32_t kept;      /* objects of these that could not be removed */
-  int race_status;    /* of a writer that was neither told that it had won nor refused */
+  uint32_t fruitless; /* rounds without a winner in succession */
+  uint32_t winners;   /* rounds of this check that exactly one writer won */
+  uint32_t won[2];    /* `winners` of the races that are over: of creates, of swaps */
+  uint32_t races;     /* rounds of creates so far */
+  uint32_t kept;      /* their objects that could not be removed */
+  int race_status;    /* the last unexpected status of a writer */
   char race_error[S3L_VERIFY_SEEN_SIZE];
 
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
@@ -157,39 +186,56 @@ struct s3l_verify_run_s {
   char reasons[2][S3L_VERIFY_REASON_SIZE]; /* of the two verdicts */
 };
 
-/* ---- Of the checks, for the engine ---- */
+/* ---- steps.c ---- */
 
-/** Prepares the current step's ops; ops_len 0: it has nothing to do. False: there is no such step.
- */
-bool s3l_verify_step_start(s3l_verify_run_t* run);
+extern const s3l_verify_step_t s3l_verify_steps[];
+extern const size_t s3l_verify_steps_len;
 
-/** Judges the current step's ops. True: go on to the next step; false: start it again. */
-bool s3l_verify_step_done(s3l_verify_run_t* run);
+/* ---- races.c: judges ---- */
 
-/* ---- Of the engine, for the checks ---- */
+s3l_verify_move_t s3l_verify_judge_race(s3l_verify_run_t* run);
+s3l_verify_move_t s3l_verify_judge_winner(s3l_verify_run_t* run);
+s3l_verify_move_t s3l_verify_judge_removal(s3l_verify_run_t* run);
 
-/** Adds an op to the current step. */
-s3l_verify_op_t* s3l_verify_add(s3l_verify_run_t* run, s3l_verify_kind_t kind, s3l_verify_key_t key,
-                                s3lect_condition_t condition, const char* etag);
+/* ---- facts.c ---- */
 
-/** Gives an object its key: another one for each number. */
-void s3l_verify_name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number);
-
-/** What write number n of this run puts into an object. */
+/** The body of this run's write number `n`. */
 void s3l_verify_body(const s3l_verify_run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]);
 
-/** No further check: the run goes on to clean up. `error` 0: there is a verdict all the same. */
+/** The store refused a write, as it should where the condition does not hold. */
+bool s3l_verify_is_refused(const s3l_verify_op_t* op);
+
+/** A read neither shows an object nor that there is none. */
+bool s3l_verify_tells_nothing(const s3l_verify_op_t* op);
+
+/** The store's message, or ours for the status. */
+const char* s3l_verify_said(const s3l_verify_op_t* op);
+
+/** Ends the checks; the run goes on to clean up. `error` 0: the verdict stands all the same. */
 void s3l_verify_end(s3l_verify_run_t* run, int error);
 
-/* ---- Of the report ---- */
+/** The op tells nothing about its check: the run ends with the op's error. */
+s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, s3l_verify_check_t check,
+                                     const s3l_verify_op_t* op);
 
-/** Notes what a check saw. A check that has failed stays so. */
+/** A new body has this ETag. */
+void s3l_verify_note_etag(s3l_verify_run_t* run, const char* etag);
+
+/** The main object holds this now. */
+void s3l_verify_set_now(s3l_verify_run_t* run, const char* etag, const char* body);
+
+/** A write has been carried out. */
+void s3l_verify_confirm(s3l_verify_run_t* run, const s3l_verify_op_t* op);
+
+/* ---- report.c ---- */
+
+/** Notes what a check saw. A check that has failed stays failed. */
 __attribute__((format(printf, 4, 5))) void s3l_verify_see(s3l_verify_run_t* run,
                                                           s3l_verify_check_t check,
                                                           s3lect_check_verdict_t verdict,
                                                           const char* format, ...);
 
-/** Of each op that has ended: latency and the store's clock. */
+/** Measures latency and the store's clock by an op that has ended. */
 void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,
                         const s3lect_store_result_t* result);
 

@@ -1,14 +1,14 @@
-/* verify/verify.c: the engine of s3lect_verify; see verify_run.h.
+/* verify/verify.c: the engine of s3lect_verify_start, which runs the table of steps.
  *
- * Steps run one after the other; the ops of a step go out together. A step with one op is given
- * retries: a throttled or failing store is no lying one. A write that may have happened is looked
- * up, not guessed. Everything moves on from a request's callback or from the timer. */
+ * Steps run one after the other; the ops of a step are sent together. A step with one op is
+ * retried: a store that throttles or fails is not taken for one that ignores conditions. If a write
+ * may have been carried out, the engine reads the object instead of guessing. The run moves on in
+ * the callback of a request and at the deadline `wake`. */
 #include "s3lect/verify.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "loop/clock.h"
 #include "util/assert.h"
 #include "util/error.h"
 #include "util/error_kind.h"
@@ -24,31 +24,27 @@
 #define QUICK_CONCURRENCY   4
 #define ROUNDS              30 /* of each race */
 #define QUICK_ROUNDS        6
+#define PLAIN_EVERY         6    /* in each such round of a race no byte is held back */
+#define READERS             3    /* of a step that reads over several connections */
 #define HURRIED_TIMEOUT_MS  1000 /* for removing objects after a cancel */
 #define ATTEMPTS_MAX        4
 #define THROTTLED_MS        1100 /* some stores allow one write a second to a key */
 #define THROTTLED_MAX_MS    5000
 
+/* Requests that are kept back for removing objects: two for each key. */
+#define CLEANUP_MAX (2 * S3L_VERIFY_KEYS)
+
 static void advance(s3l_verify_run_t* run);
 
-static void on_timer(uv_timer_t* timer) {
-  advance(timer->data);
+static void on_wake(s3l_deadline_t* deadline) {
+  advance(S3L_CONTAINER_OF(deadline, s3l_verify_run_t, wake));
 }
 
 static void wake(s3l_verify_run_t* run, uint32_t after_ms) {
-  uv_update_time(run->timer.loop);
-  int rc = uv_timer_start(&run->timer, on_timer, after_ms, 0);
-  S3L_ASSERT(rc == 0);
-  (void)rc;
+  s3l_loop_deadline_set(run->loop, &run->wake, s3l_clock_in_ms(after_ms));
 }
 
 /* ---- One op ---- */
-
-static void copy_text(const char* from, char* to, size_t cap) {
-  to[0] = '\0';
-  if (from != NULL && strlen(from) < cap)
-    memcpy(to, from, strlen(from) + 1);
-}
 
 static void keep_result(s3l_verify_op_t* op, const s3lect_store_result_t* r) {
   op->status = r->status;
@@ -56,21 +52,21 @@ static void keep_result(s3l_verify_op_t* op, const s3lect_store_result_t* r) {
   op->http_status = r->http_status;
   op->retry_after_ms = r->retry_after_ms;
   op->notes = r->notes;
-  op->listed = false;
-  copy_text(r->etag, op->etag, sizeof(op->etag));
-  op->shown[0] = '\0';
+  op->etag[0] = op->shown[0] = op->message[0] = '\0';
+  if (r->etag != NULL && strlen(r->etag) < sizeof(op->etag))
+    memcpy(op->etag, r->etag, strlen(r->etag) + 1);
   if (r->body != NULL && r->body_len < sizeof(op->shown)) {
     memcpy(op->shown, r->body, r->body_len);
     op->shown[r->body_len] = '\0';
   }
+  op->listed = false;
   for (size_t i = 0; i < r->entries_len; i++)
-    op->listed = op->listed || strcmp(r->entries[i].key, op->run->keys[op->key]) == 0;
-  op->message[0] = '\0';
+    op->listed = op->listed || strcmp(r->entries[i].key, op->req.key) == 0;
   if (r->message != NULL)
     (void)snprintf(op->message, sizeof(op->message), "%s", r->message);
 }
 
-static void note_reply(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+static void note_dialect(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
   if ((op->notes & S3LECT_NOTED_ETAG_WEAK) != 0)
     run->etags_weak = true;
   if (op->kind != S3L_VERIFY_PUT || op->status != 0)
@@ -81,28 +77,34 @@ static void note_reply(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
     run->dialect = S3LECT_ETAG_BARE;
 }
 
+/* Keeps account of which objects may exist. */
+static void note_object(s3l_verify_run_t* run, s3l_verify_op_t* op) {
+  if (op->kind == S3L_VERIFY_DEL && (op->status == 0 || op->status == S3LECT_ENOTFOUND))
+    run->maybe[op->key] = false;
+  if (op->kind != S3L_VERIFY_PUT)
+    return;
+  if (op->status == 0 && op->etag[0] == '\0')
+    op->status = S3LECT_EETAG; /* too long: an elector could not keep it either */
+  if (op->outcome == S3LECT_UNCERTAIN || op->status == S3LECT_EETAG)
+    op->unsure = true;
+  if (op->status == 0 || op->unsure)
+    run->maybe[op->key] = true;
+}
+
 static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
   s3l_verify_op_t* op = req->data;
   s3l_verify_run_t* run = op->run;
   op->pending = false;
   keep_result(op, result);
-  note_reply(run, op);
+  note_dialect(run, op);
   s3l_verify_measure(run, op, result);
-  if (op->kind == S3L_VERIFY_PUT && op->status == 0 && op->etag[0] == '\0')
-    op->status = S3LECT_EETAG; /* one that this cannot keep is none that an elector could */
-  if (op->kind == S3L_VERIFY_PUT && (op->outcome == S3LECT_UNCERTAIN || op->status == S3LECT_EETAG))
-    op->unsure = true;
-  if (op->kind == S3L_VERIFY_PUT && (op->status == 0 || op->unsure))
-    run->maybe[op->key] = true;
-  if (op->kind == S3L_VERIFY_DEL && (op->status == 0 || op->status == S3LECT_ENOTFOUND))
-    run->maybe[op->key] = false;
+  note_object(run, op);
   if (--run->pending == 0)
     advance(run);
 }
 
 static int submit(s3l_verify_run_t* run, s3l_verify_op_t* op) {
-  op->req.flags |= S3LECT_REQ_NO_NEWS; /* an elector's on_error is to have them */
-  uint32_t budget = S3LECT_VERIFY_REQUESTS_MAX - (run->over ? 0 : S3L_VERIFY_CLEANUP_MAX);
+  uint32_t budget = S3LECT_VERIFY_REQUESTS_MAX - (run->over ? 0 : CLEANUP_MAX);
   if (run->requests >= budget)
     return S3LECT_ERETRIES;
   switch (op->kind) {
@@ -119,7 +121,7 @@ static int submit(s3l_verify_run_t* run, s3l_verify_op_t* op) {
 }
 
 static void send_op(s3l_verify_run_t* run, s3l_verify_op_t* op) {
-  op->sent_ns = uv_hrtime();
+  op->sent_ns = s3l_clock_lease_ns();
   op->sent_wall_ms = s3l_clock_wall_ms();
   op->pending = true;
   run->pending++;
@@ -128,7 +130,7 @@ static void send_op(s3l_verify_run_t* run, s3l_verify_op_t* op) {
     run->requests++;
     return;
   }
-  s3lect_store_result_t failed = {
+  const s3lect_store_result_t failed = {
       .size = sizeof(failed), .status = rc, .outcome = S3LECT_NOT_APPLIED};
   keep_result(op, &failed);
   op->pending = false;
@@ -136,21 +138,24 @@ static void send_op(s3l_verify_run_t* run, s3l_verify_op_t* op) {
     wake(run, 0);
 }
 
-void s3l_verify_body(const s3l_verify_run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]) {
-  (void)snprintf(out, S3L_VERIFY_BODY_SIZE, "{\"s3lectVerify\":\"%s\",\"write\":%u}\n", run->id,
-                 (unsigned)n);
+static void send_all(s3l_verify_run_t* run) {
+  run->state = S3L_VERIFY_SENT;
+  run->pending++; /* an op that cannot be sent does not end the step before the others are sent */
+  for (size_t i = 0; i < run->ops_len; i++)
+    send_op(run, &run->ops[i]);
+  if (--run->pending == 0)
+    wake(run, 0);
 }
 
 static void prepare(s3l_verify_run_t* run, s3l_verify_op_t* op, s3l_verify_kind_t kind,
-                    s3l_verify_key_t key, s3lect_condition_t condition, const char* etag) {
+                    s3l_verify_key_t key) {
   memset(op, 0, sizeof(*op));
   op->run = run;
   op->kind = kind;
   op->key = key;
   op->req.data = op;
   op->req.key = run->keys[key];
-  op->req.condition = condition;
-  op->req.etag = etag;
+  op->req.flags = S3LECT_REQ_NO_NEWS; /* on_error of an elector is to have them */
   op->req.max_keys = kind == S3L_VERIFY_LIST ? 10 : 0;
   op->req.timeout_ms = run->timeout_ms;
   op->req.cb = on_done;
@@ -161,20 +166,98 @@ static void prepare(s3l_verify_run_t* run, s3l_verify_op_t* op, s3l_verify_kind_
   op->req.body_len = strlen(op->body);
 }
 
-s3l_verify_op_t* s3l_verify_add(s3l_verify_run_t* run, s3l_verify_kind_t kind, s3l_verify_key_t key,
-                                s3lect_condition_t condition, const char* etag) {
-  S3L_ASSERT(run->ops_len < S3LECT_VERIFY_CONCURRENCY_MAX);
-  s3l_verify_op_t* op = &run->ops[run->ops_len++];
-  prepare(run, op, kind, key, condition, etag);
-  return op;
+/* ---- A step ---- */
+
+static bool knows_old_etag(const s3l_verify_run_t* run) {
+  return run->old_etag[0] != '\0' && strcmp(run->old_etag, run->now_etag) != 0;
 }
 
-static void send_all(s3l_verify_run_t* run) {
-  run->pending++; /* so that one that cannot be sent does not end the batch while it is sent */
-  for (size_t i = 0; i < run->ops_len; i++)
-    send_op(run, &run->ops[i]);
-  if (--run->pending == 0)
-    wake(run, 0);
+static bool applies(const s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+  bool deleted = run->checks[S3L_CHECK_DELETE].verdict == S3LECT_CHECK_PASSED;
+  unsigned has = (run->no_swap ? 0 : S3L_NEEDS_SWAP) | (run->stale ? 0 : S3L_NEEDS_READS) |
+                 (knows_old_etag(run) ? S3L_NEEDS_OLD : 0) | (run->quick ? 0 : S3L_NEEDS_FULL) |
+                 (deleted ? S3L_NEEDS_DELETED : 0);
+  return (step->needs & ~has) == 0;
+}
+
+/* An ETag that the object never had: the newest with one digit changed. */
+static void make_wrong_etag(const char* etag, char out[S3LECT_ETAG_SIZE]) {
+  memcpy(out, etag, S3LECT_ETAG_SIZE);
+  char* digit = out + strspn(out, "\"");
+  if (*digit != '\0')
+    *digit = *digit == '0' ? '1' : '0';
+}
+
+static void name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number) {
+  (void)snprintf(run->keys[key], sizeof(run->keys[key]), "%s%s-%u", run->prefix, run->id,
+                 (unsigned)number);
+}
+
+static void prepare_op(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+  S3L_ASSERT(run->ops_len < S3LECT_VERIFY_CONCURRENCY_MAX);
+  s3l_verify_op_t* op = &run->ops[run->ops_len++];
+  prepare(run, op, step->kind, step->key);
+  bool plain = step->condition == S3LECT_IF_MATCH && run->no_swap;
+  op->req.condition = plain ? S3LECT_ALWAYS : step->condition;
+  if (op->req.condition == S3LECT_IF_MATCH || op->req.condition == S3LECT_IF_CHANGED)
+    op->req.etag = (step->how & S3L_HOW_OLD_ETAG) != 0 ? run->old_etag : run->now_etag;
+  if ((step->how & S3L_HOW_DISPUTED) != 0)
+    op->req.flags |= S3LECT_REQ_ETAG_DISPUTED;
+  if ((step->how & S3L_HOW_WRITERS) != 0 && run->round % PLAIN_EVERY != PLAIN_EVERY - 1)
+    op->req.flags |= S3LECT_REQ_TOGETHER;
+  if ((step->how & S3L_HOW_SAME_BODY) != 0) {
+    memcpy(op->body, run->now_body, sizeof(op->body));
+    op->req.body_len = strlen(op->body);
+  }
+}
+
+static void send_step(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+  size_t n = (step->how & S3L_HOW_WRITERS) != 0   ? run->writers
+             : (step->how & S3L_HOW_READERS) != 0 ? READERS
+                                                  : 1;
+  if ((step->how & S3L_HOW_OLD_ETAG) != 0 && !knows_old_etag(run))
+    make_wrong_etag(run->now_etag, run->old_etag);
+  if (step->kind == S3L_VERIFY_PUT && step->key == S3L_KEY_RACE)
+    name_key(run, S3L_KEY_RACE, S3L_VERIFY_KEYS + run->races++);
+  run->ops_len = 0;
+  for (size_t i = 0; i < n; i++)
+    prepare_op(run, step);
+  run->attempt = 0;
+  run->looking = false;
+  send_all(run);
+}
+
+static void move(s3l_verify_run_t* run, s3l_verify_move_t how) {
+  const s3l_verify_step_t* steps = s3l_verify_steps;
+  if (how != S3L_VERIFY_AGAIN)
+    run->step++;
+  while (how == S3L_VERIFY_AGAIN && run->step > 0 && steps[run->step - 1].check == run->check)
+    run->step--;
+  while (how == S3L_VERIFY_CHECK_OVER && run->step < s3l_verify_steps_len &&
+         steps[run->step].check == run->check)
+    run->step++;
+  if (run->step == s3l_verify_steps_len) {
+    s3l_verify_end(run, 0);
+  } else if (steps[run->step].check != run->check) {
+    run->check = steps[run->step].check;
+    run->round = run->winners = run->fruitless = 0;
+  }
+}
+
+/* True if a step has been started, or is about to be after a pause. */
+static bool start_step(s3l_verify_run_t* run) {
+  while (!run->over && !applies(run, &s3l_verify_steps[run->step]))
+    move(run, S3L_VERIFY_NEXT);
+  if (run->over)
+    return false;
+  if (run->pause_ms > 0) {
+    run->state = S3L_VERIFY_BEGUN;
+    wake(run, run->pause_ms);
+    run->pause_ms = 0;
+  } else {
+    send_step(run, &s3l_verify_steps[run->step]);
+  }
+  return true;
 }
 
 /* ---- Retries of a single op ---- */
@@ -192,22 +275,22 @@ static bool wants_look(const s3l_verify_op_t* op) {
   return op->unsure && op->status != 0 && op->status != S3LECT_EETAG && op->status != UV_ECANCELED;
 }
 
-/* True if the step's only op is not over yet, and something has been done about that. */
+/* True if the only op of the step goes on: it is sent again, or its object is read. */
 static bool carry_on(s3l_verify_run_t* run) {
   s3l_verify_op_t* op = &run->ops[0];
-  if (run->ops_len != 1 || run->over)
+  if (run->ops_len != 1)
     return false;
   if (run->looking) {
     run->looking = false;
     if (run->look.status == 0 && strcmp(run->look.shown, op->body) == 0) {
-      op->status = 0; /* it had happened */
+      op->status = 0; /* the write had been carried out */
       op->outcome = S3LECT_SETTLED;
       memcpy(op->etag, run->look.etag, sizeof(op->etag));
       return false;
     }
   } else if (wants_look(op)) {
     run->looking = true;
-    prepare(run, &run->look, S3L_VERIFY_GET, op->key, S3LECT_ALWAYS, NULL);
+    prepare(run, &run->look, S3L_VERIFY_GET, op->key);
     send_op(run, &run->look);
     return true;
   }
@@ -218,28 +301,9 @@ static bool carry_on(s3l_verify_run_t* run) {
   return true;
 }
 
-/* ---- The end ---- */
+/* ---- Cleaning up ---- */
 
-static void on_closed(uv_handle_t* handle) {
-  s3l_verify_run_t* run = handle->data;
-  s3lect_verify_t* verify = run->handle;
-  s3lect_verify_cb cb = run->cb;
-  s3lect_verify_report_t report;
-  s3l_verify_report(run, &report);
-  verify->internal = NULL;
-  cb(verify, &report);
-  s3l_free(run); /* the report leads into it */
-}
-
-void s3l_verify_end(s3l_verify_run_t* run, int error) {
-  if (run->over)
-    return;
-  run->over = true;
-  run->error = error;
-  run->ops_len = 0;
-}
-
-/* Objects that may be there; `again` says whether asking once more may help to remove one. */
+/* Objects that may exist; `again` says whether another request may help to remove one. */
 static uint32_t count_leftovers(const s3l_verify_run_t* run, bool* again) {
   uint32_t n = 0;
   *again = run->sweeps == 0;
@@ -255,12 +319,11 @@ static void sweep(s3l_verify_run_t* run) {
   for (size_t i = 0; i < S3L_VERIFY_KEYS; i++) {
     if (!run->maybe[i])
       continue;
-    s3l_verify_op_t* op =
-        s3l_verify_add(run, S3L_VERIFY_DEL, (s3l_verify_key_t)i, S3LECT_ALWAYS, NULL);
+    s3l_verify_op_t* op = &run->ops[run->ops_len++];
+    prepare(run, op, S3L_VERIFY_DEL, (s3l_verify_key_t)i);
     if (run->cancelled && op->req.timeout_ms > HURRIED_TIMEOUT_MS)
       op->req.timeout_ms = HURRIED_TIMEOUT_MS;
   }
-  run->state = S3L_VERIFY_SENT;
   run->sweeps++;
   send_all(run);
 }
@@ -268,9 +331,9 @@ static void sweep(s3l_verify_run_t* run) {
 /* True while there is something to wait for. */
 static bool clean_up(s3l_verify_run_t* run) {
   bool again;
-  uint32_t there = count_leftovers(run, &again);
-  run->leftovers = run->kept + there;
-  if (there == 0 || !again)
+  uint32_t left = count_leftovers(run, &again);
+  run->leftovers = run->kept + left;
+  if (left == 0 || !again)
     return false;
   if (run->sweeps == 0 || run->state == S3L_VERIFY_RETRY) {
     sweep(run);
@@ -281,41 +344,21 @@ static bool clean_up(s3l_verify_run_t* run) {
   return true;
 }
 
+static void on_left(s3l_task_t* task) {
+  s3l_verify_run_t* run = S3L_CONTAINER_OF(task, s3l_verify_run_t, left);
+  s3lect_verify_t* verify = run->handle;
+  s3lect_verify_report_t report;
+  s3l_verify_report(run, &report);
+  verify->internal = NULL;
+  run->cb(verify, &report);
+  s3l_free(run); /* the report points into it */
+}
+
 /* ---- Moving on ---- */
-
-static void next_step(s3l_verify_run_t* run) {
-  run->step++;
-  run->phase = run->round = run->winners = run->fruitless = 0;
-}
-
-/* True if a step has been started that has something to wait for. */
-static bool start_step(s3l_verify_run_t* run) {
-  while (!run->over) {
-    run->ops_len = 0;
-    if (run->pause_ms > 0) {
-      run->state = S3L_VERIFY_BEGUN;
-      wake(run, run->pause_ms);
-      run->pause_ms = 0;
-      return true;
-    }
-    run->attempt = 0;
-    run->looking = false;
-    if (!s3l_verify_step_start(run)) {
-      s3l_verify_end(run, 0);
-    } else if (run->ops_len > 0) {
-      run->state = S3L_VERIFY_SENT;
-      send_all(run);
-      return true;
-    } else {
-      next_step(run);
-    }
-  }
-  return false;
-}
 
 static void advance(s3l_verify_run_t* run) {
   if (run->pending > 0)
-    return; /* a wake-up that an answer has overtaken */
+    return; /* the deadline, while another request is under way */
   if (run->cancelled)
     s3l_verify_end(run, UV_ECANCELED);
   if (!run->over && run->state == S3L_VERIFY_RETRY) {
@@ -326,11 +369,14 @@ static void advance(s3l_verify_run_t* run) {
   if (!run->over && run->state == S3L_VERIFY_SENT) {
     if (carry_on(run))
       return;
-    if (s3l_verify_step_done(run))
-      next_step(run);
+    s3l_verify_move_t how = s3l_verify_steps[run->step].judge(run);
+    if (!run->over)
+      move(run, how);
   }
-  if (!start_step(run) && !clean_up(run))
-    uv_close((uv_handle_t*)&run->timer, on_closed);
+  if (start_step(run) || clean_up(run))
+    return;
+  s3l_loop_deadline_clear(run->loop, &run->wake);
+  s3l_loop_leave(run->loop, &run->left);
 }
 
 /* ---- The public functions ---- */
@@ -348,14 +394,9 @@ static int check_options(const s3lect_verify_options_t* o, s3lect_error_t* error
   return 0;
 }
 
-void s3l_verify_name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number) {
-  (void)snprintf(run->keys[key], sizeof(run->keys[key]), "%s%s-%u", run->prefix, run->id,
-                 (unsigned)number);
-}
-
 static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
   unsigned char bytes[8];
-  if (uv_random(NULL, NULL, bytes, sizeof(bytes), 0, NULL) != 0)
+  if (s3l_loop_random(bytes, sizeof(bytes)) != 0)
     return UV_EIO;
   s3l_hex_encode(bytes, sizeof(bytes), run->id);
   run->store = o->store;
@@ -366,10 +407,11 @@ static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
       run->quick && o->concurrency > QUICK_CONCURRENCY ? QUICK_CONCURRENCY : o->concurrency;
   memcpy(run->prefix, o->prefix, strlen(o->prefix) + 1);
   for (int i = 0; i < S3L_VERIFY_KEYS; i++)
-    s3l_verify_name_key(run, (s3l_verify_key_t)i, (uint32_t)i + 1);
+    name_key(run, (s3l_verify_key_t)i, (uint32_t)i + 1);
   s3l_verify_report_init(run);
-  run->timer.data = run;
-  return uv_timer_init(o->store->loop, &run->timer);
+  s3l_deadline_init(&run->wake, on_wake);
+  s3l_task_init(&run->left, on_left);
+  return s3l_loop_join(o->store->loop, &run->loop);
 }
 
 int s3lect_verify_start(s3lect_verify_t* verify, const s3lect_verify_options_t* options,
