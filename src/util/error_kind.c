@@ -17,7 +17,7 @@ static kind_t kind_of(int code) {
   case -ECANCELED:
     return ANSWER;
   case -EINVAL:
-  case -ENOSYS: /* a user-written store without this operation */
+  case -ENOSYS:  /* a user-written store without this operation */
   case -ENOBUFS: /* the request does not fit into a buffer of its connection */
     return LASTING;
   default:
