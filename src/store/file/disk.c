@@ -18,7 +18,7 @@
 #define LEFTOVER_AGE 3600000 /* ms: longer than any write takes */
 
 static int last_error(void) {
-  return uv_translate_sys_error(errno);
+  return -errno;
 }
 
 static int64_t to_ms(struct timespec t) {

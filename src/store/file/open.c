@@ -23,7 +23,7 @@ static int last_error(void) {
   /* What open(2) says of a symbolic link, and of a socket. */
   if (errno == ELOOP || errno == EMLINK || errno == ENXIO)
     return UV_EFTYPE;
-  return uv_translate_sys_error(errno);
+  return -errno;
 }
 
 static int close_with(int fd, int err) {

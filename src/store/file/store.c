@@ -1,22 +1,23 @@
 /* store/file/store.c: a store in a directory, for processes that share a disk.
  *
- * Each request becomes a job with copies of all that it needs, since the thread that works on it
- * may outlast the request: where a disk hangs, the request ends in time and its job later. What a
- * job does is in file_disk.h.
+ * Each request becomes a job with copies of all that it needs, since the job may outlast the
+ * request: if the disk hangs, the request ends in time, and its job later. disk.h says what a job
+ * does.
  *
- * Jobs that write go one after the other, as the directory's lock would have it anyway; one that
- * meets another process's lock tries again a little later. Reads go beside them. A job whose
+ * Jobs that write run one after the other, since they need the directory's lock; a job that finds
+ * the lock taken by another process tries again a little later. Reads run beside them. A job whose
  * request has ended runs once more if it left a temporary file.
  *
  * States of a job
- *   QUEUED    waits for the job that writes before it
- *   PAUSING   met the lock; its retry deadline is set
- *   WORKING   with the thread pool */
+ *   QUEUED    waits for an earlier job that writes
+ *   PAUSING   found the lock taken; its retry deadline is set
+ *   WORKING   is on libuv's thread pool */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loop/deadlines.h"
+#include "loop/loop.h"
 #include "store/file/disk.h"
 #include "store/file/open.h"
 #include "util/error.h"
@@ -35,7 +36,8 @@ typedef struct file_s {
   int dir;
   char* directory; /* its absolute name */
   bool cleaned_up; /* a put has been asked to remove old temporary files */
-  s3l_deadlines_t deadlines;
+  s3l_loop_t* loop;
+  s3l_task_t left;    /* the runtime */
   s3l_list_t jobs;    /* all of them */
   s3l_list_t writers; /* QUEUED ones */
   job_t* writer;      /* PAUSING or WORKING */
@@ -84,7 +86,7 @@ static void answer(job_t* job, const s3lect_store_result_t* r) {
   s3lect_store_req_t* req = job->req;
   S3L_STORE_REQ_STATE(req, state_t)->job = NULL;
   job->req = NULL;
-  s3l_deadlines_clear(&job->file->deadlines, &job->deadline);
+  s3l_loop_deadline_clear(job->file->loop, &job->deadline);
   req->cb(req, r);
 }
 
@@ -115,8 +117,8 @@ static void answer_result(job_t* job) {
   s3l_free(entries);
 }
 
-static void on_deadlines_closed(s3l_deadlines_t* q) {
-  file_t* f = S3L_CONTAINER_OF(q, file_t, deadlines);
+static void on_left(s3l_task_t* task) {
+  file_t* f = S3L_CONTAINER_OF(task, file_t, left);
   s3lect_store_t* store = f->store;
   s3lect_store_close_cb cb = f->close_cb;
   (void)close(f->dir);
@@ -129,17 +131,14 @@ static void on_deadlines_closed(s3l_deadlines_t* q) {
 
 static void end_if_closed(file_t* f) {
   if (f->closing && s3l_list_empty(&f->jobs))
-    s3l_deadlines_close(&f->deadlines, on_deadlines_closed);
+    s3l_loop_leave(f->loop, &f->left);
 }
 
 static void free_job(job_t* job) {
-  file_t* f = job->file;
-  s3l_deadlines_clear(&f->deadlines, &job->retry);
+  s3l_loop_deadline_clear(job->file->loop, &job->retry);
   s3l_list_remove(&job->link);
   s3l_free(job->disk.entries);
   s3l_free(job);
-  if (s3l_list_empty(&f->jobs))
-    s3l_deadlines_ref(&f->deadlines, false);
 }
 
 /* ---- Work ---- */
@@ -152,7 +151,7 @@ static void pause_job(job_t* job) {
   job->pause_ms = job->pause_ms == 0 ? RETRY_FIRST_MS : 2 * job->pause_ms;
   if (job->pause_ms > RETRY_MAX_MS)
     job->pause_ms = RETRY_MAX_MS;
-  s3l_deadlines_set(&job->file->deadlines, &job->retry, s3l_deadline_in(job->pause_ms));
+  s3l_loop_deadline_set(job->file->loop, &job->retry, s3l_clock_in_ms(job->pause_ms));
 }
 
 static void on_worked(uv_work_t* work, int status) {
@@ -198,7 +197,7 @@ static void on_retry(s3l_deadline_t* deadline) {
   start(S3L_CONTAINER_OF(deadline, job_t, retry));
 }
 
-/* The request ends now; its job as soon as it can. */
+/* The request ends now, and its job as soon as possible. */
 static void on_deadline(s3l_deadline_t* deadline) {
   job_t* job = S3L_CONTAINER_OF(deadline, job_t, deadline);
   file_t* f = job->file;
@@ -217,10 +216,10 @@ static void on_deadline(s3l_deadline_t* deadline) {
   atomic_store(&job->disk.abandoned, true);
   if (job->state == QUEUED)
     s3l_list_remove(&job->queue);
-  s3l_deadlines_clear(&f->deadlines, &job->retry);
+  s3l_loop_deadline_clear(f->loop, &job->retry);
   answer(job, &r);
   if (working)
-    return; /* on_worked comes */
+    return; /* on_worked follows */
   if (job->disk.has_temp) {
     start(job);
     return;
@@ -285,7 +284,7 @@ static job_t* new_job(const s3lect_store_req_t* req, s3l_store_op_t op) {
 
 static int make_id(char id[S3L_FILE_ID_SIZE]) {
   unsigned char bytes[16];
-  if (uv_random(NULL, NULL, bytes, sizeof(bytes), 0, NULL) != 0)
+  if (s3l_loop_random(bytes, sizeof(bytes)) != 0)
     return UV_EIO;
   s3l_hex_encode(bytes, sizeof(bytes), id);
   id[S3L_FILE_ID_SIZE - 1] = '\0';
@@ -313,9 +312,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   job->error = UV_ETIMEDOUT;
   s3l_deadline_init(&job->deadline, on_deadline);
   s3l_deadline_init(&job->retry, on_retry);
-  s3l_deadlines_set(&f->deadlines, &job->deadline, s3l_deadline_in(req->timeout_ms));
-  if (s3l_list_empty(&f->jobs))
-    s3l_deadlines_ref(&f->deadlines, true);
+  s3l_loop_deadline_set(f->loop, &job->deadline, s3l_clock_in_ms(req->timeout_ms));
   s3l_list_push_back(&f->jobs, &job->link);
   S3L_STORE_REQ_STATE(req, state_t)->job = job;
   if (is_write(job)) {
@@ -346,10 +343,10 @@ static int file_list(s3lect_store_t* store, s3lect_store_req_t* req) {
   return submit(store, req, S3L_STORE_LIST);
 }
 
-/* Its deadline comes at once, from the loop. */
+/* Ends the request from the loop, by its deadline. */
 static void cancel_job(job_t* job) {
   job->error = UV_ECANCELED;
-  s3l_deadlines_set(&job->file->deadlines, &job->deadline, uv_hrtime());
+  s3l_loop_deadline_set(job->file->loop, &job->deadline, s3l_clock_in_ms(0));
 }
 
 static void file_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
@@ -389,14 +386,13 @@ int s3lect_store_file_check(const char* directory, s3lect_error_t* error) {
   return fd < 0 ? fd : 0;
 }
 
-/* A process may change its working directory later. */
+/* The process may change its working directory later. */
 static int absolute(const char* directory, char** out) {
   char name[DIRECTORY_SIZE] = "";
-  size_t len = sizeof(name);
-  int err = directory[0] != '/' ? uv_cwd(name, &len) : 0;
-  if (err != 0)
-    return err;
-  len = directory[0] != '/' ? len : 0;
+  bool relative = directory[0] != '/';
+  if (relative && getcwd(name, sizeof(name)) == NULL)
+    return -errno;
+  size_t len = strlen(name);
   int n = snprintf(name + len, sizeof(name) - len, "%s%s", len > 0 ? "/" : "", directory);
   if (n < 0 || (size_t)n >= sizeof(name) - len)
     return UV_ENAMETOOLONG;
@@ -413,7 +409,7 @@ int s3lect_store_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* d
   f->dir = s3l_file_open_store(directory, error);
   int err = f->dir < 0 ? f->dir : absolute(directory, &f->directory);
   if (err == 0)
-    err = s3l_deadlines_init(&f->deadlines, loop);
+    err = s3l_loop_join(loop, &f->loop);
   if (err != 0) {
     if (f->dir >= 0)
       (void)close(f->dir);
@@ -422,6 +418,7 @@ int s3lect_store_file_init(uv_loop_t* loop, s3lect_store_t* store, const char* d
     return s3l_error_end(error, err);
   }
   f->store = store;
+  s3l_task_init(&f->left, on_left);
   s3l_list_init(&f->jobs);
   s3l_list_init(&f->writers);
   store->loop = loop;
