@@ -4,13 +4,21 @@
 #include <string.h>
 
 #include "credentials/settings.h"
-#include "store/s3/build.h"
+#include "store/s3/profile.h"
+#include "store/s3/source.h"
 #include "util/buf.h"
 #include "util/url.h"
 #include "wire/aws_host.h"
 
 #define DEFAULT_REGION   "us-east-1"
 #define DIRECTORY_BUCKET "--x-s3"
+
+typedef struct build_s {
+  const s3lect_store_s3_options_t* o;
+  s3l_s3_endpoint_t* e;
+  s3lect_error_t* error;
+  s3l_s3_profile_t profile; /* zero where it was not needed */
+} build_t;
 
 /* ---- Bucket ---- */
 
@@ -36,8 +44,8 @@ static bool bucket_is_valid(const char* s, bool aws) {
   return strstr(s, "..") == NULL;
 }
 
-static int build_bucket(s3l_s3_build_t* b) {
-  s3l_s3_endpoint_t* e = &b->c->endpoint;
+static int build_bucket(build_t* b) {
+  s3l_s3_endpoint_t* e = b->e;
   const char* s = s3l_s3_set_or_null(b->o->bucket);
   if (s == NULL)
     return s3l_error_say(b->error, S3LECT_EOPTION, "bucket", NULL,
@@ -47,9 +55,8 @@ static int build_bucket(s3l_s3_build_t* b) {
         b->error, S3LECT_EOPTION, "bucket", s, "%s",
         e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
                : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
-  size_t n = strlen(s);
-  if (n > strlen(DIRECTORY_BUCKET) &&
-      strcmp(s + n - strlen(DIRECTORY_BUCKET), DIRECTORY_BUCKET) == 0)
+  size_t n = strlen(s), suffix = strlen(DIRECTORY_BUCKET);
+  if (n > suffix && strcmp(s + n - suffix, DIRECTORY_BUCKET) == 0)
     return s3l_error_say(
         b->error, S3LECT_EOPTION, "bucket", s,
         "directory buckets (S3 Express) are not supported; use a general purpose bucket");
@@ -68,8 +75,8 @@ bool s3l_s3_is_region(s3l_span_t name) {
   return name.n > 0 && name.n < S3L_S3_REGION_MAX;
 }
 
-/* The host in `base`, with the bucket in front of it where that belongs there. False if it is too
- * long. */
+/* Sets the host to `base`, with the bucket in front of it in virtual-host style. False: too long.
+ */
 static bool put_host(s3l_s3_endpoint_t* e, s3l_span_t base, bool ip6) {
   s3l_buf_t host, header;
   s3l_buf_init(&host, e->host, sizeof(e->host));
@@ -85,7 +92,7 @@ static bool put_host(s3l_s3_endpoint_t* e, s3l_span_t base, bool ip6) {
   return s3l_buf_cstr(&header) != NULL;
 }
 
-/* AWS's host in the region. */
+/* Sets AWS's host of the region. */
 static bool put_aws_host(s3l_s3_endpoint_t* e) {
   char base[S3L_S3_REGION_MAX + 48];
   s3l_buf_t b;
@@ -112,33 +119,33 @@ bool s3l_s3_endpoint_move(s3l_s3_endpoint_t* e, s3l_span_t region) {
 
 /* ---- Addressing ---- */
 
-/* Why the bucket cannot be part of the host's name, or NULL. A certificate's "*" covers one label.
- */
-static const char* why_no_virtual_host(const s3l_s3_build_t* b, const s3l_url_t* url) {
+/* Why the bucket cannot be part of the host's name, or NULL. (The "*" of a certificate stands for
+ * one label, so that a bucket with dots does not match.) */
+static const char* why_no_virtual_host(const build_t* b, const s3l_url_t* url) {
   if (s3l_url_host_is_ip(url->host))
     return "virtual-host style needs a host name in the endpoint, not an address; use path style";
-  if (url->tls && strchr(b->c->endpoint.bucket, '.') != NULL)
+  if (url->tls && strchr(b->e->bucket, '.') != NULL)
     return "virtual-host style over https cannot be used with a bucket name that has dots; use "
            "path "
            "style";
-  for (const char* p = b->c->endpoint.bucket; *p != '\0'; p++) {
+  for (const char* p = b->e->bucket; *p != '\0'; p++) {
     if (is_upper(*p) || *p == '_')
       return "virtual-host style cannot be used with this bucket name; use path style";
   }
   return NULL;
 }
 
-static int build_addressing(s3l_s3_build_t* b, const s3l_url_t* url) {
+static int build_addressing(build_t* b, const s3l_url_t* url) {
   const char* why_not = why_no_virtual_host(b, url);
   switch (b->o->addressing) {
   case S3LECT_ADDRESSING_AUTO:
-    b->c->endpoint.path_style = !b->c->endpoint.aws || why_not != NULL;
+    b->e->path_style = !b->e->aws || why_not != NULL;
     return 0;
   case S3LECT_ADDRESSING_PATH:
-    b->c->endpoint.path_style = true;
+    b->e->path_style = true;
     return 0;
   case S3LECT_ADDRESSING_VIRTUAL_HOST:
-    b->c->endpoint.path_style = false;
+    b->e->path_style = false;
     return why_not == NULL
                ? 0
                : s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL, "%s", why_not);
@@ -150,8 +157,8 @@ static int build_addressing(s3l_s3_build_t* b, const s3l_url_t* url) {
 
 /* ---- Region and endpoint ---- */
 
-static int build_region(s3l_s3_build_t* b, s3l_s3_source_t s) {
-  s3l_s3_endpoint_t* e = &b->c->endpoint;
+static int build_region(build_t* b, s3l_s3_source_t s) {
+  s3l_s3_endpoint_t* e = b->e;
   s3l_span_t region = s.value != NULL ? s3l_span_cstr(s.value) : S3L_SPAN(DEFAULT_REGION);
   if (region.n >= sizeof(e->region))
     return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "not a region: too long");
@@ -162,12 +169,17 @@ static int build_region(s3l_s3_build_t* b, s3l_s3_source_t s) {
   return 0;
 }
 
-static int build_dualstack(s3l_s3_build_t* b) {
+/* The source, or if that is not set the profile's property. */
+static s3l_s3_source_t or_property(s3l_s3_source_t s, const s3l_s3_property_t* property) {
+  bool used = s.value == NULL && property->value[0] != '\0';
+  return used ? (s3l_s3_source_t){property->name, property->value} : s;
+}
+
+static int build_dualstack(build_t* b) {
   static const char variable[] = "AWS_USE_DUALSTACK_ENDPOINT";
-  s3l_s3_endpoint_t* e = &b->c->endpoint;
+  s3l_s3_endpoint_t* e = b->e;
   s3l_s3_source_t s = s3l_s3_choose(variable, NULL, variable, NULL);
-  if (s.value == NULL && b->profile.dualstack[0] != '\0')
-    s = (s3l_s3_source_t){b->profile.dualstack_name, b->profile.dualstack};
+  s = or_property(s, &b->profile.dualstack);
   if (b->o->use_dualstack < -1 || b->o->use_dualstack > 1)
     return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL, "not one of -1, 0 and 1");
   if (b->o->use_dualstack == 1 && !e->aws)
@@ -181,20 +193,20 @@ static int build_dualstack(s3l_s3_build_t* b) {
   return 0;
 }
 
-static int parse_endpoint(s3l_s3_build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
+static int parse_endpoint(build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
   const char* reason = NULL;
   if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
     return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
   if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
     return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
                          "must end with the host or port; the bucket is an option of its own");
-  b->c->endpoint.tls = url->tls;
-  b->c->endpoint.port = url->port;
+  b->e->tls = url->tls;
+  b->e->port = url->port;
   return 0;
 }
 
-static int build_host(s3l_s3_build_t* b, s3l_s3_source_t s) {
-  s3l_s3_endpoint_t* e = &b->c->endpoint;
+static int build_host(build_t* b, s3l_s3_source_t s) {
+  s3l_s3_endpoint_t* e = b->e;
   s3l_url_t url = {.tls = true, .host = S3L_SPAN("amazonaws.com")};
   int err = e->aws ? 0 : parse_endpoint(b, s, &url);
   if (err == 0)
@@ -208,27 +220,28 @@ static int build_host(s3l_s3_build_t* b, s3l_s3_source_t s) {
   return 0;
 }
 
-int s3l_s3_build_endpoint(s3l_s3_build_t* b) {
+int s3l_s3_endpoint_build(const s3lect_store_s3_options_t* options, s3l_s3_endpoint_t* out,
+                          s3lect_error_t* error) {
+  build_t b = {.o = options, .e = out, .error = error};
   bool ignored = s3l_settings_is_true(getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"));
   s3l_s3_source_t endpoint =
-      s3l_s3_choose("endpoint", b->o->endpoint, ignored ? NULL : "AWS_ENDPOINT_URL_S3",
+      s3l_s3_choose("endpoint", options->endpoint, ignored ? NULL : "AWS_ENDPOINT_URL_S3",
                     ignored ? NULL : "AWS_ENDPOINT_URL");
   s3l_s3_source_t region =
-      s3l_s3_choose("region", b->o->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+      s3l_s3_choose("region", options->region, "AWS_REGION", "AWS_DEFAULT_REGION");
   int err = 0;
   if (endpoint.value == NULL || region.value == NULL)
-    err = s3l_s3_profile_read(b->o->profile, &b->profile, b->error);
+    err = s3l_s3_profile_read(options->profile, &b.profile, error);
   if (err != 0)
     return err;
-  if (region.value == NULL && b->profile.region[0] != '\0')
-    region = (s3l_s3_source_t){b->profile.region_name, b->profile.region};
-  if (endpoint.value == NULL && !ignored && b->profile.endpoint[0] != '\0')
-    endpoint = (s3l_s3_source_t){b->profile.endpoint_name, b->profile.endpoint};
-  b->c->endpoint.aws = endpoint.value == NULL;
-  err = build_region(b, region);
+  region = or_property(region, &b.profile.region);
+  if (!ignored)
+    endpoint = or_property(endpoint, &b.profile.endpoint);
+  out->aws = endpoint.value == NULL;
+  err = build_region(&b, region);
   if (err == 0)
-    err = build_bucket(b);
+    err = build_bucket(&b);
   if (err == 0)
-    err = build_dualstack(b);
-  return err != 0 ? err : build_host(b, endpoint);
+    err = build_dualstack(&b);
+  return err != 0 ? err : build_host(&b, endpoint);
 }

@@ -1,13 +1,15 @@
-/* store/s3/endpoint.h: where the requests of an S3 store go: region, host and style.
+/* store/s3/endpoint.h: where the requests of an S3 store go: region, host and addressing style.
  *
- * AWS's host follows from the region, so that a store that is told to ask in another region asks
- * another host; a custom endpoint stays where it is, and only signs for that region. */
+ * AWS's host follows from the region, so a change of region changes the host. A custom endpoint
+ * keeps its host; only the region in signatures changes. */
 #ifndef S3L_STORE_S3_ENDPOINT_H
 #define S3L_STORE_S3_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "s3lect/store.h"
+#include "util/error.h"
 #include "util/span.h"
 
 #define S3L_S3_HOST_MAX   254 /* with its NUL */
@@ -26,11 +28,16 @@ typedef struct s3l_s3_endpoint_s {
   char region[S3L_S3_REGION_MAX];
 } s3l_s3_endpoint_t;
 
-/** Whether it can be a region's name, which stores that are not AWS choose as they like. */
+/** Builds the endpoint from options, environment and profile. `out` is zeroed. Errors:
+ * S3LECT_EOPTION, UV_ENOMEM. */
+int s3l_s3_endpoint_build(const s3lect_store_s3_options_t* options, s3l_s3_endpoint_t* out,
+                          s3lect_error_t* error);
+
+/** Whether `name` can be a region. Stores other than AWS name theirs as they like. */
 bool s3l_s3_is_region(s3l_span_t name);
 
-/** Goes on in another region. False, with nothing changed, if that is none, or, of AWS, lies in
- * another partition, where these credentials are worth nothing. */
+/** Changes the region. False, with nothing changed, if `region` is not a region, or if it is in
+ * another partition of AWS, where the credentials are not valid. */
 bool s3l_s3_endpoint_move(s3l_s3_endpoint_t* endpoint, s3l_span_t region);
 
 #endif

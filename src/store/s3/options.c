@@ -1,12 +1,11 @@
 #include "store/s3/options.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "credentials/credentials.h"
 #include "net/tls_context.h"
-#include "store/s3/build.h"
+#include "store/s3/source.h"
 #include "util/mem.h"
 #include "util/versioned.h"
 
@@ -16,80 +15,83 @@
 #define CONNECTIONS     8
 #define CONNECTIONS_MAX 1024
 
-const char* s3l_s3_set_or_null(const char* s) {
-  return s != NULL && s[0] != '\0' ? s : NULL;
-}
-
-s3l_s3_source_t s3l_s3_choose(const char* option_name, const char* option, const char* env1,
-                              const char* env2) {
-  const char* names[3] = {option_name, env1, env2};
-  const char* value = s3l_s3_set_or_null(option);
-  for (int i = 1; value == NULL && i < 3; i++) {
-    if (names[i] != NULL && (value = s3l_s3_set_or_null(getenv(names[i]))) != NULL)
-      return (s3l_s3_source_t){names[i], value};
-  }
-  return (s3l_s3_source_t){option_name, value};
-}
+typedef struct build_s {
+  const s3lect_store_s3_options_t* o;
+  s3l_s3_config_t* c;
+  s3lect_error_t* error;
+} build_t;
 
 /* ---- Credentials ---- */
 
-static int build_credentials(s3l_s3_build_t* b) {
-  const char* names[3] = {"access_key_id", "secret_access_key", "session_token"};
-  const char* values[3] = {s3l_s3_set_or_null(b->o->access_key_id),
-                           s3l_s3_set_or_null(b->o->secret_access_key),
-                           s3l_s3_set_or_null(b->o->session_token)};
-  b->c->credentials = b->o->credentials;
-  b->c->profile = s3l_s3_set_or_null(b->o->profile);
-  b->c->chain_region = s3l_s3_set_or_null(b->o->region);
-  bool keys = values[0] != NULL || values[1] != NULL || values[2] != NULL;
-  if (keys + (b->c->credentials != NULL) + (b->c->profile != NULL) > 1)
-    return s3l_error_say(b->error, S3LECT_EOPTION,
-                         b->c->credentials != NULL ? "credentials" : "profile", NULL,
-                         "give one only of access_key_id, credentials and profile");
-  if (b->c->credentials != NULL && (b->c->credentials->ops == NULL ||
-                                    b->c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
-    return s3l_error_say(b->error, S3LECT_EOPTION, "credentials", NULL,
-                         "not an open provider of this version");
-  if (b->c->credentials != NULL || b->c->profile != NULL)
-    return 0;
-  if (!keys) {
-    const s3l_creds_environment_t env = s3l_creds_environment();
-    names[0] = "AWS_ACCESS_KEY_ID";
-    names[1] = "AWS_SECRET_ACCESS_KEY";
-    names[2] = "AWS_SESSION_TOKEN";
-    values[0] = env.access_key;
-    values[1] = env.secret;
-    values[2] = env.token;
-    if (values[0] == NULL && values[1] == NULL)
-      return 0;
-  }
-  for (int i = 0; i < 2; i++) {
-    if (values[i] == NULL)
-      return s3l_error_say(b->error, S3LECT_ECREDENTIALS, names[i], NULL,
-                           "not set; access key and secret are needed together");
-  }
+typedef struct keys_s {
+  const char* names[3];
+  const char* values[3]; /* access key, secret, token; NULL: not set */
+} keys_t;
+
+static keys_t keys_of_options(const s3lect_store_s3_options_t* o) {
+  return (keys_t){{"access_key_id", "secret_access_key", "session_token"},
+                  {s3l_s3_set_or_null(o->access_key_id), s3l_s3_set_or_null(o->secret_access_key),
+                   s3l_s3_set_or_null(o->session_token)}};
+}
+
+static keys_t keys_of_environment(void) {
+  const s3l_creds_environment_t env = s3l_creds_environment();
+  return (keys_t){{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
+                  {env.access_key, env.secret, env.token}};
+}
+
+/* Error messages name the source only: the values are secrets. */
+static int check_keys(const keys_t* k, s3lect_error_t* error) {
   static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
                                    S3L_CREDS_TOKEN_MAX};
+  for (int i = 0; i < 2; i++) {
+    if (k->values[i] == NULL)
+      return s3l_error_say(error, S3LECT_ECREDENTIALS, k->names[i], NULL,
+                           "not set; access key and secret are needed together");
+  }
   for (int i = 0; i < 3; i++) {
-    size_t n = values[i] != NULL ? strlen(values[i]) : 0;
-    if (n > limits[i])
-      return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL, "too long to be one");
-    for (size_t k = 0; k < n; k++) {
-      /* The value itself is a secret and not shown. */
-      if ((unsigned char)values[i][k] <= 0x20 || (unsigned char)values[i][k] >= 0x7f)
-        return s3l_error_say(b->error, S3LECT_EOPTION, names[i], NULL,
+    const char* value = k->values[i];
+    if (value != NULL && strlen(value) > limits[i])
+      return s3l_error_say(error, S3LECT_EOPTION, k->names[i], NULL, "too long to be one");
+    for (const char* p = value; p != NULL && *p != '\0'; p++) {
+      if (*p <= 0x20 || *p >= 0x7f)
+        return s3l_error_say(error, S3LECT_EOPTION, k->names[i], NULL,
                              "holds a blank, a line end or another character that no key has");
     }
   }
-  b->c->access_key = values[0];
-  b->c->secret = values[1];
-  b->c->token = values[2];
   return 0;
 }
 
-/* ---- The rest ---- */
+static int build_credentials(build_t* b) {
+  s3l_s3_config_t* c = b->c;
+  keys_t keys = keys_of_options(b->o);
+  c->credentials = b->o->credentials;
+  c->profile = s3l_s3_set_or_null(b->o->profile);
+  c->chain_region = s3l_s3_set_or_null(b->o->region);
+  bool given = keys.values[0] != NULL || keys.values[1] != NULL || keys.values[2] != NULL;
+  if (given + (c->credentials != NULL) + (c->profile != NULL) > 1)
+    return s3l_error_say(b->error, S3LECT_EOPTION,
+                         c->credentials != NULL ? "credentials" : "profile", NULL,
+                         "give one only of access_key_id, credentials and profile");
+  if (c->credentials != NULL &&
+      (c->credentials->ops == NULL || c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
+    return s3l_error_say(b->error, S3LECT_EOPTION, "credentials", NULL,
+                         "not an open provider of this version");
+  if (c->credentials != NULL || c->profile != NULL)
+    return 0;
+  if (!given)
+    keys = keys_of_environment();
+  if (!given && keys.values[0] == NULL && keys.values[1] == NULL)
+    return 0; /* the chain looks for credentials */
+  c->access_key = keys.values[0];
+  c->secret = keys.values[1];
+  c->token = keys.values[2];
+  return check_keys(&keys, b->error);
+}
 
-static int build_connection(s3l_s3_build_t* b) {
+/* ---- Connections ---- */
+
+static int build_connection(build_t* b) {
   s3l_http_client_options_t* h = &b->c->http;
   s3l_s3_source_t ca = s3l_s3_choose("ca_file", b->o->ca_file, "AWS_CA_BUNDLE", NULL);
   h->host = b->c->endpoint.host;
@@ -110,7 +112,7 @@ static int build_connection(s3l_s3_build_t* b) {
   return 0;
 }
 
-static int build_proxy(s3l_s3_build_t* b) {
+static int build_proxy(build_t* b) {
   const s3l_s3_endpoint_t* e = &b->c->endpoint;
   const char *name, *reason;
   b->c->proxies = s3l_proxy_rules(b->o->proxy);
@@ -125,12 +127,12 @@ static int build_proxy(s3l_s3_build_t* b) {
 int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* config,
                      s3lect_error_t* error) {
   s3lect_store_s3_options_t known;
-  s3l_s3_build_t b = {.o = &known, .c = config, .error = error};
+  build_t b = {.o = &known, .c = config, .error = error};
   memset(config, 0, sizeof(*config));
   config->http.error = error;
   int err = s3l_versioned_copy(error, "s3lect_store_s3_options", options, &known, sizeof(known));
   if (err == 0)
-    err = s3l_s3_build_endpoint(&b);
+    err = s3l_s3_endpoint_build(&known, &config->endpoint, error);
   if (err == 0)
     err = build_proxy(&b);
   if (err == 0)

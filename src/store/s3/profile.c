@@ -26,12 +26,12 @@ static int read_file(shared_file_t* f, const char* path, s3lect_error_t* error) 
   return err == UV_ENOMEM ? err : 0;
 }
 
-static int take(s3l_span_t value, const char* property, const char* profile, char* out, char* name,
+static int take(s3l_span_t value, const char* property, const char* profile, s3l_s3_property_t* out,
                 s3lect_error_t* error) {
-  (void)snprintf(name, S3L_S3_PROFILE_NAME_MAX, "%s of profile %.64s", property, profile);
-  if (value.n == 0 || s3l_span_copy(value, out, S3L_S3_PROFILE_VALUE_MAX))
+  (void)snprintf(out->name, sizeof(out->name), "%s of profile %.64s", property, profile);
+  if (value.n == 0 || s3l_span_copy(value, out->value, sizeof(out->value)))
     return 0;
-  return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "too long, or with a NUL in it");
+  return s3l_error_say(error, S3LECT_EOPTION, out->name, NULL, "too long, or with a NUL in it");
 }
 
 static int take_all(const s3l_settings_t* s, const shared_file_t* config, const shared_file_t* keys,
@@ -47,12 +47,11 @@ static int take_all(const s3l_settings_t* s, const shared_file_t* config, const 
   if (!p.found && s->profile_named)
     return s3l_error_say(error, S3LECT_EOPTION, "profile", s->profile, "not in %s or %s",
                          config->shown, keys->shown);
-  err = take(p.region, "region", s->profile, out->region, out->region_name, error);
+  err = take(p.region, "region", s->profile, &out->region, error);
   if (err == 0)
-    err = take(p.endpoint, "endpoint_url", s->profile, out->endpoint, out->endpoint_name, error);
+    err = take(p.endpoint, "endpoint_url", s->profile, &out->endpoint, error);
   if (err == 0)
-    err = take(p.dualstack, "use_dualstack_endpoint", s->profile, out->dualstack,
-               out->dualstack_name, error);
+    err = take(p.dualstack, "use_dualstack_endpoint", s->profile, &out->dualstack, error);
   return err;
 }
 

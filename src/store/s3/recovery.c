@@ -7,21 +7,21 @@
 #include "util/skew.h"
 
 void s3l_recovery_sign(const s3l_recovery_t* m, s3l_recovery_req_t* req) {
-  req->moves = m->moves;
+  req->region_changes = m->region_changes;
   req->clock_offset_ms = m->clock_offset_ms;
 }
 
 /* ---- The region ---- */
 
 s3l_span_t s3l_recovery_region(const s3l_recovery_t* m, const s3l_recovery_req_t* req) {
-  uint32_t since = m->moves - req->moves;
+  uint32_t since = m->region_changes - req->region_changes;
   return s3l_span_cstr(since == 0 ? m->endpoint.region : since == 1 ? m->old_region : NULL);
 }
 
-static s3l_recovery_answer_t mend_region(s3l_recovery_t* m, s3l_recovery_req_t* req,
-                                         s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
-  bool outdated = req->moves != m->moves;
-  if (req->moved) {
+static s3l_recovery_answer_t recover_region(s3l_recovery_t* m, s3l_recovery_req_t* req,
+                                            s3lect_store_result_t* r, s3l_s3_scratch_t* scratch) {
+  bool outdated = req->region_changes != m->region_changes;
+  if (req->region_retried) {
     char region[S3L_S3_REGION_MAX];
     (void)s3l_span_copy(s3l_recovery_region(m, req), region, sizeof(region));
     r->status = S3LECT_EREGION;
@@ -30,55 +30,60 @@ static s3l_recovery_answer_t mend_region(s3l_recovery_t* m, s3l_recovery_req_t* 
                  "set AWS_REGION (or the option region) to the bucket's, and check the endpoint");
     return S3L_RECOVERY_NO;
   }
-  req->moved = true;
+  req->region_retried = true;
   if (outdated)
-    return S3L_RECOVERY_AGAIN; /* another request has found out meanwhile */
+    return S3L_RECOVERY_AGAIN; /* another request has learned the region meanwhile */
   m->next = m->endpoint;
   bool can = s3l_s3_endpoint_move(&m->next, s3l_span_cstr(scratch->region));
-  return can ? S3L_RECOVERY_MOVED : S3L_RECOVERY_NO;
+  return can ? S3L_RECOVERY_REGION : S3L_RECOVERY_NO;
 }
 
-void s3l_recovery_move(s3l_recovery_t* m) {
+void s3l_recovery_change_region(s3l_recovery_t* m) {
   memcpy(m->old_region, m->endpoint.region, sizeof(m->old_region));
   m->endpoint = m->next;
-  m->moves++;
+  m->region_changes++;
   m->region_news = true;
-  if (m->away > 0)
-    (void)s3l_s3_endpoint_move(&m->home, s3l_span_cstr(m->endpoint.region));
+  if (m->redirected > 0)
+    (void)s3l_s3_endpoint_move(&m->own, s3l_span_cstr(m->endpoint.region));
 }
 
-/* ---- Away, for once ---- */
+/* ---- Redirects ---- */
 
-void s3l_recovery_away(s3l_recovery_t* m, s3l_recovery_req_t* req, const s3l_s3_endpoint_t* to) {
+const s3l_s3_endpoint_t* s3l_recovery_own(const s3l_recovery_t* m) {
+  return m->redirected > 0 ? &m->own : &m->endpoint;
+}
+
+void s3l_recovery_redirect(s3l_recovery_t* m, s3l_recovery_req_t* req,
+                           const s3l_s3_endpoint_t* to) {
   req->redirected = true;
-  if (m->away++ > 0)
+  if (m->redirected++ > 0)
     return;
-  m->home = m->endpoint;
+  m->own = m->endpoint;
   m->endpoint = *to;
 }
 
-bool s3l_recovery_back(s3l_recovery_t* m, s3l_recovery_req_t* req) {
+bool s3l_recovery_redirect_end(s3l_recovery_t* m, const s3l_recovery_req_t* req) {
   if (!req->redirected)
     return false;
-  S3L_ASSERT(m->away > 0);
-  if (--m->away > 0)
+  S3L_ASSERT(m->redirected > 0);
+  if (--m->redirected > 0)
     return false;
-  m->endpoint = m->home;
+  m->endpoint = m->own;
   return true;
 }
 
 /* ---- The clock ---- */
 
-static s3l_recovery_answer_t mend_clock(s3l_recovery_t* m, s3l_recovery_req_t* req,
-                                        int64_t store_ms, int64_t now_ms, int64_t least_ms) {
+static s3l_recovery_answer_t recover_clock(s3l_recovery_t* m, s3l_recovery_req_t* req,
+                                           int64_t store_ms, int64_t now_ms, int64_t least_ms) {
   bool outdated = req->clock_offset_ms != m->clock_offset_ms;
-  if (req->reclocked || store_ms == 0)
+  if (req->clock_retried || store_ms == 0)
     return S3L_RECOVERY_NO;
   if (!s3l_skew_learn(&m->clock_offset_ms, store_ms, now_ms, least_ms)) {
-    req->reclocked = outdated;
+    req->clock_retried = outdated;
     return outdated ? S3L_RECOVERY_AGAIN : S3L_RECOVERY_NO;
   }
-  req->reclocked = true;
+  req->clock_retried = true;
   m->clock_news = true;
   return S3L_RECOVERY_AGAIN;
 }
@@ -90,20 +95,17 @@ s3l_recovery_answer_t s3l_recovery_refused(s3l_recovery_t* m, s3l_recovery_req_t
     return S3L_RECOVERY_NO;
   switch (scratch->recovery) {
   case S3L_S3_RECOVER_REGION:
-    return mend_region(m, req, r, scratch);
+    return recover_region(m, req, r, scratch);
   case S3L_S3_RECOVER_CLOCK:
-    return mend_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_MIN_MS);
+    return recover_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_MIN_MS);
   case S3L_S3_RECOVER_SKEW_PERHAPS:
-    return mend_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_PERHAPS_MS);
-  case S3L_S3_RECOVER_REDIRECT:
-  case S3L_S3_RECOVER_NOTHING:
-  case S3L_S3_RECOVER_KEYS:
-    break;
+    return recover_clock(m, req, r->store_time_ms, now_ms, S3L_SKEW_PERHAPS_MS);
+  default:
+    return S3L_RECOVERY_NO;
   }
-  return S3L_RECOVERY_NO;
 }
 
-/* ---- News ---- */
+/* ---- Notices ---- */
 
 static void tell_region(const s3l_recovery_t* m, s3l_buf_t* b) {
   s3l_buf_puts(b, "the bucket is in region ");

@@ -1,9 +1,13 @@
-/* store/s3/recovery.h: what an S3 store learns from being refused, so that the same request,
- * signed anew, is taken: the bucket's region, and how far this machine's clock is off.
+/* store/s3/recovery.h: what an S3 store learns when a request is refused, so that the same request,
+ * signed again, is accepted: the bucket's region, and how far this machine's clock is off.
  *
- * Only replies that say the request had no effect are mended, so that a write is never carried out
- * twice. A request is sent again once for each of the two at most; what was learned stays, so that
- * later requests are right at once. Whatever is learned is news for the operator, told once. */
+ * A request is sent again only if the reply says that it had no effect, so that no write is carried
+ * out twice, and at most once for each of the two reasons. The store keeps what it has learned, so
+ * that later requests are right at once. Each discovery is a notice for the operator, reported
+ * once.
+ *
+ * A temporary redirect (307) is followed once for each request. While redirected requests are under
+ * way, all requests go to the redirect's endpoint: the HTTP client has one origin at a time. */
 #ifndef S3L_S3_RECOVERY_H
 #define S3L_S3_RECOVERY_H
 
@@ -14,12 +18,12 @@
 #include "store/s3/result.h"
 
 typedef struct s3l_recovery_s {
-  s3l_s3_endpoint_t endpoint; /* as it is known now */
-  s3l_s3_endpoint_t next;     /* after S3L_RECOVERY_MOVED: what it is to become */
-  s3l_s3_endpoint_t home;     /* what it becomes again when nobody is away any more */
-  uint32_t away;              /* requests that were redirected and have not ended */
-  uint32_t moves;             /* how often it has changed */
-  int64_t clock_offset_ms;    /* of the store's clock from ours, where that was found wrong; or 0 */
+  s3l_s3_endpoint_t endpoint; /* the current one */
+  s3l_s3_endpoint_t next;     /* after S3L_RECOVERY_REGION: the one to change to */
+  s3l_s3_endpoint_t own;      /* during a redirect: the one without it */
+  uint32_t redirected;        /* redirected requests under way */
+  uint32_t region_changes;
+  int64_t clock_offset_ms; /* the store's clock minus ours, where ours was refused; or 0 */
   char old_region[S3L_S3_REGION_MAX];
   bool region_news;
   bool clock_news;
@@ -29,41 +33,45 @@ typedef struct s3l_recovery_s {
 /** What a request was signed with; part of its state, zeroed before it is first sent. */
 typedef struct s3l_recovery_req_s {
   int64_t clock_offset_ms;
-  uint32_t moves;  /* how often the endpoint had moved by then */
-  bool moved;      /* it has been sent again for the region, */
-  bool reclocked;  /* for the clock, */
-  bool redirected; /* elsewhere, for this once */
+  uint32_t region_changes; /* how often the region had changed by then */
+  bool region_retried;     /* the request has been sent again for the region, */
+  bool clock_retried;      /* for the clock, */
+  bool redirected;         /* for a redirect */
 } s3l_recovery_req_t;
 
 typedef enum {
-  S3L_RECOVERY_NO,    /* it would not help */
-  S3L_RECOVERY_AGAIN, /* sign and send it again */
-  S3L_RECOVERY_MOVED  /* the same, after s3l_recovery_move */
+  S3L_RECOVERY_NO,     /* sending again would not help */
+  S3L_RECOVERY_AGAIN,  /* sign and send the request again */
+  S3L_RECOVERY_REGION, /* the same, after s3l_recovery_change_region */
 } s3l_recovery_answer_t;
 
-/** The request is signed with what is known now. */
-void s3l_recovery_sign(const s3l_recovery_t* mend, s3l_recovery_req_t* req);
+/** Notes that the request is signed with what is known now. */
+void s3l_recovery_sign(const s3l_recovery_t* recovery, s3l_recovery_req_t* req);
 
-/** The region that the request was signed for; n == 0 if that was before the one before. */
-s3l_span_t s3l_recovery_region(const s3l_recovery_t* mend, const s3l_recovery_req_t* req);
+/** The region that the request was signed for; empty if the region has changed twice since. */
+s3l_span_t s3l_recovery_region(const s3l_recovery_t* recovery, const s3l_recovery_req_t* req);
 
-/** The request ended so; `now_ms` is this machine's wall clock. Where the answer is NO, the result
- * may have got a better reason why. */
-s3l_recovery_answer_t s3l_recovery_refused(s3l_recovery_t* mend, s3l_recovery_req_t* req,
+/** Decides about a request that ended with `result`; `now_ms` is this machine's wall clock. If the
+ * answer is NO, the result may have a better message afterwards. */
+s3l_recovery_answer_t s3l_recovery_refused(s3l_recovery_t* recovery, s3l_recovery_req_t* req,
                                            s3lect_store_result_t* result, s3l_s3_scratch_t* scratch,
                                            int64_t now_ms);
 
-/** Takes the next endpoint. */
-void s3l_recovery_move(s3l_recovery_t* mend);
+/** Changes to the next endpoint. */
+void s3l_recovery_change_region(s3l_recovery_t* recovery);
 
-/** A request goes elsewhere for this once, unless others do already: then it goes with them. */
-void s3l_recovery_away(s3l_recovery_t* mend, s3l_recovery_req_t* req, const s3l_s3_endpoint_t* to);
+/** The endpoint that requests go to without a redirect. */
+const s3l_s3_endpoint_t* s3l_recovery_own(const s3l_recovery_t* recovery);
 
-/** A request has ended. True if it was the last one away: then the endpoint is what it was. */
-bool s3l_recovery_back(s3l_recovery_t* mend, s3l_recovery_req_t* req);
+/** Redirects a request to `to`; or, during another redirect, to that redirect's endpoint. */
+void s3l_recovery_redirect(s3l_recovery_t* recovery, s3l_recovery_req_t* req,
+                           const s3l_s3_endpoint_t* to);
 
-/** Puts one piece of news into a result that has no message of its own, if there is any. */
-void s3l_recovery_tell(s3l_recovery_t* mend, s3lect_store_result_t* result,
+/** Ends a request. True if it was the last redirected one: the endpoint is the own one again. */
+bool s3l_recovery_redirect_end(s3l_recovery_t* recovery, const s3l_recovery_req_t* req);
+
+/** Puts one pending notice into a result that has no message of its own. */
+void s3l_recovery_tell(s3l_recovery_t* recovery, s3lect_store_result_t* result,
                        s3l_s3_scratch_t* scratch);
 
 #endif

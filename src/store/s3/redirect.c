@@ -7,7 +7,7 @@
 
 #define PATH_MAX_BYTES (3 * (S3L_STORE_KEY_MAX + S3L_S3_BUCKET_MAX) + 2)
 
-/* The host without the bucket that virtual-host style puts in front of it. */
+/* The host without the bucket that virtual-host style puts in front. */
 static s3l_span_t base_of(const s3l_s3_endpoint_t* e) {
   s3l_span_t host = s3l_span_cstr(e->host);
   size_t bucket = e->path_style ? 0 : strlen(e->bucket) + 1;
@@ -29,8 +29,8 @@ static bool is_trusted(const s3l_s3_endpoint_t* from, const s3l_url_t* url) {
   return is_at_or_below(url->host, base_of(from));
 }
 
-/* Whether the path is the object's, with the bucket in it, or, where the host begins with that,
- * without. */
+/* Whether the path is the object's: in path style, or without the bucket if the host begins with
+ * it. */
 static bool find_style(const s3l_s3_endpoint_t* from, const s3l_url_t* url, s3l_span_t key,
                        bool* path_style) {
   char text[PATH_MAX_BYTES];

@@ -1,9 +1,9 @@
-/* store/s3/redirect.h: where a 307 sends a request, for this once.
+/* store/s3/redirect.h: where a temporary redirect (307) sends a request.
  *
- * A request carries what opens the bucket, so it follows to few places only: by the same scheme, to
- * the endpoint's own host or one below it (of AWS: S3's host in the same region), for the same
- * object. There it is signed anew, since the host's name is part of the signature. Redirects that
- * name another region are no matter of this file: that is learned for good (s3_mend.h). */
+ * A request carries credentials, so the store follows it to few places only: by the same scheme and
+ * port, to the endpoint's own host or a subdomain of it (on AWS: to S3's host in the same region),
+ * for the same object. The request is signed again, since the signature covers the host's name.
+ * Redirects that name another region are handled in recovery.h. */
 #ifndef S3L_STORE_S3_REDIRECT_H
 #define S3L_STORE_S3_REDIRECT_H
 
@@ -12,7 +12,8 @@
 #include "store/s3/endpoint.h"
 #include "util/span.h"
 
-/** `location` is the header's value, `key` empty for a listing. False: not to be followed. */
+/** `location` is the header's value; `key` is empty for a listing. False: the store does not
+ * follow. */
 bool s3l_s3_redirect(const s3l_s3_endpoint_t* from, s3l_span_t location, s3l_span_t key,
                      s3l_s3_endpoint_t* to);
 

@@ -35,7 +35,7 @@ typedef struct s3_s {
   s3l_creds_user_t creds;
   bool creds_borrowed; /* from a provider of the caller's, which closes it */
   s3l_signer_t signer;
-  s3l_s3_target_t target; /* but for what is known of it by `mend` */
+  s3l_s3_target_t target; /* without what `recovery` knows */
   dialect_t dialect;
   bool closing;
   s3lect_store_close_cb close_cb;
@@ -154,8 +154,8 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   return err != 0 ? err : (ssize_t)len;
 }
 
-/* To another host, which may be behind another proxy, or none. */
-static bool aim(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result_t* r) {
+/* Sends later requests to another host, which may be behind another proxy, or behind none. */
+static bool set_origin(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result_t* r) {
   const char *name, *reason;
   s3l_proxy_t proxy;
   if (!s3l_proxy_choose(&s3->proxies, e->tls, s3l_span_cstr(e->host), e->port, &proxy, &name,
@@ -163,45 +163,42 @@ static bool aim(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result_t* r) 
     s3l_s3_amend(r, &s3->scratch, name, reason);
     return false;
   }
-  if (proxy.used && !e->tls && s3->target.origin.n == 0) {
-    s3l_wipe(&proxy, sizeof(proxy)); /* requests are composed for no proxy */
-    return false;
-  }
-  (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
+  bool can = !proxy.used || e->tls || s3->target.origin.n > 0; /* else requests name no URL */
+  if (can)
+    (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
   s3l_wipe(&proxy, sizeof(proxy));
-  return true;
+  return can;
 }
 
-/* To the host of another region; a custom endpoint stays where it is. */
-static bool move(s3_t* s3, s3lect_store_result_t* r) {
-  if (s3->recovery.next.aws && !aim(s3, &s3->recovery.next, r))
+/* A custom endpoint keeps its host. */
+static bool change_region(s3_t* s3, s3lect_store_result_t* r) {
+  if (s3->recovery.next.aws && !set_origin(s3, &s3->recovery.next, r))
     return false;
-  s3l_recovery_move(&s3->recovery);
+  s3l_recovery_change_region(&s3->recovery);
   return true;
 }
 
-/* Where a 307 says. Requests through a plain proxy name the endpoint in their first line. */
-static bool follow(s3_t* s3, state_t* s, const s3l_http_reply_t* reply, s3lect_store_result_t* r) {
+/* Requests through a plain proxy name the endpoint in their first line, and are not redirected. */
+static bool follow_redirect(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
+                            s3lect_store_result_t* r) {
   s3l_s3_endpoint_t to;
   s3l_span_t key = s->op == S3L_S3_LIST ? S3L_SPAN("") : s3l_span_cstr(s->req->key);
-  const s3l_s3_endpoint_t* from =
-      s3->recovery.away > 0 ? &s3->recovery.home : &s3->recovery.endpoint;
   if (s->recovery.redirected || s3->target.origin.n > 0 ||
-      !s3l_s3_redirect(from, s3l_http_reply_header(reply, "location"), key, &to))
+      !s3l_s3_redirect(s3l_recovery_own(&s3->recovery), s3l_http_reply_header(reply, "location"),
+                       key, &to))
     return false;
-  if (s3->recovery.away == 0 && !aim(s3, &to, r))
+  if (s3->recovery.redirected == 0 && !set_origin(s3, &to, r))
     return false;
-  s3l_recovery_away(&s3->recovery, &s->recovery, &to);
+  s3l_recovery_redirect(&s3->recovery, &s->recovery, &to);
   return true;
 }
 
-/* And back again, when the last request that was redirected has ended. */
-static void come_back(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
-  if (s3l_recovery_back(&s3->recovery, &s->recovery) && !s3->closing)
-    (void)aim(s3, &s3->recovery.endpoint, r); /* it has been possible before */
+static void end_redirect(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
+  if (s3l_recovery_redirect_end(&s3->recovery, &s->recovery) && !s3->closing)
+    (void)set_origin(s3, &s3->recovery.endpoint, r); /* it was possible before */
 }
 
-/* Whether the request was refused for a reason that could be put right, and goes out again. */
+/* Sends the request again if the reason of its refusal could be removed. */
 static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                        s3lect_store_result_t* r) {
   int64_t now_ms;
@@ -210,9 +207,9 @@ static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
     return false;
   s3l_recovery_answer_t answer =
       s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, now_ms);
-  if (s3->scratch.recovery == S3L_S3_RECOVER_REDIRECT && follow(s3, s, reply, r))
+  if (s3->scratch.recovery == S3L_S3_RECOVER_REDIRECT && follow_redirect(s3, s, reply, r))
     answer = S3L_RECOVERY_AGAIN;
-  if (answer == S3L_RECOVERY_NO || (answer == S3L_RECOVERY_MOVED && !move(s3, r)))
+  if (answer == S3L_RECOVERY_NO || (answer == S3L_RECOVERY_REGION && !change_region(s3, r)))
     return false;
   return s3l_http_client_submit(s3->client, &s->http) == 0;
 }
@@ -230,7 +227,7 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3lect_store_result_t r = s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, region, &s3->scratch);
   if (send_again(s3, s, reply, &r))
     return;
-  come_back(s3, s, &r);
+  end_redirect(s3, s, &r);
   learn_dialect(s3, s, r.status);
   if (s->sent_quoted || s->sent_bare)
     r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
@@ -388,8 +385,8 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
                                                    &s3->creds.cache);
 }
 
-/* A plain endpoint behind a proxy: requests name all of their URL, and what the proxy wants. */
-static void aim_plain(s3_t* s3, const s3l_s3_config_t* c) {
+/* Requests to a plain endpoint behind a proxy name the whole URL and authorize to the proxy. */
+static void set_plain_proxy(s3_t* s3, const s3l_s3_config_t* c) {
   if (!c->proxy.used || c->endpoint.tls)
     return;
   s3l_buf_t b;
@@ -416,7 +413,7 @@ static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
 static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
   s3->recovery.endpoint = c->endpoint;
   s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
-  aim_plain(s3, c);
+  set_plain_proxy(s3, c);
   int err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
   if (err == 0)
     err = keep_headers(s3, c);
