@@ -30,9 +30,8 @@ void s3l_verify_end(s3l_verify_run_t* run, int error) {
   run->error = error;
 }
 
-s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, s3l_verify_check_t check,
-                                     const s3l_verify_op_t* op) {
-  s3l_verify_see(run, check, S3LECT_CHECK_INCONCLUSIVE, "%s", s3l_verify_said(op));
+s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+  s3l_verify_see(run, run->check, S3LECT_CHECK_INCONCLUSIVE, "%s", s3l_verify_said(op));
   s3l_verify_end(run, op->status);
   return S3L_VERIFY_CHECK_OVER;
 }

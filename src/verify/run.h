@@ -214,9 +214,8 @@ const char* s3l_verify_said(const s3l_verify_op_t* op);
 /** Ends the checks; the run goes on to clean up. `error` 0: the verdict stands all the same. */
 void s3l_verify_end(s3l_verify_run_t* run, int error);
 
-/** The op tells nothing about its check: the run ends with the op's error. */
-s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, s3l_verify_check_t check,
-                                     const s3l_verify_op_t* op);
+/** The op tells nothing about the current check: the run ends with the op's error. */
+s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, const s3l_verify_op_t* op);
 
 /** A new body has this ETag. */
 void s3l_verify_note_etag(s3l_verify_run_t* run, const char* etag);

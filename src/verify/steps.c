@@ -26,41 +26,42 @@ static const char* status_of(const op_t* op, char out[STATUS_SIZE]) {
   return out;
 }
 
-/* ---- Writes that the store must refuse ---- */
+/* ---- The ends of a check ---- */
 
-static move_t judge_refusal(run_t* run) {
-  const op_t* op = &run->ops[0];
-  s3l_verify_check_t check = run->check;
-  char status[STATUS_SIZE];
-  if (op->status == 0) {
-    s3l_verify_confirm(run, op);
-    s3l_verify_see(run, check, S3LECT_CHECK_FAILED, "%s: it was %s", status_of(op, status),
-                   op->key == S3L_KEY_MISSING ? "created" : "overwritten");
-  } else if (s3l_verify_is_refused(op)) {
-    s3l_verify_see(run, check, S3LECT_CHECK_PASSED, "refused (%s)", status_of(op, status));
-  } else {
-    return s3l_verify_give_up(run, check, op);
-  }
+static move_t end_check(run_t* run, s3lect_check_verdict_t verdict, const char* seen) {
+  s3l_verify_see(run, run->check, verdict, "%s", seen);
   return S3L_VERIFY_CHECK_OVER;
 }
 
-/* ---- create ---- */
+static move_t passed(run_t* run, const char* seen) {
+  return end_check(run, S3LECT_CHECK_PASSED, seen);
+}
+
+static move_t noted(run_t* run, const char* seen) {
+  return end_check(run, S3LECT_CHECK_NOTED, seen);
+}
+
+static move_t failed(run_t* run, const char* seen) {
+  return end_check(run, S3LECT_CHECK_FAILED, seen);
+}
+
+/* ---- create, create-after-delete ---- */
 
 static move_t judge_create(run_t* run) {
   const op_t* op = &run->ops[0];
   if (op->status == 0) {
     s3l_verify_confirm(run, op);
     s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_PASSED, "created, ETag %.80s", op->etag);
-  } else if (s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED) {
-    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_INCONCLUSIVE, "%s", s3l_verify_said(op));
-    return S3L_VERIFY_NEXT;
-  } else if (op->status == S3LECT_EETAG) {
-    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", s3l_verify_said(op));
-    s3l_verify_end(run, 0);
-  } else {
-    return s3l_verify_give_up(run, S3L_CHECK_CREATE, op);
+    return S3L_VERIFY_CHECK_OVER;
   }
-  return S3L_VERIFY_CHECK_OVER;
+  if (s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED) {
+    (void)end_check(run, S3LECT_CHECK_INCONCLUSIVE, s3l_verify_said(op));
+    return S3L_VERIFY_NEXT;
+  }
+  if (op->status != S3LECT_EETAG)
+    return s3l_verify_give_up(run, op);
+  s3l_verify_end(run, 0);
+  return failed(run, s3l_verify_said(op));
 }
 
 /* The same write without a condition. If the store refuses this as well, the condition was not the
@@ -68,13 +69,35 @@ static move_t judge_create(run_t* run) {
 static move_t judge_plain_create(run_t* run) {
   const op_t* op = &run->ops[0];
   if (op->status != 0 && op->status != S3LECT_EETAG)
-    return s3l_verify_give_up(run, S3L_CHECK_CREATE, op);
-  if (op->status == 0)
-    run->checks[S3L_CHECK_CREATE].verdict = S3LECT_CHECK_FAILED; /* by what judge_create saw */
-  else
-    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_FAILED, "%s", s3l_verify_said(op));
+    return s3l_verify_give_up(run, op);
   s3l_verify_end(run, 0);
+  if (op->status != 0)
+    return failed(run, s3l_verify_said(op));
+  run->checks[S3L_CHECK_CREATE].verdict = S3LECT_CHECK_FAILED; /* by what judge_create saw */
   return S3L_VERIFY_CHECK_OVER;
+}
+
+static move_t judge_recreate(run_t* run) {
+  const op_t* op = &run->ops[0];
+  return op->status == 0 ? passed(run, "created") : noted(run, s3l_verify_said(op));
+}
+
+/* ---- create-again, swap-stale, swap-missing: writes that the store must refuse ---- */
+
+static move_t judge_refusal(run_t* run) {
+  const op_t* op = &run->ops[0];
+  char status[STATUS_SIZE], seen[64];
+  (void)status_of(op, status);
+  if (op->status == 0) {
+    s3l_verify_confirm(run, op);
+    (void)snprintf(seen, sizeof(seen), "%s: it was %s", status,
+                   op->key == S3L_KEY_MISSING ? "created" : "overwritten");
+    return failed(run, seen);
+  }
+  if (!s3l_verify_is_refused(op))
+    return s3l_verify_give_up(run, op);
+  (void)snprintf(seen, sizeof(seen), "refused (%s)", status);
+  return passed(run, seen);
 }
 
 /* ---- read-after-write ---- */
@@ -108,7 +131,7 @@ static bool check_reads(run_t* run) {
     check_read(run, &run->ops[i]);
   }
   if (answered == 0)
-    (void)s3l_verify_give_up(run, S3L_CHECK_READ, &run->ops[0]);
+    (void)s3l_verify_give_up(run, &run->ops[0]);
   return answered > 0;
 }
 
@@ -137,9 +160,7 @@ static move_t judge_swap(run_t* run) {
     s3l_verify_confirm(run, op);
     if (disputed && run->dialect == S3LECT_ETAG_UNKNOWN)
       run->dialect = S3LECT_ETAG_BARE;
-    s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_PASSED, "replaced%s",
-                   disputed ? ", once the ETag came without quotes" : "");
-    return S3L_VERIFY_CHECK_OVER;
+    return passed(run, disputed ? "replaced, once the ETag came without quotes" : "replaced");
   }
   if (op->status == S3LECT_EPRECONDITION && !disputed)
     return S3L_VERIFY_NEXT;
@@ -148,7 +169,7 @@ static move_t judge_swap(run_t* run) {
   if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
       op->status == S3LECT_EETAG)
     return swap_failed(run, "", op);
-  return s3l_verify_give_up(run, S3L_CHECK_SWAP, op);
+  return s3l_verify_give_up(run, op);
 }
 
 /* After a refusal: if the object still has the ETag, the store may want it in its other dialect. */
@@ -157,7 +178,7 @@ static move_t judge_refused_swap(run_t* run) {
   if (op->status == 0 && strcmp(op->etag, run->now_etag) == 0)
     return S3L_VERIFY_NEXT;
   if (s3l_verify_tells_nothing(op))
-    return s3l_verify_give_up(run, S3L_CHECK_SWAP, op);
+    return s3l_verify_give_up(run, op);
   return swap_failed(run, "refused, and a read shows another ETag than the write's: ", op);
 }
 
@@ -169,91 +190,68 @@ static move_t judge_rewrite(run_t* run) {
     return S3L_VERIFY_NEXT;
   }
   if (!s3l_verify_is_refused(op) || run->no_swap)
-    return s3l_verify_give_up(run, run->check, op);
-  s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED, "refused a swap over the newest: %.100s",
-                 s3l_verify_said(op));
-  run->no_swap = true;
-  return S3L_VERIFY_CHECK_OVER;
+    return s3l_verify_give_up(run, op);
+  return swap_failed(run, "refused a swap over the newest: ", op);
 }
 
 /* ---- conditional-get, equal-bodies ---- */
 
 static move_t judge_unchanged(run_t* run) {
   const op_t* op = &run->ops[0];
-  if (op->status == S3LECT_ENOTMODIFIED)
-    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_PASSED, "not modified");
-  else if (op->status == 0)
-    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_NOTED,
-                   "the whole object, though it had not changed");
-  else
-    return s3l_verify_give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
+  if (op->status != 0 && op->status != S3LECT_ENOTMODIFIED)
+    return s3l_verify_give_up(run, op);
+  (void)(op->status == 0 ? noted(run, "the whole object, though it had not changed")
+                         : passed(run, "not modified"));
   return S3L_VERIFY_NEXT;
 }
 
 static move_t judge_changed(run_t* run) {
   const op_t* op = &run->ops[0];
   if (op->status == S3LECT_ENOTMODIFIED)
-    s3l_verify_see(run, S3L_CHECK_CONDITIONAL_GET, S3LECT_CHECK_FAILED,
-                   "not modified, for an ETag that had been replaced");
-  else if (s3l_verify_tells_nothing(op))
-    return s3l_verify_give_up(run, S3L_CHECK_CONDITIONAL_GET, op);
-  else
-    check_read(run, op);
+    return failed(run, "not modified, for an ETag that had been replaced");
+  if (s3l_verify_tells_nothing(op))
+    return s3l_verify_give_up(run, op);
+  check_read(run, op);
   return S3L_VERIFY_CHECK_OVER;
 }
 
 static move_t judge_equal_body(run_t* run) {
   const op_t* op = &run->ops[0];
-  if (op->status != 0) {
-    s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, S3LECT_CHECK_INCONCLUSIVE, "%s",
-                   s3l_verify_said(op));
-    return S3L_VERIFY_CHECK_OVER;
-  }
+  if (op->status != 0)
+    return end_check(run, S3LECT_CHECK_INCONCLUSIVE, s3l_verify_said(op));
   bool same = strcmp(op->etag, run->now_etag) == 0;
   s3l_verify_set_now(run, op->etag, op->body);
-  s3l_verify_see(run, S3L_CHECK_EQUAL_BODIES, same ? S3LECT_CHECK_NOTED : S3LECT_CHECK_PASSED,
-                 same ? "the same ETag: it is made from the body" : "different ETags");
-  return S3L_VERIFY_CHECK_OVER;
+  return same ? noted(run, "the same ETag: it is made from the body")
+              : passed(run, "different ETags");
 }
 
-/* ---- list, delete, create-after-delete ---- */
+/* ---- list, delete ---- */
 
 static move_t judge_list(run_t* run) {
   const op_t* op = &run->ops[0];
-  if (op->status == 0 && op->listed)
-    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_PASSED, "listed");
-  else if (op->status == 0)
-    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_FAILED, "not listed after it was written");
-  else if (op->status == UV_ENOSYS)
-    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_FAILED, "the store cannot list objects");
-  else if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_ELISTING)
-    s3l_verify_see(run, S3L_CHECK_LIST, S3LECT_CHECK_FAILED, "%s", s3l_verify_said(op));
-  else
-    return s3l_verify_give_up(run, S3L_CHECK_LIST, op);
-  return S3L_VERIFY_CHECK_OVER;
+  switch (op->status) {
+  case 0:
+    return op->listed ? passed(run, "listed") : failed(run, "not listed after it was written");
+  case UV_ENOSYS:
+    return failed(run, "the store cannot list objects");
+  case S3LECT_EUNSUPPORTED:
+  case S3LECT_ELISTING:
+    return failed(run, s3l_verify_said(op));
+  default:
+    return s3l_verify_give_up(run, op);
+  }
 }
 
 static move_t judge_delete(run_t* run) {
   const op_t* op = &run->ops[0];
-  if (op->status != 0 && op->status != UV_ENOSYS)
-    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "%s", s3l_verify_said(op));
-  return op->status == 0 ? S3L_VERIFY_NEXT : S3L_VERIFY_CHECK_OVER;
+  if (op->status == 0)
+    return S3L_VERIFY_NEXT;
+  return op->status == UV_ENOSYS ? S3L_VERIFY_CHECK_OVER : noted(run, s3l_verify_said(op));
 }
 
 static move_t judge_deleted(run_t* run) {
-  if (run->ops[0].status == S3LECT_ENOTFOUND)
-    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_PASSED, "gone");
-  else
-    s3l_verify_see(run, S3L_CHECK_DELETE, S3LECT_CHECK_NOTED, "a read shows it still, or fails");
-  return S3L_VERIFY_CHECK_OVER;
-}
-
-static move_t judge_recreate(run_t* run) {
-  const op_t* op = &run->ops[0];
-  s3l_verify_see(run, S3L_CHECK_RECREATE,
-                 op->status == 0 ? S3LECT_CHECK_PASSED : S3LECT_CHECK_NOTED, "%s",
-                 op->status == 0 ? "created" : s3l_verify_said(op));
-  return S3L_VERIFY_CHECK_OVER;
+  return run->ops[0].status == S3LECT_ENOTFOUND ? passed(run, "gone")
+                                                : noted(run, "a read shows it still, or fails");
 }
 
 /* ---- The table ---- */
