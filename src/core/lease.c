@@ -48,28 +48,17 @@ static uint64_t hold_ms(uint32_t leader_timeout_ms, uint32_t drift_ppm) {
   return (uint64_t)leader_timeout_ms * (PPM - drift_ppm) / PPM;
 }
 
-static uint64_t left_for_requests(uint32_t renew_ms, uint32_t leader_timeout_ms,
-                                  uint32_t drift_ppm) {
+uint32_t s3l_default_request_timeout_ms(uint32_t renew_ms, uint32_t leader_timeout_ms,
+                                        uint32_t drift_ppm, uint32_t requests) {
   uint64_t used = (uint64_t)renew_ms + S3L_RETRY_TOTAL_MS;
   uint64_t hold = hold_ms(leader_timeout_ms, drift_ppm);
-  return hold > used ? hold - used : 0;
-}
-
-uint32_t s3l_default_request_timeout_ms(uint32_t renew_ms, uint32_t leader_timeout_ms,
-                                        uint32_t drift_ppm) {
-  uint64_t left = left_for_requests(renew_ms, leader_timeout_ms, drift_ppm);
-  return left > 3000 ? 3000 : (uint32_t)left;
-}
-
-uint32_t s3l_default_epochs_timeout_ms(uint32_t renew_ms, uint32_t leader_timeout_ms,
-                                       uint32_t drift_ppm) {
-  uint64_t left = left_for_requests(renew_ms, leader_timeout_ms, drift_ppm) / 2;
+  uint64_t left = hold > used ? (hold - used) / requests : 0;
   return left > 3000 ? 3000 : (uint32_t)left;
 }
 
 uint64_t s3l_timing_missing_ms(uint32_t renew_ms, uint32_t request_timeout_ms,
-                               uint32_t leader_timeout_ms, uint32_t drift_ppm) {
-  uint64_t used = (uint64_t)renew_ms + S3L_RETRY_TOTAL_MS + request_timeout_ms;
+                               uint32_t leader_timeout_ms, uint32_t drift_ppm, uint32_t requests) {
+  uint64_t used = (uint64_t)renew_ms + S3L_RETRY_TOTAL_MS + (uint64_t)request_timeout_ms * requests;
   uint64_t hold = hold_ms(leader_timeout_ms, drift_ppm);
   return used > hold ? used - hold : 0;
 }

@@ -181,7 +181,7 @@ static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
   probe_later(c);
 }
 
-/* NULL, or why an answer cannot come from the leader in view. */
+/* NULL, or why an answer cannot come from the leader that is observed. */
 static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r) {
   const s3l_observed_record_t* seen = &c->observed.record;
   const s3l_observed_record_t told = s3l_without_names(c, r->record);

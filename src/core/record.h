@@ -1,10 +1,10 @@
-/* core/record.h: the lockfile's body, read and written.
+/* core/record.h: the body of a lockfile or of an epoch file, read and written.
  *
- * Format: one JSON object; the Go package's three fields first, then ours (design section 4). What
- * is written is unique: incarnation and write number never repeat together, so that stores whose
- * ETag is a hash of the body give every write another one. What is read comes from anybody: any
- * order and letter case of keys, unknown keys ignored, everything else refused rather than guessed
- * at. */
+ * Format: one JSON object; the Go package's three fields first, then those of this library (design
+ * section 4). Each written body is unique, because incarnation and write number never repeat
+ * together: a store whose ETag is a hash of the body gives every write another ETag. A body that is
+ * read may come from any writer: keys in any order and letter case are accepted, unknown keys are
+ * ignored, and everything else is refused. */
 #ifndef S3L_CORE_RECORD_H
 #define S3L_CORE_RECORD_H
 
@@ -14,27 +14,27 @@
 #include "s3lect/record.h"
 #include "util/span.h"
 
-/* Longest interval or promise that a record or an option may give: four weeks. */
+/* Longest interval or validity that a record, an answer or an option may give: four weeks. */
 #define S3L_DURATION_MS_MAX UINT64_C(2419200000)
-/* Longest leader timeout of a record or an option, a day: whoever has seen a record waits for as
- * long, also when that has been deleted. A record with a longer one is damage. */
+/* Longest leader timeout of a record or an option: a day. An elector that has observed a record
+ * waits that long even after the record was deleted. A record with a longer one is damaged. */
 #define S3L_LEADER_TIMEOUT_MS_MAX UINT64_C(86400000)
-/* Highest numbers of a record. At this epoch nobody takes over: there is no next one. The count of
- * transitions stays where it is. */
+/* Highest numbers of a record. At this epoch no elector takes over, because there is no next one.
+ * The count of transitions stops at its highest number. */
 #define S3L_EPOCH_MAX       (UINT64_MAX >> 1)
 #define S3L_TRANSITIONS_MAX (UINT64_MAX - 1)
 
-#define S3L_RECORD_BODY_MAX 65536 /* a larger lockfile is not read */
+#define S3L_RECORD_BODY_MAX 65536 /* a larger object is not read */
 
 /** Go's zero time, which marks a released record. */
 #define S3L_RECORD_RELEASED "0001-01-01T00:00:00Z"
 
-/** Whether a record that counts transitions is a provisional claim: one of this library's (they
- * have an incarnation) that counts no leadership yet. */
+/** Whether a record that counts transitions is a provisional claim: written by this library (it has
+ * an incarnation), and no leadership counted. */
 bool s3l_record_is_claim(const s3lect_record_t* record);
 
 /** What is wrong with a body: the name of a field that is missing, of a wrong type or out of range,
- * or what concerns the whole. Static; NULL if nothing is. */
+ * or a fault of the whole. Static; NULL if nothing is wrong. */
 const char* s3l_record_fault(s3l_span_t body, bool is_file);
 
 /** 0, S3LECT_ERECORD or S3LECT_ETOOBIG; *record is all zero on error. */
@@ -43,15 +43,15 @@ int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);
 /** Writes the body, without a terminating NUL. Returns its length; 0 if it does not fit. */
 size_t s3l_record_encode(const s3lect_record_t* record, char* buf, size_t cap);
 
-/** The same for the body of the epoch file of that number. The epoch is the number, whatever the
- * body says; `validity_ms` goes into leader_timeout_ms, the larger of both. In the plain form of
- * other implementations nothing but that and `expired` is given. */
+/** The same for the body of epoch file `number`. The number becomes the epoch, whatever the body
+ * says; leader_timeout_ms is the larger of its own field and `validity_ms`. The plain form of other
+ * implementations has only `validity_ms` and `expired`. */
 int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record);
 size_t s3l_record_encode_file(const s3lect_record_t* record, char* buf, size_t cap);
 
-/** Bytes that suffice for any record of these names; `successor` "" for all but the release of a
- * transfer. */
+/** Bytes that are enough for any record with these names. `successor` is "" except for the release
+ * of a transfer. */
 size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr, const char* successor);
-#define S3L_RECORD_FILE_MORE 44 /* and these besides, of an epoch file */
+#define S3L_RECORD_FILE_MORE 44 /* added to these for an epoch file */
 
 #endif

@@ -20,8 +20,8 @@
 /** Leadership ends this much before validity, so that on_stopped_leading is delivered by then even
  * though timers have a grain of a millisecond. */
 #define S3L_STOP_EARLY (5 * S3L_MS)
-/** A request still under way this long after its own bound is cancelled: a store must keep its
- * bound, one that does not is reminded. */
+/** A request that is still under way this long after its time-out is cancelled: the store should
+ * have ended it. */
 #define S3L_OVERDUE (1 * S3L_SECOND)
 /** After a transfer the successor alone may take over for this long, or for half of the leader
  * timeout where that is less. */
@@ -89,11 +89,10 @@ typedef struct s3l_event_s {
   uint64_t seed;           /* START: for jitter */
   s3lect_reason_t reason;  /* STOP: STOPPED or CLOSED */
   uint64_t epoch;          /* ACK: of that leadership and all before */
-  const s3lect_store_result_t* result; /* DONE, SWEPT */
+  const s3lect_store_result_t* result; /* DONE, GC_DONE */
   const s3l_listing_t* listing;        /* DONE of a LIST that succeeded; else NULL */
   const s3l_peer_result_t* peer;       /* PEER */
-  /* TRANSFER: a server ID, not "" nor one's own; it must outlive the leadership's S3L_DO_RELEASED.
-   */
+  /* TRANSFER: another server's ID; must outlive the leadership's S3L_DO_RELEASED. */
   const char* successor;
 } s3l_event_t;
 
@@ -103,33 +102,32 @@ typedef enum {
   S3L_DO_CANCEL,   /* end the request under way; its DONE is still to come */
   S3L_DO_NOTIFY,   /* tell the application */
   S3L_DO_STOPPED,  /* standing is over; nothing is under way */
-  /* Ask the leader in view, at the address that came with s3l_effects_t.seen. Exactly one PEER
-   * follows, not within this step, at the latest after wait_ms + timeout_ms. */
+  /* Probe the observed leader, at the address that came with s3l_effects_t.seen. Exactly one PEER
+   * follows, after this step, and at the latest after wait_ms + timeout_ms. */
   S3L_DO_PROBE,
-  S3L_DO_PROBE_CANCEL, /* end the ask under way; its PEER is still to come */
-  /* Leadership has ended, and as much as this elector can do about it in the store is done: the
-   * release is written, or was given up, or none was due. Once per leadership, after its STOPPED
-   * note if there is one. Whoever asks this elector and waits is to be answered now: an answer
-   * before would send others to the store too soon. */
+  S3L_DO_PROBE_CANCEL, /* end the probe under way; its PEER is still to come */
+  /* Leadership has ended, and its release is written, or was given up, or none was due. Once per
+   * leadership, after its STOPPED note if there is one. Peers whose probes wait are to be answered
+   * now: an earlier answer would send them to the store too soon. */
   S3L_DO_RELEASED,
-  /* Epoch files only, whose READ and WRITE say by `file` which one they are about. */
-  S3L_DO_LIST, /* list the files above `file`, or, if `more`, go on behind the last page */
-  S3L_DO_GC,   /* delete `file`, beside whatever else is under way; exactly one SWEPT follows */
-  S3L_DO_GC_CANCEL, /* end the SWEEP under way; its SWEPT is still to come */
+  /* With epoch files only. Their READ and WRITE, too, are about `file`. */
+  S3L_DO_LIST,      /* list the files above `file`, or with `more` the next page */
+  S3L_DO_GC,        /* delete `file`, beside the request under way; exactly one GC_DONE follows */
+  S3L_DO_GC_CANCEL, /* end the GC under way; its GC_DONE is still to come */
 } s3l_effect_kind_t;
 
 typedef struct s3l_effect_s {
   s3l_effect_kind_t kind;
   /* READ, WRITE: etag stays valid until DONE; the record is in s3l_effects_t */
   const char* etag;
-  uint32_t timeout_ms; /* ASK: beyond wait_ms; allows for the drift and the slewing of the clock
+  uint32_t timeout_ms; /* PROBE: beyond wait_ms; allows for the drift and the slewing of the clock
                           that waits */
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
-  uint32_t wait_ms;    /* ASK: "Prefer: wait", in whole seconds; 0: answer at once */
-  s3lect_condition_t condition; /* READ, WRITE: by `etag` or by absence */
-  bool once;     /* NOTIFY of an error: it is not told again for as long as it lasts */
+  uint32_t wait_ms;    /* PROBE: "Prefer: wait", in whole seconds; 0: answer at once */
+  s3lect_condition_t condition; /* READ, WRITE */
+  bool once;     /* NOTIFY of an error: the core does not repeat it as long as it lasts */
   bool more;     /* LIST */
-  uint64_t file; /* READ, WRITE, LIST, SWEEP; 0: the lockfile */
+  uint64_t file; /* READ, WRITE, LIST, GC; 0: the lockfile */
   /* NOTIFY */
   s3lect_event_kind_t note;
   s3lect_reason_t reason;
@@ -144,8 +142,8 @@ typedef struct s3l_effects_s {
   size_t len;
   s3l_effect_t at[S3L_EFFECTS_MAX];
   s3lect_record_t record; /* of the WRITE, if there is one */
-  /* The view has changed, to `seen` (all zero unless RECORD). It keeps no names: who wants them
-   * takes them from here, before anything in `at` is carried out. */
+  /* The observation has changed, to `seen` (all zero unless RECORD). The core keeps no names: the
+   * owner takes them from here, before it carries out anything in `at`. */
   bool changed;
   s3lect_record_t seen;
   char text[S3L_TEXT_SIZE]; /* what a NOTIFY of this step may have for its message */
@@ -158,7 +156,7 @@ typedef enum {
   S3L_OBSERVED_FOREIGN, /* something that is no record */
 } s3l_observed_kind_t;
 
-/** What the view keeps of a record: all but its names. */
+/** What an observation keeps of a record: all but its names. */
 typedef struct s3l_observed_record_s {
   int64_t last_updated_ms;
   uint64_t epoch;
@@ -166,29 +164,28 @@ typedef struct s3l_observed_record_s {
   int64_t acquired_ms;
   uint64_t transitions;
   uint64_t leader; /* fingerprint of its leader_id */
-  uint64_t addr;   /* fingerprint of its leader_addr; 0: there is none, or it is our own */
+  uint64_t addr;   /* fingerprint of its leader_addr; 0: none, or this elector's own */
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
   char incarnation[S3LECT_INCARNATION_SIZE];
   bool released;
   bool claim;           /* a provisional claim */
-  bool namesake;        /* its leader_id is our own */
-  bool successor_first; /* released, and named a successor that is not us */
+  bool namesake;        /* its leader_id is this elector's */
+  bool successor_first; /* released, and names another elector as successor */
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {
   s3l_observed_kind_t kind;
-  bool own;                    /* a record of this incarnation */
-  bool renewing;               /* its leader was seen to renew it */
-  bool overwrote_own;          /* it replaced a claim of our own */
-  bool same_write;             /* the record of before, under another ETag */
-  bool pending;                /* it has changed, and s3l_observation_report has not told so yet */
-  const char* fault;           /* FOREIGN: what is wrong with it; static */
+  bool own;           /* a record of this incarnation */
+  bool renewing;      /* its leader was seen to renew it */
+  bool overwrote_own; /* it replaced a record of this elector */
+  bool same_write;    /* the record before had the same write number: only the ETag changed */
+  bool pending;       /* it has changed, and is not yet reported */
+  const char* fault;  /* FOREIGN: what is wrong with it; static */
   char etag[S3LECT_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
   s3l_ns_t first_seen;         /* receipt of the first reply that showed it */
   s3l_ns_t takeover_at;
-  s3l_ns_t
-      takeover_before; /* takeover_at of what was in view before this leadership; 0: nothing was */
+  s3l_ns_t takeover_before;     /* takeover_at of what stood before this leadership; 0: nothing */
   s3l_observed_record_t record; /* an empty one unless RECORD */
 } s3l_observation_t;
 
@@ -200,10 +197,10 @@ typedef enum {
   S3L_OP_RELEASE,
 } s3l_op_kind_t;
 
-/** The request under way; for a write also what is needed to know the record again. */
+/** The request under way; for a write also what is needed to recognise its record. */
 typedef struct s3l_op_s {
   s3l_op_kind_t kind;
-  bool conditional; /* a read with an ETag */
+  bool conditional; /* on an ETag */
   bool disputed;
   bool cancelled;
   s3l_ns_t sent_at;
@@ -221,41 +218,41 @@ typedef struct s3l_sent_s {
   s3l_ns_t at;
 } s3l_sent_t;
 
-/** What the leader's last acceptable answer was worth; see core/peer.c. */
+/** What the leader's last acceptable answer said; see core/peer.h. */
 typedef enum {
   S3L_ANSWER_NONE = 0,
   S3L_ANSWER_LEGACY,        /* that it leads (the Go package) */
-  S3L_ANSWER_UNVERIFIED,    /* how long its validity lasts, not provably from itself */
-  S3L_ANSWER_AUTHENTICATED, /* the same, from itself */
+  S3L_ANSWER_UNVERIFIED,    /* how long its validity lasts, perhaps not from the leader itself */
+  S3L_ANSWER_AUTHENTICATED, /* the same, from the leader itself */
 } s3l_answer_t;
 
 typedef struct s3l_peer_s {
-  s3l_ns_t sent_at;   /* of the ask under way, or the last one */
-  s3l_ns_t probe_at;  /* no ask before */
-  s3l_ns_t until;     /* how long the word may last, if no newer one comes */
-  s3l_ns_t store_at;  /* when the store last told what it holds */
-  uint64_t write;     /* the number of the leader's write that the word is about */
-  uint32_t wait_ms;   /* of the ask under way */
+  s3l_ns_t sent_at;   /* of the probe under way, or the last one */
+  s3l_ns_t probe_at;  /* no probe before */
+  s3l_ns_t until;     /* how long the answer counts, if no newer one comes */
+  s3l_ns_t store_at;  /* when the store was last read */
+  uint64_t write;     /* the number of the write that the answer is about */
+  uint32_t wait_ms;   /* of the probe under way */
   uint8_t answer;     /* s3l_answer_t */
-  uint8_t repeats;    /* store reads that follow the next one soon: a release may be on its way */
-  uint8_t unanswered; /* asks in vain of a leader that never said a word */
+  uint8_t repeats;    /* reads that follow the next one soon: a release may be on its way */
+  uint8_t unanswered; /* probes of a leader that never answered */
   bool probing;
   bool cancelled;
-  bool misdirected; /* the ask under way went to a leader that is no longer the one in view */
+  bool misdirected; /* the probe under way went to a leader that is no longer observed */
   bool good;        /* the last answer was acceptable */
-  bool steady;      /* the store's last reply showed a leader that renews */
-  bool read_again;  /* a read that is under way was sent too early to tell */
-  bool told;        /* the failure of probing this leader has been reported */
-  int error;        /* why the store is read in the leader's place; 0: it is not, or not yet */
+  bool steady;      /* the last read showed a leader that renews */
+  bool read_again;  /* the read under way was sent before the leader became suspect */
+  bool told;        /* this leader's failure to answer has been reported */
+  int error;        /* why the store is read instead; 0: it is not, or not yet */
 } s3l_peer_t;
 
 typedef struct s3l_core_stats_s {
   uint32_t reads, reads_not_modified, writes, renewals, leaderships, retries, failures;
   uint32_t unknown_outcomes, unknown_resolved, conflicts, late_replies;
-  uint32_t peer_checks;   /* asks */
-  uint32_t peer_answers;  /* ... answered acceptably by the leader in view */
+  uint32_t peer_checks;   /* probes */
+  uint32_t peer_answers;  /* ... answered acceptably by the observed leader */
   uint32_t peer_failures; /* ... failed, late, or answered that it does not lead */
-  uint32_t peer_refused;  /* ... answered by what cannot be true */
+  uint32_t peer_refused;  /* ... whose answer contradicted the store, or itself */
 } s3l_core_stats_t;
 
 typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
@@ -284,7 +281,7 @@ typedef struct s3l_core_s {
   /* Leadership. */
   bool leading;
   bool announced;   /* on_started_leading has been told */
-  bool provisional; /* of the claim of one's own in view; see above */
+  bool provisional; /* the elector's own observed record is a provisional claim */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t renewed_at;  /* sending of the newest write that is known to have landed */
@@ -297,7 +294,7 @@ typedef struct s3l_core_s {
   uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
   bool read_back;     /* read before anything else: a write was refused or is uncertain */
   bool refused;       /* the last write was refused by its ETag condition */
-  bool disputed_told; /* S3LECT_EDISPUTED was reported of the ETag in view */
+  bool disputed_told; /* S3LECT_EDISPUTED was reported for the observed ETag */
   bool watching;
   uint32_t attempt; /* failed attempts of the operation under way */
   uint32_t poll_attempt;
@@ -305,7 +302,7 @@ typedef struct s3l_core_s {
   s3l_ns_t not_before; /* the next attempt at a write */
   s3l_ns_t poll_at;
   s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
-  s3l_peer_t peer;     /* the ask under way, and what the leader said */
+  s3l_peer_t peer;     /* the probe under way, and what the leader answered */
 
   /* Leaving, and resignation. */
   const char* successor; /* named by the release that is owed; NULL: none */
@@ -313,13 +310,15 @@ typedef struct s3l_core_s {
   bool ack_owed;
   bool releasing;
   int last_error;
+  s3l_ns_t ack_until;
+  uint64_t
+      unacknowledged; /* newest epoch whose end the application has not acknowledged; 0: none */
+  s3l_ns_t leave_by;
+
   bool gc_busy; /* a GC is under way */
   bool gc_cancelled;
   s3l_ns_t gc_overdue_at;
-  s3l_ns_t ack_until;
-  uint64_t unacknowledged; /* last epoch that ended, if the application has not acknowledged the
-                              end of it and of all before; 0: all are acknowledged */
-  s3l_ns_t leave_by;
+
   s3l_core_stats_t stats;
 } s3l_core_t;
 

@@ -438,7 +438,6 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
     d->req.key = keep(&at, o->lockfile_path);
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
-  config.protocol = f != NULL ? &s3l_epoch_files : &s3l_lockfile;
   config.epochs = f != NULL ? &f->state : NULL;
   s3l_core_init(&d->core, &config);
   d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);

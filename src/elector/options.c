@@ -45,6 +45,10 @@ static void put_defaults(s3lect_elector_options_t* o) {
     o->peer_health_path = S3LECT_PEER_HEALTH_PATH;
 }
 
+static const s3l_protocol_t* protocol_of(const s3lect_elector_options_t* o) {
+  return o->protocol == S3LECT_PROTOCOL_EPOCHS ? &s3l_epoch_files : &s3l_lockfile;
+}
+
 /* Puts defaults, which depend on the leader timeout, in place of the zeros of `given`. Returns how
  * many ms are missing for the result to be safe. A frequent interval that is short by default only
  * makes no leader write more often. */
@@ -54,17 +58,14 @@ static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_
       s3l_default_renew_ms(s3l_or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS),
                            o->leader_timeout_ms));
   o->request_timeout_ms = given->request_timeout_ms;
-  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
+  uint32_t requests = protocol_of(o)->renewal_requests;
   if (o->request_timeout_ms == 0) {
-    uint32_t fits = (epochs ? s3l_default_epochs_timeout_ms : s3l_default_request_timeout_ms)(
-        o->renew_interval_ms, o->leader_timeout_ms, o->drift_ppm);
+    uint32_t fits = s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms,
+                                                   o->drift_ppm, requests);
     o->request_timeout_ms = fits > REQUEST_MS_MIN ? fits : REQUEST_MS_MIN;
   }
-  uint32_t requests_ms = o->request_timeout_ms;
-  if (epochs) /* two in turn; UINT32_MAX ms fit into no leader timeout */
-    requests_ms = requests_ms < UINT32_MAX / 2 ? 2 * requests_ms : UINT32_MAX;
-  return s3l_timing_missing_ms(o->renew_interval_ms, requests_ms, o->leader_timeout_ms,
-                               o->drift_ppm);
+  return s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms, o->leader_timeout_ms,
+                               o->drift_ppm, requests);
 }
 
 /* The shortest leader timeout with which all else would be safe: its defaults grow with it. */
@@ -136,15 +137,15 @@ static int check_timing(s3lect_error_t* error, s3lect_elector_options_t* o,
   uint64_t missing = settle_timing(o, given);
   if (missing == 0)
     return 0;
-  bool epochs = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   return s3l_error_say(error, S3LECT_ETIMING, "leader_timeout_ms", NULL,
                        "%" PRIu32 " ms is unsafe: renewal interval %" PRIu32
                        " ms + retry schedule %d ms + %srequest timeout %" PRIu32
                        " ms must fit into it less %g %% for clock drift; raise it to %" PRIu32
                        " ms or shorten the others by %" PRIu64 " ms",
                        o->leader_timeout_ms, o->renew_interval_ms, S3L_RETRY_TOTAL_MS,
-                       epochs ? "twice the " : "", o->request_timeout_ms,
-                       (double)o->drift_ppm / 10000, least_leader_timeout(o, given), missing);
+                       protocol_of(o)->renewal_requests > 1 ? "twice the " : "",
+                       o->request_timeout_ms, (double)o->drift_ppm / 10000,
+                       least_leader_timeout(o, given), missing);
 }
 
 /* Whoever has seen the record waits for as long, even when an operator has deleted it. */
@@ -254,6 +255,7 @@ int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elect
 s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, const char* id,
                                            const char* addr) {
   return (s3l_core_config_t){
+      .protocol = protocol_of(o),
       .id = id,
       .addr = addr,
       .leader_timeout_ms = o->leader_timeout_ms,

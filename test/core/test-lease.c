@@ -48,29 +48,29 @@ static void test_retry_schedule(void** state) {
 
 static void test_timing_rule(void** state) {
   (void)state;
-  assert_int_equal(s3l_timing_missing_ms(5000, 3000, 15000, 10000), 0);
-  assert_int_equal(s3l_timing_missing_ms(5000, 8750, 15000, 10000), 0);
-  assert_int_equal(s3l_timing_missing_ms(5000, 8751, 15000, 10000), 1);
-  assert_int_equal(s3l_timing_missing_ms(500, 300, 1000, 10000), 910);
-  assert_true(s3l_timing_missing_ms(UINT32_MAX, UINT32_MAX, 1, 10000) > UINT32_MAX);
+  assert_int_equal(s3l_timing_missing_ms(5000, 3000, 15000, 10000, 1), 0);
+  assert_int_equal(s3l_timing_missing_ms(5000, 8750, 15000, 10000, 1), 0);
+  assert_int_equal(s3l_timing_missing_ms(5000, 8751, 15000, 10000, 1), 1);
+  assert_int_equal(s3l_timing_missing_ms(500, 300, 1000, 10000, 1), 910);
+  assert_true(s3l_timing_missing_ms(UINT32_MAX, UINT32_MAX, 1, 10000, 1) > UINT32_MAX);
 }
 
 static void test_defaults_fit(void** state) {
   (void)state;
   assert_int_equal(s3l_default_renew_ms(5000, 15000), 5000);
   assert_int_equal(s3l_default_renew_ms(5000, 6000), 2000);
-  assert_int_equal(s3l_default_request_timeout_ms(5000, 15000, 10000), 3000);
-  assert_int_equal(s3l_default_request_timeout_ms(1000, 1000, 10000), 0);
-  assert_int_equal(s3l_default_epochs_timeout_ms(5000, 15000, 10000), 3000);
-  assert_int_equal(s3l_default_epochs_timeout_ms(5000, 10000, 10000), 1900);
-  assert_int_equal(s3l_default_epochs_timeout_ms(1000, 1000, 10000), 0);
+  assert_int_equal(s3l_default_request_timeout_ms(5000, 15000, 10000, 1), 3000);
+  assert_int_equal(s3l_default_request_timeout_ms(1000, 1000, 10000, 1), 0);
+  assert_int_equal(s3l_default_request_timeout_ms(5000, 15000, 10000, 2), 3000);
+  assert_int_equal(s3l_default_request_timeout_ms(5000, 10000, 10000, 2), 1900);
+  assert_int_equal(s3l_default_request_timeout_ms(1000, 1000, 10000, 2), 0);
   for (uint32_t t = 1800; t < 60000; t += 100) {
     uint32_t renew = s3l_default_renew_ms(5000, t);
-    uint32_t request = s3l_default_request_timeout_ms(renew, t, 10000);
+    uint32_t request = s3l_default_request_timeout_ms(renew, t, 10000, 1);
     assert_true(request > 0);
-    assert_int_equal(s3l_timing_missing_ms(renew, request, t, 10000), 0);
-    request = s3l_default_epochs_timeout_ms(renew, t, 10000); /* twice in turn */
-    assert_int_equal(s3l_timing_missing_ms(renew, 2 * request, t, 10000), 0);
+    assert_int_equal(s3l_timing_missing_ms(renew, request, t, 10000, 1), 0);
+    request = s3l_default_request_timeout_ms(renew, t, 10000, 2); /* twice in turn */
+    assert_int_equal(s3l_timing_missing_ms(renew, request, t, 10000, 2), 0);
   }
 }
 

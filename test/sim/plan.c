@@ -28,7 +28,7 @@ void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_time
   c->release_timeout_ms = 1000;
   c->renew_interval_ms = s3l_default_renew_ms(c->frequent_interval_ms, leader_timeout_ms);
   c->request_timeout_ms =
-      s3l_default_request_timeout_ms(c->renew_interval_ms, leader_timeout_ms, c->drift_ppm);
+      s3l_default_request_timeout_ms(c->renew_interval_ms, leader_timeout_ms, c->drift_ppm, 1);
 }
 
 static uint32_t pick_leader_timeout(s3l_prng_t* g) {
@@ -92,7 +92,7 @@ static void plan_nodes(sim_plan_t* p, s3l_prng_t* g) {
     sim_plan_config(n, i, p->uniform ? t : pick_leader_timeout(&own));
     n->config.drift_ppm = drift;
     n->config.request_timeout_ms = s3l_default_request_timeout_ms(
-        n->config.renew_interval_ms, n->config.leader_timeout_ms, drift);
+        n->config.renew_interval_ms, n->config.leader_timeout_ms, drift, 1);
     if (vary)
       vary_options(&own, n);
     if ((p->troubles & SIM_BIT(STORE_CLOCK)) != 0)
@@ -137,7 +137,7 @@ static void plan_files(sim_plan_t* p) {
   for (unsigned i = 0; i < p->nodes_len; i++) {
     s3l_core_config_t* c = &p->nodes[i].config;
     uint32_t most =
-        s3l_default_epochs_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm);
+        s3l_default_request_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm, 2);
     c->request_timeout_ms = c->request_timeout_ms < most ? c->request_timeout_ms : most;
   }
 }

@@ -151,7 +151,7 @@ static void test_plans_keep_their_quiet(void** state) {
     for (unsigned i = 0; i < p.nodes_len; i++) {
       const s3l_core_config_t* k = &p.nodes[i].config;
       assert_int_equal(s3l_timing_missing_ms(k->renew_interval_ms, k->request_timeout_ms,
-                                             k->leader_timeout_ms, k->drift_ppm),
+                                             k->leader_timeout_ms, k->drift_ppm, 1),
                        0);
       assert_true(p.nodes[i].ppb <= (int64_t)k->drift_ppm * 1000);
       assert_true(p.nodes[i].ppb >= -(int64_t)k->drift_ppm * 1000);
