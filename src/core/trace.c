@@ -55,9 +55,9 @@ static size_t trace_peer(const s3l_peer_result_t* r, char* buf, size_t cap) {
                  cap);
 }
 
-static size_t trace_swept(const s3lect_store_result_t* r, char* buf, size_t cap) {
+static size_t trace_gc_done(const s3lect_store_result_t* r, char* buf, size_t cap) {
   char code[16];
-  return written(snprintf(buf, cap, "swept %s", status_name(r->status, code)), cap);
+  return written(snprintf(buf, cap, "gc-done %s", status_name(r->status, code)), cap);
 }
 
 size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
@@ -67,7 +67,7 @@ size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
   if (ev->kind == S3L_EV_PEER)
     return trace_peer(ev->peer, buf, cap);
   if (ev->kind == S3L_EV_GC_DONE)
-    return trace_swept(ev->result, buf, cap);
+    return trace_gc_done(ev->result, buf, cap);
   if (ev->kind == S3L_EV_EXPIRED)
     return written(snprintf(buf, cap, "expired"), cap);
   if (ev->kind == S3L_EV_TRANSFER)
@@ -106,18 +106,18 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
                             r->successor, e->disputed ? " disputed" : ""),
                    cap);
   case S3L_DO_PROBE:
-    return written(snprintf(buf, cap, "ask wait=%" PRIu32, e->wait_ms), cap);
+    return written(snprintf(buf, cap, "probe wait=%" PRIu32, e->wait_ms), cap);
   case S3L_DO_PROBE_CANCEL:
-    return written(snprintf(buf, cap, "ask-cancel"), cap);
+    return written(snprintf(buf, cap, "probe-cancel"), cap);
   case S3L_DO_RELEASED:
     return written(snprintf(buf, cap, "released"), cap);
   case S3L_DO_LIST:
     return written(snprintf(buf, cap, "list after=%" PRIu64 "%s", e->file, e->more ? " more" : ""),
                    cap);
   case S3L_DO_GC:
-    return written(snprintf(buf, cap, "sweep%s", file), cap);
+    return written(snprintf(buf, cap, "gc%s", file), cap);
   case S3L_DO_GC_CANCEL:
-    return written(snprintf(buf, cap, "sweep-cancel"), cap);
+    return written(snprintf(buf, cap, "gc-cancel"), cap);
   case S3L_DO_CANCEL:
     return written(snprintf(buf, cap, "cancel"), cap);
   case S3L_DO_STOPPED:

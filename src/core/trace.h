@@ -6,7 +6,7 @@
  *   read if-changed "etag"            write if-absent epoch=7 n=1
  *   done ok "etag"                    done EPRECONDITION
  *   notify started epoch=7 valid=+14.849s
- *   ask wait=7000
+ *   probe wait=7000
  *   peer leading epoch=7 n=3 valid=12000 "etag" authenticated held */
 #ifndef S3L_CORE_TRACE_H
 #define S3L_CORE_TRACE_H

@@ -5,7 +5,7 @@
  *   0 start                              at 0 ms this happens (column 0: input)
  *   +20 done absent                      20 ms after the next request was sent
  *       read                             and the core decides this (indented: output)
- *   *7000 leading n=2 valid=9000 ...     7 s after the next ask was sent
+ *   *7000 leading n=2 valid=9000 ...     7 s after the next probe was sent
  *   5020.5 deadline                      the core's own deadline came (output too)
  *
  * The test plays the inputs and compares the whole transcript. With S3L_GOLDEN_UPDATE=1 it writes
@@ -246,7 +246,7 @@ static bool read_reply(const play_t* p, const char* line, reply_t* reply) {
   return r->body_len > 0 || reply->listed;
 }
 
-/* How the ask under way ends. */
+/* How the probe under way ends. */
 static s3l_peer_result_t peer_result_of(const char* line, const s3lect_record_t* told,
                                         char etag[64]) {
   s3l_peer_result_t r = {.kind = S3L_PEER_LEADING,
@@ -298,7 +298,7 @@ static void input(play_t* p, const char* line) {
   else if (has(rest, "blocked"))
     ev.kind = S3L_EV_TICK;
   else {
-    ev.kind = has(rest, "swept") ? S3L_EV_GC_DONE : S3L_EV_DONE;
+    ev.kind = has(rest, "gc-done") ? S3L_EV_GC_DONE : S3L_EV_DONE;
     if (!read_reply(p, rest, &reply))
       fail_msg("cannot read the line \"%s\"", line);
     ev.listing = reply.listed ? &reply.listing : NULL;
