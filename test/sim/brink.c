@@ -27,7 +27,7 @@ static s3l_ns_t soon(sim_node_t* n) {
 sim_brink_t sim_brink(sim_world_t* w, sim_request_t* r, s3l_ns_t* at) {
   sim_node_t* n = &w->nodes[r->node];
   const sim_weather_t* x = &n->weather;
-  if (!is_on(w) || r->is_sweep || x->cut_requests || x->cut_replies || x->refuses || x->stuck)
+  if (!is_on(w) || r->is_gc || x->cut_requests || x->cut_replies || x->refuses || x->stuck)
     return SIM_BRINK_OFF;
   *at = w->t + soon(n);
   r->reply_in = soon(n);

@@ -42,7 +42,7 @@ static void serve_list(sim_world_t* w, sim_request_t* r) {
 
 /* Never one of the newest two, nor one younger than two leader timeouts. Files that were made by
  * hand meanwhile are none of the sweeper's. */
-static void check_sweep(sim_world_t* w, const sim_request_t* r) {
+static void check_gc(sim_world_t* w, const sim_request_t* r) {
   const sim_node_t* n = &w->nodes[r->node];
   const sim_file_t* file = sim_files_find(&w->files, r->file);
   if (file == NULL)
@@ -89,8 +89,8 @@ void sim_files_serve(sim_world_t* w, sim_request_t* r) {
     serve_list(w, r);
     return;
   }
-  if (r->is_sweep) {
-    check_sweep(w, r);
+  if (r->is_gc) {
+    check_gc(w, r);
     sim_files_delete(&w->files, w->t, r->file);
   } else if (r->is_write) {
     reply = sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition,
@@ -100,7 +100,7 @@ void sim_files_serve(sim_world_t* w, sim_request_t* r) {
   } else {
     reply = sim_files_get(&w->files, &w->store, w->t, r->file, r->etag);
   }
-  if (r->is_sweep)
+  if (r->is_gc)
     r->store_time_ms = reply.store_time_ms;
   else
     take_file(w, r, &reply);
@@ -125,10 +125,10 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
   oracle_write_landed(&w->oracle, w->t, &r->write);
 }
 
-void sim_sweep_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result) {
+void sim_gc_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result) {
   sim_node_t* n = &w->nodes[i];
-  w->requests[n->sweep].done = true;
-  n->sweep = SIM_NO_REQUEST;
+  w->requests[n->gc].done = true;
+  n->gc = SIM_NO_REQUEST;
   s3l_event_t ev = {.kind = S3L_EV_GC_DONE, .result = result};
   sim_step(w, i, &ev);
 }

@@ -135,7 +135,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
 
 void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
-  uint16_t* slot = e->kind == S3L_DO_GC ? &n->sweep : &n->request;
+  uint16_t* slot = e->kind == S3L_DO_GC ? &n->gc : &n->request;
   if (*slot != SIM_NO_REQUEST) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two requests at once", i);
     return;
@@ -146,7 +146,7 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   r->op = (uint8_t)n->core.op.kind;
   r->is_write = e->kind == S3L_DO_WRITE;
   r->is_list = e->kind == S3L_DO_LIST;
-  r->is_sweep = e->kind == S3L_DO_GC;
+  r->is_gc = e->kind == S3L_DO_GC;
   r->condition = (uint8_t)e->condition;
   r->file = e->more ? n->listed_last : e->file;
   r->error = -1;
@@ -156,9 +156,9 @@ void sim_issue(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   r->timeout_slewed = n->weather.stuck ? S3L_NEVER : sim_slewed_in(w, n, e->timeout_ms);
   if (r->is_write)
     fill_write(w, i, r, e);
-  else if (!r->is_sweep)
+  else if (!r->is_gc)
     oracle_read_sent(&w->oracle, (int)i, w->t);
-  if (!r->is_sweep)
+  if (!r->is_gc)
     sim_saw_issue(w, i, r);
   travel(w, n, r);
 }
@@ -303,15 +303,15 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
 
 static void done(sim_world_t* w, sim_request_t* r, const s3lect_store_result_t* result) {
   bool listed = r->is_list && result->status == 0;
-  if (r->is_sweep)
-    sim_sweep_done(w, r->node, result);
+  if (r->is_gc)
+    sim_gc_done(w, r->node, result);
   else
     sim_done(w, r->node, result, listed ? &r->listing : NULL);
   give_back_if_over(w, r);
 }
 
 static void done_without_reply(sim_world_t* w, sim_request_t* r, int status) {
-  bool no_effect = !(r->is_write || r->is_sweep) || r->never_left;
+  bool no_effect = !(r->is_write || r->is_gc) || r->never_left;
   s3lect_store_result_t result = {.status = status,
                                   .outcome = no_effect ? S3LECT_NOT_APPLIED : S3LECT_UNCERTAIN};
   done(w, r, &result);
@@ -370,5 +370,5 @@ static void forget(sim_world_t* w, uint16_t* request) {
 
 void sim_forget_request(sim_world_t* w, unsigned i) {
   forget(w, &w->nodes[i].request);
-  forget(w, &w->nodes[i].sweep);
+  forget(w, &w->nodes[i].gc);
 }

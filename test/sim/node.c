@@ -49,7 +49,7 @@ static void execute(sim_world_t* w, unsigned i) {
       sim_cancel(w, i, w->nodes[i].request);
       break;
     case S3L_DO_GC_CANCEL:
-      sim_cancel(w, i, w->nodes[i].sweep);
+      sim_cancel(w, i, w->nodes[i].gc);
       break;
     case S3L_DO_NOTIFY:
       notify(w, i, e);
@@ -141,8 +141,8 @@ void sim_rearm(sim_world_t* w, unsigned i) {
     due = w->requests[n->request].timeout_slewed;
   if (n->ask.active && n->ask.timeout_slewed < due)
     due = n->ask.timeout_slewed;
-  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_slewed < due)
-    due = w->requests[n->sweep].timeout_slewed;
+  if (n->gc != SIM_NO_REQUEST && w->requests[n->gc].timeout_slewed < due)
+    due = w->requests[n->gc].timeout_slewed;
   if (due == S3L_NEVER)
     return;
   s3l_ns_t at = sim_clock_when(&n->slewed, due);
@@ -161,8 +161,8 @@ void sim_on_timer(sim_world_t* w, unsigned i) {
   n->timer_at = S3L_NEVER;
   if (n->request != SIM_NO_REQUEST && w->requests[n->request].timeout_slewed <= now)
     sim_timed_out(w, n->request);
-  if (n->sweep != SIM_NO_REQUEST && w->requests[n->sweep].timeout_slewed <= now)
-    sim_timed_out(w, n->sweep);
+  if (n->gc != SIM_NO_REQUEST && w->requests[n->gc].timeout_slewed <= now)
+    sim_timed_out(w, n->gc);
   if (n->ask.active && n->ask.timeout_slewed <= now)
     sim_ask_timed_out(w, i);
   if (n->process == SIM_UP && s3l_core_deadline(&n->core) <= sim_boot(w, n)) {

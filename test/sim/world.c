@@ -61,7 +61,7 @@ static void init_node(sim_world_t* w, unsigned i) {
   n->net = sim_rnd(w->plan->seed, RND_NET + i);
   n->peer_net = sim_rnd(w->plan->seed, RND_PEER_NET + i);
   n->request = SIM_NO_REQUEST;
-  n->sweep = SIM_NO_REQUEST;
+  n->gc = SIM_NO_REQUEST;
   n->timer_at = S3L_NEVER;
   n->weather = (sim_weather_t){.slow = 1, .fair = true, .peer_slow = 1};
   const s3l_core_config_t* c = &plan->config;

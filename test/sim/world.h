@@ -62,7 +62,7 @@ typedef struct sim_request_s {
   uint8_t op; /* s3l_op_kind_t */
   bool is_write;
   bool is_list;
-  bool is_sweep;
+  bool is_gc;
   uint8_t condition; /* s3lect_condition_t */
   bool replayed;     /* lands for the second time */
   bool bare;
@@ -160,7 +160,7 @@ typedef struct sim_node_s {
   uint32_t timer_stamp;
   s3l_ns_t timer_at; /* true time that the timer is set for; S3L_NEVER: none is set */
   uint16_t request;
-  uint16_t sweep;       /* the request that removes an old file */
+  uint16_t gc;          /* the request that removes an old file */
   uint64_t listed_last; /* where a listing's next page begins */
   s3l_epochs_t epochs;
   bool dialect_bare; /* this process's memory of the store's dialect */
@@ -318,7 +318,7 @@ void sim_files_check_claim(sim_world_t* w, const sim_request_t* r);
 /** Whether a create is held up until all files are deleted; and that. */
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* request);
 void sim_files_undo(sim_world_t* w, const sim_request_t* request);
-void sim_sweep_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result);
+void sim_gc_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result);
 
 /* fault.c */
 
