@@ -1,17 +1,18 @@
-/* s3lect/credentials.h: where the S3 store's keys come from.
+/* s3lect/credentials.h: the sources of the S3 store's keys.
  *
  * Vocabulary
- *   credentials  access key, secret and, for temporary keys, a session token and an end
- *   provider     gives credentials when asked, as a handle on one loop
- *   chain        the sources that AWS's SDKs ask, in their order
+ *   credentials  access key, secret and, for temporary keys, a session token and an expiration time
+ *   provider     a handle on one loop that gets credentials when it is asked
+ *   chain        a provider that asks the sources of AWS's SDKs, in their order
  *
- * Most programs need nothing of this: a store without keys in its options has a chain of its own.
- * s3lect_credentials_chain_init makes one that several stores share, or that asks fewer sources.
- * Users with a secret store of their own fill s3lect_credentials_ops_t and give the provider to
- * the store's options: the store keeps what it gives, and asks again ahead of its end.
+ * Most programs do not need this header: a store without keys in its options has its own chain.
+ * s3lect_credentials_chain_init makes a chain that several stores share, or that asks fewer
+ * sources. Programs with another secret store fill in s3lect_credentials_ops_t and pass the
+ * provider in the store's options. The store keeps the credentials, and asks again before they
+ * expire.
  *
- * Secrets are wiped from memory when they are not needed any more, never logged, and never sent
- * over plain HTTP to anything but loopback and AWS's link-local metadata addresses. */
+ * Secrets are never logged, and wiped from memory after use. They are sent over plain HTTP only to
+ * loopback and to AWS's link-local metadata addresses. */
 #ifndef S3LECT_CREDENTIALS_H
 #define S3LECT_CREDENTIALS_H
 
@@ -35,7 +36,7 @@ typedef struct s3lect_credentials_ops_s s3lect_credentials_ops_t;
 
 /** One set of credentials. */
 struct s3lect_credentials_s {
-  size_t size; /* sizeof(s3lect_credentials_t) of whoever filled it */
+  size_t size; /* sizeof(s3lect_credentials_t), as the provider was compiled */
   const char* access_key_id;
   const char* secret_access_key;
   const char* session_token; /* NULL for keys that are not temporary */
@@ -43,15 +44,15 @@ struct s3lect_credentials_s {
 };
 
 /** Ends a request: exactly once, always from the loop, never inside the call that started or
- * cancelled it. status 0: `credentials`, valid during the call only. Else an error code,
- * credentials NULL, and `message` for people (it may reach logs: no secrets), or NULL. The request
- * may be used again, or its memory freed, from inside the callback. */
+ * cancelled it. With status 0, `credentials` are valid during the call. Else status is an error
+ * code, `credentials` is NULL, and `message` is NULL or one line for people, without secrets, since
+ * it may be logged. The callback may use the request again, or free it. */
 typedef void (*s3lect_credentials_cb)(s3lect_credentials_req_t* req, int status,
                                       const s3lect_credentials_t* credentials, const char* message);
-/** The provider is closed: its memory is the caller's again. */
+/** The provider is closed. Its memory belongs to the caller again. */
 typedef void (*s3lect_credentials_close_cb)(s3lect_credentials_provider_t* provider);
 
-/** One question. The caller zeroes it and sets cb. */
+/** One request. The caller zeroes it and sets cb. */
 struct s3lect_credentials_req_s {
   void* data; /* the caller's; never touched */
   s3lect_credentials_cb cb;
@@ -59,12 +60,13 @@ struct s3lect_credentials_req_s {
   uint64_t internal[16];                   /* the provider's scratch space */
 };
 
-/** What a provider does.
- *   get     returns 0 and later calls req->cb once, or returns an error and never calls it. Called
- *           ahead of the end of the last set, and again after failures; stores ask one question at
- *           a time each.
- *   cancel  ends a request soon with UV_ECANCELED
- *   close   cancels what is left, releases everything, then calls cb (which may be NULL) */
+/** The functions of a provider.
+ *   get     returns 0 and later calls req->cb once, or returns an error and never calls it. A store
+ *           calls it before the last credentials expire, and again after failures; it has at most
+ *           one request under way
+ *   cancel  makes a request end soon with UV_ECANCELED
+ *   close   cancels the requests under way, releases everything, then calls cb, if it is not NULL
+ */
 struct s3lect_credentials_ops_s {
   uint32_t version; /* S3LECT_CREDENTIALS_VERSION */
   int (*get)(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req);
@@ -72,9 +74,9 @@ struct s3lect_credentials_ops_s {
   void (*close)(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb);
 };
 
-/** A provider handle. A fixed-size shell: the caller allocates it, must not move or copy it, and
- * may reuse its memory only in or after the close callback. Lives on one loop, used from its
- * thread. Must be closed after the stores that use it. */
+/** A provider handle of fixed size. The caller allocates it, must not move or copy it, and may
+ * reuse its memory only in or after the close callback. It is used from its loop's thread only, and
+ * closed after the stores that use it. */
 struct s3lect_credentials_provider_s {
   void* data;                          /* the caller's */
   uv_loop_t* loop;                     /* read-only */
@@ -125,10 +127,11 @@ typedef struct s3lect_credentials_chain_options_s {
 S3LECT_EXTERN void
 s3lect_credentials_chain_options_init(s3lect_credentials_chain_options_t* options, size_t size);
 
-/** Opens a chain. It asks its sources in turn, up to the first that is configured: one that is, but
- * fails, ends the search, so that nobody acts under another identity than the one configured. What
- * it gets it keeps, and replaces ahead of its end. Reads the environment here and not later; files
- * are read, asynchronously, whenever credentials are needed. `options` may be NULL. Errors, with
+/** Opens a chain. It asks its sources in turn, up to the first one that is configured. If that one
+ * fails, the search ends, so that the process never acts under another identity than the configured
+ * one. The chain keeps the credentials, and replaces them before they expire. It reads the
+ * environment in this call only; it reads files, asynchronously, whenever it needs credentials.
+ * `options` may be NULL. Errors, with
  * nothing to clean up: S3LECT_EOPTION, UV_EINVAL (a struct size this library does not know),
  * UV_ENOTSUP (an option is set that only a newer library knows), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_credentials_chain_init(uv_loop_t* loop,

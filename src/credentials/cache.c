@@ -58,8 +58,12 @@ static bool has_ended(const s3lect_credentials_t* creds, int64_t now) {
   return creds->expires_ms != 0 && creds->expires_ms <= now;
 }
 
+static bool is_good_at(const s3l_creds_cache_t* c, int64_t now) {
+  return c->creds != NULL && !c->refused && !has_ended(c->creds, now);
+}
+
 static bool is_good(const s3l_creds_cache_t* c) {
-  return c->creds != NULL && !c->refused && !has_ended(c->creds, c->options.wall_ms());
+  return is_good_at(c, c->options.wall_ms());
 }
 
 /* ---- Waits ---- */
@@ -265,9 +269,10 @@ static void on_look(s3l_deadline_t* deadline) {
 /* ---- What the owner calls ---- */
 
 const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* c) {
-  if (!is_good(c))
+  int64_t now = c->options.wall_ms();
+  if (!is_good_at(c, now))
     return NULL;
-  if (c->loop != NULL && c->options.wall_ms() >= c->refresh_ms)
+  if (c->loop != NULL && now >= c->refresh_ms)
     (void)ask(c);
   return c->creds;
 }

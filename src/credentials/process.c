@@ -11,9 +11,9 @@
 #define WORDS_MAX   64
 #define COMMAND_MAX 8192
 #define OUT_MAX     65536
-#define ERR_MAX     512 /* what is kept of standard error, for the message */
+#define ERR_MAX     512 /* of standard error, for the message */
 #define WHY_MAX     512
-#define LINGER_MS   1000 /* how long others may keep the output open when the program has ended */
+#define LINGER_MS   1000 /* how long others may keep the output open after the program's end */
 
 struct s3l_process_s {
   s3l_loop_t* loop;
@@ -27,7 +27,7 @@ struct s3l_process_s {
   unsigned under_way;      /* the process and its two streams */
   bool exited;
   bool lingering; /* the deadline for the output has passed once */
-  int error;      /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, what reading gave */
+  int error;      /* UV_ETIMEDOUT, S3LECT_ETOOBIG, UV_ECANCELED, or what reading returned */
   int64_t exit_status;
   int term_signal;
   size_t out_len;
@@ -36,7 +36,7 @@ struct s3l_process_s {
   char* words[WORDS_MAX + 1];
   char command[COMMAND_MAX];
   char err[ERR_MAX];
-  char err_rest[512]; /* where what is not kept goes */
+  char err_rest[512]; /* for what is not kept */
   char out[OUT_MAX];
 };
 
@@ -46,8 +46,8 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Reads the word at *from and writes it, without its quotes, to `to`, which is never ahead. Returns
- * where it ends, NULL if a quote is not closed. */
+/* Copies the word at `from`, without its quotes, to `to`, which is at or before `from`. Returns the
+ * end of the word, or NULL if a quote is not closed. */
 static char* take_word(char* from, char* to) {
   char quote = '\0';
   for (; *from != '\0' && (quote != '\0' || !is_blank(*from)); from++) {
@@ -144,10 +144,10 @@ static void close_all(s3l_process_t* p) {
   close_handle(&p->err_pipe);
   s3l_loop_deadline_clear(p->loop, &p->deadline);
   if (!uv_is_active((uv_handle_t*)&p->process))
-    close_handle(&p->process); /* else on_exit does, so that no zombie stays */
+    close_handle(&p->process); /* else on_exit does it: a closed handle would leave a zombie */
 }
 
-/* The program's own group: it and what it started. */
+/* Kills the program's group: the program and what it started. */
 static void kill_all(s3l_process_t* p, int error) {
   if (p->error == 0)
     p->error = error;
@@ -224,7 +224,7 @@ static void on_err(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
   s3l_process_t* p = stream->data;
   if (n > 0 && buf->base != p->err_rest)
     p->err_len += (size_t)n;
-  if (n < 0) { /* its end; nothing else depends on it */
+  if (n < 0) { /* the end of the stream, or an error, which does no harm */
     (void)uv_read_stop(stream);
     part_over(p);
   }

@@ -10,7 +10,7 @@
 #define DURATION_MIN   900
 #define DURATION_MAX   43200
 
-/* The properties that are looked at. Those of the last group are known only to be refused. */
+/* The properties that are read. Those behind dualstack are known only to be refused. */
 #define PROPERTIES(XX)                                                                             \
   XX(access_key, "aws_access_key_id")                                                              \
   XX(secret, "aws_secret_access_key")                                                              \
@@ -102,7 +102,7 @@ static void take_property(profile_t* p, const s3l_ini_item_t* item) {
 #undef XX
 }
 
-/* Takes the profile's part of a text. `type` "" : the bare name is the section's. */
+/* Takes what one file says of the profile, in sections "[TYPE NAME]", or "[NAME]" for no type. */
 static int take_part(const resolve_t* r, s3l_span_t text, const char* path, s3l_span_t type,
                      s3l_span_t name, profile_t* p) {
   s3l_ini_item_t item;
@@ -119,7 +119,7 @@ static int take_part(const resolve_t* r, s3l_span_t text, const char* path, s3l_
   return ini.error != NULL ? refuse_file(r, path, &ini) : 0;
 }
 
-/* What is taken later wins. */
+/* The last value of a property wins. */
 static int read_profile(const resolve_t* r, s3l_span_t name, profile_t* p) {
   const s3l_settings_t* s = r->settings;
   memset(p, 0, sizeof(*p));
@@ -137,8 +137,8 @@ static bool is_true(s3l_span_t s) {
   return s3l_span_ieq(s, S3L_SPAN("true"));
 }
 
-/* endpoint_url below "SERVICE =" in "[services NAME]", else that of the profile. The file is known
- * to be sound. */
+/* endpoint_url below "SERVICE =" in "[services NAME]", else that of the profile. The file has been
+ * parsed without errors before. */
 static s3l_span_t configured_endpoint(const resolve_t* r, const profile_t* p, s3l_span_t service) {
   s3l_span_t endpoint = p->endpoint_url;
   if (is_true(p->ignore_endpoints))
@@ -179,20 +179,16 @@ static int make_role(const resolve_t* r, s3l_span_t name, const profile_t* p,
 }
 
 static int take_credential_source(const resolve_t* r, s3l_span_t name, s3l_span_t source) {
-  static const struct {
-    s3l_span_t name;
-    s3l_base_t base;
-  } known[] = {{{"Environment", 11}, S3L_BASE_ENVIRONMENT},
-               {{"Ec2InstanceMetadata", 19}, S3L_BASE_INSTANCE},
-               {{"EcsContainer", 12}, S3L_BASE_CONTAINER}};
-  for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-    if (s3l_span_ieq(source, known[i].name)) {
-      r->plan->base = known[i].base;
-      return 0;
-    }
-  }
-  return refuse(r, name,
-                "credential_source must be Environment, Ec2InstanceMetadata or EcsContainer");
+  if (s3l_span_ieq(source, S3L_SPAN("Environment")))
+    r->plan->base = S3L_BASE_ENVIRONMENT;
+  else if (s3l_span_ieq(source, S3L_SPAN("Ec2InstanceMetadata")))
+    r->plan->base = S3L_BASE_INSTANCE;
+  else if (s3l_span_ieq(source, S3L_SPAN("EcsContainer")))
+    r->plan->base = S3L_BASE_CONTAINER;
+  else
+    return refuse(r, name,
+                  "credential_source must be Environment, Ec2InstanceMetadata or EcsContainer");
+  return 0;
 }
 
 static int take_static(const resolve_t* r, s3l_span_t name, const profile_t* p) {
@@ -206,8 +202,8 @@ static int take_static(const resolve_t* r, s3l_span_t name, const profile_t* p) 
   return 0;
 }
 
-/* A profile with a role. *next: the profile whose keys assume it, or p == NULL: the base is found.
- */
+/* A profile with a role. *next becomes the profile whose keys assume it; it stays p == NULL if the
+ * base has been found. */
 static int take_role(resolve_t* r, s3l_span_t name, const profile_t* p, s3l_span_t* next) {
   int ways = (p->source_profile.n > 0) + (p->credential_source.n > 0) + (p->web_token_file.n > 0);
   s3l_sts_role_t role;
@@ -224,10 +220,10 @@ static int take_role(resolve_t* r, s3l_span_t name, const profile_t* p, s3l_span
     r->plan->web_role = role;
     return 0;
   }
-  r->plan->roles[r->plan->roles_len++] = role; /* there is one for each visited profile at most */
+  r->plan->roles[r->plan->roles_len++] = role; /* at most one for each visited profile */
   if (p->credential_source.n > 0)
     return take_credential_source(r, name, p->credential_source);
-  if (s3l_span_eq(p->source_profile, name)) /* its own keys, beside the role */
+  if (s3l_span_eq(p->source_profile, name)) /* the keys in this profile itself */
     return take_static(r, name, p);
   *next = p->source_profile;
   return 0;
@@ -271,7 +267,7 @@ static int visit(resolve_t* r, s3l_span_t name, s3l_span_t* next) {
   return p.role_arn.n > 0 ? take_role(r, name, &p, next) : take_keys(r, name, &p);
 }
 
-/* They were found from the last to be assumed to the first. */
+/* They were found in the reverse order. */
 static void reverse_roles(s3l_plan_t* plan) {
   for (size_t i = 0; i < plan->roles_len / 2; i++) {
     s3l_sts_role_t other = plan->roles[i];

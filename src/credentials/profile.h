@@ -1,12 +1,11 @@
 /* credentials/profile.h: what a profile of ~/.aws/config and ~/.aws/credentials asks for.
  *
  * Vocabulary
- *   profile  "[profile x]" in config, "[x]" in credentials, "[default]" in both; what stands in
- *            credentials wins
- *   base     where a first set of keys comes from
- *   role     assumed with those keys, or with those of the role before
+ *   profile  "[profile x]" in config, "[x]" in credentials, "[default]" in both; credentials wins
+ *   base     the source of the first keys
+ *   role     is assumed with those keys, or with those of the role before
  *
- * Pure: texts in, a plan out; the plan points into the texts and the settings. */
+ * Pure: it makes a plan, which points into the texts and the settings. */
 #ifndef S3L_CREDS_PROFILE_H
 #define S3L_CREDS_PROFILE_H
 
@@ -38,22 +37,22 @@ typedef struct s3l_plan_s {
   size_t roles_len;
 } s3l_plan_t;
 
-/** Resolves the settings' profile. Each text: n == 0 where there is no such file. 0;
- * S3LECT_ENOTFOUND if there is no such profile; S3LECT_ECREDENTIALS if the files or the profile are
- * broken, or ask for what is not supported. `why` then has one line. */
+/** Makes the plan of the settings' profile. A text with n == 0 stands for a missing file. Errors,
+ * with one line in `why`: S3LECT_ENOTFOUND (there is no such profile), S3LECT_ECREDENTIALS (a file
+ * or the profile is broken, or asks for something that is not supported). */
 int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
                         s3l_plan_t* plan, s3l_buf_t* why);
 
-/** What a profile says about where a service is. */
+/** Where a service is, by a profile. */
 typedef struct s3l_profile_place_s {
   bool found; /* the profile itself */
   s3l_span_t region;
-  s3l_span_t endpoint;  /* URL: of the service, else of all; n == 0 where it is to be ignored */
+  s3l_span_t endpoint;  /* URL of the service, else of all services; n == 0: none, or ignored */
   s3l_span_t dualstack; /* use_dualstack_endpoint */
 } s3l_profile_place_t;
 
-/** The same texts; `service` is its name below "[services x]": "s3". Errors: S3LECT_ECREDENTIALS (a
- * broken file), with one line in `why`. */
+/** Reads the same texts. `service` is the name below "[services x]": "s3". Errors, with one line in
+ * `why`: S3LECT_ECREDENTIALS (a broken file). */
 int s3l_profile_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
                       s3l_span_t service, s3l_profile_place_t* place, s3l_buf_t* why);
 

@@ -11,8 +11,8 @@
 #define SHOWN_CODE_MAX    64
 #define SHOWN_MESSAGE_MAX 240
 
-/* The texts of a document on their way to credentials; wiped afterwards. One more than the longest
- * that is allowed, so that s3l_creds_new says what is wrong with a longer one. */
+/* The texts of a document; wiped after use. Each has room for one character more than is allowed,
+ * so that s3l_creds_new says what is wrong with a text that is too long. */
 typedef struct texts_s {
   char access_key[S3L_CREDS_ACCESS_KEY_MAX + 2];
   char secret[S3L_CREDS_SECRET_MAX + 2];
@@ -37,6 +37,16 @@ static int fail(s3l_buf_t* why, const char* text) {
   return S3LECT_ECREDENTIALS;
 }
 
+/* ": CODE: MESSAGE", or what there is of it. */
+static void put_code(s3l_buf_t* why, const char* code, const char* message) {
+  if (code[0] != '\0')
+    s3l_buf_puts(why, ": ");
+  s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
+  if (message[0] != '\0')
+    s3l_buf_puts(why, ": ");
+  s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
+}
+
 /* The Unix time of this machine that stands for the service's `time_ms`: one of the clocks may be
  * wrong. */
 static int64_t local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t now_ms) {
@@ -46,88 +56,73 @@ static int64_t local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t 
   return time_ms - date_ms + now_ms;
 }
 
-/* `expiration` is empty for keys that do not end. `reply` NULL: by our own clock. */
-static int make(texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
+/* `expiration` is empty for keys that do not end. `reply` NULL: by this machine's clock. */
+static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
                 s3lect_credentials_t** out, s3l_buf_t* why) {
-  const char* what = NULL;
+  const char* fault = NULL;
   int64_t expires_ms = 0;
-  int err;
-  if (t->expiration[0] != '\0' &&
-      !s3l_time_parse_rfc3339(s3l_span_cstr(t->expiration), &expires_ms)) {
-    err = fail(why, "the expiration is not an RFC 3339 time");
-  } else {
-    if (t->expiration[0] != '\0' && reply != NULL)
+  if (t->expiration[0] != '\0') {
+    if (!s3l_time_parse_rfc3339(s3l_span_cstr(t->expiration), &expires_ms))
+      return fail(why, "the expiration is not an RFC 3339 time");
+    if (reply != NULL)
       expires_ms = local_ms(reply, expires_ms, now_ms);
-    if (t->expiration[0] != '\0' && expires_ms <= 0)
+    if (expires_ms <= 0)
       expires_ms = 1; /* long ago; 0 would mean never */
-    err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
-                        s3l_span_cstr(t->token), expires_ms, out, &what);
-    if (err != 0)
-      s3l_buf_puts(why, what);
   }
-  s3l_wipe(t, sizeof(*t));
+  int err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
+                          s3l_span_cstr(t->token), expires_ms, out, &fault);
+  if (err != 0)
+    s3l_buf_puts(why, fault);
   return err;
 }
 
 /* ---- JSON ---- */
 
-/* False if the member is there and is no string, or too long to be one of these. An absent one is
- * empty. */
+/* False if the member is there and is not a string, or too long. An absent one is empty. */
 static bool take(const s3l_json_t* j, const char* name, char* out, size_t cap) {
   int err = s3l_json_get_string(j, S3L_JSON_ROOT, name, out, cap);
   return err == 0 || err == S3LECT_ENOTFOUND;
 }
 
-static int read_json(const s3l_json_t* j, const char* token_name, bool must_end, texts_t* t,
-                     s3l_buf_t* why) {
-  memset(t, 0, sizeof(*t));
-  if (take(j, "AccessKeyId", t->access_key, sizeof(t->access_key)) &&
-      take(j, "SecretAccessKey", t->secret, sizeof(t->secret)) &&
-      take(j, token_name, t->token, sizeof(t->token)) &&
-      take(j, "Expiration", t->expiration, sizeof(t->expiration))) {
-    if (!must_end || (t->token[0] != '\0' && t->expiration[0] != '\0'))
-      return 0;
-    s3l_wipe(t, sizeof(*t));
-    return fail(why, "the JSON lacks AccessKeyId, SecretAccessKey, Token or Expiration");
-  }
-  s3l_wipe(t, sizeof(*t));
-  return fail(why, "a member of the JSON is not a string, or too long");
+/* `reply` NULL: the output of a program, whose keys need not be temporary. */
+static int read_json(const s3l_json_t* j, const s3l_http_reply_t* reply, int64_t now_ms,
+                     s3lect_credentials_t** out, s3l_buf_t* why) {
+  texts_t t = {0};
+  int err;
+  if (!take(j, "AccessKeyId", t.access_key, sizeof t.access_key) ||
+      !take(j, "SecretAccessKey", t.secret, sizeof t.secret) ||
+      !take(j, reply != NULL ? "Token" : "SessionToken", t.token, sizeof t.token) ||
+      !take(j, "Expiration", t.expiration, sizeof t.expiration))
+    err = fail(why, "a member of the JSON is not a string, or too long");
+  else if (reply != NULL && (t.token[0] == '\0' || t.expiration[0] == '\0'))
+    err = fail(why, "the JSON lacks AccessKeyId, SecretAccessKey, Token or Expiration");
+  else
+    err = make(&t, reply, now_ms, out, why);
+  s3l_wipe(&t, sizeof t);
+  return err;
 }
 
-/* ": CODE: MESSAGE" of a JSON object; false if it has neither. */
-static bool put_json_error(const s3l_json_t* j, s3l_buf_t* why) {
+static void put_json_error(const s3l_json_t* j, s3l_buf_t* why) {
   char code[SHOWN_CODE_MAX + 1] = "", message[SHOWN_MESSAGE_MAX + 1] = "";
-  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Code", code, sizeof(code));
-  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Message", message, sizeof(message));
-  if (code[0] == '\0' && message[0] == '\0')
-    return false;
-  s3l_buf_puts(why, ": ");
-  s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
-  if (code[0] != '\0' && message[0] != '\0')
-    s3l_buf_puts(why, ": ");
-  s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
-  return true;
+  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Code", code, sizeof code);
+  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Message", message, sizeof message);
+  put_code(why, code, message);
 }
 
 int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
                            s3lect_credentials_t** out, s3l_buf_t* why) {
   s3l_json_t j;
-  texts_t t;
   if (s3l_json_parse(&j, reply->body) != 0)
     return fail(why, "the answer is not a JSON object");
-  if (!s3l_json_has(&j, S3L_JSON_ROOT, "AccessKeyId")) {
-    /* IMDS tells of failures with a 200. */
-    s3l_buf_puts(why, "the answer holds no credentials");
-    (void)put_json_error(&j, why);
-    return S3LECT_ECREDENTIALS;
-  }
-  int err = read_json(&j, "Token", true, &t, why);
-  return err != 0 ? err : make(&t, reply, now_ms, out, why);
+  if (s3l_json_has(&j, S3L_JSON_ROOT, "AccessKeyId"))
+    return read_json(&j, reply, now_ms, out, why);
+  s3l_buf_puts(why, "the answer holds no credentials"); /* IMDS reports failures with a 200 */
+  put_json_error(&j, why);
+  return S3LECT_ECREDENTIALS;
 }
 
 int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why) {
   s3l_json_t j;
-  texts_t t;
   uint64_t version;
   while (text.n > 0 && (unsigned char)text.p[text.n - 1] <= 0x20)
     text.n--;
@@ -135,8 +130,7 @@ int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_
     return fail(why, "its output is not a JSON object");
   if (s3l_json_get_u64(&j, S3L_JSON_ROOT, "Version", &version) != 0 || version != 1)
     return fail(why, "its output must have \"Version\": 1");
-  int err = read_json(&j, "SessionToken", false, &t, why);
-  return err != 0 ? err : make(&t, NULL, 0, out, why);
+  return read_json(&j, NULL, 0, out, why);
 }
 
 /* ---- XML ---- */
@@ -144,18 +138,20 @@ int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_
 int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
                       s3l_buf_t* why) {
   s3l_span_t body = reply->body, inner;
-  texts_t t;
+  texts_t t = {0};
+  int err;
   if (!s3l_xml_next(&body, "Credentials", &inner))
     return fail(why, "the answer of STS holds no credentials");
-  memset(&t, 0, sizeof(t));
-  bool complete = s3l_xml_text(inner, "AccessKeyId", t.access_key, sizeof(t.access_key)) &&
-                  s3l_xml_text(inner, "SecretAccessKey", t.secret, sizeof(t.secret)) &&
-                  s3l_xml_text(inner, "SessionToken", t.token, sizeof(t.token)) &&
-                  s3l_xml_text(inner, "Expiration", t.expiration, sizeof(t.expiration));
-  if (complete && t.token[0] != '\0' && t.expiration[0] != '\0')
-    return make(&t, reply, now_ms, out, why);
-  s3l_wipe(&t, sizeof(t));
-  return fail(why, "the answer of STS lacks a part of the credentials");
+  if (s3l_xml_text(inner, "AccessKeyId", t.access_key, sizeof t.access_key) &&
+      s3l_xml_text(inner, "SecretAccessKey", t.secret, sizeof t.secret) &&
+      s3l_xml_text(inner, "SessionToken", t.token, sizeof t.token) &&
+      s3l_xml_text(inner, "Expiration", t.expiration, sizeof t.expiration) && t.token[0] != '\0' &&
+      t.expiration[0] != '\0')
+    err = make(&t, reply, now_ms, out, why);
+  else
+    err = fail(why, "the answer of STS lacks a part of the credentials");
+  s3l_wipe(&t, sizeof t);
+  return err;
 }
 
 void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why) {
@@ -163,16 +159,11 @@ void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why) {
   s3l_span_t inner;
   s3l_json_t j;
   if (s3l_xml_next(&body, "Error", &inner)) {
-    (void)s3l_xml_text(inner, "Code", code, sizeof(code));
-    (void)s3l_xml_text(inner, "Message", message, sizeof(message));
-    if (code[0] == '\0')
-      return;
-    s3l_buf_puts(why, ": ");
-    s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
-    if (message[0] != '\0')
-      s3l_buf_puts(why, ": ");
-    s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
+    (void)s3l_xml_text(inner, "Code", code, sizeof code);
+    (void)s3l_xml_text(inner, "Message", message, sizeof message);
+    if (code[0] != '\0')
+      put_code(why, code, message);
   } else if (s3l_json_parse(&j, body) == 0) {
-    (void)put_json_error(&j, why);
+    put_json_error(&j, why);
   }
 }

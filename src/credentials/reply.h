@@ -9,10 +9,10 @@
 #include "http/client.h"
 #include "util/buf.h"
 
-/** For each of them: 0, or S3LECT_ECREDENTIALS or UV_ENOMEM with one line in `why`, which never
- * holds any of the document but an error's code and message. */
+/* Each returns 0, or S3LECT_ECREDENTIALS or UV_ENOMEM with one line in `why`, which shows nothing
+ * of the document but an error's code and message. */
 
-/** IMDS and containers. `reply` gives the service's time, `now_ms` ours. */
+/** IMDS and containers. `now_ms` is the Unix time of this machine, `reply` has the service's. */
 int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
                            s3lect_credentials_t** out, s3l_buf_t* why);
 
@@ -22,13 +22,13 @@ int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_
 int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
                       s3l_buf_t* why);
 
-/** What an error reply says: code and message of the XML or JSON in it, as one line, appended
- * behind ": "; nothing if it has neither. */
+/** Appends ": CODE: MESSAGE" from the XML or JSON of an error reply, in one line; nothing if it has
+ * neither. */
 void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why);
 
 #define S3L_PATH_SHOWN_MAX 200
 
-/** Appends text that came from elsewhere: at most `max` bytes of its first line that is not blank,
+/** Appends text from outside the process: at most `max` bytes of its first line that is not blank,
  * without control characters. */
 void s3l_reply_put_shown(s3l_buf_t* b, s3l_span_t text, size_t max);
 

@@ -12,15 +12,11 @@
 
 #define PATH_MAX_BYTES 4096
 
-static const char* set_or_null(const char* s) {
-  return s != NULL && s[0] != '\0' ? s : NULL;
-}
-
 /* False for lack of memory. */
 static bool copy(char** to, const char* from) {
-  from = set_or_null(from);
-  *to = s3l_strdup(from);
-  return *to != NULL || from == NULL;
+  bool is_set = from != NULL && from[0] != '\0';
+  *to = is_set ? s3l_strdup(from) : NULL;
+  return *to != NULL || !is_set;
 }
 
 static void drop(char** s) {
@@ -37,7 +33,7 @@ static bool copy_environment(s3l_settings_t* s) {
 #undef XX
   if (s->home != NULL || !ok)
     return ok;
-  char home[PATH_MAX_BYTES]; /* as the system's list of users has it */
+  char home[PATH_MAX_BYTES]; /* from the system's list of users */
   size_t size = sizeof(home);
   return uv_os_homedir(home, &size) != 0 || copy(&s->home, home);
 }

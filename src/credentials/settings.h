@@ -1,7 +1,7 @@
-/* credentials/settings.h: what a chain of credentials is told: its options and a copy of the
- * environment, made when it is opened and never read again.
+/* credentials/settings.h: the settings of a chain: its options and a copy of the environment, made
+ * when the chain is opened.
  *
- * A variable that is empty counts as unset. Some of the values are secrets: all are wiped. */
+ * An empty variable counts as unset. Some of the values are secrets: all are wiped. */
 #ifndef S3L_CREDS_SETTINGS_H
 #define S3L_CREDS_SETTINGS_H
 
@@ -45,24 +45,24 @@ typedef struct s3l_settings_s {
 #define XX(field, name) char* field;
   S3L_SETTINGS_VARIABLES(XX)
 #undef XX
-  /* Of the options. */
+  /* From the options. */
   uint32_t sources;
   char* opt_profile;
   char* opt_region;
   char* opt_ca_file;
-  s3l_proxy_rules_t proxies; /* of STS */
+  s3l_proxy_rules_t proxies; /* for STS */
 
-  /* Put together of both. */
+  /* From both. */
   const char* profile; /* never NULL */
-  bool profile_named;  /* by the option or the environment: then it must exist */
+  bool profile_named;  /* by the option or the environment; then it must exist */
   const char* region;  /* never NULL */
-  bool region_named;   /* else it is a guess, and that of a profile is better */
+  bool region_named;   /* else it is a guess, and the region of a profile is better */
   const char* ca_file; /* or NULL */
   char* config_path;   /* NULL if there is no home folder */
   char* credentials_path;
 
-  /* What tests make shorter, or point elsewhere. */
-  const char* container_host; /* of the relative URI */
+  /* Constants, which tests change. */
+  const char* container_host; /* for the relative URI */
   uint32_t service_timeout_ms;
   uint32_t sts_timeout_ms;
   uint32_t retry_delay_ms; /* between attempts */
