@@ -1,7 +1,6 @@
 #include "credentials/credentials.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "util/list.h"
@@ -73,17 +72,4 @@ void s3l_creds_free(s3lect_credentials_t* credentials) {
   block_t* b = S3L_CONTAINER_OF(credentials, block_t, credentials);
   s3l_wipe(b->text, b->text_size);
   s3l_free(b);
-}
-
-static const char* variable(const char* name) {
-  const char* value = getenv(name);
-  return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-s3l_creds_environment_t s3l_creds_environment(void) {
-  s3l_creds_environment_t e = {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),
-                               variable("AWS_SESSION_TOKEN")};
-  if (e.token == NULL)
-    e.token = variable("AWS_SECURITY_TOKEN");
-  return e;
 }

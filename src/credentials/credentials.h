@@ -34,15 +34,4 @@ int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, in
 /** Wipes and frees what s3l_creds_new made; NULL is a no-op. */
 void s3l_creds_free(s3lect_credentials_t* credentials);
 
-/** The keys in the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (or
- * the older AWS_SECURITY_TOKEN). An empty variable counts as unset: NULL. The pointers are the
- * environment's own, to be copied before it changes. */
-typedef struct s3l_creds_environment_s {
-  const char* access_key;
-  const char* secret;
-  const char* token;
-} s3l_creds_environment_t;
-
-s3l_creds_environment_t s3l_creds_environment(void);
-
 #endif

@@ -1,4 +1,4 @@
-/* creds: fixed credentials, those of the environment, and that secrets do not stay in memory. */
+/* credentials/cache with fixed credentials, and that secrets do not stay in memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,25 +44,6 @@ static void hands_out_copies(void** state) {
   assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "", NULL, &cache, &why), S3LECT_ECREDENTIALS);
   assert_int_equal(s3l_creds_cache_fixed(&loop, NULL, "s", NULL, &cache, &why),
                    S3LECT_ECREDENTIALS);
-}
-
-static void reads_the_environment(void** state) {
-  (void)state;
-  unsetenv("AWS_SECURITY_TOKEN");
-  unsetenv("AWS_SESSION_TOKEN");
-  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
-  setenv("AWS_SECRET_ACCESS_KEY", "", 1);
-  s3l_creds_environment_t e = s3l_creds_environment();
-  assert_string_equal(e.access_key, "AK");
-  assert_null(e.secret); /* empty counts as unset */
-  assert_null(e.token);
-  setenv("AWS_SECRET_ACCESS_KEY", "s", 1);
-  setenv("AWS_SECURITY_TOKEN", "old", 1);
-  assert_string_equal(s3l_creds_environment().token, "old");
-  setenv("AWS_SESSION_TOKEN", "new", 1);
-  e = s3l_creds_environment();
-  assert_string_equal(e.token, "new");
-  assert_string_equal(e.secret, "s");
 }
 
 /* Looks at what is freed, while it still may be looked at. Each block begins with its size. */
@@ -128,7 +109,6 @@ static void wipes_secrets(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hands_out_copies),
-      cmocka_unit_test(reads_the_environment),
       cmocka_unit_test(wipes_secrets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,9 @@ static void reads_the_environment(void** state) {
   /* Empty counts as unset. */
   setenv("AWS_ENDPOINT_URL_S3", "", 1);
   setenv("AWS_REGION", "", 1);
+  setenv("AWS_SESSION_TOKEN", "", 1);
   s3l_config_assert_host(&o, "all:1", "all", 1, false, true);
+  assert_string_equal(s3l_config.token, "OLD");
   assert_string_equal(s3l_config.endpoint.region, "eu-north-1");
   /* Options come first; and with keys of one's own no token of the environment's. */
   o.endpoint = "http://own:3";

@@ -35,9 +35,11 @@ static keys_t keys_of_options(const s3lect_store_s3_options_t* o) {
 }
 
 static keys_t keys_of_environment(void) {
-  const s3l_creds_environment_t env = s3l_creds_environment();
-  return (keys_t){{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"},
-                  {env.access_key, env.secret, env.token}};
+  keys_t k = {.names = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}};
+  for (int i = 0; i < 3; i++)
+    k.values[i] =
+        s3l_s3_choose(k.names[i], NULL, k.names[i], i == 2 ? "AWS_SECURITY_TOKEN" : NULL).value;
+  return k;
 }
 
 /* Error messages name the source only: the values are secrets. */
