@@ -1,7 +1,7 @@
-/* util/buf.h: bounded writer into memory that somebody else owns.
+/* util/buf.h: bounded writer into the caller's memory.
  *
- * Each put writes all of its bytes or none. The first one that does not fit sets `overflow`, and
- * from then on nothing is written, so a whole text can be composed and the outcome asked once. */
+ * Each put writes all of its bytes or none. The first put that does not fit sets `overflow`; after
+ * it nothing is written. So a text is composed without checks, and `overflow` is tested once. */
 #ifndef S3L_UTIL_BUF_H
 #define S3L_UTIL_BUF_H
 
@@ -33,15 +33,15 @@ void s3l_buf_i64(s3l_buf_t* b, int64_t v);
 /** What has been written. */
 s3l_span_t s3l_buf_span(const s3l_buf_t* b);
 
-/** Terminates with a NUL that does not count in `len`. NULL if anything did not fit. */
+/** Adds a NUL, which `len` does not count. Returns NULL if anything did not fit. */
 const char* s3l_buf_cstr(s3l_buf_t* b);
 
-/** Ends a text that snprintf had to cut, as its result `n` tells, behind a word, with "..." for the
- * rest. `size`: of the array; at least 8. */
+/** If snprintf, whose result is `n`, had to cut the text, ends it after a word with "...". `size`
+ * is the array's, at least 8. */
 void s3l_buf_cut(char* text, size_t size, int n);
 
-/** Makes text that others wrote one line for logs and terminals: each control character becomes
- * '?'. */
+/** Makes foreign text safe for logs and terminals: each control character, U+0080..9F included,
+ * becomes '?'. */
 void s3l_buf_line(char* text);
 
 #endif

@@ -17,8 +17,7 @@ static s3l_span_t peek_line(s3l_span_t rest, size_t* used) {
 }
 
 static void skip_line(s3l_ini_t* ini, size_t used) {
-  ini->rest.p += used;
-  ini->rest.n -= used;
+  s3l_span_skip(&ini->rest, used);
   ini->lines++;
 }
 
@@ -28,8 +27,8 @@ static bool fail(s3l_ini_t* ini, const char* error) {
   return false;
 }
 
-/* Nothing in it, or a comment only. */
-static bool says_nothing(s3l_span_t line) {
+/* Empty, or only a comment. */
+static bool is_void(s3l_span_t line) {
   s3l_span_t s = s3l_span_trim(line);
   return s.n == 0 || s.p[0] == '#' || s.p[0] == ';';
 }
@@ -50,7 +49,7 @@ static bool take_head(s3l_ini_t* ini, s3l_span_t line, s3l_ini_item_t* item) {
   if (end == NULL)
     return fail(ini, "a section's name must end with ']'");
   s3l_span_t behind = {end + 1, line.n - (size_t)(end + 1 - line.p)};
-  if (!says_nothing(behind))
+  if (!is_void(behind))
     return fail(ini, "nothing may stand behind the ']' of a section's name");
   ini->section = s3l_span_trim((s3l_span_t){line.p + 1, (size_t)(end - line.p) - 1});
   ini->parent = (s3l_span_t){NULL, 0};
@@ -63,7 +62,7 @@ static void take_continuations(s3l_ini_t* ini, s3l_ini_item_t* item) {
   size_t used;
   while (ini->rest.n > 0) {
     s3l_span_t line = peek_line(ini->rest, &used);
-    if (line.n == 0 || !is_blank(line.p[0]) || says_nothing(line))
+    if (line.n == 0 || !is_blank(line.p[0]) || is_void(line))
       return;
     line = without_comment(line);
     item->value.n = (size_t)(line.p + line.n - item->value.p);
@@ -94,10 +93,8 @@ static bool take_property(s3l_ini_t* ini, s3l_span_t line, bool nested, s3l_ini_
 
 void s3l_ini_init(s3l_ini_t* ini, s3l_span_t text) {
   *ini = (s3l_ini_t){.rest = text};
-  if (s3l_span_starts_with(text, S3L_SPAN("\xEF\xBB\xBF"))) {
-    ini->rest.p += 3;
-    ini->rest.n -= 3;
-  }
+  if (s3l_span_starts_with(text, S3L_SPAN("\xEF\xBB\xBF")))
+    s3l_span_skip(&ini->rest, 3);
 }
 
 bool s3l_ini_next(s3l_ini_t* ini, s3l_ini_item_t* item) {
@@ -108,7 +105,7 @@ bool s3l_ini_next(s3l_ini_t* ini, s3l_ini_item_t* item) {
     ini->line = ini->lines;
     if (line.n > 0 && memchr(line.p, '\0', line.n) != NULL)
       return fail(ini, "must not hold a NUL");
-    if (says_nothing(line))
+    if (is_void(line))
       continue;
     bool indented = is_blank(line.p[0]);
     s3l_span_t text = s3l_span_trim(line);

@@ -18,11 +18,6 @@ enum { TYPE_OBJECT, TYPE_ARRAY, TYPE_STRING, TYPE_NUMBER, TYPE_BOOL, TYPE_NULL }
 #define NAME_MAX_BYTES 64
 #define REPLACEMENT    0xFFFDu
 
-static void skip(s3l_span_t* s, size_t n) {
-  s->p += n;
-  s->n -= n;
-}
-
 static s3l_span_t token_text(const s3l_json_t* j, int token) {
   const s3l_json_token_t* t = &j->tokens[token];
   return (s3l_span_t){j->text.p + t->start, t->end - t->start};
@@ -36,7 +31,7 @@ static bool string_is_valid(s3l_span_t s) {
     size_t n = (unsigned char)s.p[0] < 0x20 ? 0 : s3l_utf8_length(s);
     if (n == 0)
       return false;
-    skip(&s, n);
+    s3l_span_skip(&s, n);
   }
   return true;
 }
@@ -44,7 +39,7 @@ static bool string_is_valid(s3l_span_t s) {
 static bool take_char(s3l_span_t* s, char c) {
   if (s->n == 0 || s->p[0] != c)
     return false;
-  skip(s, 1);
+  s3l_span_skip(s, 1);
   return true;
 }
 
@@ -52,7 +47,7 @@ static bool take_digits(s3l_span_t* s) {
   size_t n = 0;
   while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
     n++;
-  skip(s, n);
+  s3l_span_skip(s, n);
   return n > 0;
 }
 
@@ -177,7 +172,7 @@ static uint32_t hex4(const char* p) {
 /* Code point of the \uXXXX at the front of s, together with its second half where there is one. */
 static uint32_t take_unicode_escape(s3l_span_t* s) {
   uint32_t hi = hex4(s->p + 2);
-  skip(s, 6);
+  s3l_span_skip(s, 6);
   if (hi < 0xD800 || hi > 0xDFFF)
     return hi;
   if (hi > 0xDBFF || s->n < 6 || s->p[0] != '\\' || s->p[1] != 'u')
@@ -185,7 +180,7 @@ static uint32_t take_unicode_escape(s3l_span_t* s) {
   uint32_t lo = hex4(s->p + 2);
   if (lo < 0xDC00 || lo > 0xDFFF)
     return REPLACEMENT;
-  skip(s, 6);
+  s3l_span_skip(s, 6);
   return 0x10000 + ((hi - 0xD800) << 10) + (lo - 0xDC00);
 }
 
@@ -193,7 +188,7 @@ static uint32_t take_escape(s3l_span_t* s) {
   char c = s->p[1];
   if (c == 'u')
     return take_unicode_escape(s);
-  skip(s, 2);
+  s3l_span_skip(s, 2);
   switch (c) {
   case 'b':
     return '\b';
@@ -218,7 +213,7 @@ static bool unescape(s3l_span_t s, char* out, size_t cap) {
     const char* escape = s.n > 0 ? memchr(s.p, '\\', s.n) : NULL;
     size_t plain = escape != NULL ? (size_t)(escape - s.p) : s.n;
     s3l_buf_put(&b, (s3l_span_t){s.p, plain});
-    skip(&s, plain);
+    s3l_span_skip(&s, plain);
     if (s.n == 0)
       break;
     char utf8[4];
@@ -383,7 +378,7 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
   for (;;) {
     size_t plain = plain_length(s);
     s3l_buf_put(b, (s3l_span_t){s.p, plain});
-    skip(&s, plain);
+    s3l_span_skip(&s, plain);
     if (s.n == 0)
       break;
     char c = s.p[0];
@@ -406,7 +401,7 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
     } else {
       s3l_buf_put(b, (s3l_span_t){s.p, n});
     }
-    skip(&s, n);
+    s3l_span_skip(&s, n);
   }
   s3l_buf_putc(b, '"');
 }

@@ -1,7 +1,7 @@
-/* util/list.h: intrusive doubly linked list; a link is embedded in what it links.
+/* util/list.h: intrusive doubly linked list; the link is a member of the element.
  *
- * The head is a link of its own; an unlinked link points to itself, so that removing twice is
- * harmless and "is it queued?" can be asked of the link. */
+ * The head is a link, too. An unlinked link points to itself, so that removing twice is harmless
+ * and s3l_list_empty tells whether an element is in a list. */
 #ifndef S3L_UTIL_LIST_H
 #define S3L_UTIL_LIST_H
 

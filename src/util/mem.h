@@ -1,8 +1,8 @@
 /* util/mem.h: the library's only way to the heap.
  *
- * One process-wide set of functions, as in uv_replace_allocator: it must be set before the first
- * allocation, because memory is given back to whatever is set at that time. s3l_malloc(0) and
- * s3l_calloc(0, n) return NULL like a failure; nobody here asks for that. */
+ * One process-wide set of functions, as in uv_replace_allocator. It must be set before the first
+ * allocation, because memory is freed by the functions that are set then. s3l_malloc(0) and
+ * s3l_calloc(0, n) return NULL, like a failure; the library does not call them so. */
 #ifndef S3L_UTIL_MEM_H
 #define S3L_UTIL_MEM_H
 
@@ -22,7 +22,7 @@ void s3l_mem_set(const s3l_mem_hooks_t* hooks);
 void* s3l_malloc(size_t size);
 void* s3l_calloc(size_t count, size_t size);
 
-/** On failure the old block stays. */
+/** On failure the old block remains valid. */
 void* s3l_realloc(void* ptr, size_t size);
 
 void s3l_free(void* ptr);
@@ -30,7 +30,7 @@ void s3l_free(void* ptr);
 /** NULL gives NULL. */
 char* s3l_strdup(const char* s);
 
-/** Overwrites memory that held a secret; the compiler may not leave it out. */
+/** Overwrites memory that held a secret, in a way that the compiler cannot remove. */
 void s3l_wipe(void* ptr, size_t size);
 
 #endif

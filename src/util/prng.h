@@ -1,7 +1,7 @@
 /* util/prng.h: small seedable generator (xoshiro256**), for jitter and for simulations.
  *
- * The state is the caller's, so that one seed replays one run. Not for secrets: incarnations and
- * keys come from the system's generator. */
+ * The caller owns the state, so that a seed replays a run. Not for secrets: incarnations and keys
+ * come from the system's generator. */
 #ifndef S3L_UTIL_PRNG_H
 #define S3L_UTIL_PRNG_H
 

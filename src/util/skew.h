@@ -1,17 +1,17 @@
-/* util/skew.h: a wall clock of this machine that is wrong, found out by the one of a service
- * that refuses signatures of another time. */
+/* util/skew.h: detects that this machine's wall clock is wrong, by the clock of a service that
+ * refuses signatures of another time. */
 #ifndef S3L_UTIL_SKEW_H
 #define S3L_UTIL_SKEW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define S3L_SKEW_MIN_MS     (60 * 1000)     /* nearer than that the clock is not what is wrong */
-#define S3L_SKEW_PERHAPS_MS (5 * 60 * 1000) /* of a refusal that may have other causes */
+#define S3L_SKEW_MIN_MS     (60 * 1000)     /* smaller differences are not the cause of a refusal */
+#define S3L_SKEW_PERHAPS_MS (5 * 60 * 1000) /* for a refusal that may have other causes */
 
-/** Whether ours, corrected by `*offset_ms`, is `least_ms` or more off the service's; if so,
- * `*offset_ms` is from now on what corrects it: 0 where it is right again by itself. All are Unix
- * time; `service_ms` 0: not known. */
+/** Whether our clock, corrected by `*offset_ms`, differs from the service's by `least_ms` or more.
+ * If so, sets `*offset_ms` to the new correction: 0 if our clock is right again. Times are Unix
+ * time; `service_ms` 0: unknown. */
 bool s3l_skew_learn(int64_t* offset_ms, int64_t service_ms, int64_t now_ms, int64_t least_ms);
 
 #endif

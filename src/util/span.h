@@ -1,8 +1,7 @@
 /* util/span.h: a view of bytes that somebody else owns.
  *
- * All untrusted bytes travel as spans: nothing here looks for a terminating NUL, and nothing
- * depends on the locale. A span with p == NULL means "not there", one with n == 0 "there and
- * empty". */
+ * All untrusted bytes are passed as spans: nothing here looks for a terminating NUL or depends on
+ * the locale. p == NULL means "absent"; n == 0 with another p means "empty". */
 #ifndef S3L_UTIL_SPAN_H
 #define S3L_UTIL_SPAN_H
 
@@ -19,14 +18,20 @@ typedef struct s3l_span_s {
 /** A span over a string literal. */
 #define S3L_SPAN(literal) ((s3l_span_t){(literal), sizeof(literal) - 1})
 
-/** A span over a NUL-terminated string; NULL gives the span that is not there. */
+/** A span over a NUL-terminated string; NULL gives an absent one. */
 static inline s3l_span_t s3l_span_cstr(const char* s) {
   return (s3l_span_t){s, s == NULL ? 0 : strlen(s)};
 }
 
+/** Takes n bytes, which must be there, off the front. */
+static inline void s3l_span_skip(s3l_span_t* s, size_t n) {
+  s->p += n;
+  s->n -= n;
+}
+
 bool s3l_span_eq(s3l_span_t a, s3l_span_t b);
 
-/** Equal but for the case of ASCII letters. */
+/** Equal, ignoring the case of ASCII letters. */
 bool s3l_span_ieq(s3l_span_t a, s3l_span_t b);
 
 bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix);

@@ -82,8 +82,7 @@ static bool civil_to_ms(const civil_t* c, int64_t* ms) {
 static bool take_char(s3l_span_t* s, char c) {
   if (s->n == 0 || s->p[0] != c)
     return false;
-  s->p++;
-  s->n--;
+  s3l_span_skip(s, 1);
   return true;
 }
 
@@ -96,8 +95,7 @@ static bool take_digits(s3l_span_t* s, size_t count, int* out) {
       return false;
     v = v * 10 + (s->p[i] - '0');
   }
-  s->p += count;
-  s->n -= count;
+  s3l_span_skip(s, count);
   *out = v;
   return true;
 }
@@ -110,8 +108,7 @@ static bool take_name(s3l_span_t* s, const char* const* names, int count, size_t
       name.n = size;
     if (!s3l_span_starts_with(*s, name))
       continue;
-    s->p += name.n;
-    s->n -= name.n;
+    s3l_span_skip(s, name.n);
     *out = i;
     return true;
   }

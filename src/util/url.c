@@ -1,5 +1,7 @@
 #include "util/url.h"
 
+#include "util/hex.h"
+
 #define HOST_MAX 253
 
 static uint16_t standard_port(bool tls) {
@@ -12,10 +14,6 @@ static bool is_alnum(char c) {
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static size_t find(s3l_span_t s, const char* any) {
@@ -63,7 +61,7 @@ static bool host_is_valid(const s3l_url_t* url) {
     return false;
   for (size_t i = 0; i < h.n; i++) {
     char c = h.p[i];
-    if (url->ip6 ? !is_hex(c) && c != ':' && c != '.'
+    if (url->ip6 ? s3l_hex_digit(c) < 0 && c != ':' && c != '.'
                  : !is_alnum(c) && c != '-' && c != '.' && c != '_')
       return false;
     colons += c == ':';

@@ -13,11 +13,6 @@ typedef struct tag_s {
   bool empty;      /* <a/> */
 } tag_t;
 
-static void skip(s3l_span_t* s, size_t n) {
-  s->p += n;
-  s->n -= n;
-}
-
 static bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -26,10 +21,10 @@ static bool is_space(char c) {
 static bool skip_behind(s3l_span_t* s, s3l_span_t end) {
   while (s->n >= end.n) {
     if (s3l_span_starts_with(*s, end)) {
-      skip(s, end.n);
+      s3l_span_skip(s, end.n);
       return true;
     }
-    skip(s, 1);
+    s3l_span_skip(s, 1);
   }
   return false;
 }
@@ -53,17 +48,17 @@ static bool take_tag(s3l_span_t* s, tag_t* tag) {
   tag->closing = s->n > 0 && s->p[0] == '/';
   tag->empty = false;
   if (tag->closing)
-    skip(s, 1);
+    s3l_span_skip(s, 1);
   tag->name = (s3l_span_t){s->p, 0};
   while (s->n > 0 && !is_space(s->p[0]) && s->p[0] != '>' && s->p[0] != '/') {
     bool prefix = s->p[0] == ':';
     tag->name.n++;
-    skip(s, 1);
+    s3l_span_skip(s, 1);
     if (prefix)
       tag->name = (s3l_span_t){s->p, 0};
   }
   char quote = '\0';
-  for (; s->n > 0; skip(s, 1)) {
+  for (; s->n > 0; s3l_span_skip(s, 1)) {
     char c = s->p[0];
     if (quote != '\0') {
       quote = c == quote ? '\0' : quote;
@@ -71,7 +66,7 @@ static bool take_tag(s3l_span_t* s, tag_t* tag) {
       quote = c;
       tag->empty = false;
     } else if (c == '>') {
-      skip(s, 1);
+      s3l_span_skip(s, 1);
       return true;
     } else {
       tag->empty = c == '/';
@@ -87,7 +82,7 @@ static bool next_tag(s3l_span_t* s, tag_t* tag, const char** start) {
     if (lt == NULL)
       return false;
     *start = lt;
-    skip(s, (size_t)(lt - s->p) + 1);
+    s3l_span_skip(s, (size_t)(lt - s->p) + 1);
     int other = skip_other_markup(s);
     if (other < 0)
       return false;
@@ -144,7 +139,7 @@ static bool put_numeric(s3l_buf_t* b, s3l_span_t digits) {
   uint32_t base = 10;
   if (digits.n > 0 && digits.p[0] == 'x') {
     base = 16;
-    skip(&digits, 1);
+    s3l_span_skip(&digits, 1);
   }
   if (digits.n == 0 || digits.n > 8)
     return false;
@@ -171,7 +166,7 @@ static bool take_reference(s3l_span_t* s, s3l_buf_t* b) {
   if (end == NULL)
     return false;
   s3l_span_t name = {s->p, (size_t)(end - s->p)};
-  skip(s, name.n + 1);
+  s3l_span_skip(s, name.n + 1);
   if (name.n > 0 && name.p[0] == '#')
     return put_numeric(b, (s3l_span_t){name.p + 1, name.n - 1});
   for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
@@ -189,7 +184,7 @@ static bool decode(s3l_span_t s, s3l_buf_t* b) {
     if (c == '\0')
       return false;
     if (c == '&') {
-      skip(&s, 1);
+      s3l_span_skip(&s, 1);
       if (!take_reference(&s, b))
         return false;
     } else if (c == '<') {
@@ -199,7 +194,7 @@ static bool decode(s3l_span_t s, s3l_buf_t* b) {
       s3l_buf_put(b, (s3l_span_t){text, (size_t)(s.p - text) - 3});
     } else {
       s3l_buf_putc(b, c);
-      skip(&s, 1);
+      s3l_span_skip(&s, 1);
     }
   }
   return true;
@@ -208,7 +203,7 @@ static bool decode(s3l_span_t s, s3l_buf_t* b) {
 bool s3l_xml_decode(s3l_span_t raw, char* out, size_t cap) {
   s3l_buf_t b;
   while (raw.n > 0 && is_space(raw.p[0]))
-    skip(&raw, 1);
+    s3l_span_skip(&raw, 1);
   while (raw.n > 0 && is_space(raw.p[raw.n - 1]))
     raw.n--;
   s3l_buf_init(&b, out, cap);

@@ -1,6 +1,6 @@
 #include "wire/aws_host.h"
 
-/* AWS's partitions beside the ordinary one, which GovCloud is of. */
+/* AWS's partitions beside the standard one, which includes GovCloud. */
 static const struct {
   const char* prefix; /* of the region */
   const char* suffix;
@@ -54,7 +54,7 @@ static s3l_span_t take_label(s3l_span_t* name) {
   return label;
 }
 
-/* What stands before the suffix: "BUCKET.s3.REGION", ... */
+/* `name` is the host without the suffix: "BUCKET.s3.REGION", ... */
 static s3l_span_t region_before(s3l_span_t name) {
   static const s3l_span_t none = {NULL, 0};
   s3l_span_t label = take_label(&name);

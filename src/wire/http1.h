@@ -1,5 +1,5 @@
-/* wire/http1.h: what an HTTP/1.1 reply's head is made of; shared by the parser, the client and
- * the readers of S3 replies. */
+/* wire/http1.h: the header of an HTTP/1.1 message, for the parser and for those who read its
+ * result. */
 #ifndef S3L_WIRE_HTTP1_H
 #define S3L_WIRE_HTTP1_H
 

@@ -1,25 +1,25 @@
-/* wire/s3_errors.h: every reply that S3 and stores like it give, and what it comes to.
+/* wire/s3_errors.h: the replies of S3 and compatible stores, and what each of them means.
  *
- * One table: s3_reply.c judges replies by it, people get its sentences in messages, and
- * docs/errors.md is made from it (test/wire/test-errors_page.c).
+ * One table: s3_reply.c judges replies by it, messages to operators contain its sentences, and
+ * docs/errors.md is generated from it (test/wire/test-errors_page.c).
  *
  * A row:  first, last   HTTP statuses, from .. to
- *         code          of the S3 error; "" none; NULL any; "KMS.*" all that begin so
+ *         code          of the S3 error; "" none; NULL any; "KMS.*" all that begin with "KMS."
  *         ops           which operations: READS, WRITES, ANY, PUTS, ...
  *         status        0 or our error, without its prefix
  *         outcome       of a write (a read has no effect: it is never UNCERTAIN)
- *         mend          what the store layer can put right by itself before it sends again
- *         advice        what the operator should do; NULL where there is nothing to be done
+ *         recovery      what the store layer can correct by itself before it sends again
+ *         advice        what the operator should do; NULL if there is nothing to do
  *
- * The first row that fits decides. NOT_APPLIED stands only where a store turns a request away
- * before it acts on it; everything that may come from behind the effect (5xx, proxies' time-outs)
- * is UNCERTAIN. Codes come before statuses, because stores agree on codes more than on statuses. */
+ * The first row that matches decides. NOT_APPLIED is for replies of a store that refuses a request
+ * before it acts on it. Whatever may be sent after the effect (5xx, time-outs of proxies) is
+ * UNCERTAIN. Rows with codes come first: stores agree more on codes than on statuses. */
 #ifndef S3L_WIRE_S3_ERRORS_H
 #define S3L_WIRE_S3_ERRORS_H
 
 /* clang-format off */
 #define S3L_S3_ERRORS(XX)                                                                          \
-  /* Whatever the status: the store lacks what was asked for. */                                   \
+  /* With any status: the store lacks a feature that the request needs. */                         \
   XX(400, 599, "NotImplemented", ANY, EUNSUPPORTED, NOT_APPLIED, NOTHING,                          \
      "the store does not implement conditional writes (or another header that was sent): use "     \
      "another store; s3lect verify says what this one is good for")                                \
@@ -94,12 +94,12 @@
   XX(404, 404, "NoSuchBucket", ANY, ENOBUCKET, NOT_APPLIED, NOTHING,                               \
      "create the bucket, or check its name, the region and the endpoint")                          \
   XX(404, 404, "NoSuchKey", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                   \
-  /* Without a body, and not from a store that tells more of itself: see s3_result.c. */           \
+  /* Without a body; a store that identifies itself is judged in store/s3/result.c. */             \
   XX(404, 404, "", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                            \
   XX(404, 404, "XAdminUserNotFound", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
      "the store does not know this access key: check that it belongs to this store, and still "    \
      "exists")                                                                                     \
-  /* A gateway without a route, a web server: nothing that the store says about the object. */     \
+  /* A gateway without a route, or a web server: the store has said nothing about the object. */   \
   XX(404, 404, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
      "this 404 says nothing about the object: check that the endpoint is an S3 API, and what "     \
      "stands before it")                                                                           \

@@ -68,8 +68,8 @@ void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error,
 enum { S3LECT_OK = 0 };
 
 static const s3l_s3_row_t rows[] = {
-#define XX(first, last, code, ops, status, outcome, mend, advice)                                  \
-  {first, last, code, ops, S3LECT_##status, S3L_S3_##outcome, S3L_S3_RECOVER_##mend, advice},
+#define XX(first, last, code, ops, status, outcome, recovery, advice)                              \
+  {first, last, code, ops, S3LECT_##status, S3LECT_##outcome, S3L_S3_RECOVER_##recovery, advice},
     S3L_S3_ERRORS(XX)
 #undef XX
 };
@@ -79,7 +79,7 @@ const s3l_s3_row_t* s3l_s3_rows(size_t* n) {
   return rows;
 }
 
-/* A code that ends with '*' stands for all that begin like it. */
+/* A pattern that ends with '*' matches every code with that beginning. */
 static bool code_fits(const char* pattern, s3l_span_t code) {
   s3l_span_t p = s3l_span_cstr(pattern);
   if (p.n > 0 && p.p[p.n - 1] == '*')
@@ -94,21 +94,21 @@ static bool row_fits(const s3l_s3_row_t* row, s3l_s3_op_t op, int http_status, s
 
 s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code,
                                 bool region_named) {
-  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3L_S3_UNCERTAIN, S3L_S3_RECOVER_NOTHING, NULL};
+  s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3LECT_UNCERTAIN, S3L_S3_RECOVER_NOTHING, NULL};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (row_fits(&rows[i], op, http_status, code)) {
       v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, rows[i].recovery, rows[i].advice};
       break;
     }
   }
-  /* A store that names the region was asked in the wrong one. Without its name, 400
+  /* A store that names the region got a request for another one. Without the name, 400
    * AuthorizationHeaderMalformed may be any mistake in the header. */
   if (region_named && (v.status == S3LECT_EREDIRECT || v.status == S3LECT_EREFUSED)) {
     v.status = S3LECT_EREGION;
     v.recovery = S3L_S3_RECOVER_REGION;
   }
-  if ((READS & 1u << op) != 0 && v.outcome == S3L_S3_UNCERTAIN)
-    v.outcome = S3L_S3_NOT_APPLIED;
+  if ((READS & 1u << op) != 0 && v.outcome == S3LECT_UNCERTAIN)
+    v.outcome = S3LECT_NOT_APPLIED;
   return v;
 }
 

@@ -8,15 +8,13 @@
 #include "util/hex.h"
 #include "util/url.h"
 
-#define PATH_MAX_BYTES                                                                             \
-  (3 * 1024 + 256) /* S3 keys have up to 1024 bytes, bucket names up to 255                        \
-                    */
+#define PATH_MAX_BYTES  (3 * 1024 + 256) /* keys have up to 1024 bytes, bucket names up to 255 */
 #define QUERY_MAX_BYTES (2 * PATH_MAX_BYTES)
 #define HEADERS_MAX     (10 + S3L_S3_HEADERS_MAX)
 
 S3L_STATIC_ASSERT(HEADERS_MAX <= S3L_SIGV4_HEADERS_MAX, "all of them are signed");
 
-/* What is signed, on its way to being sent: the same pairs serve both. */
+/* A request in the making. The same headers are signed and sent. */
 typedef struct draft_s {
   s3l_sigv4_request_t sig;
   s3l_sigv4_pair_t headers[HEADERS_MAX];
@@ -104,7 +102,7 @@ static s3l_span_t draft_checksum(draft_t* d) {
   return s3l_buf_span(&b);
 }
 
-/* Ours in the order of their names, in which they are signed, so that there is little to sort. */
+/* Ours are added in the order of their names, in which they are signed: little is left to sort. */
 static void draft_headers(draft_t* d, const s3l_s3_target_t* target, const s3l_s3_keys_t* keys,
                           const s3l_s3_request_t* r) {
   d->sig.headers = d->headers;
@@ -159,12 +157,12 @@ static void put_header(s3l_buf_t* b, s3l_span_t name, s3l_span_t value) {
   s3l_buf_put(b, S3L_SPAN("\r\n"));
 }
 
-/* The whole request but for its body. Host goes first, as RFC 9110 asks for. */
+/* The request line and the headers but authorization. Host comes first, as RFC 9110 recommends. */
 static void put_head(s3l_buf_t* b, const draft_t* d, const s3l_s3_target_t* target,
                      const s3l_s3_request_t* r) {
   s3l_buf_put(b, d->sig.method);
   s3l_buf_putc(b, ' ');
-  s3l_buf_put(b, target->origin); /* what is signed is the path alone: the store never sees this */
+  s3l_buf_put(b, target->origin); /* not signed: the store never sees it */
   s3l_buf_put(b, d->sig.path);
   if (d->sig.query.n > 0) {
     s3l_buf_putc(b, '?');

@@ -1,9 +1,9 @@
-/* wire/s3_request.h: one signed S3 request as the bytes of an HTTP/1.1 request.
+/* wire/s3_request.h: writes one signed S3 request as an HTTP/1.1 request.
  *
- * Everything that decides what the store does is signed, the conditions included: a middlebox that
- * strips If-Match then makes the store refuse the request instead of writing without a guard. The
- * body is always hashed, sent with Content-Length, never chunked, without Expect and without
- * checksums in trailers. No value may hold CR, LF or NUL, so that nothing can be smuggled in. */
+ * Every header that decides what the store does is signed, conditions included: if a middlebox
+ * strips If-Match, the store refuses the request instead of writing unconditionally. The body is
+ * hashed and sent with Content-Length: no chunks, no Expect, no checksums in trailers. Values with
+ * CR, LF or NUL are refused (header injection). */
 #ifndef S3L_WIRE_S3_REQUEST_H
 #define S3L_WIRE_S3_REQUEST_H
 

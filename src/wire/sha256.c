@@ -42,7 +42,7 @@ static bool finish(s3l_sha256_t* engine, uint8_t out[S3L_SHA256_SIZE]) {
   return EVP_DigestFinal_ex(engine->ctx, out, NULL) == 1;
 }
 
-/* A padded block of the key: kept as it is, and hashed each time. */
+/* Keeps a padded block of the key as it is; it is hashed each time. */
 static bool prepare_half(s3l_sha256_t* engine, uint8_t* half, s3l_span_t block) {
   (void)engine;
   memcpy(half, block.p, block.n);
@@ -84,7 +84,7 @@ static bool finish(s3l_sha256_t* engine, uint8_t out[S3L_SHA256_SIZE]) {
   return SHA256_Final(out, &engine->ctx) == 1;
 }
 
-/* A padded block of the key: hashed once, and gone on from each time. */
+/* Hashes a padded block of the key once; each computation continues from there. */
 static bool prepare_half(s3l_sha256_t* engine, SHA256_CTX* half, s3l_span_t block) {
   bool ok = begin(engine) && update(engine, block);
   *half = engine->ctx;
@@ -96,8 +96,8 @@ static bool begin_half(s3l_sha256_t* engine, const SHA256_CTX* half) {
   return true;
 }
 
-/* Goes on behind the blocks that are the same as last time, notes those that are not, and leaves
- * in *data what is still to be hashed. */
+/* Continues after the blocks that are the same as last time, remembers the others, and leaves in
+ * *data what is still to be hashed. */
 static bool begin_text(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t* data) {
   size_t blocks = data->n / S3L_SHA256_BLOCK;
   size_t n = 0;

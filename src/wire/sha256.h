@@ -1,16 +1,16 @@
 /* wire/sha256.h: SHA-256 and HMAC-SHA-256 over OpenSSL.
  *
- * Signing makes up most of what a request costs, so three things are kept: an engine (the algorithm
- * and a context), a prepared HMAC key (both its padded blocks already hashed), and a memo of how
- * the last text began (requests for one key differ only from their time stamp on).
+ * Signing is most of a request's cost, so three things are kept: an engine (the algorithm and a
+ * context), a prepared HMAC key (both padded blocks hashed), and a memo of the last text's
+ * beginning (two requests for one key are equal up to their time stamps).
  *
- * There are two ways to libcrypto. By default its plain SHA256_* functions, which OpenSSL 3
- * deprecates but keeps: they allocate nothing, and a context is copied by assignment. With
- * S3L_SHA256_EVP (set by itself where libcrypto was built without the deprecated functions; define
- * it for a FIPS provider) EVP, which in OpenSSL 3.0 allocates once for each hash.
+ * By default this uses libcrypto's SHA256_* functions, deprecated in OpenSSL 3: they allocate
+ * nothing, and a context is copied by assignment. With S3L_SHA256_EVP it uses EVP, which in OpenSSL
+ * 3.0 allocates once for each hash. That is set where libcrypto lacks the deprecated functions;
+ * define it for a FIPS provider.
  *
- * One engine serves one thread and one computation at a time. The computing functions fail only if
- * libcrypto does, which callers report as lack of memory. */
+ * One engine serves one thread and one computation at a time. The functions fail only if libcrypto
+ * does, which callers report as lack of memory. */
 #ifndef S3L_WIRE_SHA256_H
 #define S3L_WIRE_SHA256_H
 
@@ -39,7 +39,7 @@ typedef struct s3l_sha256_s {
 #endif
 } s3l_sha256_t;
 
-/** A secret: to be wiped by its owner. */
+/** A secret, which its owner must wipe. */
 typedef struct s3l_hmac_key_s {
 #ifdef S3L_SHA256_EVP
   uint8_t inner[S3L_SHA256_BLOCK];
@@ -50,7 +50,7 @@ typedef struct s3l_hmac_key_s {
 #endif
 } s3l_hmac_key_t;
 
-/** The first blocks of a text that was hashed, with the state behind each. Zeroed: nothing. */
+/** The first blocks of the last text, with the state of the hash after each. Zeroed: empty. */
 typedef struct s3l_sha256_memo_s {
 #ifdef S3L_SHA256_EVP
   char unused; /* EVP's states cannot be copied without allocating */
@@ -66,7 +66,7 @@ extern const char s3l_sha256_empty_hex[S3L_SHA256_HEX_SIZE + 1];
 
 bool s3l_sha256_open(s3l_sha256_t* engine);
 
-/** Also fine on a zeroed engine. */
+/** May be called on a zeroed engine. */
 void s3l_sha256_close(s3l_sha256_t* engine);
 
 bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SIZE]);
@@ -74,7 +74,7 @@ bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SI
 /** The same in lower-case hexadecimal, with a NUL. */
 bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]);
 
-/** The same, hashing anew only what begins otherwise than the last text given with this memo. */
+/** The same, without hashing again the beginning that is equal to the last text of this memo. */
 bool s3l_sha256_hex_memo(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t data,
                          char out[S3L_SHA256_HEX_SIZE + 1]);
 

@@ -98,7 +98,7 @@ static void put_lower(s3l_buf_t* b, s3l_span_t name) {
     b->p[i] = lower(b->p[i]);
 }
 
-/* Without blanks around it, and with one in place of each run of them. */
+/* Trims blanks, and replaces each run of them by one. */
 static void put_value(s3l_buf_t* b, s3l_span_t value) {
   value = s3l_span_trim(value);
   if (value.n > 0 && memchr(value.p, ' ', value.n) == NULL &&
@@ -120,7 +120,7 @@ static void put_value(s3l_buf_t* b, s3l_span_t value) {
     s3l_buf_put(b, (s3l_span_t){value.p + plain, value.n - plain});
 }
 
-/* The sorted headers and, apart from them, the list of their names. */
+/* Writes the sorted headers and, separately, the list of their names. */
 static void put_headers(s3l_buf_t* headers, s3l_buf_t* names, const s3l_sigv4_request_t* r,
                         const size_t* order) {
   for (size_t i = 0; i < r->headers_len; i++) {
@@ -142,7 +142,7 @@ static void put_headers(s3l_buf_t* headers, s3l_buf_t* names, const s3l_sigv4_re
   }
 }
 
-/* `names` is left with the list of signed headers. */
+/* `names` receives the list of signed headers. */
 static void put_canonical(s3l_buf_t* b, s3l_buf_t* names, const s3l_sigv4_request_t* request) {
   size_t order[S3L_SIGV4_HEADERS_MAX];
   if (!sort_headers(request, order)) {
@@ -238,7 +238,7 @@ void s3l_signer_close(s3l_signer_t* signer) {
   s3l_wipe(signer, sizeof(*signer));
 }
 
-/* Makes the kept key the one for this secret and scope. */
+/* Derives the key unless the kept one is for this secret and scope. */
 static bool ensure_key(s3l_signer_t* s, s3l_span_t secret, const s3l_sigv4_scope_t* scope) {
   uint8_t key[S3L_SHA256_SIZE];
   if (s->date[0] != '\0' && s3l_span_eq(s3l_span_cstr(s->date), scope_date(scope)) &&

@@ -1,15 +1,15 @@
-/* wire/sigv4.h: AWS Signature Version 4, in its S3 flavour (paths are signed as they are sent:
- * encoded once, never normalised).
+/* wire/sigv4.h: AWS Signature Version 4 for S3: paths are signed as they are sent, encoded once and
+ * not normalised.
  *
  * Vocabulary
- *   canonical request  the request as text, the same for signer and store
+ *   canonical request  the request as text, equal for signer and store
  *   string to sign     time, scope and the canonical request's hash
  *   scope              date/region/service/aws4_request
- *   signing key        the secret bound to a scope; good for one day, so it is kept
+ *   signing key        derived from the secret for one scope; valid for one day, and kept
  *   signer             an engine with its kept key; one per store, one thread
  *
- * Clock and credentials are arguments. Each stage can be called by itself. After the first request
- * of a day signing allocates nothing. */
+ * Clock and credentials are arguments. After the first request of a day signing allocates nothing.
+ */
 #ifndef S3L_WIRE_SIGV4_H
 #define S3L_WIRE_SIGV4_H
 
@@ -48,11 +48,11 @@ typedef struct s3l_sigv4_scope_s {
   s3l_span_t service;
 } s3l_sigv4_scope_t;
 
-/** False if the time has no such form. */
+/** False if the time is out of range. */
 bool s3l_sigv4_scope(s3l_sigv4_scope_t* scope, int64_t time_ms, s3l_span_t region,
                      s3l_span_t service);
 
-/* ---- Stages; those that write text set the buffer's overflow if a limit is passed. ---- */
+/* ---- Stages. Those that write text set the buffer's overflow if a limit is exceeded. ---- */
 
 /** Encodes raw parameters and sorts them by encoded name, then value. */
 void s3l_sigv4_query(s3l_buf_t* b, const s3l_sigv4_pair_t* params, size_t n);
@@ -71,12 +71,12 @@ bool s3l_sigv4_signing_key(s3l_sha256_t* engine, s3l_span_t secret, const s3l_si
 bool s3l_sigv4_signature(s3l_sha256_t* engine, const s3l_hmac_key_t* key, s3l_span_t string_to_sign,
                          char hex[S3L_SHA256_HEX_SIZE + 1]);
 
-/* ---- All of it ---- */
+/* ---- The signer ---- */
 
 typedef struct s3l_signer_s {
   s3l_sha256_t engine;
   s3l_sha256_memo_t memo; /* of canonical requests */
-  s3l_hmac_key_t key;     /* kept, and what it was made of */
+  s3l_hmac_key_t key;     /* with what it was derived from: */
   char date[9];
   char region[S3L_SIGV4_REGION_MAX];
   char service[16];
@@ -86,10 +86,11 @@ typedef struct s3l_signer_s {
 /** False for lack of memory, with nothing to clean up. */
 bool s3l_signer_open(s3l_signer_t* signer);
 
-/** Wipes what it kept. */
+/** Wipes its secrets. */
 void s3l_signer_close(s3l_signer_t* signer);
 
-/** Appends the value of the Authorization header. False if libcrypto failed, or a limit was passed.
+/** Appends the value of the Authorization header. False if libcrypto failed or a limit was
+ * exceeded.
  */
 bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* request,
                               const s3l_sigv4_scope_t* scope, s3l_span_t access_key,

@@ -68,8 +68,8 @@ static const char* effect(const s3l_s3_row_t* row) {
   const unsigned writes = 1u << S3L_S3_PUT | 1u << S3L_S3_DELETE;
   if ((row->ops & writes) == 0)
     return "none";
-  return row->outcome == S3L_S3_UNCERTAIN     ? "unknown: read back"
-         : row->outcome == S3L_S3_NOT_APPLIED ? "none"
+  return row->outcome == S3LECT_UNCERTAIN     ? "unknown: read back"
+         : row->outcome == S3LECT_NOT_APPLIED ? "none"
                                               : "as the error says";
 }
 

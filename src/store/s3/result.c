@@ -11,11 +11,6 @@
 #include "util/xml.h"
 #include "wire/aws_host.h"
 
-S3L_STATIC_ASSERT((int)S3L_S3_SETTLED == (int)S3LECT_SETTLED &&
-                      (int)S3L_S3_NOT_APPLIED == (int)S3LECT_NOT_APPLIED &&
-                      (int)S3L_S3_UNCERTAIN == (int)S3LECT_UNCERTAIN,
-                  "src/wire repeats the public outcomes");
-
 static bool is_write(s3l_s3_op_t op) {
   return op == S3L_S3_PUT || op == S3L_S3_DELETE;
 }
@@ -212,7 +207,7 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   if (v.status == 0 || v.status == S3LECT_ENOTMODIFIED)
     read_success(req, op, reply, r, scratch);
   else /* to lose against another writer is how elections go, and needs no advice */
-    describe(reply->http_status, &error, v.outcome != S3L_S3_SETTLED ? v.advice : NULL, r, scratch);
+    describe(reply->http_status, &error, v.outcome != S3LECT_SETTLED ? v.advice : NULL, r, scratch);
 }
 
 s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t op,
