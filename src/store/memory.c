@@ -40,6 +40,7 @@ typedef struct memory_s {
 
 typedef struct state_s {
   s3l_task_t task;
+  memory_t* memory; /* req->store may be another store, which has passed the request on */
   s3lect_store_req_t* req;
   s3l_store_op_t op;
   bool cancelled;
@@ -225,7 +226,7 @@ static void do_list(memory_t* m, const s3lect_store_req_t* req, s3lect_store_res
 static void on_task(s3l_task_t* task) {
   state_t* s = S3L_CONTAINER_OF(task, state_t, task);
   s3lect_store_req_t* req = s->req;
-  memory_t* m = req->store->internal;
+  memory_t* m = s->memory;
   s3lect_store_entry_t* entries = NULL;
   s3lect_store_result_t r = s3l_store_result(0, S3LECT_SETTLED);
   if (s->cancelled || m->closing) {
@@ -258,7 +259,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   if (m->closing)
     return UV_ECANCELED;
-  *s = (state_t){.req = req, .op = op};
+  *s = (state_t){.memory = m, .req = req, .op = op};
   s3l_task_init(&s->task, on_task);
   s3l_loop_defer(m->loop, &s->task);
   return 0;

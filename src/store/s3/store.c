@@ -5,9 +5,9 @@
  * signed when a connection is free, so that queued requests hold no memory and carry the time at
  * which they are sent. A put is handed to the HTTP client once, and is not replayable.
  *
- * Two dialects of If-Match: most stores take an ETag as they gave it, in quotes; some take it only
- * bare, and answer 412 to anything else. Which one a store speaks is assumed to be the first, tried
- * otherwise when the caller says that a refusal is disputed, and proven for good by the first
+ * There are two dialects of If-Match: most stores take an ETag as they gave it, in quotes; some
+ * take it only bare, and answer 412 otherwise. The store assumes the first dialect, tries the other
+ * one when the caller says that a refusal is disputed, and keeps the dialect of the first
  * conditional put that succeeds. */
 #include <string.h>
 
@@ -42,7 +42,7 @@ typedef struct s3_s {
   s3l_s3_headers_t* headers;
   s3l_recovery_t recovery;
   s3l_proxy_rules_t proxies;
-  char origin[S3L_S3_HOST_MAX + 16]; /* for a plain proxy; and what it wants to know: */
+  char origin[S3L_S3_HOST_MAX + 16]; /* "http://HOST", for a plain endpoint behind a proxy */
   char proxy_authorization[S3L_PROXY_AUTHORIZATION_MAX];
   s3l_s3_scratch_t scratch;
 } s3_t;
@@ -54,8 +54,8 @@ typedef struct state_s {
   s3lect_store_req_t* req;
   uint8_t op; /* s3l_s3_op_t */
   bool active;
-  bool sent_quoted; /* If-Match went out with quotes, or with the quotes taken off: */
-  bool sent_bare;
+  bool sent_quoted; /* If-Match was sent with the ETag's quotes, */
+  bool sent_bare;   /* or without them */
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
@@ -66,7 +66,7 @@ static bool is_quoted(s3l_span_t etag) {
   return etag.n >= 2 && etag.p[0] == '"' && etag.p[etag.n - 1] == '"';
 }
 
-/* The ETag as this store wants it in If-Match; notes in the state which way it went out. */
+/* The ETag as this store wants it in If-Match. Notes in the state how it is sent. */
 static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
   s3l_span_t etag = s3l_span_cstr(s->req->etag);
   if (!is_quoted(etag))
@@ -114,13 +114,6 @@ static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   return r;
 }
 
-static int wall_clock(int64_t* ms) {
-  uv_timeval64_t now;
-  int err = uv_gettimeofday(&now);
-  *ms = err == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
-  return err;
-}
-
 static s3l_s3_target_t target_of(const s3_t* s3) {
   const s3l_s3_endpoint_t* e = &s3->recovery.endpoint;
   s3l_s3_target_t target = s3->target;
@@ -133,22 +126,18 @@ static s3l_s3_target_t target_of(const s3_t* s3) {
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   state_t* s = S3L_CONTAINER_OF(http, state_t, http);
   s3_t* s3 = http->data;
-  int64_t now_ms;
   size_t len;
   const s3lect_credentials_t* creds = s3l_creds_cache_get(s3->creds.cache);
   if (creds == NULL)
     return S3LECT_ECREDENTIALS;
-  int err = wall_clock(&now_ms);
-  if (err != 0)
-    return err;
   const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
                               s3l_span_cstr(creds->secret_access_key),
                               s3l_span_cstr(creds->session_token)};
   const s3l_s3_request_t request = describe_request(s3, s);
   const s3l_s3_target_t target = target_of(s3);
   s3l_recovery_sign(&s3->recovery, &s->recovery);
-  err = s3l_s3_request_write(&s3->signer, &target, &keys, &request,
-                             now_ms + s3->recovery.clock_offset_ms, buf, cap, &len);
+  int64_t store_ms = s3l_clock_wall_ms() + s3->recovery.clock_offset_ms;
+  int err = s3l_s3_request_write(&s3->signer, &target, &keys, &request, store_ms, buf, cap, &len);
   if (err == S3LECT_ETOOBIG)
     return UV_ENOBUFS; /* the other code is about replies */
   return err != 0 ? err : (ssize_t)len;
@@ -201,12 +190,10 @@ static void end_redirect(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
 /* Sends the request again if the reason of its refusal could be removed. */
 static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                        s3lect_store_result_t* r) {
-  int64_t now_ms;
-  if (s3->closing || r->http_status < 300 || s3l_clock_lease_ns() >= s->http.until_ns ||
-      wall_clock(&now_ms) != 0)
+  if (s3->closing || r->http_status < 300 || s3l_clock_lease_ns() >= s->http.until_ns)
     return false;
   s3l_recovery_answer_t answer =
-      s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, now_ms);
+      s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, s3l_clock_wall_ms());
   if (s3->scratch.recovery == S3L_S3_RECOVER_REDIRECT && follow_redirect(s3, s, reply, r))
     answer = S3L_RECOVERY_AGAIN;
   if (answer == S3L_RECOVERY_NO || (answer == S3L_RECOVERY_REGION && !change_region(s3, r)))
@@ -236,10 +223,10 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3l_creds_cache_refused(s3->creds.cache);
-  if (r.status == S3LECT_ECREDENTIALS) /* they ended while it was queued for a connection */
+  if (r.status == S3LECT_ECREDENTIALS) /* they expired while the request was queued */
     r.message = why_none(s3);
   req->cb(req, &r);
-  /* The store outlives its callbacks, even one that closes it. */
+  /* The store still exists, even if the callback has closed it. */
   s3l_s3_scratch_trim(&s3->scratch);
 }
 
@@ -268,7 +255,6 @@ static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
 static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op) {
   s3_t* s3 = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
-  int err = 0;
   if (s3->closing)
     return UV_ECANCELED;
   memset(s, 0, sizeof(*s));
@@ -282,9 +268,9 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op
   s->http.body_max = reply_max(req, op);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
-  err = s3l_creds_cache_get(s3->creds.cache) != NULL
-            ? s3l_http_client_submit(s3->client, &s->http)
-            : s3l_creds_wait(&s3->creds, &s->wait, req->timeout_ms);
+  int err = s3l_creds_cache_get(s3->creds.cache) != NULL
+                ? s3l_http_client_submit(s3->client, &s->http)
+                : s3l_creds_wait(&s3->creds, &s->wait, req->timeout_ms);
   s->active = err == 0;
   return err;
 }
@@ -364,7 +350,7 @@ static const s3lect_store_ops_t s3_ops = {
 
 /* ---- Opening ---- */
 
-/* Nothing of it is in the loop before the first request asks. */
+/* Opens no libuv handle before the first request. */
 static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
   const char* why;
   s3->creds.waited = on_waited;
@@ -398,7 +384,7 @@ static void set_plain_proxy(s3_t* s3, const s3l_s3_config_t* c) {
   s3->target.proxy_authorization = s3l_span_cstr(s3->proxy_authorization);
 }
 
-/* Those that the operator demands. */
+/* The headers that the operator demands. */
 static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
   s3->headers = s3l_s3_headers_copy(&c->headers);
   if (s3->headers == NULL)
