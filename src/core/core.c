@@ -187,7 +187,7 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   c->read_back = false;
   c->uncertain = 0;
   c->refused = false;
-  c->disputed_told = false;
+  c->disputed_reported = false;
   c->watching = true;
   c->attempt = 0;
   c->poll_attempt = 0;
@@ -196,8 +196,8 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   c->hold_until = 0;
   c->release_owed = false;
   c->ack_owed = false;
-  c->leader_told = 0;
-  c->duplicate_told = 0;
+  c->leader_reported = 0;
+  c->duplicate_reported = 0;
 }
 
 /* Whether the store holds, or may come to hold, a claim of this elector that others would wait for.

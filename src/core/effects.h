@@ -35,7 +35,7 @@ bool s3l_core_is_enough(const s3l_core_t* c, s3l_ns_t lease_from);
 const s3l_sent_t* s3l_core_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write);
 
 /** The store's time now, in ms: its last Date, carried on by the elector's clock, but never beyond
- * what the store's clock shows. 0 if it was never told. */
+ * what the store's clock shows. 0 if it is unknown. */
 uint64_t s3l_core_store_time(const s3l_core_t* c);
 /** Unix time that an epoch may be made of, in ms; 0 if it lies so far in the future (from 2286 on)
  * that it must be damage: in seconds it has to stay below the highest number of an epoch file. */

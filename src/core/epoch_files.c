@@ -197,7 +197,7 @@ static void inform(s3l_core_t* c, s3l_inform_t what, const s3l_op_t* op) {
     s3l_epoch_valid(c);
     return;
   case S3L_INFORM_LEADING:
-    ep->gc_told = false;
+    ep->gc_reported = false;
     ep->led_write = c->write;
     return;
   case S3L_INFORM_WRITTEN:
@@ -207,9 +207,9 @@ static void inform(s3l_core_t* c, s3l_inform_t what, const s3l_op_t* op) {
     ep->modified_ms = 0;
     ep->same_second = false;
     break;
-  case S3L_INFORM_TOLD:
+  case S3L_INFORM_ANSWERED:
     ep->modified_ms = 0;
-    ep->told_ms = s3l_core_store_time(c);
+    ep->answered_ms = s3l_core_store_time(c);
     ep->same_second = false;
     break;
   case S3L_INFORM_READ:

@@ -41,7 +41,7 @@ void s3l_epoch_gc_done(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_resu
   if (!s3l_error_is_lasting(r->status))
     return;
   ep->gc_pause = S3L_EPOCHS_GC_PAUSE;
-  if (!ep->gc_told)
+  if (!ep->gc_reported)
     s3l_core_error(c, fx, r->status, r->message);
-  ep->gc_told = true;
+  ep->gc_reported = true;
 }

@@ -232,7 +232,7 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* 
   /* Neither the reply to a write nor a leader's answer has a Last-Modified. For a write that was
    * learned from the leader's answer it must lie before that answer: else there was another write
    * in between. */
-  bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->told_ms;
+  bool before = r->modified_ms > 0 && (uint64_t)r->modified_ms + 1000 <= ep->answered_ms;
   if (same && ep->modified_ms == 0 && (c->observed.own || before || S3L_MUTANT(EPOCHS_TOLD_BEFORE)))
     ep->modified_ms = r->modified_ms;
   if (same && (r->modified_ms == ep->modified_ms || S3L_MUTANT(EPOCHS_ETAG_ONLY)))

@@ -63,8 +63,8 @@ typedef struct s3l_epochs_s {
   bool confirmed;           /* a read sent at takeover_at or later showed it unchanged */
   bool same_second;         /* a further write could have the same Last-Modified */
   uint64_t file;            /* its number; 0: there is none */
-  int64_t modified_ms;      /* its Last-Modified; 0: not told */
-  uint64_t told_ms;         /* the store's time when its leader answered with it */
+  int64_t modified_ms;      /* its Last-Modified; 0: unknown */
+  uint64_t answered_ms;     /* the store's time when its leader answered with it */
   s3l_ns_t last_clean_list; /* sending of the newest listing that shows it as highest; 0: none */
 
   /* The predecessor: the file over which the observed one was created. If it does not stand any
@@ -98,7 +98,7 @@ typedef struct s3l_epochs_s {
   s3l_ns_t came_at;   /* when a file was observed after absence; 0: never */
 
   /* Old files that may be removed. */
-  bool gc_told;     /* that the store refuses, in this leadership */
+  bool gc_reported; /* that the store refuses, in this leadership */
   uint8_t gc_pause; /* none are removed before so many more renewals: the store refused */
   uint8_t gc_len;
   uint64_t gc[S3L_EPOCHS_GC];

@@ -143,7 +143,7 @@ static void forget_answers(s3l_core_t* c) {
   p->misdirected = p->probing;
   p->good = false;
   p->steady = false;
-  p->told = false;
+  p->reported = false;
   p->error = 0;
   p->unanswered = 0;
   p->answer = S3L_ANSWER_NONE;
@@ -174,7 +174,7 @@ static void observe(s3l_core_t* c, s3l_effects_t* fx, s3l_observed_kind_t kind, 
   memset(v->etag, 0, sizeof v->etag);
   memcpy(v->etag, etag, strlen(etag));
   c->refused = false;
-  c->disputed_told = false;
+  c->disputed_reported = false;
   if (kind == S3L_OBSERVED_RECORD) {
     if (record->epoch > c->epoch_seen)
       c->epoch_seen = record->epoch;
@@ -241,10 +241,10 @@ void s3l_observe_absence(s3l_core_t* c, s3l_effects_t* fx) {
   observe(c, fx, S3L_OBSERVED_ABSENT, "", S3L_INFORM_READ, NULL);
 }
 
-void s3l_observe_told(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
-                      const char* etag) {
+void s3l_observe_answer(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
+                        const char* etag) {
   fx->seen = *record;
-  observe(c, fx, S3L_OBSERVED_RECORD, etag, S3L_INFORM_TOLD, NULL);
+  observe(c, fx, S3L_OBSERVED_RECORD, etag, S3L_INFORM_ANSWERED, NULL);
 }
 
 void s3l_observe_own_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
@@ -277,9 +277,9 @@ static void report_timeout(s3l_core_t* c, s3l_effects_t* fx) {
 static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   uint64_t h = leader_fingerprint(&c->observed.record);
   bool nameless = c->observed.record.leader == fingerprint(FINGERPRINT_OF_NOTHING, "");
-  if (h == c->leader_told || nameless)
+  if (h == c->leader_reported || nameless)
     return;
-  c->leader_told = h;
+  c->leader_reported = h;
   bool claims = is_provisional(c) && !S3L_MUTANT(CLAIM_TOLD);
   if (claims && !c->observed.own)
     return; /* another elector's claim names no leader */
@@ -297,9 +297,9 @@ static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   if (v->own || !v->record.namesake || !(v->renewing || v->overwrote_own))
     return;
   uint64_t h = fingerprint(FINGERPRINT_OF_NOTHING, v->record.incarnation);
-  if (h == c->duplicate_told)
+  if (h == c->duplicate_reported)
     return;
-  c->duplicate_told = h;
+  c->duplicate_reported = h;
   const char* addr = fx->seen.leader_addr;
   bool elsewhere = addr[0] != '\0' && strcmp(addr, c->config.addr) != 0;
   (void)snprintf(fx->text, sizeof fx->text,
@@ -317,8 +317,8 @@ static void report_damage(s3l_core_t* c, s3l_effects_t* fx) {
 
 /* Why nobody takes over, once for each state of the lockfile, a leader's renewals apart. */
 static void report_end_of_epochs(s3l_core_t* c, s3l_effects_t* fx) {
-  bool told = c->observed.own || c->observed.renewing;
-  if (!told && !c->config.observer && !s3l_has_next_epoch(c))
+  bool reported = c->observed.own || c->observed.renewing;
+  if (!reported && !c->config.observer && !s3l_has_next_epoch(c))
     s3l_core_error(c, fx, S3LECT_EEPOCH, c->config.protocol->epoch_max_why);
 }
 

@@ -23,14 +23,15 @@ void s3l_observe_file(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_resul
                       uint64_t number);
 /** The record in fx->seen, which this elector has just written. */
 void s3l_observe_own_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
-/** A record that its own leader told. */
-void s3l_observe_told(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
-                      const char* etag);
+/** A record that its own leader answered with. */
+void s3l_observe_answer(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
+                        const char* etag);
 /** What is observed counts as seen for the first time. */
 void s3l_observe_again(s3l_core_t* c);
 
 /** Tells the application what a changed observation means: a new leader, a duplicate, something
- * foreign. Separate from observing, so that the end of the elector's own leadership is told first.
+ * foreign. Separate from observing, so that the end of the elector's own leadership is reported
+ * first.
  */
 void s3l_observation_report(s3l_core_t* c, s3l_effects_t* fx);
 

@@ -75,7 +75,7 @@ void s3l_peer_read_after(s3l_core_t* c, uint32_t ms) {
   c->poll_at = sleeps ? s3l_sooner(at, c->observed.takeover_at) : at;
 }
 
-void s3l_peer_store_told(s3l_core_t* c, bool steady) {
+void s3l_peer_store_read(s3l_core_t* c, bool steady) {
   s3l_peer_t* p = &c->peer;
   if (!s3l_peer_is_probed(c))
     return;
@@ -164,9 +164,9 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
     message = "the leader's peer address does not answer as a leader";
   }
   p->error = status != 0 ? status : S3LECT_EPEER;
-  if (status != 0 && !p->told)
+  if (status != 0 && !p->reported)
     s3l_core_error_once(c, fx, status, message);
-  p->told = p->told || status != 0;
+  p->reported = p->reported || status != 0;
   suspect(c, was_good);
   probe_later(c);
 }
@@ -174,7 +174,7 @@ static void failed(s3l_core_t* c, s3l_effects_t* fx, int status, const char* mes
 static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
   bool was_good = c->peer.good;
   c->stats.peer_refused++;
-  c->peer.told = true;
+  c->peer.reported = true;
   c->peer.error = S3LECT_EPEER;
   s3l_core_error(c, fx, S3LECT_EPEER, message);
   suspect(c, was_good);
@@ -184,14 +184,14 @@ static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
 /* NULL, or why an answer cannot come from the leader that is observed. */
 static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r) {
   const s3l_observed_record_t* seen = &c->observed.record;
-  const s3l_observed_record_t told = s3l_without_names(c, r->record);
-  if (told.epoch < seen->epoch)
+  const s3l_observed_record_t answered = s3l_without_names(c, r->record);
+  if (answered.epoch < seen->epoch)
     return "the answer is of an older epoch";
-  if (told.leader != seen->leader || strcmp(told.incarnation, seen->incarnation) != 0)
+  if (answered.leader != seen->leader || strcmp(answered.incarnation, seen->incarnation) != 0)
     return "another leader answers at the leader's address";
-  if (told.released || told.addr != seen->addr ||
-      told.leader_timeout_ms != seen->leader_timeout_ms ||
-      told.renew_interval_ms != seen->renew_interval_ms)
+  if (answered.released || answered.addr != seen->addr ||
+      answered.leader_timeout_ms != seen->leader_timeout_ms ||
+      answered.renew_interval_ms != seen->renew_interval_ms)
     return "the answer contradicts the record in the store";
   if (r->valid_for_ms > (int64_t)leader_timeout_ms(c))
     return "the answer claims a validity beyond the leader timeout";
@@ -219,7 +219,7 @@ static bool accept_answer(s3l_core_t* c, s3l_answer_t answer, uint64_t write, s3
   p->answer = (uint8_t)answer;
   p->write = write;
   p->good = true;
-  p->told = false;
+  p->reported = false;
   p->error = 0;
   p->unanswered = 0;
   return true;
@@ -232,7 +232,7 @@ static const char* authenticated(s3l_core_t* c, s3l_effects_t* fx, const s3l_pee
   if (newer && strcmp(r->etag, c->observed.etag) == 0)
     return "two writes have one ETag";
   if (newer)
-    s3l_observe_told(c, fx, r->record, r->etag);
+    s3l_observe_answer(c, fx, r->record, r->etag);
   if (!accept_answer(c, S3L_ANSWER_AUTHENTICATED, r->record->write, s3l_ns_add(c->now, left)))
     return "the validity of one write was prolonged";
   c->config.protocol->inform(c, S3L_INFORM_VALID, NULL);
@@ -284,7 +284,7 @@ static void answered_before(s3l_core_t* c) {
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
-  bool told = c->peer.told;
+  bool reported = c->peer.reported;
   bool whole = (r->authenticated || S3L_MUTANT(HINT_IS_PROMISE)) && r->valid_for_ms >= 0 &&
                s3l_is_usable_etag(r->etag) && record->incarnation[0] != '\0';
   if (record->epoch > c->observed.record.epoch) {
@@ -309,7 +309,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   }
   c->stats.peer_answers++;
   S3L_MUTATE(ANSWER_PROLONGS, c, r);
-  if (told)
+  if (reported)
     s3l_core_error_once(c, fx, S3LECT_EPEERBACK, NULL);
   s3l_ns_t until = s3l_peer_covers_until(c);
   if (until > 0)

@@ -42,9 +42,9 @@ s3l_ns_t s3l_peer_covers_until(const s3l_core_t* c);
 /** The next read is due in `ms`, give or take 10 %. A follower that is not watching would sleep
  * through the instant at which the record may be replaced (design rule 3): it reads then. */
 void s3l_peer_read_after(s3l_core_t* c, uint32_t ms);
-/** The store has told what it holds; `steady`: a leader that renews. Sets the next read, and how
+/** The store was read; `steady`: a leader that renews. Sets the next read, and how
  * often to look. */
-void s3l_peer_store_told(s3l_core_t* c, bool steady);
+void s3l_peer_store_read(s3l_core_t* c, bool steady);
 void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* result);
 /** When a probe, or the end of one, is due. */
 s3l_ns_t s3l_peer_due(const s3l_core_t* c);

@@ -37,7 +37,7 @@ static void set_watching(s3l_core_t* c, const s3lect_store_result_t* r) {
   c->watching = !stable || v->own || S3L_MUTANT(ALWAYS_WATCHING);
   s3l_peer_read_after(c, c->watching ? c->config.frequent_interval_ms
                                      : c->config.infrequent_interval_ms);
-  s3l_peer_store_told(c, !c->watching);
+  s3l_peer_store_read(c, !c->watching);
 }
 
 void s3l_poll_read_over(s3l_core_t* c, const s3lect_store_result_t* r) {

@@ -18,7 +18,7 @@ typedef enum {
   S3L_INFORM_START = 0, /* standing begins: nothing has been observed */
   S3L_INFORM_READ,      /* the observation has changed by a read */
   S3L_INFORM_WRITTEN,   /* ... by a write of this elector, whose operation is `op` */
-  S3L_INFORM_TOLD,      /* ... by what its leader answered */
+  S3L_INFORM_ANSWERED,  /* ... by what its leader answered */
   S3L_INFORM_VALID,     /* the leader, authenticated, has said that it leads */
   S3L_INFORM_LEADING,   /* this elector begins to lead */
 } s3l_inform_t;

@@ -242,7 +242,7 @@ typedef struct s3l_peer_s {
   bool good;        /* the last answer was acceptable */
   bool steady;      /* the last read showed a leader that renews */
   bool read_again;  /* the read under way was sent before the leader became suspect */
-  bool told;        /* this leader's failure to answer has been reported */
+  bool reported;    /* this leader's failure to answer has been reported */
   int error;        /* why the store is read instead; 0: it is not, or not yet */
 } s3l_peer_t;
 
@@ -270,17 +270,17 @@ typedef struct s3l_core_s {
   s3l_observation_t observed;
 
   /* Remembered for as long as the core lives, over all incarnations. */
-  uint64_t epoch_seen;      /* highest epoch ever seen or written */
-  uint64_t epoch_led;       /* last epoch that was led */
-  int64_t store_time_ms;    /* the store's clock ... */
-  s3l_ns_t store_time_at;   /* ... when its reply was received */
-  uint64_t leader_told;     /* fingerprint of the leader last announced */
-  uint64_t duplicate_told;  /* fingerprint of the duplicate last reported */
-  uint32_t timeout_seen_ms; /* largest leader timeout ever seen in a record */
+  uint64_t epoch_seen;         /* highest epoch ever seen or written */
+  uint64_t epoch_led;          /* last epoch that was led */
+  int64_t store_time_ms;       /* the store's clock ... */
+  s3l_ns_t store_time_at;      /* ... when its reply was received */
+  uint64_t leader_reported;    /* fingerprint of the leader last announced */
+  uint64_t duplicate_reported; /* fingerprint of the duplicate last reported */
+  uint32_t timeout_seen_ms;    /* largest leader timeout ever seen in a record */
 
   /* Leadership. */
   bool leading;
-  bool announced;   /* on_started_leading has been told */
+  bool announced;   /* on_started_leading has run */
   bool provisional; /* the elector's own observed record is a provisional claim */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
@@ -291,10 +291,10 @@ typedef struct s3l_core_s {
   /* The request under way and what comes next. */
   s3l_op_t op;
   s3l_ns_t read_back_at;
-  uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
-  bool read_back;     /* read before anything else: a write was refused or is uncertain */
-  bool refused;       /* the last write was refused by its ETag condition */
-  bool disputed_told; /* S3LECT_EDISPUTED was reported for the observed ETag */
+  uint64_t uncertain;     /* number of the write whose outcome is unknown; 0: none */
+  bool read_back;         /* read before anything else: a write was refused or is uncertain */
+  bool refused;           /* the last write was refused by its ETag condition */
+  bool disputed_reported; /* S3LECT_EDISPUTED was reported for the observed ETag */
   bool watching;
   uint32_t attempt; /* failed attempts of the operation under way */
   uint32_t poll_attempt;

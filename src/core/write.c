@@ -119,8 +119,8 @@ void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
     c->stats.conflicts++;
     c->read_back = true;
     c->refused = r->status == S3LECT_EPRECONDITION && op->conditional;
-    if (op->disputed && c->refused && !c->disputed_told) {
-      c->disputed_told = true;
+    if (op->disputed && c->refused && !c->disputed_reported) {
+      c->disputed_reported = true;
       s3l_core_error(c, fx, S3LECT_EDISPUTED, r->message);
     }
   } else if (r->outcome != S3LECT_NOT_APPLIED) {
