@@ -58,7 +58,7 @@ static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
     ep->list_sent = c->now;
     ep->found = 0;
   }
-  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_LIST);
+  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_LIST, false);
   e->file =
       from_oldest || c->epoch_seen == 0 || S3L_MUTANT(EPOCHS_FORGOTTEN) ? 0 : c->epoch_seen - 1;
   e->more = ep->more;
@@ -66,13 +66,7 @@ static void send_list(s3l_core_t* c, s3l_effects_t* fx) {
 
 static void send_file(s3l_core_t* c, s3l_effects_t* fx) {
   s3l_epochs_t* ep = c->config.epochs;
-  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_READ);
-  e->file = ep->asked;
-  c->op.conditional = ep->read == READ_IF_CHANGED && c->observed.etag[0] != '\0';
-  if (c->op.conditional) {
-    e->condition = S3LECT_IF_CHANGED;
-    e->etag = c->observed.etag;
-  }
+  s3l_request_read(c, fx, S3L_DO_READ, ep->read == READ_IF_CHANGED)->file = ep->asked;
 }
 
 void s3l_epoch_send_read(s3l_core_t* c, s3l_effects_t* fx) {

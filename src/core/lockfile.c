@@ -8,12 +8,7 @@
 #include "util/assert.h"
 
 static void send_read(s3l_core_t* c, s3l_effects_t* fx) {
-  s3l_effect_t* e = s3l_request_read(c, fx, S3L_DO_READ);
-  c->op.conditional = !c->read_back && c->observed.etag[0] != '\0';
-  if (c->op.conditional) {
-    e->condition = S3LECT_IF_CHANGED;
-    e->etag = c->observed.etag;
-  }
+  (void)s3l_request_read(c, fx, S3L_DO_READ, !c->read_back);
 }
 
 static s3l_read_end_t read_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,

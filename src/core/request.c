@@ -63,13 +63,16 @@ void s3l_request_done(s3l_core_t* c) {
   c->not_before = c->now;
 }
 
-s3l_effect_t* s3l_request_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_kind_t kind) {
+s3l_effect_t* s3l_request_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_kind_t kind,
+                               bool if_changed) {
   s3l_op_t* op = &c->op;
   memset(op, 0, sizeof *op);
   op->kind = S3L_OP_READ;
   op->sent_at = c->now;
   s3l_effect_t* e = s3l_core_effect(fx, kind);
-  e->etag = "";
+  op->conditional = if_changed && c->observed.etag[0] != '\0';
+  e->condition = op->conditional ? S3LECT_IF_CHANGED : S3LECT_ALWAYS;
+  e->etag = op->conditional ? c->observed.etag : "";
   e->timeout_ms = c->config.request_timeout_ms;
   s3l_ns_t bound = c->leading                      ? c->valid_until
                    : c->phase == S3L_PHASE_LEAVING ? c->leave_by

@@ -4,8 +4,9 @@
 
 #include "core/state.h"
 
-/** Begins a request of a read: READ or LIST. */
-s3l_effect_t* s3l_request_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_kind_t kind);
+/** Begins a request of a read, READ or LIST; `if_changed`: only from the observed ETag, if any. */
+s3l_effect_t* s3l_request_read(s3l_core_t* c, s3l_effects_t* fx, s3l_effect_kind_t kind,
+                               bool if_changed);
 
 /** The operation under way has done what it was for. */
 void s3l_request_done(s3l_core_t* c);
