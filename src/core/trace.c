@@ -1,6 +1,7 @@
 #include "core/trace.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,60 +20,58 @@ static const char* status_name(int status, char fallback[16]) {
   }
 }
 
-static size_t written(int n, size_t cap) {
-  return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
-}
+static size_t say(char* buf, size_t cap, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static size_t trace_listing(const s3l_listing_t* l, char* buf, size_t cap) {
-  return written(
-      snprintf(buf, cap, "done listed %" PRIu64 "%s", l->highest, l->truncated ? " more" : ""),
-      cap);
+static size_t say(char* buf, size_t cap, const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(buf, cap, format, args);
+  va_end(args);
+  return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
 }
 
 static size_t trace_done(const s3l_event_t* ev, char* buf, size_t cap) {
   const s3lect_store_result_t* r = ev->result;
-  static const char* const outcomes[] = {"", " not-applied", " uncertain"};
   char code[16];
   if (ev->listing != NULL)
-    return trace_listing(ev->listing, buf, cap);
-  return written(snprintf(buf, cap, "done %s%s%s%s", status_name(r->status, code),
-                          outcomes[r->outcome], r->etag != NULL ? " " : "",
-                          r->etag != NULL ? r->etag : ""),
-                 cap);
+    return say(buf, cap, "done listed %" PRIu64 "%s", ev->listing->highest,
+               ev->listing->truncated ? " more" : "");
+  return say(buf, cap, "done %s%s%s%s", status_name(r->status, code),
+             r->outcome == S3LECT_SETTLED     ? ""
+             : r->outcome == S3LECT_UNCERTAIN ? " uncertain"
+                                              : " not-applied",
+             r->etag != NULL ? " " : "", r->etag != NULL ? r->etag : "");
 }
 
 static size_t trace_peer(const s3l_peer_result_t* r, char* buf, size_t cap) {
   char code[16];
   if (r->kind == S3L_PEER_NOT_LEADING)
-    return written(snprintf(buf, cap, "peer not-leading"), cap);
+    return say(buf, cap, "peer not-leading");
   if (r->kind == S3L_PEER_FAILED)
-    return written(snprintf(buf, cap, "peer failed %s", status_name(r->status, code)), cap);
-  return written(snprintf(buf, cap,
-                          "peer leading epoch=%" PRIu64 " n=%" PRIu64 " valid=%" PRId64 "%s%s%s%s",
-                          r->record->epoch, r->record->write, r->valid_for_ms,
-                          r->etag != NULL ? " " : "", r->etag != NULL ? r->etag : "",
-                          r->authenticated ? " authenticated" : "", r->held ? " held" : ""),
-                 cap);
-}
-
-static size_t trace_gc_done(const s3lect_store_result_t* r, char* buf, size_t cap) {
-  char code[16];
-  return written(snprintf(buf, cap, "gc-done %s", status_name(r->status, code)), cap);
+    return say(buf, cap, "peer failed %s", status_name(r->status, code));
+  return say(buf, cap, "peer leading epoch=%" PRIu64 " n=%" PRIu64 " valid=%" PRId64 "%s%s%s%s",
+             r->record->epoch, r->record->write, r->valid_for_ms, r->etag != NULL ? " " : "",
+             r->etag != NULL ? r->etag : "", r->authenticated ? " authenticated" : "",
+             r->held ? " held" : "");
 }
 
 size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
-  static const char* const names[] = {"tick", "start", "done", "resign", "stop", "ack", "peer"};
-  if (ev->kind == S3L_EV_DONE)
+  static const char* const names[] = {"tick", "start", "done",     "resign",  "stop",
+                                      "ack",  "peer",  "transfer", "gc-done", "expired"};
+  char code[16];
+  switch (ev->kind) {
+  case S3L_EV_DONE:
     return trace_done(ev, buf, cap);
-  if (ev->kind == S3L_EV_PEER)
+  case S3L_EV_PEER:
     return trace_peer(ev->peer, buf, cap);
-  if (ev->kind == S3L_EV_GC_DONE)
-    return trace_gc_done(ev->result, buf, cap);
-  if (ev->kind == S3L_EV_EXPIRED)
-    return written(snprintf(buf, cap, "expired"), cap);
-  if (ev->kind == S3L_EV_TRANSFER)
-    return written(snprintf(buf, cap, "transfer %s", ev->successor), cap);
-  return written(snprintf(buf, cap, "%s", names[ev->kind]), cap);
+  case S3L_EV_GC_DONE:
+    return say(buf, cap, "gc-done %s", status_name(ev->result->status, code));
+  case S3L_EV_TRANSFER:
+    return say(buf, cap, "transfer %s", ev->successor);
+  default:
+    return say(buf, cap, "%s", names[ev->kind]);
+  }
 }
 
 static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t cap) {
@@ -83,10 +82,9 @@ static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t 
   char valid[32] = "";
   if (e->valid_until > 0)
     snprintf(valid, sizeof valid, " valid=%+.3fs", (double)(e->valid_until - now) / 1e9);
-  return written(snprintf(buf, cap, "notify %s%s%s%s%s epoch=%" PRIu64 "%s", notes[e->note],
-                          e->reason ? " " : "", reasons[e->reason], e->error ? " " : "",
-                          e->error ? status_name(e->error, code) : "", e->epoch, valid),
-                 cap);
+  return say(buf, cap, "notify %s%s%s%s%s epoch=%" PRIu64 "%s", notes[e->note],
+             e->reason ? " " : "", reasons[e->reason], e->error ? " " : "",
+             e->error ? status_name(e->error, code) : "", e->epoch, valid);
 }
 
 size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_t now, char* buf,
@@ -97,31 +95,28 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
     (void)snprintf(file, sizeof file, " file=%" PRIu64, e->file);
   switch (e->kind) {
   case S3L_DO_READ:
-    return written(
-        snprintf(buf, cap, "read%s%s%s", file, e->etag[0] ? " if-changed " : "", e->etag), cap);
+    return say(buf, cap, "read%s%s%s", file, e->etag[0] ? " if-changed " : "", e->etag);
   case S3L_DO_WRITE:
-    return written(snprintf(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s", file,
-                            conditions[e->condition], e->etag, r->epoch, r->write,
-                            r->released ? " released" : "", r->successor[0] ? " successor=" : "",
-                            r->successor, e->disputed ? " disputed" : ""),
-                   cap);
+    return say(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s", file,
+               conditions[e->condition], e->etag, r->epoch, r->write,
+               r->released ? " released" : "", r->successor[0] ? " successor=" : "", r->successor,
+               e->disputed ? " disputed" : "");
   case S3L_DO_PROBE:
-    return written(snprintf(buf, cap, "probe wait=%" PRIu32, e->wait_ms), cap);
+    return say(buf, cap, "probe wait=%" PRIu32, e->wait_ms);
   case S3L_DO_PROBE_CANCEL:
-    return written(snprintf(buf, cap, "probe-cancel"), cap);
+    return say(buf, cap, "probe-cancel");
   case S3L_DO_RELEASED:
-    return written(snprintf(buf, cap, "released"), cap);
+    return say(buf, cap, "released");
   case S3L_DO_LIST:
-    return written(snprintf(buf, cap, "list after=%" PRIu64 "%s", e->file, e->more ? " more" : ""),
-                   cap);
+    return say(buf, cap, "list after=%" PRIu64 "%s", e->file, e->more ? " more" : "");
   case S3L_DO_GC:
-    return written(snprintf(buf, cap, "gc%s", file), cap);
+    return say(buf, cap, "gc%s", file);
   case S3L_DO_GC_CANCEL:
-    return written(snprintf(buf, cap, "gc-cancel"), cap);
+    return say(buf, cap, "gc-cancel");
   case S3L_DO_CANCEL:
-    return written(snprintf(buf, cap, "cancel"), cap);
+    return say(buf, cap, "cancel");
   case S3L_DO_STOPPED:
-    return written(snprintf(buf, cap, "stopped"), cap);
+    return say(buf, cap, "stopped");
   case S3L_DO_NOTIFY:
     return trace_note(e, now, buf, cap);
   }
