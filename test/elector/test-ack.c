@@ -1,15 +1,10 @@
 /* stop_ack_ms: which leadership an acknowledgement is about, above all one that comes when another
  * leadership of the same elector has begun and ended since. The store is scripted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/elector.h"
 #include "s3lect/errno.h"
@@ -32,7 +27,6 @@ static void on_closed(s3lect_elector_t* e) {
 }
 
 static int setup(void** state) {
-  (void)state;
   stopped = closed = 0;
   memset(&elector, 0, sizeof elector);
   memset(&store, 0, sizeof store);
@@ -47,7 +41,6 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  (void)state;
   s3lect_store_close(&store.store, NULL);
   s3l_wait_loop_end(&loop);
   return 0;
@@ -119,7 +112,6 @@ static void expect_release(void) {
 }
 
 static void test_a_late_one_is_not_for_the_next(void** state) {
-  (void)state;
   lead_again();
   resign();
   s3lect_elector_ack(&elector, 8); /* the work of epoch 8 has ended at last */
@@ -136,7 +128,6 @@ static void test_a_late_one_is_not_for_the_next(void** state) {
 
 /* The next leadership ends in the same turn of the loop, before the executor has run. */
 static void test_one_that_is_overtaken(void** state) {
-  (void)state;
   lead_again();
   s3lect_elector_ack(&elector, 8);
   resign();

@@ -1,16 +1,11 @@
 /* The elector's handle: what may be called when, and which callbacks run in which order. Plays the
  * store itself (lib/script_store.h), so that every moment can be held still. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 

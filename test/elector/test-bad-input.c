@@ -1,16 +1,11 @@
 /* What an elector meets in the world: damaged lockfiles, odd HTTP, proxies, broken TLS, endpoints
  * that do not answer. Each ends in a named error, and the elector goes on by its rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/certs.h"
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static int setup(void** state) {
@@ -270,7 +265,6 @@ static void tls(const char* cert, const char* key, const char* ca, int error) {
 }
 
 static void test_tls(void** state) {
-  (void)state;
   s3l_certs_t certs;
   assert_int_equal(s3l_certs_make(&certs), 0);
   tls(certs.good, certs.key, certs.ca, 0);

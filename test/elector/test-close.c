@@ -6,14 +6,9 @@
  * ctest labels: one-protocol
  * What is closed here is the same with both protocols; test-api.c and its like close electors of
  * both in every state. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 

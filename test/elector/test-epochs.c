@@ -3,17 +3,12 @@
  * holds for both protocols is tested for both, elsewhere.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/epochs.h"
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define PREFIX "locks/"
@@ -49,7 +44,6 @@ static void del(const char* key) {
 
 /* One leads, renews and leaves; the other takes over at once. */
 static void test_without_if_match(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   el.key = PREFIX;
   s3l_election_begin(&el);
@@ -76,7 +70,6 @@ static void test_without_if_match(void** state) {
 
 /* A gateway refuses If-Match once: renewals go without it for a while, not for ever. */
 static void test_if_match_refused_once(void** state) {
-  (void)state;
   unsigned with = 0, without = 0;
   bool again = false;
   s3l_election_init(&el, NULL);
@@ -103,7 +96,6 @@ static void test_if_match_refused_once(void** state) {
 /* Somebody makes the file of the highest number by hand: it is said once what to do, and when it
  * has been done the election goes on. */
 static void test_a_file_of_the_highest_number(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   el.key = PREFIX;
   s3l_election_begin(&el);
@@ -123,7 +115,6 @@ static void test_a_file_of_the_highest_number(void** state) {
 /* A store whose listings do not show the files: nobody leads, and everybody says why, until the
  * listings show them. */
 static void test_listings_without_the_files(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_fault(&el, "{\"empty_lists\":true}");
@@ -144,7 +135,6 @@ static void test_listings_without_the_files(void** state) {
 /* A leader whose file is no longer listed stops when its validity ends. It says why as soon as the
  * file has been missing for longer than a listing may lag. */
 static void test_a_listing_that_goes_blind(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -162,7 +152,6 @@ static void test_a_listing_that_goes_blind(void** state) {
 
 /* A store that begins every page of a listing anew: it would be read for ever. */
 static void test_a_listing_without_end(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -180,7 +169,6 @@ static void test_a_listing_without_end(void** state) {
 
 /* SeaweedFS and S3Proxy show objects beside the prefix, where they take it for another one. */
 static void test_a_listing_of_other_keys(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -203,7 +191,6 @@ static void begin_in_memory(void) {
 
 /* From nothing: the first file takes its number from the store's clock, and is not led. */
 static void test_from_nothing(void** state) {
-  (void)state;
   begin_in_memory();
   s3l_candidate_init(&el, &a, "a");
   a.o.keep_epochs = 1;
@@ -227,7 +214,6 @@ static void check(const s3lect_elector_options_t* o, int code, const char* part)
 }
 
 static void test_options(void** state) {
-  (void)state;
   static char path[1100];
   static const s3lect_store_ops_t plain_ops = {.version = S3LECT_STORE_VERSION};
   s3lect_store_t plain = {.ops = &plain_ops};
@@ -267,7 +253,6 @@ static void test_options(void** state) {
 }
 
 static void test_numbers_of_keys(void** state) {
-  (void)state;
   assert_int_equal(s3lect_epoch_file_number("a/", "a/lock-0000000042.json"), 42);
   assert_int_equal(s3lect_epoch_file_number("", "lock-0000000042.json"), 42);
   assert_int_equal(s3lect_epoch_file_number("a/", "b/lock-0000000042.json"), 0);

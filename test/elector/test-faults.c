@@ -1,15 +1,10 @@
 /* The election over real sockets, against a store that misbehaves on command: lost and late writes,
  * refused ones, outages, a second process with the same ID, a loop that stands still. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static int setup(void** state) {

@@ -1,16 +1,11 @@
 /* The names of the leader in view: what the callbacks, s3lect_elector_leader and the status call
  * say, and what they cost. Plays the store itself (lib/script_store.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/heap.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 

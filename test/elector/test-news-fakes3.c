@@ -1,14 +1,9 @@
 /* What a store finds out by itself reaches the application: the bucket's region, this machine's
  * clock, weak ETags; each once, through on_error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/election.h"
+#include "lib/test.h"
 
 static s3l_election_t el;
 
@@ -29,7 +24,6 @@ static void lead(s3l_candidate_t* c) {
 static void tells_of_the_region(void** state) {
   s3l_candidate_t a, b;
   fakes3_counters_t counters;
-  (void)state;
   s3l_election_init(&el, &(fakes3_options_t){.region = "eu-north-1"});
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -49,7 +43,6 @@ static void tells_of_the_region(void** state) {
 /* In the middle of a leadership: it goes on. */
 static void tells_of_the_clock(void** state) {
   s3l_candidate_t c;
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -65,7 +58,6 @@ static void tells_of_the_clock(void** state) {
 
 static void tells_of_weak_etags(void** state) {
   s3l_candidate_t c;
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);
@@ -78,7 +70,6 @@ static void tells_of_weak_etags(void** state) {
 /* The examination before the first election finds out, and leaves the news to the elector. */
 static void verify_on_start_keeps_the_news(void** state) {
   s3l_candidate_t c;
-  (void)state;
   s3l_election_init(&el, &(fakes3_options_t){.region = "eu-north-1"});
   s3l_election_begin(&el);
   s3l_candidate_init(&el, &c, "a");

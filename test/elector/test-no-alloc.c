@@ -1,18 +1,12 @@
 /* In steady state a renewal over a warm plain-HTTP connection takes nothing from the heap.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/election.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 
 static void test_renewals_do_not_allocate(void** state) {
-  (void)state;
   static s3l_election_t el;
   static s3l_candidate_t c;
   s3l_heap_install();

@@ -1,17 +1,12 @@
 /* Out of memory: the allocations of a whole life of an elector are counted, then each one is made
  * to fail, once and from then on. Nothing may crash, leak or hang; what fails says UV_ENOMEM. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/heap.h"
 #include "lib/protocol.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -95,7 +90,6 @@ static bool live(size_t n, bool on) {
 }
 
 static void test_each_allocation_fails(void** state) {
-  (void)state;
   size_t once = 0;
   size_t for_good = 0;
   while (live(once, false))
@@ -106,7 +100,6 @@ static void test_each_allocation_fails(void** state) {
 }
 
 static void test_memory_store_says_so(void** state) {
-  (void)state;
   uv_loop_t loop;
   s3lect_store_t store;
   assert_int_equal(uv_loop_init(&loop), 0);
@@ -120,7 +113,6 @@ static void test_memory_store_says_so(void** state) {
 
 /* The S3 store: every allocation of opening it. */
 static void test_s3_store_says_so(void** state) {
-  (void)state;
   size_t n = 0;
   for (bool met = true; met; n++) {
     uv_loop_t loop;

@@ -1,15 +1,10 @@
 /* Options: every bad one ends in one line that names it, its value and the mend. A renewal of an
  * epoch file is two requests, for both of which there must be time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
+#include "lib/test.h"
 #include "s3lect.h"
 
 static s3lect_store_t some_store;
@@ -71,7 +66,6 @@ static void expect_store_clock(uint32_t flags, int code) {
 }
 
 static void test_missing_options(void** state) {
-  (void)state;
   s3lect_elector_options_t o = good();
   o.lockfile_path = NULL;
   expect(&o, S3LECT_EOPTION, "lockfile_path: missing");
@@ -101,7 +95,6 @@ static void test_segments(void** state) {
       {"/jobs/", "write \"jobs\"", "write \"jobs/\""},
       {".a/b./..c/...", NULL, NULL},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     s3lect_elector_options_t o = good();
     const char* part = s3l_test_epochs() ? rows[i].prefix : rows[i].lockfile;
@@ -114,7 +107,6 @@ static void test_segments(void** state) {
 }
 
 static void test_strings_out_of_bounds(void** state) {
-  (void)state;
   char text[2000];
   memset(text, 'x', sizeof text);
   text[256] = '\0';
@@ -138,7 +130,6 @@ static void test_strings_out_of_bounds(void** state) {
 }
 
 static void test_unsafe_timing(void** state) {
-  (void)state;
   s3lect_elector_options_t o = good();
   o.leader_timeout_ms = 1000;
   expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 1000 ms is unsafe");
@@ -195,7 +186,6 @@ static void expect_proposal(uint32_t timeout, uint32_t renew, uint32_t request) 
 /* The timeout that the message proposes is one that passes, and the smallest one; also where other
  * options have defaults that depend on it. */
 static void test_proposal_is_right(void** state) {
-  (void)state;
   expect_proposal(2000, 700, 700);
   expect_proposal(1000, 0, 0);
   expect_proposal(1, 0, 0);
@@ -205,7 +195,6 @@ static void test_proposal_is_right(void** state) {
 
 /* Structs of another version: shorter ones are taken, longer ones if what is unknown is unset. */
 static void test_struct_sizes(void** state) {
-  (void)state;
   struct {
     s3lect_elector_options_t o;
     char more[16];
@@ -228,7 +217,6 @@ static void test_struct_sizes(void** state) {
 
 /* What an elector would go by, defaults that depend on others included. */
 static void test_resolved(void** state) {
-  (void)state;
   s3lect_elector_options_t o = good(), resolved;
   s3lect_error_t error;
   resolved.size = sizeof resolved;
@@ -285,7 +273,6 @@ static void test_resolved(void** state) {
 }
 
 static void test_names(void** state) {
-  (void)state;
   assert_string_equal(s3lect_event_name(S3LECT_EVENT_STARTED_LEADING), "started_leading");
   assert_string_equal(s3lect_event_name(99), "unknown");
   assert_string_equal(s3lect_reason_name(S3LECT_REASON_LOST), "lost");

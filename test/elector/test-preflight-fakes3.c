@@ -1,11 +1,5 @@
 /* verify_on_start over real sockets: an elector stands only on a store that keeps its conditions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +7,7 @@
 
 #include "fakes3/fakes3.h"
 #include "lib/protocol.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -57,7 +52,6 @@ static int open_all(void** state) {
   char why[256] = "";
   s3lect_store_s3_options_t s3;
   s3lect_elector_options_t o;
-  (void)state;
   s3l_wait_pace(S3L_PACE_SOCKETS);
   assert_int_equal(uv_loop_init(&loop), 0);
   if (fakes3_start(&loop, &(fakes3_options_t){0}, &server, why, sizeof(why)) != 0)
@@ -89,7 +83,6 @@ static int open_all(void** state) {
 }
 
 static int close_all(void** state) {
-  (void)state;
   if (closed == 0) {
     s3lect_elector_close(&elector, on_closed);
     s3l_wait_count(&loop, &closed, 1, "the elector's close");
@@ -133,7 +126,6 @@ static int last_error(void) {
 static void stands_on_an_honest_store(void** state) {
   unsigned to_lockfile, others, again;
   fakes3_counters_t before, after;
-  (void)state;
   assert_int_equal(s3lect_elector_start(&elector), 0);
   assert_int_equal(s3lect_elector_start(&elector), UV_EALREADY);
   assert_int_equal(role(), S3LECT_ROLE_FOLLOWER);
@@ -173,7 +165,6 @@ static void refuses(const char* json, const char* reason) {
 }
 
 static void refuses_stores_that_lie(void** state) {
-  (void)state;
   refuses("{\"ignore_conditions\":true}", "ignores If-None-Match");
   refuses("{\"non_atomic\":30}", "not in one step");
   refuses("{\"constant_etag\":true}", "ETags do not change");
@@ -193,7 +184,6 @@ static void refuses_stores_that_lie(void** state) {
 
 /* A store that cannot be reached is no liar: it is tried until it answers. */
 static void waits_for_a_store_that_is_down(void** state) {
-  (void)state;
   lie("{\"status\":403,\"code\":\"AccessDenied\"}");
   assert_int_equal(s3lect_elector_start(&elector), 0);
   s3l_wait_count(&loop, &errors, 2, "two errors");
@@ -215,7 +205,6 @@ static void run_until_puts(unsigned n) {
 
 static void can_be_stopped_meanwhile(void** state) {
   unsigned to_lockfile, others;
-  (void)state;
   assert_int_equal(s3lect_elector_start(&elector), 0);
   run_until_puts(3);
   assert_int_equal(s3lect_elector_stop(&elector), 0);
@@ -230,7 +219,6 @@ static void can_be_stopped_meanwhile(void** state) {
 }
 
 static void can_be_closed_meanwhile(void** state) {
-  (void)state;
   assert_int_equal(s3lect_elector_start(&elector), 0);
   run_until_puts(3);
   assert_int_equal(s3lect_elector_close(&elector, on_closed), 0);
@@ -244,7 +232,6 @@ static void close_it(void) {
 }
 
 static void can_be_closed_in_the_refusal(void** state) {
-  (void)state;
   lie("{\"ignore_conditions\":true}");
   in_error = close_it;
   assert_int_equal(s3lect_elector_start(&elector), 0);

@@ -2,16 +2,11 @@
  * reports it. Whatever happens to that look, the election goes on.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define LOCKFILE  "{\"leaderID\":\"other\",\"leaderAddr\":\"\",\"lastUpdated\":\"%s\",\"epoch\":7}"
@@ -57,7 +52,6 @@ static void cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
 }
 
 static int set_up(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
   assert_int_equal(s3lect_store_memory_init(&el.loop, &el.store, NULL), 0);
@@ -75,7 +69,6 @@ static int set_up(void** state) {
 }
 
 static int tear_down(void** state) {
-  (void)state;
   assert_null(held);
   s3l_election_end(&el);
   return 0;
@@ -114,7 +107,6 @@ static void assert_told(const char* key) {
 }
 
 static void a_leader_is_told_of(void** state) {
-  (void)state;
   put_other("", false);
   lead();
   assert_int_equal(checks, 1);
@@ -123,7 +115,6 @@ static void a_leader_is_told_of(void** state) {
 
 /* Epoch files in a folder of the lockfile's name: prefix "locks/x/". */
 static void a_leader_in_the_folder_is_told_of(void** state) {
-  (void)state;
   char key[64];
   if (el.epochs) {
     put_other("", false);
@@ -139,7 +130,6 @@ static void a_leader_in_the_folder_is_told_of(void** state) {
 
 /* The newest of more files than one page of a listing has. */
 static void the_newest_file_counts(void** state) {
-  (void)state;
   static const char body[] = "{\"validity_ms\":2400,\"leaderID\":\"other\"}";
   char key[64];
   if (el.epochs)
@@ -156,7 +146,6 @@ static void the_newest_file_counts(void** state) {
 }
 
 static void nothing_is_told_of_a_released_object(void** state) {
-  (void)state;
   put_other("", true);
   lead();
   assert_int_equal(checks, el.epochs ? 1 : 2);
@@ -164,7 +153,6 @@ static void nothing_is_told_of_a_released_object(void** state) {
 }
 
 static void nothing_is_told_without_one(void** state) {
-  (void)state;
   lead();
   assert_int_equal(checks, el.epochs ? 1 : 2);
   assert_int_equal(a.errors, 0);
@@ -175,7 +163,6 @@ static bool has_read(void* arg) {
 }
 
 static void an_observer_does_not_look(void** state) {
-  (void)state;
   put_other("", false);
   s3l_candidate_init(&el, &a, "a");
   a.o.observer = 1;
@@ -186,7 +173,6 @@ static void an_observer_does_not_look(void** state) {
 
 /* It neither delays the election nor outlives the elector. */
 static void a_close_cancels_it(void** state) {
-  (void)state;
   put_other("", false);
   hold = true;
   lead();
@@ -204,7 +190,6 @@ static bool is_stopped(void* arg) {
 
 /* A stop cancels it; the next start looks again. */
 static void a_restart_looks_again(void** state) {
-  (void)state;
   put_other("", false);
   hold = true;
   lead();

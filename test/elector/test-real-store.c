@@ -2,17 +2,12 @@
  * S3LECT_TEST_BUCKET name.
  *
  * ctest labels: store no-valgrind slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static char key[128];

@@ -1,16 +1,11 @@
 /* An error that comes with every look is told once, then ever more rarely; another one at once, and
  * the same one, too, after all was well for a while. Plays the store itself (lib/script_store.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/clocks.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -45,7 +40,6 @@ static void test_told_ever_more_rarely(void** state) {
   static s3l_script_store_t store;
   static s3lect_elector_t e;
   uv_loop_t loop;
-  (void)state;
   if (!s3l_clocks_move())
     skip();
   assert_int_equal(uv_loop_init(&loop), 0);
@@ -102,7 +96,6 @@ static void test_every_release_that_failed_is_told(void** state) {
   static s3l_script_store_t store;
   static s3lect_elector_t e;
   uv_loop_t loop;
-  (void)state;
   memset(&seen, 0, sizeof seen);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_script_store_init(&loop, &store);

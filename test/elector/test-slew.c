@@ -1,16 +1,11 @@
 /* NTP slews the clock of the loop's timers to and fro, as far as chrony does by default
  * (lib/clocks.h), but not lease time: leadership ends by lease time, and is told of by then. Plays
  * the store itself (lib/script_store.h). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/clocks.h"
 #include "lib/protocol.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -51,7 +46,6 @@ static void test_told_of_the_end_by_lease_time(void** state) {
   static s3l_script_store_t store;
   static s3lect_elector_t e;
   uv_loop_t loop;
-  (void)state;
   if (!s3l_clocks_move())
     skip();
   s3l_clocks_slew(SLOW_PPM);

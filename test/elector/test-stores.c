@@ -2,18 +2,13 @@
  *
  * ctest labels: no-valgrind */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/election.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static s3l_election_t el;
@@ -21,7 +16,6 @@ static s3l_candidate_t a, b;
 static char dir[64];
 
 static int open_memory(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL); /* its fake S3 is not used */
   s3l_wait_pace(S3L_PACE_TIMERS);
   el.key = "x";
@@ -29,7 +23,6 @@ static int open_memory(void** state) {
 }
 
 static int open_directory(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_wait_pace(S3L_PACE_REAL); /* files are read and written in threads */
   el.key = "sub/x";
@@ -39,7 +32,6 @@ static int open_directory(void** state) {
 }
 
 static int close_memory(void** state) {
-  (void)state;
   s3l_election_end(&el);
   return 0;
 }
@@ -67,7 +59,6 @@ static int close_directory(void** state) {
 }
 
 static void test_renewal_and_hand_over(void** state) {
-  (void)state;
   s3l_election_seed(&el);
   s3l_candidate_init(&el, &a, "a");
   s3l_candidate_start(&a);
@@ -88,7 +79,6 @@ static void test_renewal_and_hand_over(void** state) {
 }
 
 static void test_take_over_from_a_dead_leader(void** state) {
-  (void)state;
   s3l_election_seed(&el);
   s3l_candidate_init(&el, &a, "a");
   a.o.no_release = 1;
@@ -106,7 +96,6 @@ static void test_take_over_from_a_dead_leader(void** state) {
 
 /* From nothing: absence is observed, the store's clock gives the epoch. */
 static void test_from_nothing(void** state) {
-  (void)state;
   s3l_candidate_init(&el, &a, "a");
   s3l_candidate_start(&a);
   s3l_election_wait(&el, &a.renewed, 1, "leadership");
@@ -116,7 +105,6 @@ static void test_from_nothing(void** state) {
 
 /* Taken away under its leader: it stops, and nobody leads an epoch twice. */
 static void test_deleted_under_its_leader(void** state) {
-  (void)state;
   s3l_election_seed(&el);
   s3l_candidate_init(&el, &a, "a");
   s3l_candidate_start(&a);

@@ -1,19 +1,13 @@
 /* strerror: every code has a name and a sentence, and no code leaks memory (libuv's own do, for
  * codes that it does not know). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 #include <uv.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
 static void names_every_code(void** state) {
-  (void)state;
 #define XX(name, value, kind, text)                                                                \
   assert_int_equal(S3LECT_##name, value);                                                          \
   assert_string_equal(s3lect_err_name(value), #name);                                              \
@@ -30,7 +24,6 @@ static void names_every_code(void** state) {
 
 static void knows_what_it_does_not_know(void** state) {
   static const int codes[] = {1, -5099, -4999, -12345, -2147483647 - 1, 2147483647};
-  (void)state;
   for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
     assert_string_equal(s3lect_err_name(codes[i]), "UNKNOWN");
     assert_string_equal(s3lect_strerror(codes[i]), "unknown error code");
@@ -39,7 +32,6 @@ static void knows_what_it_does_not_know(void** state) {
 
 /* A code of ours must never hide one of libuv's. */
 static void keeps_out_of_libuvs_range(void** state) {
-  (void)state;
 #define XX(name, text) assert_false(UV_##name <= -5000 && UV_##name >= -5099);
   UV_ERRNO_MAP(XX)
 #undef XX

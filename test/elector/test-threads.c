@@ -4,16 +4,11 @@
  * ctest labels: tsan */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/clocks.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -72,7 +67,6 @@ static void closed(s3lect_elector_t* e) {
 }
 
 static void test_questions_from_another_thread(void** state) {
-  (void)state;
   static shared_t s;
   static s3l_script_store_t store;
   uv_loop_t loop;
@@ -153,7 +147,6 @@ static void stop_here(void) {
 /* A renewal was confirmed in time by the core's reading of the clock, but comes to be published
  * when the validity before it has passed, and a thread may have seen that. */
 static void test_a_late_publication_revives_nothing(void** state) {
-  (void)state;
   static s3l_script_store_t store;
   uv_loop_t loop;
   if (!s3l_clocks_move())

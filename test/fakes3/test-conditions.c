@@ -1,14 +1,9 @@
 /* Each row of AWS's table for conditional requests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/fakes3_rig.h"
+#include "lib/test.h"
 
 /* MD5 of "old" and of "new". */
 #define OLD "\"149603e6c03516362a8da23f624db945\""
@@ -17,7 +12,6 @@
 static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "there", .body = "old"), 200);
   assert_string_equal(s3l_raw_header(&rig.reply, "ETag"), OLD);
@@ -25,7 +19,6 @@ static int open_rig(void** state) {
 }
 
 static int close_rig(void** state) {
-  (void)state;
   s3l_fakes3_close(&rig);
   return 0;
 }
@@ -89,7 +82,6 @@ static void check_effect(const row_t* row) {
 }
 
 static void follows_the_table(void** state) {
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     const row_t* row = &rows[i];
     const char* body = row->op == S3L_S3_PUT ? "new" : "";
@@ -108,7 +100,6 @@ static void follows_the_table(void** state) {
 }
 
 static void gives_back_what_was_put(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .key = "there"), 200);
   assert_string_equal(rig.reply.body, "old");
   assert_string_equal(s3l_raw_header(&rig.reply, "ETag"), OLD);
@@ -124,7 +115,6 @@ static void gives_back_what_was_put(void** state) {
 
 /* A create after a delete is possible again. */
 static void forgets_what_was_deleted(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "there"), 204);
   assert_int_equal(S3L_DO(&rig, .key = "there"), 404);
   assert_int_equal(
@@ -132,7 +122,6 @@ static void forgets_what_was_deleted(void** state) {
 }
 
 static void keeps_buckets_apart(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .bucket = "b2", .key = "there", .body = "2"),
                    200);
   assert_int_equal(S3L_DO(&rig, .bucket = "b2", .key = "there"), 200);
@@ -144,7 +133,6 @@ static void keeps_buckets_apart(void** state) {
 }
 
 static void knows_only_named_buckets(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.buckets = "one,two"});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .bucket = "three", .key = "k", .body = "x"), 404);
@@ -166,7 +154,6 @@ static void count_contents(int expected) {
 
 static void lists(void** state) {
   static const char* const keys[] = {"p/1", "p/2", "p/3", "p/a&b", "q"};
-  (void)state;
   for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
     assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = keys[i], .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "p/2"), 204);

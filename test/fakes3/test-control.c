@@ -1,10 +1,4 @@
 /* The control path over HTTP. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +6,22 @@
 #include <unistd.h>
 
 #include "lib/fakes3_rig.h"
+#include "lib/test.h"
 #include "util/json.h"
 
 static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   return 0;
 }
 
 static int close_rig(void** state) {
-  (void)state;
   s3l_fakes3_close(&rig);
   return 0;
 }
 
 static void adds_and_removes_rules(void** state) {
-  (void)state;
   assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"status\":503}"), 200);
   assert_string_equal(rig.reply.body, "{\"id\":1}\n");
   assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"latency_ms\":1}"), 200);
@@ -79,7 +71,6 @@ static void names_what_it_does_not_understand(void** state) {
       {"{\"refuse\":true,\"count\":1}", "refuse"},
       {"{\"refuse_ms\":1,\"match\":{\"key\":\"k\"}}", "refuse_ms"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", rows[i].rule) != 400 ||
         strstr(rig.reply.body, rows[i].named) == NULL)
@@ -101,7 +92,6 @@ static uint64_t number(const s3l_json_t* j, int object, const char* name) {
 static void gives_its_state(void** state) {
   static s3l_json_t j;
   int counters;
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":3}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 500);
   fakes3_fault_clear(rig.server, 0);
@@ -132,7 +122,6 @@ static void gives_its_state(void** state) {
 }
 
 static void gives_its_log(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k\"1", .if_none_match = "*", .body = "x"),
                    200);
   assert_int_equal(S3L_DO(&rig, .key = "none"), 404);
@@ -151,7 +140,6 @@ static void gives_its_log(void** state) {
 /* Entries tell the order of effects, which need not be that of arrival. */
 static void logs_the_order_of_effects(void** state) {
   static s3l_raw_t slow, quick;
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
   assert_int_equal(s3l_raw_connect(&slow, &rig.loop, rig.server), 0);
   assert_int_equal(s3l_raw_connect(&quick, &rig.loop, rig.server), 0);
@@ -174,7 +162,6 @@ static void logs_the_order_of_effects(void** state) {
 }
 
 static void bounds_its_log(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.log_entries = 3});
   for (int i = 0; i < 10; i++)
     assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
@@ -194,7 +181,6 @@ static void writes_its_log(void** state) {
   static s3l_json_t j;
   char path[] = "/tmp/s3lect-log-XXXXXX";
   char line[2048];
-  (void)state;
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   s3l_fakes3_open(&rig, &(fakes3_options_t){.log_file = path});
@@ -215,7 +201,6 @@ static void writes_its_log(void** state) {
 }
 
 static void resets_and_sets_its_clock(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
   assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/reset", ""), 204);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 404);

@@ -1,15 +1,10 @@
 /* Stores that differ from AWS, and rules: which requests they take, how often, and together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/fakes3_rig.h"
+#include "lib/test.h"
 
 #define OLD  "\"149603e6c03516362a8da23f624db945\""
 #define BARE "149603e6c03516362a8da23f624db945"
@@ -17,7 +12,6 @@
 static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
-  (void)state;
   s3l_fakes3_open(
       &rig, &(fakes3_options_t){.keys = {{"test", "testtest", NULL}, {"other", "secret", NULL}}});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
@@ -25,7 +19,6 @@ static int open_rig(void** state) {
 }
 
 static int close_rig(void** state) {
-  (void)state;
   s3l_fakes3_close(&rig);
   return 0;
 }
@@ -35,7 +28,6 @@ static int swap(const char* etag) {
 }
 
 static void takes_only_bare_etags(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"bare_only\":true}");
   assert_int_equal(swap(OLD), 412);
   assert_int_equal(swap("0"), 412);
@@ -43,7 +35,6 @@ static void takes_only_bare_etags(void** state) {
 }
 
 static void takes_no_if_match(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"no_if_match\":true}");
   assert_int_equal(swap(OLD), 501);
   assert_int_equal(
@@ -51,7 +42,6 @@ static void takes_no_if_match(void** state) {
 }
 
 static void ignores_conditions(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"ignore_conditions\":true}");
   assert_int_equal(swap("\"0\""), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .if_none_match = "*", .body = "n"),
@@ -61,7 +51,6 @@ static void ignores_conditions(void** state) {
 }
 
 static void lists_without_end(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"endless_lists\":true}");
   for (int page = 0; page < 2; page++) {
     assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "", .after = page > 0 ? "k" : NULL),
@@ -72,7 +61,6 @@ static void lists_without_end(void** state) {
 }
 
 static void lists_less_or_more(void** state) {
-  (void)state;
   int id = s3l_fakes3_fault(&rig, "{\"empty_lists\":true}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "k"), 200);
   assert_null(s3l_raw_tag(&rig.reply, "Key"));
@@ -83,7 +71,6 @@ static void lists_less_or_more(void** state) {
 }
 
 static void normalises_keys(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"normalise_keys\":true}");
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "/a//./b/", .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .key = "a/b/"), 200);
@@ -96,7 +83,6 @@ static void normalises_keys(void** state) {
 }
 
 static void bends_etags(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"no_etag\":true}");
   assert_int_equal(swap(OLD), 200);
   assert_null(s3l_raw_header(&rig.reply, "ETag"));
@@ -118,7 +104,6 @@ static void bends_etags(void** state) {
 /* Two creates at once: both find nothing, both are told that they won. */
 static void is_not_atomic(void** state) {
   static s3l_raw_t raws[2];
-  (void)state;
   for (int atomic = 0; atomic < 2; atomic++) {
     int won = 0;
     fakes3_reset(rig.server);
@@ -140,7 +125,6 @@ static void is_not_atomic(void** state) {
 }
 
 static void reads_stale(void** state) {
-  (void)state;
   int rule = s3l_fakes3_fault(&rig, "{\"stale_reads\":600000,\"match\":{\"method\":\"GET\"}}");
   assert_int_equal(swap(OLD), 200);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
@@ -159,7 +143,6 @@ static void reads_stale(void** state) {
 
 static void counts_and_skips(void** state) {
   static const int expected[] = {200, 500, 500, 200, 200};
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":500,\"skip\":1,\"count\":2}");
   for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
     assert_int_equal(S3L_DO(&rig, .key = "k"), expected[i]);
@@ -192,7 +175,6 @@ static void matches(void** state) {
        {.key = "k", .user_agent = "s3lect/1 node-2"}},
       {"{\"connection\":1}", {.key = "k"}, {.key = NULL}},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     char rule[256];
     snprintf(rule, sizeof(rule), "{\"status\":599,\"match\":%s}", rows[i].match);
@@ -209,7 +191,6 @@ static void matches(void** state) {
 
 /* One rule per slot is applied; rules of different slots go together. */
 static void combines(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":1}");
   s3l_fakes3_fault(&rig, "{\"status\":503}");
   s3l_fakes3_fault(&rig, "{\"chunked\":true}");

@@ -1,28 +1,21 @@
 /* Each fault: what the client sees, and whether the effect took place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/fakes3_rig.h"
+#include "lib/test.h"
 
 #define MILLISECOND 1000000u
 
 static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
   return 0;
 }
 
 static int close_rig(void** state) {
-  (void)state;
   s3l_fakes3_close(&rig);
   return 0;
 }
@@ -44,7 +37,6 @@ static void at_least(uint64_t from, uint64_t to, uint64_t ms) {
 }
 
 static void delays_the_effect(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"latency_ms\":30}");
   assert_int_equal(put_new(), 200);
   const fakes3_entry_t* e = s3l_fakes3_last(&rig);
@@ -54,7 +46,6 @@ static void delays_the_effect(void** state) {
 }
 
 static void delays_the_reply(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"reply_delay_ms\":30}");
   assert_int_equal(put_new(), 200);
   const fakes3_entry_t* e = s3l_fakes3_last(&rig);
@@ -65,7 +56,6 @@ static void delays_the_reply(void** state) {
 /* A client that does not wait for its reply does not undo its request. */
 static void goes_on_without_its_client(void** state) {
   static s3l_raw_t raw;
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
@@ -95,7 +85,6 @@ static void answers_errors(void** state) {
       {"{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}", 504, "Late"},
       {"{\"status\":400,\"code\":\"ExpiredToken\"}", 400, "ExpiredToken"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     s3l_fakes3_fault(&rig, rows[i].rule);
     assert_int_equal(put_new(), rows[i].status);
@@ -106,14 +95,12 @@ static void answers_errors(void** state) {
 }
 
 static void words_errors_as_told(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}");
   assert_int_equal(put_new(), 504);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Message"), "too <late>");
 }
 
 static void answers_as_a_proxy(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":502,\"html\":\"<html><h1>Bad Gateway</h1></html>\"}");
   assert_int_equal(put_new(), 502);
   assert_string_equal(rig.reply.body, "<html><h1>Bad Gateway</h1></html>");
@@ -122,7 +109,6 @@ static void answers_as_a_proxy(void** state) {
 }
 
 static void fails_after_the_effect(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"status\":503,\"after_effect\":true}");
   assert_int_equal(put_new(), 503);
   assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), "SlowDown");
@@ -130,7 +116,6 @@ static void fails_after_the_effect(void** state) {
 }
 
 static void drops(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"drop_before\":true}");
   assert_int_equal(put_new(), UV_EOF);
   assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
@@ -142,7 +127,6 @@ static void drops(void** state) {
 }
 
 static void resets_within_the_reply(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"reset_mid_reply\":true}");
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
   s3l_raw_close(&rig.raw);
@@ -179,18 +163,15 @@ static void stalls(const char* rule, bool effect) {
 }
 
 static void stalls_before(void** state) {
-  (void)state;
   stalls("{\"stall\":true}", false);
 }
 
 static void stalls_after(void** state) {
-  (void)state;
   stalls("{\"stall_after\":true}", true);
 }
 
 /* The client is sent away at once; the write lands later, and by the conditions of that time. */
 static void lands_late(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"late_ms\":20}");
   assert_int_equal(put_new(), UV_EOF);
   while (!s3l_fakes3_last(&rig)->ended)
@@ -203,7 +184,6 @@ static void lands_late(void** state) {
 }
 
 static void lands_in_another_world(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"late_ms\":600000,\"count\":1}");
   assert_int_equal(
       S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"), UV_EOF);
@@ -224,7 +204,6 @@ static void lands_in_another_world(void** state) {
 }
 
 static void breaks_replies(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"truncate\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), UV_EOF);
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
@@ -238,7 +217,6 @@ static void breaks_replies(void** state) {
 }
 
 static void frames_otherwise(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"chunked\":true}");
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_string_equal(rig.reply.body, "1\r\no\r\n2;piece=2\r\nld\r\n0\r\n\r\n");
@@ -255,7 +233,6 @@ static void frames_otherwise(void** state) {
 }
 
 static void sends_interim_replies(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"continue\":103}");
   assert_int_equal(put_new(), 103);
   assert_int_equal(s3l_raw_reply(&rig.raw, false, &rig.reply), 200);
@@ -263,7 +240,6 @@ static void sends_interim_replies(void** state) {
 }
 
 static void closes_kept_connections(void** state) {
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"close_after\":true}");
   assert_int_equal(put_new(), 200);
   assert_null(s3l_raw_header(&rig.reply, "Connection"));
@@ -274,7 +250,6 @@ static void closes_kept_connections(void** state) {
 
 static void refuses_until_cleared(void** state) {
   static s3l_raw_t before;
-  (void)state;
   assert_int_equal(s3l_raw_connect(&before, &rig.loop, rig.server), 0);
   assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse\":true}"), 200);
   assert_int_equal(s3l_raw_wait_end(&before), UV_ECONNRESET);
@@ -288,7 +263,6 @@ static void refuses_until_cleared(void** state) {
 }
 
 static void refuses_for_a_while(void** state) {
-  (void)state;
   assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse_ms\":600000}"),
                    200);
   s3l_raw_close(&rig.raw);

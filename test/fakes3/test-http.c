@@ -1,26 +1,19 @@
 /* The server as HTTP: framing, limits, pipelining, connections. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "fakes3/bytes.h"
 #include "lib/fakes3_rig.h"
+#include "lib/test.h"
 
 static s3l_fakes3_rig_t rig;
 
 static int open_rig(void** state) {
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   return 0;
 }
 
 static int close_rig(void** state) {
-  (void)state;
   s3l_fakes3_close(&rig);
   return 0;
 }
@@ -37,7 +30,6 @@ static void refused(const char* text, int status, const char* code) {
 }
 
 static void refuses_bad_framing(void** state) {
-  (void)state;
   refused("PUT /b/k HTTP/1.1\r\nHost: x\r\n\r\n", 411, "MissingContentLength");
   refused("PUT /b/k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
           501, "NotImplemented");
@@ -53,7 +45,6 @@ static void refuses_bad_framing(void** state) {
 
 static void bounds_headers(void** state) {
   fakes3_bytes_t text = {NULL, 0, 0};
-  (void)state;
   fakes3_puts(&text, "GET /b/k HTTP/1.1\r\nHost: x\r\nX-Long: ");
   for (int i = 0; i < 20000; i++)
     fakes3_puts(&text, "a");
@@ -75,7 +66,6 @@ static void bounds_headers(void** state) {
 }
 
 static void refuses_bad_targets(void** state) {
-  (void)state;
   refused("GET /b/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 400, "InvalidURI");
   refused("GET /b/%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 400, "InvalidURI");
   refused("GET /b/k?a=%4 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 400, "InvalidURI");
@@ -84,7 +74,6 @@ static void refuses_bad_targets(void** state) {
 
 /* Several requests on one connection, one after another. */
 static void keeps_connections(void** state) {
-  (void)state;
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
   assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
   assert_int_equal(S3L_DO(&rig, .op = S3L_S3_HEAD, .key = "k"), 200);
@@ -99,7 +88,6 @@ static void serves_pipelined_requests_in_order(void** state) {
   static s3l_raw_t raw;
   const char* const bodies[] = {"one", "two"};
   size_t n = 0;
-  (void)state;
   s3l_fakes3_fault(&rig, "{\"latency_ms\":20,\"count\":1}");
   for (int i = 0; i < 2; i++) {
     s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = bodies[i]});
@@ -121,7 +109,6 @@ static void serves_pipelined_requests_in_order(void** state) {
 /* The same request a byte at a time. */
 static void reads_split_requests(void** state) {
   static s3l_raw_t raw;
-  (void)state;
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "split"});
   s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nX-Empty:\r\nX-Blank: \r\n\r\n");
   assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
@@ -137,7 +124,6 @@ static void reads_split_requests(void** state) {
 
 static void answers_expect(void** state) {
   static s3l_raw_t raw;
-  (void)state;
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "late"});
   s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
   size_t head = rig.bytes_n - 4;
@@ -150,7 +136,6 @@ static void answers_expect(void** state) {
 }
 
 static void follows_the_clients_wish_to_close(void** state) {
-  (void)state;
   s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
   s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nConnection: close\r\n\r\n");
   assert_int_equal(s3l_fakes3_exchange(&rig, false), 404);
@@ -166,7 +151,6 @@ static void follows_the_clients_wish_to_close(void** state) {
 static void stops_at_any_time(void** state) {
   static s3l_raw_t idle, half, stalled, late;
   s3l_raw_t* const all[] = {&idle, &half, &stalled, &late};
-  (void)state;
   s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
   s3l_fakes3_fault(&rig, "{\"stall\":true,\"match\":{\"key\":\"stalled\"}}");
   s3l_fakes3_fault(&rig, "{\"latency_ms\":600000,\"match\":{\"key\":\"late\"}}");
@@ -199,7 +183,6 @@ static void refuses_bad_options(void** state) {
   uv_loop_t loop;
   fakes3_t* server = NULL;
   char why[256] = "";
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(
       fakes3_start(&loop, &(fakes3_options_t){.host = "nowhere"}, &server, why, sizeof(why)),
@@ -225,7 +208,6 @@ static void listens_on_ipv6(void** state) {
   uv_loop_t loop;
   fakes3_t* server = NULL;
   char why[256] = "";
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   int err = fakes3_start(&loop, &(fakes3_options_t){.host = "::1"}, &server, why, sizeof(why));
   if (err == UV_EADDRNOTAVAIL || err == UV_EAFNOSUPPORT) {

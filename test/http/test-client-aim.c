@@ -1,17 +1,11 @@
 /* The HTTP client moved to another origin: what waits goes to the new one, what is out is answered
  * by the old one, and nothing of the old one is used for the new. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/http_rig.h"
+#include "lib/test.h"
 
-static s3l_certs_t certs;
 static s3l_rig_t rig;
 static s3l_script_server_t other;
 
@@ -48,7 +42,6 @@ static void assert_ok(const s3l_rig_req_t* r) {
 
 static void moves_between_requests(void** state) {
   s3l_rig_req_t r[3];
-  (void)state;
   memset(r, 0, sizeof(r));
   start(answers);
   s3l_rig_do(&rig, &r[0]);
@@ -73,7 +66,6 @@ static void on_call(s3l_script_server_t* server) {
 static void moves_with_a_request_out(void** state) {
   const s3l_step_t* const script[] = {calling};
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   start(script);
   rig.server.on_call = on_call;
@@ -97,7 +89,6 @@ static void then_aim(s3l_rig_req_t* r) {
 /* From inside done, with one more that waits for a connection: both go to the new origin. */
 static void moves_in_a_callback(void** state) {
   s3l_rig_req_t r[3];
-  (void)state;
   memset(r, 0, sizeof(r));
   start(answers);
   rig.server.data = &r[2];
@@ -117,7 +108,6 @@ static void moves_in_a_callback(void** state) {
 static void moves_while_it_connects(void** state) {
   const s3l_step_t* const script[] = {silent};
   s3l_rig_req_t r;
-  (void)state;
   memset(&r, 0, sizeof(r));
   s3l_rig_init(&rig, script, 1);
   rig.options.tls = true; /* the handshake stays without an answer */
@@ -152,7 +142,6 @@ static void do_alone(s3l_rig_req_t* r) {
  * new one: resumption would skip the look at its certificate. */
 static void forgets_sessions(void** state) {
   s3l_rig_req_t r[4];
-  (void)state;
   memset(r, 0, sizeof(r));
   const s3l_step_t* const script[] = {
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_CLOSE)};
@@ -176,22 +165,11 @@ static void forgets_sessions(void** state) {
   s3l_tls_context_free(tls);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(moves_between_requests), cmocka_unit_test(moves_with_a_request_out),
       cmocka_unit_test(moves_in_a_callback),    cmocka_unit_test(moves_while_it_connects),
       cmocka_unit_test(forgets_sessions),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,14 +1,9 @@
 /* Cancel and close in every phase of a request, from outside and from inside callbacks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/http_rig.h"
 #include "lib/hung_port.h"
+#include "lib/test.h"
 
 typedef enum { CANCEL, CLOSE } act_t;
 
@@ -78,13 +73,11 @@ static void run(phase_t phase, act_t act) {
 }
 
 static void test_cancel(void** state) {
-  (void)state;
   for (int phase = AT_ONCE; phase <= IN_BODY; phase++)
     run((phase_t)phase, CANCEL);
 }
 
 static void test_close(void** state) {
-  (void)state;
   run(AT_ONCE, CLOSE);
   run(WAITING, CLOSE);
   run(IN_BODY, CLOSE);
@@ -93,7 +86,6 @@ static void test_close(void** state) {
 /* While the connect hangs. */
 static void test_dialing(void** state) {
   s3l_hung_port_t hung;
-  (void)state;
   s3l_hung_port_open(&hung, "127.0.0.1", 0);
   for (int act = CANCEL; act <= CLOSE; act++) {
     s3l_rig_t rig;
@@ -123,7 +115,6 @@ static void test_dialing(void** state) {
 static void test_close_in_compose(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.in_compose = act_in_compose};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(plain), 1);
   plan.act = CLOSE;
   s3l_rig_start(&rig);
@@ -144,7 +135,6 @@ static void close_in_done(s3l_rig_req_t* r) {
 static void test_close_in_done(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r[4];
-  (void)state;
   for (int ending = 0; ending <= 1; ending++) {
     memset(r, 0, sizeof(r));
     s3l_rig_init(&rig, S3L_SCRIPTS(plain, S3L_SCRIPT(S3L_EXPECT("never"))), 2);
@@ -177,7 +167,6 @@ static void submit_in_done(s3l_rig_req_t* r) {
 static void test_submit_while_closing(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.then = submit_in_done};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(plain), 1);
   s3l_rig_start(&rig);
   s3l_rig_submit(&rig, &r);
@@ -203,7 +192,6 @@ static void cancel_others(s3l_rig_req_t* r) {
 static void test_cancel_in_done(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r[3];
-  (void)state;
   memset(r, 0, sizeof(r));
   s3l_rig_init(&rig, S3L_SCRIPTS(plain, S3L_SCRIPT(S3L_EXPECT("never"))), 2);
   rig.options.max_connections = 2;
@@ -225,7 +213,6 @@ static void test_cancel_in_done(void** state) {
 
 static void test_close_unused(void** state) {
   s3l_rig_t rig;
-  (void)state;
   s3l_rig_init(&rig, NULL, 0);
   rig.options.port = 9;
   s3l_rig_start(&rig);
@@ -236,7 +223,6 @@ static void test_close_unused(void** state) {
 static void test_close_in_lookup(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   s3l_rig_init(&rig, NULL, 0);
   rig.options.host = "no-such-host.invalid";
   rig.options.port = 9;

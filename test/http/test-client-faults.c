@@ -1,19 +1,14 @@
 /* The HTTP client where the network, the server or the clock fails: each failure has a status, says
  * whether the request had gone out, and is named in a message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "http/conn.h"
 #include "lib/http_rig.h"
 #include "lib/hung_port.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
 #define PUT "PUT / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx"
@@ -37,7 +32,6 @@ static void bad_reply(const s3l_step_t* steps, s3l_rig_req_t* r) {
 }
 
 static void test_bad_replies(void** state) {
-  (void)state;
   s3l_rig_req_t r = {0};
   bad_reply(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
                        S3L_SEND("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"), S3L_CLOSE),
@@ -77,7 +71,6 @@ static void test_oversized_head(void** state) {
   enum { N = 20000 };
   s3l_rig_req_t r = {0};
   char* text = malloc(N + 1);
-  (void)state;
   assert_non_null(text);
   memset(text, 'x', N);
   memcpy(text, "HTTP/1.1 200 OK\r\nA: ", 20);
@@ -91,7 +84,6 @@ static void test_oversized_head(void** state) {
 static void test_reset_in_reply(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   const s3l_step_t* steps =
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
                  S3L_SPLIT("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 1), S3L_RESET);
@@ -127,7 +119,6 @@ static void test_reply_before_the_body_is_read(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.text = text, .in_compose = shrink_send_buffer};
   s3l_rig_req_t next = {0};
-  (void)state;
   memset(text, 'x', N);
   memcpy(text, "PUT / HTTP/1.1\r\nContent-Length: 29959\r\n\r\n", 41);
   s3l_rig_init(&rig, S3L_SCRIPTS(hasty, S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))),
@@ -176,7 +167,6 @@ static void second_request(const s3l_step_t* first, const s3l_step_t* second, s3
 }
 
 static void test_replay(void** state) {
-  (void)state;
   s3l_rig_req_t r = {.req.replayable = true};
   second_request(stale, good, &r, 2);
   assert_int_equal(r.status, 0);
@@ -215,7 +205,6 @@ static void test_replay_two(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t warm[2];
   s3l_rig_req_t r[2];
-  (void)state;
   memset(warm, 0, sizeof(warm));
   memset(r, 0, sizeof(r));
   s3l_rig_init(&rig, S3L_SCRIPTS(stale, stale, good), 3);
@@ -244,7 +233,6 @@ static void test_replay_on_fresh_only(void** state) {
       S3L_SEND(S3L_RIG_OK),   S3L_EXPECT("HTTP/1.1\r\n"), S3L_CLOSE,
       S3L_SCRIPT_END,
   };
-  (void)state;
   for (int swap = 0; swap <= 1; swap++) {
     s3l_rig_t rig;
     s3l_rig_req_t warm[2];
@@ -286,7 +274,6 @@ static void test_refused(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r[3];
   char want[64];
-  (void)state;
   memset(r, 0, sizeof(r));
   s3l_rig_init(&rig, NULL, 0);
   rig.options.port = closed_port(&rig.loop);
@@ -307,7 +294,6 @@ static void test_refused(void** state) {
 static void test_unreachable(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   s3l_rig_init(&rig, NULL, 0);
   rig.options.host = "255.255.255.255"; /* the kernel refuses TCP to a broadcast address */
   rig.options.port = 9;
@@ -322,7 +308,6 @@ static void test_unreachable(void** state) {
 static void test_no_such_name(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   s3l_rig_init(&rig, NULL, 0);
   rig.options.host = "no-such-host.invalid"; /* RFC 6761: never exists */
   rig.options.port = 9;
@@ -338,7 +323,6 @@ static void test_no_such_name(void** state) {
 static void test_compose_errors(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   s3l_rig_init(&rig, S3L_SCRIPTS(good), 1);
   s3l_rig_start(&rig);
@@ -370,7 +354,6 @@ static void test_timeouts(void** state) {
       {silent, 30000, 300, "no reply from 127.0.0.1:%u within 300 ms", 0},
       {slow, 30000, 300, "reply of 127.0.0.1:%u: not complete within 300 ms", 200},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_rig_t rig;
     s3l_rig_req_t r = {.req.timeout_ms = cases[i].total, .req.replayable = true};
@@ -398,7 +381,6 @@ static void test_timeout_after_end(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.req.timeout_ms = 1000};
   s3l_rig_req_t later = {.req.timeout_ms = 1500};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(good), 1); /* answers once */
   s3l_rig_start(&rig);
   s3l_rig_do(&rig, &r);
@@ -410,7 +392,6 @@ static void test_timeout_after_end(void** state) {
 
 static void test_connect_timeout(void** state) {
   s3l_hung_port_t hung;
-  (void)state;
   s3l_hung_port_open(&hung, "127.0.0.1", 0);
   for (int total = 0; total <= 1; total++) {
     s3l_rig_t rig;
@@ -435,7 +416,6 @@ static void test_timeout_in_queue(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
   s3l_rig_req_t queued = {.req.timeout_ms = 20};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(silent), 1);
   rig.options.max_connections = 1;
   s3l_rig_start(&rig);

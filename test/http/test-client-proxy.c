@@ -1,20 +1,14 @@
 /* The HTTP client through a proxy: CONNECT, then TLS with the origin itself; and proxies that will
  * not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/http_rig.h"
 #include "lib/proxy_server.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
-static s3l_certs_t certs;
 static s3l_rig_t rig;
 static s3l_proxy_server_t proxy_server;
 static s3l_proxy_t proxy;
@@ -74,7 +68,6 @@ static void assert_failed(const s3l_rig_req_t* r, int status, const char* messag
 static void goes_through_a_tunnel(void** state) {
   char expected[128];
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   start(certs.good, "", NULL, NULL);
   s3l_rig_do(&rig, &r[0]);
@@ -92,7 +85,6 @@ static void goes_through_a_tunnel(void** state) {
 
 static void shows_user_and_password(void** state) {
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   start(certs.good, "Aladdin:open%20sesame@", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", NULL);
   s3l_rig_do(&rig, &r[0]);
@@ -108,7 +100,6 @@ static void shows_user_and_password(void** state) {
 /* The proxy is no authority: the origin's certificate is looked at as ever. */
 static void trusts_the_origin_only(void** state) {
   s3l_rig_req_t r;
-  (void)state;
   memset(&r, 0, sizeof(r));
   start(certs.wrong, "", NULL, NULL);
   s3l_rig_do(&rig, &r);
@@ -130,7 +121,6 @@ static void tells_what_the_proxy_said(void** state) {
       {"HTTP/1.1 200 OK\r\n", S3LECT_EPROXY, "closed the connection without a tunnel"},
       {"", S3LECT_EPROXY, "closed the connection without a tunnel"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_rig_req_t r;
     memset(&r, 0, sizeof(r));
@@ -151,7 +141,6 @@ static void takes_a_granted_tunnel_in_any_form(void** state) {
       {S3L_EXPECT("\r\n\r\n"), S3L_SEND("HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n"),
        S3L_SCRIPT_END},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
     /* The "proxy" is a script that ends where TLS begins: the handshake runs into its silence. */
     s3l_rig_req_t r;
@@ -177,7 +166,6 @@ static void tells_of_a_proxy_that_is_down(void** state) {
   struct sockaddr_in addr;
   int len = sizeof(addr);
   s3l_rig_req_t r;
-  (void)state;
   memset(&r, 0, sizeof(r));
   s3l_rig_init(&rig, NULL, 0);
   /* A port that was free a moment ago. */
@@ -200,7 +188,6 @@ static void tells_of_a_proxy_that_is_down(void** state) {
 static void waits_no_longer_for_a_silent_proxy(void** state) {
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   s3l_rig_init(&rig, S3L_SCRIPTS(silent), 1);
   s3l_script_server_start(&rig.server, &rig.loop);
@@ -225,7 +212,6 @@ static void waits_no_longer_for_a_silent_proxy(void** state) {
 /* A plain origin: the proxy is dialled, and compose says the rest. */
 static void speaks_to_the_proxy_of_a_plain_origin(void** state) {
   s3l_rig_req_t r;
-  (void)state;
   memset(&r, 0, sizeof(r));
   s3l_rig_init(&rig, S3L_SCRIPTS(twice), 1);
   s3l_script_server_start(&rig.server, &rig.loop);
@@ -244,17 +230,6 @@ static void speaks_to_the_proxy_of_a_plain_origin(void** state) {
   s3l_rig_end(&rig);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(goes_through_a_tunnel),
@@ -266,5 +241,5 @@ int main(void) {
       cmocka_unit_test(waits_no_longer_for_a_silent_proxy),
       cmocka_unit_test(speaks_to_the_proxy_of_a_plain_origin),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

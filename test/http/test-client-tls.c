@@ -1,18 +1,11 @@
 /* The HTTP client over TLS: verification, truncation, resumption, and servers that are none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/http_rig.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
-
-static s3l_certs_t certs;
 
 static const s3l_step_t good[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_SCRIPT_END};
 static const s3l_step_t twice[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK),
@@ -54,7 +47,6 @@ static void assert_failed(const s3l_rig_req_t* r, int status, bool sent, const c
 /* Two requests on one connection; by name and by address. */
 static void test_good(void** state) {
   static const char* const hosts[] = {"localhost", "127.0.0.1"};
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     s3l_rig_t rig;
     s3l_rig_req_t r[2];
@@ -79,7 +71,6 @@ static void test_large(void** state) {
   const char* head = "PUT / HTTP/1.1\r\n\r\n";
   s3l_rig_t rig;
   s3l_rig_req_t r = {.text = request, .req.body_max = sizeof(reply)};
-  (void)state;
   memset(request, 'q', S3L_HTTP_SEND_MAX);
   memcpy(request, head, strlen(head));
   memcpy(request + S3L_HTTP_SEND_MAX - 3, "END", 3);
@@ -111,7 +102,6 @@ static void test_verification(void** state) {
       {certs.expired, certs.ca, "localhost", S3LECT_ETLSEXPIRED, "the certificate has expired"},
       {certs.future, certs.ca, "localhost", S3LECT_ETLSEXPIRED, "the certificate is not yet valid"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_rig_t rig;
     s3l_rig_req_t r = {0};
@@ -142,7 +132,6 @@ static void test_not_tls(void** state) {
       {S3L_SCRIPT(S3L_EXPECT("\x16\x03"), S3L_BYTES("\x15\x03\x03\x00\x02\x02\x28", 7)),
        S3LECT_ETLS, "handshake failure"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_rig_t rig;
     s3l_rig_req_t r = {0};
@@ -160,7 +149,6 @@ static void test_silent(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
   char want[128];
-  (void)state;
   for (int total = 0; total <= 1; total++) {
     r = (s3l_rig_req_t){0};
     init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("never"))), 1, NULL);
@@ -182,7 +170,6 @@ static void test_truncation(void** state) {
   const char* unframed = "HTTP/1.1 200 OK\r\n\r\nok";
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(unframed), S3L_CLOSE)), 1,
        certs.good);
   s3l_rig_start(&rig);
@@ -213,7 +200,6 @@ static void test_replay(void** state) {
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_EXPECT("\r\n\r\n"), S3L_CUT),
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_EXPECT("\r\n\r\n"), S3L_RESET),
   };
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     for (int replayable = 0; replayable <= 1; replayable++) {
       s3l_rig_t rig;
@@ -242,7 +228,6 @@ static void test_resumption(void** state) {
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_CUT),
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK "junk")),
   };
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     for (int v12 = 0; v12 <= 1; v12++) {
       s3l_rig_t rig;
@@ -275,7 +260,6 @@ static void cancel_in_compose(s3l_rig_req_t* r) {
 static void test_cancel_and_close(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.in_compose = cancel_in_compose};
-  (void)state;
   init(&rig, S3L_SCRIPTS(good), 1, certs.good);
   s3l_rig_start(&rig);
   s3l_rig_do(&rig, &r);
@@ -309,7 +293,6 @@ static void test_client_certificate(void** state) {
       .ca.file = certs.ca, .cert.file = certs.good, .key.file = certs.key};
   const s3l_tls_client_options_t without = {.ca.file = certs.ca};
   s3l_rig_t rig;
-  (void)state;
   for (int v12 = 0; v12 <= 1; v12++) {
     for (int shown = 0; shown <= 1; shown++) {
       s3l_rig_req_t r = {0};
@@ -334,7 +317,6 @@ static void test_ca_files(void** state) {
   s3l_rig_t rig;
   s3l_http_client_t* c = NULL;
   s3lect_error_t error = {0};
-  (void)state;
   init(&rig, NULL, 0, NULL);
   rig.options.ca_file = "/nonexistent/ca.pem";
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), S3LECT_ETLS);
@@ -345,17 +327,6 @@ static void test_ca_files(void** state) {
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), S3LECT_ETLS);
   assert_null(c);
   assert_int_equal(uv_loop_close(&rig.loop), 0);
-}
-
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
 }
 
 int main(void) {
@@ -372,5 +343,5 @@ int main(void) {
       cmocka_unit_test(test_client_certificate),
       cmocka_unit_test(test_ca_files),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,14 +1,9 @@
 /* Requests that go together: no server gets the last byte of one before all of them are out but for
  * theirs; and what else may happen to a request meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "http/conn.h"
 #include "lib/http_rig.h"
+#include "lib/test.h"
 
 #define PUT   "PUT / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
 #define MOST  "\r\n\r\nbod"
@@ -50,7 +45,6 @@ static void submit(s3l_rig_req_t r[COUNT], void (*then)(s3l_rig_req_t* r)) {
 /* On connections that are opened first, and on open ones. */
 static void test_together(void** state) {
   static s3l_rig_req_t r[COUNT];
-  (void)state;
   begin(S3L_SCRIPTS(holds), 1, COUNT);
   for (int warm = 0; warm < 2; warm++) {
     there = 0;
@@ -67,7 +61,6 @@ static void test_together(void** state) {
 /* Those for which there is no connection are not waited for. */
 static void test_more_than_connections(void** state) {
   static s3l_rig_req_t r[COUNT];
-  (void)state;
   begin(S3L_SCRIPTS(holds), 1, COUNT - 1);
   submit(r, NULL);
   for (size_t i = 0; i < COUNT; i++) {
@@ -81,7 +74,6 @@ static void test_more_than_connections(void** state) {
 /* The connection is of no use afterwards: the server still waits for a byte. */
 static void test_answered_before_the_last_byte(void** state) {
   static s3l_rig_req_t r[2];
-  (void)state;
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT(MOST), S3L_SEND(S3L_RIG_OK)),
                     S3L_SCRIPT(S3L_EXPECT(MOST "y"), S3L_SEND(S3L_RIG_OK))),
         2, 1);
@@ -96,7 +88,6 @@ static void test_answered_before_the_last_byte(void** state) {
 
 static void test_ended_meanwhile(void** state) {
   static s3l_rig_req_t r[COUNT];
-  (void)state;
   begin(S3L_SCRIPTS(silent), 1, COUNT);
   submit(r, NULL);
   s3l_rig_wait_for(&rig, &there, 1);

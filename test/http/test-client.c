@@ -1,14 +1,9 @@
 /* The HTTP client where all goes well: reuse, framing, queueing, closing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/http_rig.h"
+#include "lib/test.h"
 #include "util/mem.h"
 
 static void assert_ok(const s3l_rig_req_t* r, int http_status, const char* body) {
@@ -45,7 +40,6 @@ static void test_warm_reuse(void** state) {
       S3L_SEND("HTTP/1.1 412 Precondition Failed\r\nETag: \"e2\"\r\nContent-Length: 0\r\n\r\n"),
       S3L_EXPECT("GET /3 HTTP/1.1\r\n\r\n"),
       S3L_SEND("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"));
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(script), 1);
   s3l_rig_start(&rig);
   for (int i = 0; i < 3; i++)
@@ -61,7 +55,6 @@ static void test_warm_reuse(void** state) {
 }
 
 static void test_framing(void** state) {
-  (void)state;
   s3l_rig_req_t r = {0};
   one(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
                  S3L_SPLIT("HTTP/1.1 200 OK\r\nETag: \"split\"\r\nContent-Length: 2\r\n\r\nok", 1)),
@@ -101,7 +94,6 @@ static void test_single_use(void** state) {
       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
       S3L_RIG_OK "junk",
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
     s3l_rig_t rig;
     s3l_rig_req_t a = {0};
@@ -128,7 +120,6 @@ static void test_idle_ends(void** state) {
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_SEND("unsolicited")),
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_RESET),
   };
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     s3l_rig_t rig;
     s3l_rig_req_t a = {0};
@@ -163,7 +154,6 @@ static void test_queueing(void** state) {
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK));
-  (void)state;
   for (uint32_t max = 1; max <= 2; max++) {
     memset(r, 0, sizeof(r));
     s3l_rig_init(&rig, S3L_SCRIPTS(script), 1);
@@ -191,7 +181,6 @@ static void resubmit(s3l_rig_req_t* r) {
 static void test_submit_from_done(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {.then = resubmit};
-  (void)state;
   s3l_rig_init(
       &rig,
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_EXPECT("\r\n\r\n"),
@@ -210,7 +199,6 @@ static void test_submit_from_done(void** state) {
 static void test_idle_lets_the_loop_end(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))), 1);
   rig.server.unref = true;
   s3l_rig_start(&rig);
@@ -226,7 +214,6 @@ static void test_ipv6(void** state) {
   s3l_rig_req_t r = {0};
   struct sockaddr_in6 address;
   uv_tcp_t probe;
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))), 1);
   assert_int_equal(uv_ip6_addr("::1", 0, &address), 0);
   assert_int_equal(uv_tcp_init(&rig.loop, &probe), 0);
@@ -252,7 +239,6 @@ static void test_ipv6(void** state) {
 static void test_name(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  (void)state;
   s3l_rig_init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))), 1);
   rig.options.host = "localhost";
   s3l_rig_start(&rig);
@@ -283,7 +269,6 @@ static void test_warm_request_allocates_nothing(void** state) {
   s3l_rig_req_t r[N];
   const s3l_step_t steps[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK)};
   s3l_step_t script[2 * N + 1];
-  (void)state;
   for (int i = 0; i < N; i++)
     memcpy(&script[2 * i], steps, sizeof(steps));
   script[2 * N] = (s3l_step_t)S3L_SCRIPT_END;
@@ -313,7 +298,6 @@ static void test_bad_options(void** state) {
   s3l_rig_t rig;
   s3l_http_client_t* c = NULL;
   char host[400];
-  (void)state;
   s3l_rig_init(&rig, NULL, 0);
   rig.options.host = "";
   assert_int_equal(s3l_http_client_create(&rig.loop, &rig.options, &c), UV_EINVAL);

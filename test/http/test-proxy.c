@@ -1,16 +1,11 @@
 /* http/proxy: proxy URLs, NO_PROXY lists, the environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "http/proxy.h"
+#include "lib/test.h"
 
 static void reads_proxies(void** state) {
   static const struct {
@@ -33,7 +28,6 @@ static void reads_proxies(void** state) {
       {"http://user@proxy", "proxy", 80, "Basic dXNlcjo="},
       {"u:p%40ss@w@proxy:3", "proxy", 3, "Basic dTpwQHNzQHc="},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     s3l_proxy_t p;
     const char* reason = NULL;
@@ -63,7 +57,6 @@ static void refuses_what_is_no_proxy(void** state) {
   char longer[2048];
   s3l_proxy_t p;
   const char* reason;
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     reason = NULL;
     if (s3l_proxy_parse(s3l_span_cstr(bad[i]), &p, &reason))
@@ -123,7 +116,6 @@ static void knows_what_goes_direct(void** state) {
       {".", "a.b", 80, false},
       {":80", "a", 80, false},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     if (s3l_proxy_excludes(s3l_span_cstr(cases[i].list), s3l_span_cstr(cases[i].host),
                            cases[i].port) != cases[i].direct)
@@ -154,7 +146,6 @@ static const char* chosen(bool tls, const char* host) {
 static void reads_the_environment(void** state) {
   s3l_proxy_t p;
   const char *name, *reason;
-  (void)state;
   clear();
   assert_string_equal(chosen(true, "s3.example.com"), "");
   setenv("HTTPS_PROXY", "http://upper:1", 1);
@@ -188,7 +179,6 @@ static void takes_an_option_first(void** state) {
   s3l_proxy_rules_t rules, copy;
   s3l_proxy_t p;
   const char *name, *reason;
-  (void)state;
   clear();
   setenv("https_proxy", "http://other:1", 1);
   setenv("no_proxy", "*", 1);

@@ -3,19 +3,14 @@
  * valgrind, which gives a process descriptors beyond its limit.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "http/server_internal.h"
 #include "lib/server_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -60,7 +55,6 @@ static void start(void) {
 }
 
 static void test_nothing_idle(void** state) {
-  (void)state;
   start();
   s3l_caller_t* held = s3l_caller_new(&rig, NULL);
   s3l_caller_open(held);
@@ -82,7 +76,6 @@ static void test_nothing_idle(void** state) {
 }
 
 static void test_idle_makes_room(void** state) {
-  (void)state;
   start();
   s3l_caller_t* idle = s3l_caller_new(&rig, NULL);
   s3l_caller_open(idle);
@@ -99,7 +92,6 @@ static void test_idle_makes_room(void** state) {
 }
 
 static void test_close_while_paused(void** state) {
-  (void)state;
   start();
   use_up();
   connect_waiting();

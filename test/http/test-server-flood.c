@@ -2,21 +2,16 @@
  * turns, a bounded number of bytes in each, so that the loop's other users go on; and clients that
  * only change their keys are dropped. */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "http/server_internal.h"
 #include "lib/certs.h"
 #include "lib/server_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define ATTACKERS 10
@@ -74,7 +69,6 @@ static void on_turn(uv_prepare_t* prepare) {
 
 static void test_bodies(void** state) {
   static char body[BODY];
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     turns_t turns = {.most = 0};
     bool handed;
@@ -106,7 +100,6 @@ static void on_info(const SSL* ssl, int where, int value) {
 
 static void test_key_updates(void** state) {
   bool handed;
-  (void)state;
   SSL_CTX_set_info_callback(server_tls->ssl_ctx, on_info);
   start(true);
   s3l_caller_t* honest = s3l_caller_new(&rig, client_tls);
@@ -167,7 +160,6 @@ static void test_clients_that_do_not_read(void** state) {
   static const char* const from[] = {"127.0.0.1", "127.0.0.2"};
   struct rlimit limit, low;
   int fds[SILENT];
-  (void)state;
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
   low = (struct rlimit){.rlim_cur = 64, .rlim_max = limit.rlim_max};
   for (int other = 0; other <= 1; other++) {
@@ -202,14 +194,12 @@ static void test_clients_that_do_not_read(void** state) {
 }
 
 static int set_up(void** state) {
-  (void)state;
   return s3l_certs_make(&certs) != 0 ||
          s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL) != 0 ||
          s3l_tls_context_client(certs.ca, &client_tls, NULL) != 0;
 }
 
 static int tear_down(void** state) {
-  (void)state;
   s3l_tls_context_free(server_tls);
   s3l_tls_context_free(client_tls);
   s3l_certs_remove(&certs);

@@ -1,25 +1,19 @@
 /* What the HTTP server does with clients that are too many, too slow, or too fast. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/server_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "util/list.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
 static s3l_server_rig_t rig;
-static s3l_certs_t certs;
 
 static s3l_caller_t* call(const char* text) {
   s3l_caller_t* c = s3l_caller_new(&rig, NULL);
@@ -34,7 +28,6 @@ static s3l_caller_t* call(const char* text) {
 /* The one that has been idle for longest makes room. */
 static void test_idle_makes_room(void** state) {
   s3l_caller_t* c[4];
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = 3;
   s3l_server_rig_start(&rig);
@@ -60,7 +53,6 @@ static void test_idle_makes_room(void** state) {
 
 /* And before it those that have been refused, and neither read nor leave. */
 static void test_refused_make_room(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = 2;
   s3l_server_rig_start(&rig);
@@ -80,7 +72,6 @@ static void test_refused_make_room(void** state) {
 
 /* Held exchanges never do. */
 static void test_held_stay(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = 2;
   rig.options.max_held = 2;
@@ -103,7 +94,6 @@ static void test_held_stay(void** state) {
 
 /* One that dawdles over its request makes room after a while, and not before. */
 static void test_slow_makes_room(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = 1;
   s3l_server_rig_start(&rig);
@@ -127,7 +117,6 @@ static void test_flood(void** state) {
   enum { FLOOD = 10000, OPEN = 200, LIMIT = 50 };
   static int fds[OPEN];
   struct sockaddr_in to = {.sin_family = AF_INET};
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = LIMIT;
   s3l_server_rig_start(&rig);
@@ -163,7 +152,6 @@ static void test_flood(void** state) {
 /* ---- too slow ---- */
 
 static void test_slowloris(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.header_time_ms = 100;
   rig.options.max_header_bytes = 1u << 20;
@@ -182,7 +170,6 @@ static void test_slowloris(void** state) {
 
 /* A body counts as part of the request; on a connection that was idle the time starts anew. */
 static void test_slow_body(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.header_time_ms = 100;
   s3l_server_rig_start(&rig);
@@ -198,7 +185,6 @@ static void test_slow_body(void** state) {
 
 /* Who never says anything is not told anything. */
 static void test_silent(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.header_time_ms = 50;
   s3l_server_rig_start(&rig);
@@ -212,7 +198,6 @@ static void test_silent(void** state) {
 }
 
 static void test_idle(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.idle_time_ms = 50;
   s3l_server_rig_start(&rig);
@@ -227,7 +212,6 @@ static void test_idle(void** state) {
 
 /* No time runs while an exchange is held. */
 static void test_held_has_no_time(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.idle_time_ms = rig.options.header_time_ms = rig.options.write_time_ms = 20;
   s3l_server_rig_start(&rig);
@@ -250,7 +234,6 @@ static bool has_write_timeout(void* arg) {
 }
 
 static void test_client_does_not_read(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.write_time_ms = 100;
   s3l_server_rig_start(&rig);
@@ -265,7 +248,6 @@ static void test_client_does_not_read(void** state) {
 }
 
 static void test_slow_but_reads(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_server_rig_start(&rig);
   s3l_caller_t* c = call(GET("/big"));
@@ -286,7 +268,6 @@ static bool has_tls_timeouts(void* arg) {
 /* Silence, and the beginning of a hello, where a handshake is awaited. */
 static void test_slow_handshake(void** state) {
   s3l_tls_context_t* tls;
-  (void)state;
   assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
   s3l_server_rig_init(&rig);
   rig.options.tls = tls;
@@ -325,7 +306,6 @@ static void test_requests_in_turns(void** state) {
   static s3l_caller_t* c[CALLERS];
   static char bytes[EACH * sizeof(GET("/"))];
   turns_t turns = {.most = 0};
-  (void)state;
   for (int i = 0; i < EACH; i++)
     memcpy(bytes + (size_t)i * (sizeof(GET("/")) - 1), GET("/"), sizeof(GET("/")));
   s3l_server_rig_init(&rig);
@@ -351,7 +331,6 @@ static void test_answer_all_at_once(void** state) {
   enum { CALLERS = 400, LEAVE = 7 };
   static s3l_caller_t* c[CALLERS];
   unsigned gone = 0;
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_connections = CALLERS;
   rig.options.max_held = CALLERS;
@@ -376,17 +355,6 @@ static void test_answer_all_at_once(void** state) {
   s3l_server_rig_end(&rig);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_idle_makes_room),
@@ -405,5 +373,5 @@ int main(void) {
       cmocka_unit_test(test_requests_in_turns),
       cmocka_unit_test(test_answer_all_at_once),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

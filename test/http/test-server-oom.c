@@ -3,20 +3,15 @@
  * nothing leaks. The client allocates nothing of the library's. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "http/server.h"
 #include "lib/certs.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "net/tls_engine.h"
 
@@ -215,24 +210,20 @@ static void each_allocation(bool tls) {
 }
 
 static void test_plain(void** state) {
-  (void)state;
   each_allocation(false);
 }
 
 static void test_tls(void** state) {
-  (void)state;
   each_allocation(true);
 }
 
 static int set_up(void** state) {
-  (void)state;
   return s3l_certs_make(&certs) != 0 ||
          s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL) != 0 ||
          s3l_tls_context_client(certs.ca, &client_tls, NULL) != 0;
 }
 
 static int tear_down(void** state) {
-  (void)state;
   s3l_tls_context_free(server_tls);
   s3l_tls_context_free(client_tls);
   s3l_certs_remove(&certs);

@@ -1,23 +1,17 @@
 /* The HTTP server over TLS: with and without client certificates, reload, clients that do not speak
  * it, and our own HTTP client on the other side. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "http/client.h"
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/server_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static s3l_certs_t certs;
 static s3l_server_rig_t rig;
 static s3l_tls_context_t* server_tls;
 
@@ -53,7 +47,6 @@ static s3l_caller_t* call(s3l_tls_context_t* tls, const char* text) {
 }
 
 static void test_talk(void** state) {
-  (void)state;
   s3l_tls_context_t* tls = client_context(NULL);
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   s3l_caller_t* c = call(tls, NULL);
@@ -74,7 +67,6 @@ static void test_talk(void** state) {
 
 /* A head of several records, and an answer that the kernel does not take at once. */
 static void test_large(void** state) {
-  (void)state;
   s3l_tls_context_t* tls = client_context(NULL);
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   s3l_caller_t* c = call(tls, "GET /big HTTP/1.1\r\n");
@@ -104,7 +96,6 @@ static void test_client_auth(void** state) {
       {S3L_TLS_CLIENT_AUTH_REQUIRED, certs.stranger, false, ""},
       {S3L_TLS_CLIENT_AUTH_REQUIRED, certs.expired, false, ""},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_tls_context_t* tls = client_context(cases[i].cert);
     start(certs.good, cases[i].auth);
@@ -138,7 +129,6 @@ static void test_client_auth(void** state) {
 static void test_not_tls(void** state) {
   static const s3l_span_t texts[] = {
       {GET("/"), sizeof(GET("/")) - 1}, {"\x16\x03\x01\x00\x05garbage", 12}, {"\x16\x03", 2}};
-  (void)state;
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
     s3l_caller_t* c = call(NULL, NULL);
@@ -156,7 +146,6 @@ static void test_not_tls(void** state) {
 
 /* An open connection goes on when the server takes up another certificate; new ones see that. */
 static void test_reload(void** state) {
-  (void)state;
   s3l_tls_context_t* tls = client_context(NULL);
   s3l_tls_context_t* next;
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
@@ -194,7 +183,6 @@ static void test_reload(void** state) {
 static void test_many_handshakes(void** state) {
   enum { CALLERS = 80 };
   static s3l_caller_t* c[CALLERS];
-  (void)state;
   s3l_tls_context_t* tls = client_context(certs.good);
   start(certs.good, S3L_TLS_CLIENT_AUTH_REQUIRED);
   for (int i = 0; i < CALLERS; i++) {
@@ -215,7 +203,6 @@ static void test_many_handshakes(void** state) {
 }
 
 static void test_gone_and_closed(void** state) {
-  (void)state;
   s3l_tls_context_t* tls = client_context(NULL);
   for (int way = 0; way < 3; way++) {
     start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
@@ -274,7 +261,6 @@ static void submit(s3l_http_client_t* client, get_t* g, const char* text) {
 static void test_own_client(void** state) {
   const s3l_tls_client_options_t co = {
       .ca.file = certs.ca, .cert.file = certs.good, .key.file = certs.key};
-  (void)state;
   start(certs.good, S3L_TLS_CLIENT_AUTH_REQUIRED);
   const s3l_http_client_options_t options = {.host = "127.0.0.1",
                                              .port = s3l_http_server_port(rig.server),
@@ -306,17 +292,6 @@ static void test_own_client(void** state) {
   assert_int_equal(a.status, UV_ECANCELED);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_talk),
@@ -328,5 +303,5 @@ int main(void) {
       cmocka_unit_test(test_gone_and_closed),
       cmocka_unit_test(test_own_client),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

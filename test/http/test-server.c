@@ -1,15 +1,10 @@
 /* The HTTP server: requests and answers, what it refuses, held exchanges, and its closing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/server_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -30,7 +25,6 @@ static void end(s3l_caller_t* raw) {
 
 /* Several requests on one connection, each answered as it should be. */
 static void test_answers(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   s3l_caller_talk(raw, GET("/"), "\r\n\r\nhello", false);
@@ -64,7 +58,6 @@ static void test_keep_alive(void** state) {
       {"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "Connection: close\r\n", true},
       {"GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", "hello", false},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_server_rig_init(&rig);
     s3l_caller_t* raw = start();
@@ -94,7 +87,6 @@ static void test_refused(void** state) {
       {"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
        "HTTP/1.1 417 "},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_server_rig_init(&rig);
     s3l_caller_t* raw = start();
@@ -113,7 +105,6 @@ static void test_oversized(void** state) {
   char* bytes = malloc(SIZE);
   static const char* const starts[] = {"GET /", "GET / HTTP/1.1\r\nHost: x\r\nA: "};
   static const char* const wants[] = {"HTTP/1.1 414 ", "HTTP/1.1 431 "};
-  (void)state;
   assert_non_null(bytes);
   for (size_t i = 0; i < 2; i++) {
     memset(bytes, 'a', SIZE);
@@ -131,7 +122,6 @@ static void test_oversized(void** state) {
 
 static void test_split(void** state) {
   static const char request[] = "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab";
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   for (size_t i = 0; i < sizeof(request) - 1; i++) {
@@ -144,7 +134,6 @@ static void test_split(void** state) {
 
 /* Requests sent ahead are answered one after the other; a held one holds up those behind it. */
 static void test_pipelined(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   s3l_caller_send(raw, GET("/1") GET("/") GET("/hold") GET("/4"));
@@ -168,7 +157,6 @@ static void test_many_pipelined(void** state) {
   static const char one[] = GET("/");
   char* bytes = malloc(COUNT * sizeof(one));
   size_t n = 0;
-  (void)state;
   assert_non_null(bytes);
   for (int i = 0; i < COUNT; i++, n += sizeof(one) - 1)
     memcpy(bytes + n, one, sizeof(one));
@@ -184,7 +172,6 @@ static void test_many_pipelined(void** state) {
 /* ---- held exchanges ---- */
 
 static void test_held_answered(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   for (int i = 0; i < 3; i++) {
@@ -201,7 +188,6 @@ static void test_held_answered(void** state) {
 }
 
 static void test_held_gone(void** state) {
-  (void)state;
   for (int way = 0; way < 3; way++) {
     s3l_server_rig_init(&rig);
     s3l_caller_t* raw = start();
@@ -224,7 +210,6 @@ static void test_held_gone(void** state) {
 
 /* A client that says at once that it will send no more is answered; but nothing is held for it. */
 static void test_half_closed(void** state) {
-  (void)state;
   for (int hold = 0; hold <= 1; hold++) {
     s3l_server_rig_init(&rig);
     s3l_caller_t* raw = start();
@@ -242,7 +227,6 @@ static void test_half_closed(void** state) {
 
 static void test_max_held(void** state) {
   s3l_caller_t* raws[3];
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.max_held = 2;
   s3l_server_rig_start(&rig);
@@ -268,7 +252,6 @@ static void test_max_held(void** state) {
 /* ---- closing ---- */
 
 static void test_close_while_held(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   s3l_caller_send(raw, GET("/hold"));
@@ -283,7 +266,6 @@ static void test_close_while_held(void** state) {
 
 /* Within the grace the owner answers, and the client reads it; what is idle is closed at once. */
 static void test_close_gracefully(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   s3l_caller_t* idle = s3l_caller_new(&rig, NULL);
@@ -312,7 +294,6 @@ static void test_close_gracefully(void** state) {
 
 /* The grace ends before the owner answers, and before a slow client has read its answer. */
 static void test_close_after_grace(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   s3l_caller_t* slow = s3l_caller_new(&rig, NULL);
@@ -336,7 +317,6 @@ static void close_in_request(s3l_server_rig_t* r, s3l_http_exchange_t* ex) {
 
 /* From within on_request: that request is answered, a queued one is told 503, none is shown. */
 static void test_close_in_request(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   s3l_caller_t* raw = start();
   rig.before = close_in_request;
@@ -361,7 +341,6 @@ static void test_bad_options(void** state) {
       {"127.0.0.1:0", 100, S3LECT_EOPTION, "max_header_bytes: 100; it must be from 256 to 1048576"},
       {"192.0.2.1:0", 0, UV_EADDRNOTAVAIL, "listen \"192.0.2.1:0\": address not available"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_http_server_t* server = NULL;
     s3lect_error_t error = {0};
@@ -381,7 +360,6 @@ static void test_bad_options(void** state) {
 /* In the background nothing of a server keeps the loop: not listening, not a connection that is
  * idle, nor one that is held; its end does. */
 static void test_background(void** state) {
-  (void)state;
   s3l_server_rig_init(&rig);
   rig.options.background = true;
   s3l_server_rig_start(&rig);

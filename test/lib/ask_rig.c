@@ -1,12 +1,9 @@
 #include "lib/ask_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static void on_done(s3l_peer_probe_t* ask, const s3l_peer_result_t* r) {

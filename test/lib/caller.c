@@ -1,15 +1,10 @@
 #include "lib/caller.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "net/tcp.h"
 #include "util/list.h"

@@ -1,15 +1,11 @@
 #include "lib/election.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 /* ---- At most one ---- */

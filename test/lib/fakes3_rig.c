@@ -1,15 +1,11 @@
 #include "lib/fakes3_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "lib/test.h"
 #include "util/span.h"
 #include "util/xml.h"
 

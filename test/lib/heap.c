@@ -1,12 +1,8 @@
 #include "lib/heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "s3lect.h"
 #include "util/mem.h"
 

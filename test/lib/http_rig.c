@@ -1,13 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/http_rig.h"
+#include "lib/test.h"
 
 void s3l_rig_init(s3l_rig_t* rig, const s3l_step_t* const* scripts, size_t n) {
   memset(rig, 0, sizeof(*rig));

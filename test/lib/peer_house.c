@@ -1,16 +1,11 @@
 #include "lib/peer_house.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static s3l_house_t* house_of(s3lect_elector_t* e, int* i) {

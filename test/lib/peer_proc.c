@@ -1,13 +1,10 @@
 #include "lib/peer_proc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 proc_t* s3l_peerproc_elect(s3proc_t* s3, const s3l_certs_t* certs, const char* id,
                            const char* option, const char* value) {

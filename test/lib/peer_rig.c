@@ -1,14 +1,10 @@
 #include "lib/peer_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 
 void s3l_peered_init(s3l_election_t* el, s3l_peered_t* p, const char* id,
@@ -61,61 +57,4 @@ void s3l_peered_close(s3l_peered_t* p) {
   s3lect_peer_server_close(&p->server, on_server_closed);
   s3lect_peer_client_close(&p->client, on_client_closed);
   s3l_wait_count(&p->c.election->loop, &closed, 2, "peer server and client to close");
-}
-
-/* ---- Raw ---- */
-
-typedef struct raw_s {
-  uv_tcp_t tcp;
-  uv_connect_t connect;
-  uv_write_t write;
-  const char* request;
-  const char* until;
-  size_t len;
-  unsigned over;
-  char text[65536];
-} raw_t;
-
-static void on_alloc(uv_handle_t* handle, size_t size, uv_buf_t* buf) {
-  raw_t* r = handle->data;
-  (void)size;
-  *buf = uv_buf_init(r->text + r->len, (unsigned)(sizeof r->text - 1 - r->len));
-}
-
-static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
-  raw_t* r = stream->data;
-  (void)buf;
-  if (n > 0)
-    r->len += (size_t)n;
-  r->text[r->len] = '\0';
-  r->over += n < 0 || (r->until != NULL && strstr(r->text, r->until) != NULL);
-}
-
-static void on_connect(uv_connect_t* connect, int status) {
-  raw_t* r = connect->data;
-  uv_buf_t buf = uv_buf_init((char*)(uintptr_t)r->request, (unsigned)strlen(r->request));
-  assert_int_equal(status, 0);
-  assert_int_equal(uv_write(&r->write, (uv_stream_t*)&r->tcp, &buf, 1, NULL), 0);
-  assert_int_equal(uv_read_start((uv_stream_t*)&r->tcp, on_alloc, on_read), 0);
-}
-
-static void on_raw_closed(uv_handle_t* handle) {
-  ((raw_t*)handle->data)->over++;
-}
-
-const char* s3l_peered_raw(s3l_election_t* el, int port, const char* request, const char* until) {
-  static raw_t r;
-  struct sockaddr_in to;
-  memset(&r, 0, sizeof r);
-  r.request = request;
-  r.until = until;
-  r.tcp.data = r.connect.data = &r;
-  assert_int_equal(uv_ip4_addr("127.0.0.1", port, &to), 0);
-  assert_int_equal(uv_tcp_init(&el->loop, &r.tcp), 0);
-  assert_int_equal(uv_tcp_connect(&r.connect, &r.tcp, (struct sockaddr*)&to, on_connect), 0);
-  s3l_wait_count(&el->loop, &r.over, 1, "an answer of the peer server");
-  r.over = 0;
-  uv_close((uv_handle_t*)&r.tcp, on_raw_closed);
-  s3l_wait_count(&el->loop, &r.over, 1, "a socket to close");
-  return r.text;
 }

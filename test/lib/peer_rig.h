@@ -28,8 +28,4 @@ void s3l_peered_start(s3l_peered_t* p);
 /** Closes the elector if it is open, then server and client. */
 void s3l_peered_close(s3l_peered_t* p);
 
-/** One request to a peer server, as raw as it is: sends `request`, gives what came until the peer
- * closed or `until` was seen in it. Static memory. */
-const char* s3l_peered_raw(s3l_election_t* el, int port, const char* request, const char* until);
-
 #endif

@@ -1,10 +1,6 @@
 #include "lib/redis_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "lib/test.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

@@ -1,14 +1,11 @@
 #include "lib/runproc.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 void runproc_begin(s3proc_t* s3, const char* build_dir) {
   s3proc_begin(s3, build_dir, NULL);

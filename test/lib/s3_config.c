@@ -1,11 +1,6 @@
 #include "lib/s3_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "lib/test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,6 @@
 #include "lib/s3_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "lib/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,8 @@
 #include "lib/script_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "net/dial.h"
 
 #define RECEIVED_MAX 65536

@@ -1,17 +1,12 @@
 #include "lib/script_store.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "core/epochs.h"
 #include "core/record.h"
 #include "lib/protocol.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 

@@ -1,12 +1,5 @@
 #include "lib/secret_heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <stdbool.h>
@@ -15,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/test.h"
 #include "s3lect.h"
 #include "util/list.h"
 #include "util/mem.h"

@@ -1,12 +1,10 @@
 #include "lib/store_suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 /* ---- Requests ---- */
 

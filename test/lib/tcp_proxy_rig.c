@@ -1,9 +1,6 @@
 #include "lib/tcp_proxy_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "lib/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/tls_pair.h"
+#include "lib/test.h"
 
 bool s3l_tls_carry(s3l_tls_engine_t* from, s3l_tls_engine_t* to, size_t max, s3l_prng_t* rng) {
   char buf[2000];

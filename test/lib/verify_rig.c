@@ -1,13 +1,10 @@
 #include "lib/verify_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static bool in_call;

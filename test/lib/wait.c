@@ -1,14 +1,9 @@
 #include "lib/wait.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/clocks.h"
+#include "lib/test.h"
 
 #define STEP_MS  50 /* with S3L_PACE_SOCKETS time goes on by so much ... */
 #define GRACE_MS 5  /* ... when for so long, in truth, nothing has happened */

@@ -1,16 +1,11 @@
 /* Several addresses: order, failure, and the stagger. The addresses are of 127.0.0.0/8, which Linux
  * serves as a whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/hung_port.h"
 #include "lib/script_server.h"
+#include "lib/test.h"
 #include "net/dial.h"
 #include "net/tcp.h"
 
@@ -32,7 +27,6 @@ static void on_dialed(s3l_dial_t* d, int rc, uv_tcp_t* connected) {
 }
 
 static int setup(void** state) {
-  (void)state;
   called = 0;
   status = 1;
   tcp = NULL;
@@ -45,7 +39,6 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  (void)state;
   if (tcp != NULL)
     s3l_tcp_close(tcp, NULL);
   s3l_loop_leave(runtime, NULL);
@@ -79,7 +72,6 @@ static void test_parse(void** state) {
   static const char* const bad[] = {"",      "localhost", "127.0.0", "127.0.0.1:80",
                                     "[::1]", "1.2.3.256", ":::",     "0x7f000001"};
   s3l_address_t a;
-  (void)state;
   assert_true(s3l_address_parse("10.1.2.3", 80, &a));
   assert_int_equal(a.sa.sa_family, AF_INET);
   assert_true(s3l_address_parse("2001:db8::1", 80, &a));
@@ -90,7 +82,6 @@ static void test_parse(void** state) {
 
 /* Refused, then unreachable, then good. */
 static void test_next_after_failure(void** state) {
-  (void)state;
   server.ip = "127.0.0.3";
   s3l_script_server_start(&server, &loop);
   const s3l_address_t addresses[] = {address("127.0.0.2", server.port),
@@ -107,7 +98,6 @@ static void test_next_after_failure(void** state) {
 /* The first address hangs: the second is tried beside it, and wins. */
 static void test_next_after_stagger(void** state) {
   s3l_hung_port_t hung;
-  (void)state;
   s3l_script_server_start(&server, &loop);
   s3l_hung_port_open(&hung, "127.0.0.2", server.port);
   const s3l_address_t addresses[] = {address("127.0.0.2", server.port),
@@ -126,7 +116,6 @@ static void test_next_after_stagger(void** state) {
 static void test_all_fail(void** state) {
   char name[64];
   char want[64];
-  (void)state;
   s3l_script_server_start(&server, &loop); /* only to find a port that is free */
   s3l_script_server_close(&server);
   uv_run(&loop, UV_RUN_NOWAIT);
@@ -146,7 +135,6 @@ static void test_all_fail(void** state) {
 /* With nothing that hangs or is refused, the failure still comes from the loop. */
 static void test_fails_at_once(void** state) {
   const s3l_address_t a = address("255.255.255.255", 9);
-  (void)state;
   s3l_dial_start_addresses(&dial, runtime, &a, 1, on_dialed);
   assert_int_equal(called, 0);
   wait_called();
@@ -156,7 +144,6 @@ static void test_fails_at_once(void** state) {
 
 static void test_cancel(void** state) {
   s3l_hung_port_t hung;
-  (void)state;
   s3l_hung_port_open(&hung, "127.0.0.1", 0);
   assert_int_equal(s3l_dial_start(&dial, runtime, NULL, "127.0.0.1", hung.port, on_dialed), 0);
   uv_run(&loop, UV_RUN_NOWAIT);
@@ -170,7 +157,6 @@ static void test_cancel(void** state) {
 }
 
 static void test_name(void** state) {
-  (void)state;
   s3l_script_server_start(&server, &loop);
   assert_int_equal(s3l_dial_start(&dial, runtime, NULL, "localhost", server.port, on_dialed), 0);
   assert_int_equal(called, 0);

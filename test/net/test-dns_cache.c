@@ -1,14 +1,8 @@
 /* Look-ups that need not be made, fail, or hang: by a resolver of the test's own, which takes the
  * place of libuv's. The addresses are of 127.0.0.0/8, which Linux serves as a whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include <netdb.h>
 
@@ -16,6 +10,7 @@
 #include "lib/http_rig.h"
 #include "lib/hung_port.h"
 #include "lib/script_server.h"
+#include "lib/test.h"
 #include "net/dial.h"
 #include "net/tcp.h"
 
@@ -114,7 +109,6 @@ static void on_dialed(s3l_dial_t* d, int rc, uv_tcp_t* connected) {
 }
 
 static int setup(void** state) {
-  (void)state;
   memset(&resolver, 0, sizeof(resolver));
   memset(&cache, 0, sizeof(cache));
   memset(&server, 0, sizeof(server));
@@ -129,7 +123,6 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  (void)state;
   s3l_script_server_close(&server);
   s3l_loop_leave(runtime, NULL);
   uv_run(&loop, UV_RUN_DEFAULT);
@@ -157,7 +150,6 @@ static void age_ms(int64_t ms) {
 }
 
 static void a_fresh_answer_saves_the_look_up(void** state) {
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   fails(UV_EAI_FAIL);
@@ -175,7 +167,6 @@ static void a_fresh_answer_saves_the_look_up(void** state) {
 static void a_failed_look_up_falls_back_on_the_last_answer(void** state) {
   static const int failures[] = {UV_EAI_AGAIN, UV_EAI_FAIL,   UV_EAI_MEMORY,
                                  UV_ENOMEM,    UV_EAI_NONAME, UV_EAI_NODATA};
-  (void)state;
   fails(UV_EAI_AGAIN);
   assert_int_equal(dial_host(), UV_EAI_AGAIN); /* there is none yet */
   answers("127.0.0.5");
@@ -193,7 +184,6 @@ static void a_failed_look_up_falls_back_on_the_last_answer(void** state) {
 /* "No such name" is also what glibc says where it cannot ask: an address that can be reached counts
  * more than that, and one that cannot be reached does not. */
 static void no_such_name_is_believed_of_an_address_that_fails(void** state) {
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   age_ms(6000);
@@ -210,7 +200,6 @@ static void no_such_name_is_believed_of_an_address_that_fails(void** state) {
  * was. */
 static void no_descriptor_is_no_doubt(void** state) {
   struct rlimit before;
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   age_ms(6000);
@@ -225,7 +214,6 @@ static void no_descriptor_is_no_doubt(void** state) {
 }
 
 static void patience_with_a_look_up_ends(void** state) {
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   age_ms(6000);
@@ -236,7 +224,6 @@ static void patience_with_a_look_up_ends(void** state) {
 }
 
 static void what_cannot_be_reached_is_doubted(void** state) {
-  (void)state;
   answers("127.0.0.6"); /* nobody listens there */
   assert_int_equal(dial_host(), UV_ECONNREFUSED);
   fails(UV_EAI_AGAIN); /* but it is better than nothing */
@@ -250,7 +237,6 @@ static void what_cannot_be_reached_is_doubted(void** state) {
 
 /* A look-up is waited for where the old answer has been found useless meanwhile. */
 static void doubt_gives_a_look_up_its_time(void** state) {
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   age_ms(6000);
@@ -272,7 +258,6 @@ static void doubt_gives_a_look_up_its_time(void** state) {
 static void an_answer_is_for_its_host_and_port(void** state) {
   char longest[400];
   const s3l_address_t address = {.in4 = {.sin_family = AF_INET}};
-  (void)state;
   answers("127.0.0.5");
   assert_int_equal(dial_host(), 0);
   assert_int_equal(dial_to(HOST, server.port == 1 ? 2 : 1), UV_ECONNREFUSED);
@@ -293,7 +278,6 @@ static void an_answer_is_for_its_host_and_port(void** state) {
 static void a_client_asks_once_for_many_connections(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r[3];
-  (void)state;
   memset(r, 0, sizeof(r));
   memset(&resolver, 0, sizeof(resolver));
   s3l_rig_init(&rig,
@@ -323,7 +307,6 @@ static void a_client_asks_again_after_a_time_out(void** state) {
   s3l_rig_t rig;
   s3l_hung_port_t hung;
   s3l_rig_req_t r[2];
-  (void)state;
   memset(r, 0, sizeof(r));
   memset(&resolver, 0, sizeof(resolver));
   s3l_rig_init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK))), 1);

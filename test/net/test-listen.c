@@ -2,17 +2,12 @@
  * before anybody accepts. What it does where descriptors have run out:
  * http/test-server-descriptors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "net/listen.h"
 #include "net/tcp.h"
@@ -119,7 +114,6 @@ static void test_parse(void** state) {
       {"example.com:80", NULL},
       {"256.0.0.1:80", NULL},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_address_t address;
     char text[S3L_ADDRESS_TEXT_MAX];
@@ -156,7 +150,6 @@ static void test_families(void** state) {
       {":0", "127.0.0.1", false},
       {":0", "::1", true},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     if (cases[i].ip6 && !has_ip6())
       continue;
@@ -173,7 +166,6 @@ static void test_families(void** state) {
 static void test_turns(void** state) {
   enum { CROWD = 100 };
   int fds[CROWD];
-  (void)state;
   start("127.0.0.1:0");
   for (int i = 0; i < CROWD; i++)
     fds[i] = dial("127.0.0.1");
@@ -189,7 +181,6 @@ static void test_turns(void** state) {
 
 static void test_refused(void** state) {
   char byte;
-  (void)state;
   start("127.0.0.1:0");
   full = true;
   int fd = dial("127.0.0.1");
@@ -205,7 +196,6 @@ static void test_port(void** state) {
   char text[S3L_ADDRESS_TEXT_MAX];
   s3l_listener_t second;
   int fd;
-  (void)state;
   start("127.0.0.1:0");
   s3l_address_format(&listener.address, text, sizeof(text));
   assert_int_equal(try_start(&second, text), UV_EADDRINUSE);
@@ -223,7 +213,6 @@ static void test_port(void** state) {
 
 static void test_close_in_accept(void** state) {
   int fds[3];
-  (void)state;
   start("127.0.0.1:0");
   close_in_accept = true;
   for (int i = 0; i < 3; i++)

@@ -1,15 +1,10 @@
 /* Two streams over a loopback connection, plain and under TLS: writes that the kernel does not take
  * at once, closing in the middle of them, pauses, and an end in one direction. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "lib/certs.h"
+#include "lib/group_certs.h"
+#include "lib/test.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "net/tcp.h"
@@ -31,7 +26,6 @@ typedef struct side_s {
   bool pausing; /* pauses itself in on_read */
 } side_t;
 
-static s3l_certs_t certs;
 static uv_loop_t loop;
 static uv_tcp_t listener;
 static s3l_loop_t* runtime;
@@ -151,7 +145,6 @@ static void finish(void) {
 }
 
 static void test_big_write(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed;
     connect_both(tls);
@@ -175,7 +168,6 @@ static void test_big_write(void** state) {
 
 /* No callback but on_closed comes after close, the write's neither. */
 static void test_close_in_write(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed;
     connect_both(tls);
@@ -193,7 +185,6 @@ static void test_close_in_write(void** state) {
 
 /* A close in good order reaches the other side as one. */
 static void test_end(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     connect_both(tls);
     s3l_stream_close(&client->stream);
@@ -206,7 +197,6 @@ static void test_end(void** state) {
 
 /* Writing to a peer that has gone gives an error, and no signal. */
 static void test_peer_gone(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed = true;
     int rc = S3L_STREAM_WRITTEN;
@@ -225,7 +215,6 @@ static void test_peer_gone(void** state) {
 
 /* The same where a part of the write still waits: the peer ends its side, and then resets. */
 static void test_peer_gone_in_write(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed;
     connect_both(tls);
@@ -243,7 +232,6 @@ static void test_peer_gone_in_write(void** state) {
 
 /* One piece for each resume, and all of them in the end. */
 static void test_pause(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed;
     connect_both(tls);
@@ -269,7 +257,6 @@ static void test_pause(void** state) {
 
 /* One side is done, the other goes on. */
 static void test_shutdown(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
     bool handed;
     connect_both(tls);
@@ -287,17 +274,6 @@ static void test_shutdown(void** state) {
   }
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_big_write),
@@ -308,5 +284,5 @@ int main(void) {
       cmocka_unit_test(test_pause),
       cmocka_unit_test(test_shutdown),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,23 +1,17 @@
 /* Contexts from files and from memory, client certificates, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <uv.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/tls_pair.h"
 #include "net/tls_context.h"
 #include "s3lect/errno.h"
-
-static s3l_certs_t certs;
 
 /* A file's text; lives until the next one in the same slot. */
 static s3l_pem_t memory(int slot, const char* file) {
@@ -73,7 +67,6 @@ static void part(pair_t* pair) {
 static void test_memory(void** state) {
   pair_t pair;
   char name[S3L_TLS_NAME_MAX];
-  (void)state;
   const s3l_tls_client_options_t co = {
       .ca = memory(0, certs.ca), .cert = memory(1, certs.good), .key = memory(2, certs.key)};
   const s3l_tls_server_options_t so = {.cert = co.cert,
@@ -93,7 +86,6 @@ static void test_memory(void** state) {
 /* Memory counts where a file is named too. */
 static void test_memory_first(void** state) {
   pair_t pair;
-  (void)state;
   s3l_tls_client_options_t co = {.ca = memory(0, certs.ca)};
   co.ca.file = "/nonexistent";
   const s3l_tls_server_options_t so = server_options(S3L_TLS_CLIENT_AUTH_NONE);
@@ -122,7 +114,6 @@ static void test_client_auth(void** state) {
       {S3L_TLS_CLIENT_AUTH_REQUIRED, certs.expired, false, false, "has expired"},
       {S3L_TLS_CLIENT_AUTH_REQUIRED, certs.future, false, false, "not yet valid"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     pair_t pair;
     char name[S3L_TLS_NAME_MAX];
@@ -145,7 +136,6 @@ static void test_client_auth(void** state) {
 
 /* A session of one context is worth nothing to the next one, whoever may ask. */
 static void test_reload_ends_sessions(void** state) {
-  (void)state;
   s3l_tls_context_t* cc;
   s3l_prng_t rng;
   char buf[8];
@@ -223,7 +213,6 @@ static void test_bad_server_options(void** state) {
        S3LECT_ETLS,
        "client_ca \"/nonexistent\": "},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_tls_context_t* c = (void*)&c;
     s3lect_error_t error;
@@ -241,7 +230,6 @@ static void test_bad_client_options(void** state) {
   const s3l_tls_client_options_t no_ca = {.ca = {.text = S3L_SPAN("none")}};
   s3l_tls_context_t* c;
   s3lect_error_t error;
-  (void)state;
   assert_int_equal(s3l_tls_context_new_client(&half, &c, &error), UV_EINVAL);
   assert_string_equal(error.text,
                       "key: a client certificate needs its key, and a key its certificate");
@@ -250,17 +238,6 @@ static void test_bad_client_options(void** state) {
   assert_int_equal(s3l_tls_context_new_client(&no_ca, &c, &error), S3LECT_ETLS);
   assert_string_equal(error.text, "ca: there is no certificate in it; give PEM text");
   assert_null(c);
-}
-
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
 }
 
 int main(void) {
@@ -272,5 +249,5 @@ int main(void) {
       cmocka_unit_test(test_bad_server_options),
       cmocka_unit_test(test_bad_client_options),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

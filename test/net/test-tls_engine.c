@@ -1,21 +1,15 @@
 /* Two engines, client and server, talk through memory in pieces of every size. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 #include <uv.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/tls_pair.h"
 #include "net/tls_engine.h"
 #include "s3lect/errno.h"
 #include "util/prng.h"
-
-static s3l_certs_t certs;
 
 static void contexts(s3l_tls_context_t** client, s3l_tls_context_t** server) {
   assert_int_equal(s3l_tls_context_client(certs.ca, client, NULL), 0);
@@ -42,7 +36,6 @@ static void test_talk(void** state) {
   s3l_prng_t rng;
   char* text = malloc(BIG);
   char* got = malloc(BIG);
-  (void)state;
   assert_non_null(text);
   assert_non_null(got);
   s3l_prng_seed(&rng, 3);
@@ -91,7 +84,6 @@ static void test_address(void** state) {
   s3l_tls_context_t* cc;
   s3l_tls_context_t* sc;
   s3l_prng_t rng;
-  (void)state;
   s3l_prng_seed(&rng, 4);
   contexts(&cc, &sc);
   for (size_t i = 0; i < 4; i++) {
@@ -115,7 +107,6 @@ static void test_address(void** state) {
 static void test_common_name_is_no_host(void** state) {
   const char* const refused[] = {certs.cn_only, certs.cn_email};
   s3l_prng_t rng;
-  (void)state;
   s3l_prng_seed(&rng, 9);
   for (size_t i = 0; i < 2; i++) {
     s3l_tls_context_t* cc;
@@ -141,7 +132,6 @@ static void test_old_protocol_is_refused(void** state) {
   s3l_tls_engine_t client;
   s3l_tls_engine_t server;
   s3l_prng_t rng;
-  (void)state;
   s3l_prng_seed(&rng, 5);
   contexts(&cc, &sc);
   /* TLS 1.1 with the security level that would allow it. */
@@ -170,7 +160,6 @@ static void test_tampered(void** state) {
   s3l_tls_engine_t server;
   s3l_prng_t rng;
   char buf[500];
-  (void)state;
   s3l_prng_seed(&rng, 6);
   contexts(&cc, &sc);
   assert_int_equal(s3l_tls_engine_init(&client, cc, "localhost"), 0);
@@ -190,17 +179,6 @@ static void test_tampered(void** state) {
   s3l_tls_context_free(sc);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_talk),
@@ -209,5 +187,5 @@ int main(void) {
       cmocka_unit_test(test_old_protocol_is_refused),
       cmocka_unit_test(test_tampered),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,20 +1,15 @@
 /* A peer that makes the TLS engine work for nothing: key updates, attempts to renegotiate, a
  * handshake in records of one byte. The engine gives up after a bounded number of records, however
  * many were fed at once, and what it wants to send meanwhile is bounded, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <openssl/core_names.h>
 #include <openssl/kdf.h>
 #include <uv.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
+#include "lib/test.h"
 #include "lib/tls_pair.h"
 #include "s3lect/errno.h"
 
@@ -23,7 +18,6 @@
 /* The largest record that is sent in reply to one of the flood. */
 #define REPLY_MAX 64
 
-static s3l_certs_t certs;
 static s3l_tls_context_t* client_context;
 static s3l_tls_context_t* server_context;
 static s3l_tls_engine_t client;
@@ -66,7 +60,6 @@ static void update_keys(s3l_tls_engine_t* e) {
 }
 
 static void test_key_updates(void** state) {
-  (void)state;
   for (int way = 0; way < 2; way++) {
     s3l_tls_engine_t* from = way == 0 ? &client : &server;
     begin();
@@ -83,7 +76,6 @@ static void test_key_updates(void** state) {
 static void test_key_updates_among_data(void** state) {
   static char data[4 * S3L_TLS_QUIET_BYTES];
   char got[sizeof(data)];
-  (void)state;
   begin();
   assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), 0);
   for (int i = 0; i < 20 * S3L_TLS_QUIET_MAX; i++) {
@@ -104,7 +96,6 @@ static void test_key_updates_among_bytes(void** state) {
   char plain[100];
   ssize_t n = 1;
   int sent = 0;
-  (void)state;
   begin();
   assert_int_equal(s3l_tls_shake(&client, &server, 0, &rng), 0);
   for (; n > 0; sent++) {
@@ -196,7 +187,6 @@ static void end_12(forger_t* f) {
 static void test_forger(void** state) {
   forger_t f;
   char plain[100];
-  (void)state;
   begin_12(&f);
   forge(&f, &server, SSL3_RT_APPLICATION_DATA, "hello", 5);
   forge(&f, &server, SSL3_RT_APPLICATION_DATA, "again", 5);
@@ -210,7 +200,6 @@ static void test_forger(void** state) {
 static void test_renegotiations(void** state) {
   static const unsigned char hello[4] = {SSL3_MT_CLIENT_HELLO, 0, 0, 0};
   forger_t f;
-  (void)state;
   begin_12(&f);
   for (int i = 0; i < FLOOD; i++)
     forge(&f, &server, SSL3_RT_HANDSHAKE, hello, sizeof(hello));
@@ -223,7 +212,6 @@ static void test_empty_records_and_warnings(void** state) {
   static const unsigned char warning[2] = {SSL3_AL_WARNING, SSL_AD_USER_CANCELLED};
   forger_t f;
   char plain[100];
-  (void)state;
   for (int way = 0; way < 2; way++) {
     begin_12(&f);
     for (int i = 0; i < FLOOD; i++) {
@@ -244,7 +232,6 @@ static void test_empty_records_and_warnings(void** state) {
 static void test_dribbled_handshake(void** state) {
   char hello[2000];
   int rc;
-  (void)state;
   begin();
   assert_int_equal(s3l_tls_handshake(&client), S3L_TLS_MORE);
   size_t n = s3l_tls_take(&client, hello, sizeof(hello));
@@ -259,17 +246,6 @@ static void test_dribbled_handshake(void** state) {
   end();
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_key_updates),
@@ -280,5 +256,5 @@ int main(void) {
       cmocka_unit_test(test_empty_records_and_warnings),
       cmocka_unit_test(test_dribbled_handshake),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

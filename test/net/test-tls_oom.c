@@ -4,23 +4,17 @@
  * Leaks are not looked for: some error paths of OpenSSL itself lose memory.
  *
  * ctest labels: no-valgrind slow computes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <openssl/crypto.h>
 #include <uv.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
+#include "lib/test.h"
 #include "net/tls_engine.h"
 #include "s3lect/errno.h"
 
-static s3l_certs_t certs;
 static struct {
   size_t count;
   size_t fail_in; /* 1: the next one; 0: none */
@@ -150,7 +144,6 @@ static void fail_at(size_t at) {
 /* All allocations behind SSL_CTX_new that are not yet those of a certificate, and some of the many
  * others. */
 static void test_allocations(void** state) {
-  (void)state;
   run(); /* what is made once is made */
   heap.count = 0;
   SSL_CTX_free(SSL_CTX_new(TLS_client_method()));
@@ -165,20 +158,9 @@ static void test_allocations(void** state) {
     fail_at(at);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocations)};
   if (CRYPTO_set_mem_functions(failing_malloc, failing_realloc, plain_free) != 1)
     return 1;
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,23 +1,17 @@
 /* How the peer client reaches leaders: forms of addresses, TLS, and the public options for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "elector/probe.h"
 #include "lib/ask_rig.h"
-#include "lib/certs.h"
+#include "lib/group_certs.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 #include "s3lect/peer.h"
 
-static s3l_certs_t certs;
 static s3l_asks_t rig;
 
 static void begin(const s3l_step_t* const* scripts, size_t n) {
@@ -28,7 +22,6 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
 /* ---- Addresses ---- */
 
 static void test_addresses(void** state) {
-  (void)state;
   static const char* const bad[] = {
       "",          ":80",         "host:",      "host:0",      "host:65536",  "host:http",
       "host:80/",  "host:80/x",   "host:80?",   "user@host:1", "a b:80",      "::1:80",
@@ -59,7 +52,6 @@ static void test_addresses(void** state) {
 }
 
 static void test_an_ipv6_address(void** state) {
-  (void)state;
   static const s3l_step_t reply[] = {S3L_EXPECT("\r\nHost: [::1]:"), S3L_EXPECT("\r\n\r\n"),
                                      S3L_SEND(S3L_ASK_PLAIN), S3L_SCRIPT_END};
   static const s3l_step_t* const scripts[] = {reply};
@@ -122,7 +114,6 @@ static s3l_asked_t ask_over_tls(const char* cert, const char* client_cert, const
 /* It takes the connection, and says nothing: an ask that may be held for a minute ends long before.
  */
 static void test_a_handshake_that_hangs(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   memset(&rig, 0, sizeof rig);
   rig.config.tls = true;
@@ -137,7 +128,6 @@ static void test_a_handshake_that_hangs(void** state) {
 }
 
 static void test_tls(void** state) {
-  (void)state;
   s3l_asked_t a = ask_over_tls(certs.good, certs.good, "127.0.0.1");
   assert_int_equal(a.kind, S3L_PEER_LEADING);
   assert_true(a.authenticated);
@@ -168,7 +158,6 @@ static void test_tls(void** state) {
 
 /* What is asked anew goes over a new connection; what is held ends over the old one. */
 static void test_a_question_outlives_its_certificates(void** state) {
-  (void)state;
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
   static const s3l_step_t reply[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
                                      S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
@@ -199,7 +188,6 @@ static void test_a_question_outlives_its_certificates(void** state) {
 
 /* A client that holds a question on certificates of before closes as any other. */
 static void test_a_close_with_old_certificates(void** state) {
-  (void)state;
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
   static const s3l_step_t* const scripts[] = {silent};
   const s3l_tls_client_options_t none = {.ca.file = NULL};
@@ -216,7 +204,6 @@ static void test_a_close_with_old_certificates(void** state) {
 /* ---- Options of the public client ---- */
 
 static void test_bad_options(void** state) {
-  (void)state;
   s3lect_error_t error;
   uv_loop_t loop;
   s3lect_peer_client_t client;
@@ -276,7 +263,6 @@ static int reload(s3lect_peer_client_t* client, const s3lect_peer_client_options
 
 /* The public client, with files that change under it. */
 static void test_reload(void** state) {
-  (void)state;
   static const s3l_step_t reply[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_HELD),
                                      S3L_SCRIPT_END};
   static const s3l_step_t* const scripts[] = {reply};
@@ -341,17 +327,6 @@ static void test_reload(void** state) {
   s3l_tls_context_free(tls);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_addresses),
@@ -363,5 +338,5 @@ int main(void) {
       cmocka_unit_test(test_reload),
       cmocka_unit_test(test_bad_options),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

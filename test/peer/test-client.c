@@ -1,16 +1,11 @@
 /* The peer client against scripted leaders: what comes back in what way, its connections, and its
  * end. How leaders are reached is in test-client-reach.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/ask_rig.h"
 #include "lib/hung_port.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
@@ -44,7 +39,6 @@ static s3l_asked_t once(const char* reply) {
 /* ---- Answers ---- */
 
 static void test_what_go_answers(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET " S3L_ASK_PATH " HTTP/1.1\r\nHost: 127.0.0.1:"),
                                S3L_EXPECT("Prefer: wait=5\r\n\r\n"), S3L_SPLIT(GO_REPLY, 1))),
@@ -64,7 +58,6 @@ static void test_what_go_answers(void** state) {
 }
 
 static void test_what_ours_answers(void** state) {
-  (void)state;
   s3l_asked_t a = once(S3L_ASK_HELD);
   assert_int_equal(a.kind, S3L_PEER_LEADING);
   assert_true(a.held);
@@ -80,7 +73,6 @@ static void test_what_ours_answers(void** state) {
 }
 
 static void test_answers_that_are_none(void** state) {
-  (void)state;
   static char big[256 + 3 * S3L_PEER_ANSWER_MAX];
   snprintf(big, sizeof big, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
            2 * S3L_PEER_ANSWER_MAX);
@@ -119,7 +111,6 @@ static void test_answers_that_are_none(void** state) {
 
 /* The time-out covers it all: a server that says nothing, half of something, or does not accept. */
 static void test_slow_leaders(void** state) {
-  (void)state;
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
   static const s3l_step_t half[] = {S3L_EXPECT("\r\n\r\n"),
                                     S3L_SEND("HTTP/1.1 200 OK\r\nContent-Length: 116\r\n\r\n{"),
@@ -152,7 +143,6 @@ static void on_call(s3l_script_server_t* s) {
 }
 
 static void test_a_reset_while_held(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Prefer: wait=60"), S3L_EXPECT("\r\n\r\n"), S3L_RESET)),
         1);
@@ -166,7 +156,6 @@ static void test_a_reset_while_held(void** state) {
 
 /* The kept connection turns out to be dead: once more, for what is left of the time to wait. */
 static void test_held_again_for_the_rest(void** state) {
-  (void)state;
   static const struct {
     uint32_t wait_ms;
     const char* first;
@@ -198,7 +187,6 @@ static void stop_listening(s3l_script_server_t* s) {
 
 /* Once more, and not again: whatever way the leader is dead in. */
 static void test_a_leader_that_dies_with_the_connection(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
                                S3L_EXPECT("\r\n\r\n"), S3L_RESET),
@@ -227,7 +215,6 @@ static void test_a_leader_that_dies_with_the_connection(void** state) {
 }
 
 static void test_nobody_listens(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   char addr[64];
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_CLOSE)), 1);
@@ -243,7 +230,6 @@ static void test_nobody_listens(void** state) {
 /* ---- Connections ---- */
 
 static void test_one_connection_for_many_questions(void** state) {
-  (void)state;
   static s3l_step_t steps[2 * 40 + 1];
   static const s3l_step_t* const scripts[] = {steps};
   s3l_asked_t a = {0};
@@ -264,7 +250,6 @@ static void test_one_connection_for_many_questions(void** state) {
 
 /* Of many electors with one leader only so many wait; the others ask without waiting. */
 static void test_how_many_may_wait(void** state) {
-  (void)state;
   enum { ALL = S3L_PEER_WAITING_MAX + 12 };
   static const s3l_step_t answer_plain[] = {S3L_EXPECT("GET "), S3L_EXPECT("\r\n\r\n"), S3L_CALL,
                                             S3L_SCRIPT_END};
@@ -297,7 +282,6 @@ static void test_how_many_may_wait(void** state) {
 }
 
 static void test_cancel(void** state) {
-  (void)state;
   s3l_asked_t a = {0};
   unsigned calls = 0;
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_CALL, S3L_SCRIPT_END};
@@ -323,7 +307,6 @@ static void test_cancel(void** state) {
 
 /* The connection to a leader of before is not kept for ever. */
 static void test_a_new_leader(void** state) {
-  (void)state;
   s3l_script_server_t next = {0};
   s3l_asked_t a = {0};
   static const s3l_step_t twice[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
@@ -349,7 +332,6 @@ static void test_a_new_leader(void** state) {
 }
 
 static void test_close_with_questions_under_way(void** state) {
-  (void)state;
   s3l_asked_t a = {0}, b = {0};
   unsigned calls = 0;
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_CALL, S3L_SCRIPT_END};

@@ -2,19 +2,14 @@
  * encoding/json. Skipped where there is no Go, which knows the lockfile only.
  *
  * ctest labels: no-valgrind one-protocol slow computes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/peer_house.h"
 #include "lib/proc.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 static s3l_house_t h;
@@ -51,7 +46,6 @@ static void read_lockfile(unsigned* done) {
 }
 
 static void test_go_reads_ours(void** state) {
-  (void)state;
   char body[S3LECT_PEER_BODY_MAX], expected[256], cache[512];
   size_t len;
   unsigned done = 0;
@@ -102,14 +96,12 @@ static bool has_go(void) {
 
 static int make_dir(void** state) {
   const char* tmp = getenv("TMPDIR");
-  (void)state;
   snprintf(dir, sizeof dir, "%s/s3lect-go-XXXXXX", tmp != NULL ? tmp : "/tmp");
   return mkdtemp(dir) != NULL ? 0 : -1;
 }
 
 static int remove_dir(void** state) {
   static const char* const files[] = {"answer", "lockfile", "release"};
-  (void)state;
   for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
     (void)unlink(file(files[i]));
   return rmdir(dir);

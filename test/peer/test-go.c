@@ -3,23 +3,18 @@
  * hand from the format. It knows the lockfile only.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "lib/group_certs.h"
 #include "lib/peer_rig.h"
 #include "lib/script_server.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define ASKS 256
 
-static s3l_certs_t certs;
 static s3l_election_t el;
 static s3l_script_server_t go;
 static s3l_peered_t p;
@@ -98,7 +93,6 @@ static bool has_asked(void* arg) {
 }
 
 static void test_it_is_followed(void** state) {
-  (void)state;
   begin(false);
   s3l_peered_start(&p);
   s3l_election_wait(&el, &p.c.leaders, 1, "the leader's name");
@@ -133,18 +127,15 @@ static void dead_at_the_store(bool tls) {
 }
 
 static void test_it_is_replaced_whatever_it_answers(void** state) {
-  (void)state;
   dead_at_the_store(false);
 }
 
 static void test_its_certificate_proves_no_validity(void** state) {
-  (void)state;
   dead_at_the_store(true);
 }
 
 /* Its release: the zero time.Time, all else as it was. */
 static void test_its_release_is_taken_at_once(void** state) {
-  (void)state;
   char body[512];
   begin(false);
   s3l_peered_start(&p);
@@ -162,7 +153,6 @@ static void test_its_release_is_taken_at_once(void** state) {
 
 /* Another Go process took over: the follower asks that one, and not the old one any more. */
 static void test_another_go_leader(void** state) {
-  (void)state;
   char body[512];
   begin(false);
   s3l_peered_start(&p);
@@ -177,17 +167,6 @@ static void test_another_go_leader(void** state) {
   end();
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_it_is_followed),
@@ -196,5 +175,5 @@ int main(void) {
       cmocka_unit_test(test_its_release_is_taken_at_once),
       cmocka_unit_test(test_another_go_leader),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

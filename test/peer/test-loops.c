@@ -2,19 +2,14 @@
  * does so only as long as the elector does. A server: only while it closes.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/group_certs.h"
 #include "lib/peer_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
-static s3l_certs_t certs;
 static s3l_election_t el; /* the leader's loop, and the fake S3's */
 static s3l_peered_t leader;
 static uv_loop_t loop; /* the follower's */
@@ -90,12 +85,10 @@ static void run(bool tls) {
 }
 
 static void test_a_held_question_keeps_no_loop(void** state) {
-  (void)state;
   run(false);
 }
 
 static void test_neither_over_tls(void** state) {
-  (void)state;
   run(true);
 }
 
@@ -104,7 +97,6 @@ static void on_server_closed(s3lect_peer_server_t* s) {
 }
 
 static void test_a_server_keeps_no_loop(void** state) {
-  (void)state;
   unsigned closed = 0;
   s3lect_error_t error;
   s3lect_peer_server_t server = {.data = &closed};
@@ -123,22 +115,11 @@ static void test_a_server_keeps_no_loop(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_held_question_keeps_no_loop),
       cmocka_unit_test(test_neither_over_tls),
       cmocka_unit_test(test_a_server_keeps_no_loop),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -1,13 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/record.h"
+#include "lib/test.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
 #include "s3lect/peer.h"
@@ -31,7 +26,6 @@ static int parse(const char* body, s3l_peer_answer_t* a) {
 }
 
 static void test_an_answer_in_bytes(void** state) {
-  (void)state;
   char buf[S3LECT_PEER_BODY_MAX];
   s3lect_record_t r = sample();
   size_t n = s3l_peer_answer_encode(&r, "\"abc\"", 9042, buf, sizeof buf);
@@ -46,7 +40,6 @@ static void test_an_answer_in_bytes(void** state) {
 }
 
 static void test_an_answer_comes_back_as_it_was(void** state) {
-  (void)state;
   char buf[S3LECT_PEER_BODY_MAX];
   s3l_peer_answer_t a;
   s3lect_record_t r = sample();
@@ -58,7 +51,6 @@ static void test_an_answer_comes_back_as_it_was(void** state) {
 }
 
 static void test_every_answer_fits(void** state) {
-  (void)state;
   char buf[S3LECT_PEER_BODY_MAX];
   char etag[S3LECT_ETAG_SIZE];
   s3l_peer_answer_t a;
@@ -82,7 +74,6 @@ static void test_every_answer_fits(void** state) {
 
 /* As a process of the Go package answers: local offset, fraction, three fields. */
 static void test_reads_what_go_answers(void** state) {
-  (void)state;
   s3l_peer_answer_t a;
   assert_int_equal(parse("{\"leaderID\":\"go-1\",\"leaderAddr\":\"10.0.0.9:8443\","
                          "\"lastUpdated\":\"2024-10-27T12:30:45.123456789+02:00\"}\n",
@@ -95,7 +86,6 @@ static void test_reads_what_go_answers(void** state) {
 }
 
 static void test_refuses_what_is_no_answer(void** state) {
-  (void)state;
   static const char time[] = "\"lastUpdated\":\"2024-10-27T10:30:45Z\"";
   static const char* const bad[] = {
       "",
@@ -132,7 +122,6 @@ static void test_refuses_what_is_no_answer(void** state) {
 }
 
 static void test_a_request_in_bytes(void** state) {
-  (void)state;
   char buf[512];
   size_t n = s3l_peer_request_encode("h:1", "/health/leadership", 7999, buf, sizeof buf);
   buf[n] = '\0';
@@ -161,7 +150,6 @@ static bool applied(const char* first, const char* second) {
 }
 
 static void test_prefer(void** state) {
-  (void)state;
   static const struct {
     const char* value;
     uint32_t wait;
@@ -192,7 +180,6 @@ static void test_prefer(void** state) {
 
 /* As if they were one list. */
 static void test_prefer_in_several_fields(void** state) {
-  (void)state;
   assert_int_equal(prefer("prefer", "respond-async", "wait=7"), 7);
   assert_int_equal(prefer("PREFER", "wait=7; x=\"1, wait=8\"", "wait=9"), 7);
   assert_int_equal(prefer("Prefer", "", "wait=7"), 7);
@@ -204,7 +191,6 @@ static void test_prefer_in_several_fields(void** state) {
 }
 
 static void test_paths(void** state) {
-  (void)state;
   assert_true(s3l_peer_is_path("/"));
   assert_true(s3l_peer_is_path("/health/leadership?x=%20~!"));
   assert_false(s3l_peer_is_path(""));

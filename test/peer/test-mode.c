@@ -2,19 +2,14 @@
  * with client certificates, on the fake S3.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/group_certs.h"
 #include "lib/peer_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
-static s3l_certs_t certs;
 static s3l_election_t el;
 static s3l_peered_t p[3];
 
@@ -67,7 +62,6 @@ static void end(void) {
 }
 
 static void test_followers_ask_the_leader(void** state) {
-  (void)state;
   fakes3_counters_t before, after;
   begin(true);
   settle();
@@ -95,7 +89,6 @@ static bool is_succeeded(void* arg) {
 }
 
 static void test_a_closing_leader_is_followed_at_once(void** state) {
-  (void)state;
   begin(true);
   settle();
   s3l_candidate_close(&p[0].c);
@@ -110,7 +103,6 @@ static void test_a_closing_leader_is_followed_at_once(void** state) {
 }
 
 static void test_a_transfer_names_the_next_leader(void** state) {
-  (void)state;
   begin(true);
   settle();
   for (unsigned round = 1; round <= 3; round++) {
@@ -129,7 +121,6 @@ static void test_a_transfer_names_the_next_leader(void** state) {
 }
 
 static void test_whom_a_transfer_cannot_name(void** state) {
-  (void)state;
   char long_id[S3LECT_ID_SIZE + 1];
   begin(true);
   settle();
@@ -148,7 +139,6 @@ static void test_whom_a_transfer_cannot_name(void** state) {
 }
 
 static void test_over_plain_http_the_store_is_asked_still(void** state) {
-  (void)state;
   begin(false);
   settle();
   uint64_t reads[3];
@@ -162,7 +152,6 @@ static void test_over_plain_http_the_store_is_asked_still(void** state) {
 }
 
 static void test_who_cannot_be_trusted_is_not_believed(void** state) {
-  (void)state;
   begin(true);
   p[0].server_options.cert_file = certs.stranger;
   s3l_peered_start(&p[0]);
@@ -199,7 +188,6 @@ static bool reads_on(void* arg) {
 
 /* Its question is held by the leader all the while. */
 static void test_a_client_may_be_closed_before_its_elector(void** state) {
-  (void)state;
   unsigned closed = 0;
   s3lect_elector_t late;
   begin(true);
@@ -227,7 +215,6 @@ static void test_a_client_may_be_closed_before_its_elector(void** state) {
 }
 
 static void test_a_server_may_be_closed_before_its_elector(void** state) {
-  (void)state;
   unsigned closed = 0;
   begin(true);
   settle();
@@ -248,7 +235,6 @@ static void test_a_server_may_be_closed_before_its_elector(void** state) {
 
 /* Followers whose questions are held leave, for good or for a while. */
 static void test_followers_may_leave_while_they_are_held(void** state) {
-  (void)state;
   begin(true);
   settle();
   s3l_candidate_close(&p[1].c);
@@ -263,17 +249,6 @@ static void test_followers_may_leave_while_they_are_held(void** state) {
   end();
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_followers_ask_the_leader),
@@ -286,5 +261,5 @@ int main(void) {
       cmocka_unit_test(test_a_server_may_be_closed_before_its_elector),
       cmocka_unit_test(test_followers_may_leave_while_they_are_held),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -3,57 +3,25 @@
  * answers are the same for both protocols.
  *
  * ctest labels: one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/ask_rig.h"
 #include "lib/certs.h"
+#include "lib/heap.h"
 #include "lib/peer_house.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
-#include "util/mem.h"
 
 static s3l_certs_t certs;
 static s3l_asks_t rig;
 static s3l_house_t h;
-static long countdown = -1; /* allocations that still succeed; -1: all */
-static bool for_ever;
-static unsigned seen, refusals;
-
-static bool refuse(void) {
-  seen++;
-  if (countdown < 0)
-    return false;
-  if (countdown > 0) {
-    countdown--;
-    return false;
-  }
-  if (!for_ever)
-    countdown = -1;
-  refusals++;
-  return true;
-}
-
-static void* failing_malloc(size_t n) {
-  return refuse() ? NULL : malloc(n);
-}
-static void* failing_calloc(size_t n, size_t size) {
-  return refuse() ? NULL : calloc(n, size);
-}
-static void* failing_realloc(void* p, size_t n) {
-  return refuse() ? NULL : realloc(p, n);
-}
 
 /* ---- A question ---- */
 
-/* Asks with a refusal at allocation number `at`, and then again. */
-static void ask(bool tls, long at, bool ever) {
+/* Asks with a refusal at allocation number `at`, and then again; false if there were fewer. */
+static bool ask(bool tls, size_t at, bool ever) {
   static const s3l_step_t script[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
                                       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ASK_PLAIN),
                                       S3L_SCRIPT_END};
@@ -66,36 +34,31 @@ static void ask(bool tls, long at, bool ever) {
   if (tls)
     assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &server_tls, NULL), 0);
   s3l_asks_begin(&rig, scripts, 1, server_tls);
-  seen = refusals = 0;
-  for_ever = ever;
-  countdown = at;
+  s3l_heap_fail_at(at, ever);
   int err = s3l_asks_try(&rig, &a, s3l_asks_addr(&rig.server), S3L_WAIT_MS, 0);
   if (err == 0)
     s3l_asks_wait(&rig, &a, 1);
   else
     assert_int_equal(err, UV_ENOMEM);
-  countdown = -1;
+  bool met = s3l_heap_fail_end();
   if (err == 0 && a.kind == S3L_PEER_FAILED)
     assert_int_equal(a.status, UV_ENOMEM);
-  assert_true(refusals > 0 || (err == 0 && a.kind == S3L_PEER_LEADING));
+  assert_true(met || (err == 0 && a.kind == S3L_PEER_LEADING));
   unsigned done = a.done;
   s3l_asks_start(&rig, &a, 0);
   s3l_asks_wait(&rig, &a, done + 1);
   assert_int_equal(a.kind, S3L_PEER_LEADING);
   s3l_asks_end(&rig);
   s3l_tls_context_free(server_tls);
+  return met;
 }
 
 static void test_each_allocation_of_a_question(void** state) {
-  (void)state;
   for (int tls = 0; tls <= 1; tls++) {
-    ask(tls, -1, false); /* counts */
-    long n = (long)seen;
-    assert_true(n >= 3);
-    for (long at = 0; at < n; at++) {
-      ask(tls, at, false);
-      ask(tls, at, true);
-    }
+    size_t at = 0;
+    for (; ask(tls, at, false); at++)
+      (void)ask(tls, at, true);
+    assert_true(at >= 3);
   }
 }
 
@@ -109,18 +72,17 @@ static bool is_over(void* arg) {
   return c->ended > 0 || c->text[0] != '\0';
 }
 
-/* What is answered with a refusal at allocation number `at`; true if none was met. */
-static bool answer(const char* request, long at) {
+/* What is answered with a refusal at allocation number `at`; false if there were fewer. */
+static bool answer(const char* request, size_t at) {
   s3l_caller_t* c = s3l_house_caller(&h, NULL);
   s3l_caller_t* next = s3l_house_caller(&h, NULL);
   s3l_caller_open(c);
   s3l_caller_open(next);
-  countdown = at;
+  s3l_heap_fail_at(at, false);
   s3l_caller_send(c, request);
   s3l_caller_send(next, "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
   s3l_wait(&h.loop, is_over, next, "the next one's answer");
-  bool all = countdown >= 0;
-  countdown = -1;
+  bool met = s3l_heap_fail_end();
   if (request[5] == 'm')
     s3l_wait(&h.loop, is_over, c, "an answer, or the end");
   s3l_caller_free(c); /* held, answered, or cut off: any will do */
@@ -130,11 +92,10 @@ static bool answer(const char* request, long at) {
   s3l_caller_open(later);
   s3l_caller_talk(later, METRICS, "s3lect_is_leader", false);
   s3l_caller_free(later);
-  return all;
+  return met;
 }
 
 static void test_each_allocation_of_an_answer(void** state) {
-  (void)state;
   static const char* const requests[] = {WAIT, METRICS};
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
@@ -142,9 +103,8 @@ static void test_each_allocation_of_an_answer(void** state) {
   s3l_house_lead(&h, 0);
   assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
   for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-    long at = 0;
-    for_ever = false;
-    while (!answer(requests[i], at))
+    size_t at = 0;
+    while (answer(requests[i], at))
       at++;
     assert_true(at >= 1);
   }
@@ -155,14 +115,12 @@ static void test_each_allocation_of_an_answer(void** state) {
 /* ---- Opening ---- */
 
 static void test_each_allocation_of_opening(void** state) {
-  (void)state;
   int r = UV_ENOMEM;
-  for (long at = 0; r != 0; at++) {
+  for (size_t at = 0; r != 0; at++) {
     s3l_house_init(&h, &certs);
-    for_ever = true;
-    countdown = at;
+    s3l_heap_fail_at(at, true);
     r = s3lect_peer_server_init(&h.loop, &h.server, &h.options, NULL);
-    countdown = -1;
+    (void)s3l_heap_fail_end();
     assert_true(r == 0 || r == UV_ENOMEM);
     assert_true(at > 0 || r != 0);
     s3lect_store_close(&h.store, NULL);
@@ -171,7 +129,7 @@ static void test_each_allocation_of_opening(void** state) {
     s3l_wait_loop_end(&h.loop);
   }
   r = UV_ENOMEM;
-  for (long at = 0; r != 0; at++) {
+  for (size_t at = 0; r != 0; at++) {
     uv_loop_t loop;
     s3lect_peer_client_t client;
     s3lect_peer_client_options_t o;
@@ -180,9 +138,9 @@ static void test_each_allocation_of_opening(void** state) {
     o.cert_file = certs.good;
     o.key_file = certs.key;
     assert_int_equal(uv_loop_init(&loop), 0);
-    countdown = at;
+    s3l_heap_fail_at(at, true);
     r = s3lect_peer_client_init(&loop, &client, &o, NULL);
-    countdown = -1;
+    (void)s3l_heap_fail_end();
     assert_true(r == 0 || r == UV_ENOMEM);
     assert_true(at > 0 || r != 0);
     if (r == 0)
@@ -192,16 +150,13 @@ static void test_each_allocation_of_opening(void** state) {
 }
 
 static int set_up(void** state) {
-  static const s3l_mem_hooks_t hooks = {failing_malloc, failing_realloc, failing_calloc, free};
-  (void)state;
-  s3l_mem_set(&hooks);
+  s3l_heap_install();
   return s3l_certs_make(&certs);
 }
 
 static int tear_down(void** state) {
-  (void)state;
   s3l_certs_remove(&certs);
-  s3l_mem_set(NULL);
+  s3l_heap_remove();
   return 0;
 }
 

@@ -2,17 +2,12 @@
  * where no release can be written.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/caller.h"
 #include "lib/peer_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define GET  "GET " S3LECT_PEER_HEALTH_PATH " HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -75,7 +70,6 @@ static const fakes3_entry_t* last_put(void) {
 /* One that waits, and one that asks while the release is on its way: neither is sent to a store
  * that does not show it yet. */
 static void test_behind_the_release(void** state) {
-  (void)state;
   watch_t w = {{NULL}, {0}};
   begin();
   w.c[0] = call(WAIT);
@@ -100,7 +94,6 @@ static void test_behind_the_release(void** state) {
 
 /* The store is deaf: validity ends by itself, nothing is released, and whoever waits is told. */
 static void test_an_expiry_answers(void** state) {
-  (void)state;
   begin();
   s3l_caller_t* c = call(WAIT);
   settle();
@@ -115,7 +108,6 @@ static void test_an_expiry_answers(void** state) {
 
 /* The application has a say about when the release is written, and with it about the answer. */
 static void test_not_before_the_application_agrees(void** state) {
-  (void)state;
   s3l_election_init(&el, NULL);
   s3l_election_begin(&el);
   s3l_election_seed(&el);

@@ -3,17 +3,13 @@
  * held knows nothing of the protocol.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
+#include "lib/group_certs.h"
 #include "lib/peer_house.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define FOLLOWERS 1000
@@ -22,7 +18,6 @@
 #define WAIT        "GET " S3LECT_PEER_HEALTH_PATH " HTTP/1.1\r\nHost: x\r\nPrefer: wait=3600\r\n\r\n"
 #define RENEWALS    10
 
-static s3l_certs_t certs;
 static s3l_house_t h;
 static s3l_caller_t* callers[FOLLOWERS];
 
@@ -94,13 +89,11 @@ static void run(s3l_tls_context_t* tls) {
 }
 
 static void test_plain(void** state) {
-  (void)state;
   s3l_house_init(&h, NULL);
   run(NULL);
 }
 
 static void test_tls(void** state) {
-  (void)state;
   s3l_tls_context_t* tls;
   s3l_tls_client_options_t o = {
       .ca.file = certs.ca, .cert.file = certs.good, .key.file = certs.key};
@@ -108,17 +101,6 @@ static void test_tls(void** state) {
   s3l_house_init(&h, &certs);
   run(tls);
   s3l_tls_context_free(tls);
-}
-
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
 }
 
 int main(void) {
@@ -137,5 +119,5 @@ int main(void) {
       return 77;
     }
   }
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

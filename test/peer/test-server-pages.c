@@ -1,17 +1,12 @@
 /* The peer server's pages: /metrics is text that Prometheus takes, by a checker of the exposition
  * format (version 0.0.4) here; /livez and /readyz say what they are for, whoever leads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/peer_house.h"
 #include "lib/script_store.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -201,7 +196,6 @@ static bool has_renewed(void* arg) {
 }
 
 static void test_metrics(void** state) {
-  (void)state;
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
   s3l_house_open(&h);
@@ -239,7 +233,6 @@ static void test_metrics(void** state) {
 /* Elections of one key and one ID, in different stores, say: their paths tell them apart. Names
  * that need escapes get them. */
 static void test_metrics_of_namesakes(void** state) {
-  (void)state;
   s3lect_store_t other;
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
@@ -264,7 +257,6 @@ static void test_metrics_of_namesakes(void** state) {
 /* ---- Health ---- */
 
 static void test_health_is_not_leadership(void** state) {
-  (void)state;
   s3l_script_store_t script;
   s3lect_record_t led = s3l_script_store_released();
   led.released = 0;

@@ -2,23 +2,18 @@
  * options that cannot be. TLS knows nothing of the protocol.
  *
  * ctest labels: one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/group_certs.h"
 #include "lib/peer_house.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define HEALTH S3LECT_PEER_HEALTH_PATH
 #define GET    "GET " HEALTH " HTTP/1.1\r\nHost: x\r\n\r\n"
 #define WAIT   "GET " HEALTH " HTTP/1.1\r\nHost: x\r\nPrefer: wait=3600\r\n\r\n"
 
-static s3l_certs_t certs;
 static s3l_house_t h;
 
 static const char* text_of(const char* path) {
@@ -71,7 +66,6 @@ static void turned_away(const char* ca, const char* cert) {
 }
 
 static void test_who_is_answered(void** state) {
-  (void)state;
   s3l_house_init(&h, &certs);
   begin_leading();
   answered(certs.ca, certs.good);
@@ -91,7 +85,6 @@ static void test_who_is_answered(void** state) {
 }
 
 static void test_from_memory(void** state) {
-  (void)state;
   s3l_house_init(&h, &certs);
   h.options.cert_pem = text_of(h.options.cert_file);
   h.options.key_pem = text_of(h.options.key_file);
@@ -122,7 +115,6 @@ static s3lect_peer_server_options_t no_options(void) {
 
 /* The files change under a server that holds requests of old connections. */
 static void test_the_files_again(void** state) {
-  (void)state;
   char cert[256];
   snprintf(cert, sizeof cert, "%s/in-use.pem", certs.dir);
   s3l_certs_replace(cert, certs.good);
@@ -159,7 +151,6 @@ static void test_the_files_again(void** state) {
 }
 
 static void test_other_certificates(void** state) {
-  (void)state;
   s3lect_peer_server_options_t o = no_options();
   s3l_house_init(&h, &certs);
   begin_leading();
@@ -192,7 +183,6 @@ static void test_other_certificates(void** state) {
 }
 
 static void test_clients_are_looked_at_from_now_on(void** state) {
-  (void)state;
   s3lect_peer_server_options_t o = no_options();
   s3l_house_init(&h, &certs);
   h.options.client_ca_file = NULL;
@@ -213,7 +203,6 @@ static void test_clients_are_looked_at_from_now_on(void** state) {
 }
 
 static void test_nothing_to_reload(void** state) {
-  (void)state;
   s3l_house_init(&h, NULL);
   s3l_house_open(&h);
   assert_int_equal(reload(NULL, "plain_http"), UV_EINVAL);
@@ -228,7 +217,6 @@ static void on_nobody(uv_stream_t* stream, int status) {
 }
 
 static void test_bad_options(void** state) {
-  (void)state;
   s3lect_error_t error;
   char pem[128];
   uv_loop_t loop;
@@ -308,17 +296,6 @@ static void test_bad_options(void** state) {
   s3l_wait_loop_end(&loop); /* nothing was left behind */
 }
 
-static int make_certs(void** state) {
-  (void)state;
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  (void)state;
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_who_is_answered),
@@ -329,5 +306,5 @@ int main(void) {
       cmocka_unit_test(test_nothing_to_reload),
       cmocka_unit_test(test_bad_options),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

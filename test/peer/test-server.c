@@ -1,15 +1,10 @@
 /* The public peer server: paths, methods, what is held and what ends it, and its own end. Over
  * plain HTTP, where the bytes can be looked at; TLS is in test-server-tls.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/peer_house.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define GET(path)  "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -58,7 +53,6 @@ static void expect(s3l_caller_t* c, const char* text) {
 /* ---- Paths and methods ---- */
 
 static void test_elections_by_path(void** state) {
-  (void)state;
   begin();
   s3l_house_open(&h);
   s3l_house_lead(&h, 0);
@@ -84,7 +78,6 @@ static void test_elections_by_path(void** state) {
 }
 
 static void test_who_can_be_added(void** state) {
-  (void)state;
   uv_loop_t other;
   s3lect_peer_server_t away;
   char long_path[1026];
@@ -118,7 +111,6 @@ static void test_who_can_be_added(void** state) {
 }
 
 static void test_pages_have_their_paths(void** state) {
-  (void)state;
   begin();
   h.options.metrics = h.options.health = 1;
   s3l_house_open(&h);
@@ -131,7 +123,6 @@ static void test_pages_have_their_paths(void** state) {
 }
 
 static void test_methods(void** state) {
-  (void)state;
   static const char* const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
   char request[128];
   begin_leading();
@@ -154,7 +145,6 @@ static void test_methods(void** state) {
 }
 
 static void test_who_does_not_lead_is_404(void** state) {
-  (void)state;
   begin();
   s3l_house_open(&h);
   assert_int_equal(s3lect_elector_init(&h.loop, &h.e[0], &h.o[0], NULL), 0);
@@ -166,7 +156,6 @@ static void test_who_does_not_lead_is_404(void** state) {
 
 /* What net/http of Go sends for http.Get, and what it must find. */
 static void test_a_go_follower(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = call("GET " HEALTH " HTTP/1.1\r\nHost: 127.0.0.1:8443\r\n"
                          "User-Agent: Go-http-client/1.1\r\nAccept-Encoding: gzip\r\n\r\n");
@@ -195,7 +184,6 @@ static void test_a_go_follower(void** state) {
 /* ---- Holding ---- */
 
 static void test_a_resignation_answers(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held(WAIT(HEALTH));
   s3l_caller_t* more = held(WAIT(HEALTH));
@@ -208,7 +196,6 @@ static void test_a_resignation_answers(void** state) {
 }
 
 static void test_a_transfer_answers(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held(WAIT(HEALTH));
   assert_int_equal(s3lect_elector_transfer(&h.e[0], "z"), 0);
@@ -217,7 +204,6 @@ static void test_a_transfer_answers(void** state) {
 }
 
 static void test_a_close_of_the_elector_answers(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held(WAIT(HEALTH));
   s3l_house_close_elector(&h, 0);
@@ -227,7 +213,6 @@ static void test_a_close_of_the_elector_answers(void** state) {
 }
 
 static void test_a_removal_answers(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held(WAIT(HEALTH));
   assert_int_equal(s3lect_peer_server_remove(&h.server, &h.e[0]), 0);
@@ -238,7 +223,6 @@ static void test_a_removal_answers(void** state) {
 
 /* Proxies split lists into several fields. */
 static void test_preferences_in_several_fields(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held("GET " HEALTH " HTTP/1.1\r\nHost: x\r\nPrefer: respond-async; x=\"a,\"\r\n"
                          "Accept: */*\r\nprefer: wait=3600, wait=0\r\n\r\n");
@@ -248,7 +232,6 @@ static void test_preferences_in_several_fields(void** state) {
 }
 
 static void test_a_close_of_the_server_answers(void** state) {
-  (void)state;
   begin_leading();
   s3l_caller_t* c = held(WAIT(HEALTH));
   s3l_house_close_server(&h);
@@ -269,7 +252,6 @@ static void test_a_close_of_the_server_answers(void** state) {
 
 /* The client asks for an hour, the server allows a second. */
 static void test_no_longer_than_max_wait(void** state) {
-  (void)state;
   begin();
   h.options.max_wait_ms = 1000;
   s3l_house_open(&h);
@@ -286,7 +268,6 @@ static void test_no_longer_than_max_wait(void** state) {
 
 /* Whom there is no room to hold is answered at once, and told that there was no waiting. */
 static void test_no_more_than_max_held(void** state) {
-  (void)state;
   begin();
   h.options.max_held = 2;
   s3l_house_open(&h);
@@ -308,7 +289,6 @@ static void test_no_more_than_max_held(void** state) {
 
 /* However many requests are held, there is a place for who is answered at once. */
 static void test_pages_while_all_is_held(void** state) {
-  (void)state;
   static const uint32_t places[] = {2, 3, 8};
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     begin();
@@ -333,7 +313,6 @@ static void test_pages_while_all_is_held(void** state) {
 /* ---- For a server of one's own ---- */
 
 static void test_the_response_for_ones_own_server(void** state) {
-  (void)state;
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 99;
   s3lect_elector_t closed = {0};

@@ -1,0 +1,12 @@
+/* cmocka, with what it wants included before it. */
+#ifndef S3L_TEST_TEST_H
+#define S3L_TEST_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif
