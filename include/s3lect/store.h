@@ -1,4 +1,4 @@
-/* s3lect/store.h: the door to the object store.
+/* s3lect/store.h: the interface to the object store.
  *
  * Vocabulary
  *   store      an object store as one handle on one loop; serves any number of electors
@@ -6,10 +6,10 @@
  *   condition  what must hold for a write to be carried out (RFC 9110 section 13.1)
  *   outcome    what is known of a request's effect when it ends
  *
- * A store that users write themselves fills s3lect_store_ops_t. What the election's safety needs
- * of it: conditional writes on one key are atomic (linearizable), each write gives the object an
- * ETag it never had before, reads show the newest write, and a request that ends with
- * S3LECT_NOT_APPLIED can have no effect now or later. */
+ * A user-written store fills s3lect_store_ops_t. For the safety of an election it must guarantee
+ * that conditional writes on one key are atomic (linearizable), that each write gives the object an
+ * ETag which it never had before, that reads show the newest write, and that a request which ends
+ * with S3LECT_NOT_APPLIED has no effect, now or later. */
 #ifndef S3LECT_STORE_H
 #define S3LECT_STORE_H
 
@@ -32,23 +32,24 @@ typedef struct s3lect_store_s s3lect_store_t;
 typedef struct s3lect_store_req_s s3lect_store_req_t;
 typedef struct s3lect_store_ops_s s3lect_store_ops_t;
 
-/** Ends a request: exactly once, always from the loop, never inside the call that started or
- * cancelled it. `result` and all it points to is valid during the call only. The request may be
- * used again, or its memory freed, from inside the callback. */
+/** Ends a request. Runs exactly once, from the loop, never inside the call that started or
+ * cancelled the request. `result` and everything it points to are valid during the call only. The
+ * callback may start the request again, or free its memory. */
 typedef void (*s3lect_store_cb)(s3lect_store_req_t* req, const s3lect_store_result_t* result);
 /** The store is closed: its memory is the caller's again. */
 typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
 
-/** Set on a put with S3LECT_IF_MATCH whose ETag a store just refused although a read shows that
- * very ETag: the store may try its other ETag dialect (quoted or bare; Ceph before 19.2.7 and
- * DigitalOcean accept only bare ones). */
+/** For a put with S3LECT_IF_MATCH: the store has just refused this ETag, although a read shows it.
+ * The store may send it in the other dialect (quoted or bare; Ceph before 19.2.7 and DigitalOcean
+ * accept only bare ETags). */
 #define S3LECT_REQ_ETAG_DISPUTED 0x1u
 
-/** Set by those who pass no news on: what there is waits for another's request. */
+/** Suppresses one-time notices (`news` of the result). They stay pending for the next request
+ * without this flag. */
 #define S3LECT_REQ_NO_NEWS 0x2u
 
-/** Set on several puts that are submitted in one go, so that they race: a store may send all of
- * each but its last byte first, and then the last bytes at once. */
+/** For several puts that are started together to race: a store may send each request up to its last
+ * byte first, and then all the last bytes at once. */
 #define S3LECT_REQ_TOGETHER 0x4u
 
 /** One operation. The caller zeroes it, fills the second group and calls s3lect_store_get, _put,
@@ -72,8 +73,8 @@ struct s3lect_store_req_s {
   uint64_t internal[32]; /* the store's scratch space while the request is under way */
 };
 
-/** A store's store_time_ms and modified_ms are told by one clock, which is the store's and not that
- * of the machine that asks. Without it S3LECT_EXPIRY_STORE_CLOCK is refused. */
+/** The store's store_time_ms and modified_ms come from one clock, which is not the clock of the
+ * machine that asks. Stores without this flag refuse S3LECT_EXPIRY_STORE_CLOCK. */
 #define S3LECT_STORE_OWN_CLOCK 0x1u
 
 /** What a user-written store implements. Everyone else calls the functions below, which check the
@@ -191,47 +192,46 @@ S3LECT_EXTERN void s3lect_store_s3_options_init(s3lect_store_s3_options_t* optio
 S3LECT_EXTERN int s3lect_store_s3_options_check(const s3lect_store_s3_options_t* options,
                                                 s3lect_error_t* error);
 
-/** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. Connects only when
- * used. Reads the environment here and not later; and where options and environment name no region,
- * or no endpoint, the profile (`profile`, AWS_PROFILE, AWS_DEFAULT_PROFILE, else "default") in
- * ~/.aws/config and ~/.aws/credentials, too: at once, as it does the CA file, so that a mistake in
- * them is told by this call. That blocks for as long as reading two small local files takes (only
- * regular files of up to 1 MiB are read): open stores before the loop has much to do, or name
- * region and endpoint.
+/** Opens a store that speaks the S3 REST protocol over HTTP/1.1 with SigV4. It connects when the
+ * first request needs a connection. The environment is read in this call only. If options and
+ * environment name no region or no endpoint, this call also reads the profile (`profile`,
+ * AWS_PROFILE, AWS_DEFAULT_PROFILE, else "default") in ~/.aws/config and ~/.aws/credentials, which
+ * blocks for the time of reading two local files of up to 1 MiB. The CA file is read in this call,
+ * too.
  *
- * What the store finds out by itself, at the price of one refused request, and tells as news (see
- * s3lect_store_result_t): the bucket's region, if it is another one of the same partition of AWS,
- * or of a custom endpoint; and this machine's clock, if the store refuses its time. Refused
- * requests had no effect; each is sent again at most once for either reason, within its time-out.
+ * The store corrects two settings by itself, at the cost of one refused request each, and reports
+ * it once as news (see s3lect_store_result_t): the bucket's region, if it is in the same partition
+ * of AWS or at a custom endpoint; and this machine's clock, if the store refuses its time. The
+ * refused request had no effect. It is sent again at most once for each reason, within its
+ * time-out.
  *
- * Credentials are looked for when the first request
- * needs them, if no keys were given; a request waits for them within its time-out, and ends in
- * S3LECT_ECREDENTIALS with a message that tells what was tried if there are none.
- * Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS (half a pair of keys),
- * S3LECT_ETLS (the CA file), UV_EINVAL (a struct size this library does not know), UV_ENOTSUP (an
- * option is set that only a newer library knows), UV_ENOMEM. After success the store must be
- * closed. */
+ * If no keys are given, the first request looks for credentials. A request waits for them within
+ * its time-out, and ends with S3LECT_ECREDENTIALS and a message about the attempts if there are
+ * none. Errors, with nothing to clean up: S3LECT_EOPTION, S3LECT_ECREDENTIALS (half a pair of
+ * keys), S3LECT_ETLS (the CA file), UV_EINVAL (a struct size this library does not know),
+ * UV_ENOTSUP (an option is set that only a newer library knows), UV_ENOMEM. After success the store
+ * must be closed. */
 S3LECT_EXTERN int s3lect_store_s3_init(uv_loop_t* loop, s3lect_store_t* store,
                                        const s3lect_store_s3_options_t* options,
                                        s3lect_error_t* error);
 
-/** Opens a store in this process's memory: for tests, and for electors of one process. Its
- * objects end with it. Errors: UV_ENOMEM. */
+/** Opens a store in this process's memory, for tests and for electors of one process. Closing the
+ * store deletes its objects. Errors: UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_store_memory_init(uv_loop_t* loop, s3lect_store_t* store,
                                            s3lect_error_t* error);
 
 /** Checks a directory without opening the store. Returns what s3lect_store_file_init would. */
 S3LECT_EXTERN int s3lect_store_file_check(const char* directory, s3lect_error_t* error);
 
-/** Opens a store in a directory, which must exist, for the processes of one machine. An object is a
- * file of its key's name, with one line of the store's own before it. Writes reach the disk before
- * they are confirmed, and happen at once or not at all, whatever crashes. Nothing blocks the loop:
- * the work is done on libuv's thread pool; close waits for what is under way there.
- * Whoever may write to the directory can make two leaders. So a directory that every user may write
- * to is refused (UV_EPERM), unless it has the sticky bit and is root's or this user's own: then
- * files of other users in it are refused (docs/operations.md, "A directory as the store").
- * Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR, UV_EACCES and
- * what else opening a directory gives, UV_EPERM, UV_ENOMEM. */
+/** Opens a store in an existing directory, for the processes of one machine. An object is a file
+ * with its key's name, which begins with one line of the store's own. A write reaches the disk
+ * before it is confirmed, and happens completely or not at all, even in a crash. The work is done
+ * on libuv's thread pool and never blocks the loop; close waits for work that is under way. Every
+ * user who may write to the directory can cause two leaders. So a directory that every user may
+ * write to is refused (UV_EPERM), unless it has the sticky bit and belongs to root or to this user;
+ * in such a directory, files of other users are refused (docs/operations.md, "A directory as the
+ * store"). Errors, with nothing to clean up: S3LECT_EOPTION (no name), UV_ENOENT, UV_ENOTDIR,
+ * UV_EACCES and what else opening a directory gives, UV_EPERM, UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_store_file_init(uv_loop_t* loop, s3lect_store_t* store,
                                          const char* directory, s3lect_error_t* error);
 

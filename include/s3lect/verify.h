@@ -1,12 +1,12 @@
-/* s3lect/verify.h: finds out whether a store can hold an election.
+/* s3lect/verify.h: checks whether a store can hold an election.
  *
- * Some stores answer 200 to a conditional write and overwrite all the same, some check the
- * condition but not in one step with the write, some show old data. An election on such a store has
- * two leaders sooner or later. s3lect_verify_start tries the conditions for real, with temporary
- * objects, and says what the store is good for.
+ * Some stores answer 200 to a conditional write and ignore the condition, some check the condition
+ * but not atomically with the write, and some show old data. An election on such a store has two
+ * leaders sooner or later. s3lect_verify_start tries the conditions with temporary objects and
+ * reports which protocols the store can be used for.
  *
- * What it cannot prove: a check that fails convicts a store, checks that pass only fail to convict
- * it. A race that is lost once in a million writes will rarely show in a few rounds. */
+ * A failed check proves that a store is unsafe. Passed checks do not prove that it is safe: an
+ * error that happens once in a million writes rarely shows in a few rounds. */
 #ifndef S3LECT_VERIFY_H
 #define S3LECT_VERIFY_H
 
@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/** No run sends more requests than this, those that remove its objects included. A full run on a
- * store in good order sends about 600, a quick one about 80. */
+/** The maximum number of requests of one run, including those that remove its objects. On a correct
+ * store a full run sends about 600 requests, a quick one about 80. */
 #define S3LECT_VERIFY_REQUESTS_MAX    1280
 #define S3LECT_VERIFY_CONCURRENCY_MAX 16
 #define S3LECT_VERIFY_PREFIX_MAX      900 /* bytes */
@@ -31,18 +31,18 @@ extern "C" {
 typedef struct s3lect_verify_s s3lect_verify_t;
 
 typedef enum {
-  S3LECT_SAFETY_UNKNOWN = 0, /* it could not be found out: report.error says why */
+  S3LECT_SAFETY_UNKNOWN = 0, /* the checks did not end; report.error says why */
   S3LECT_SAFETY_SAFE = 1,    /* no check that the protocol depends on has failed */
-  S3LECT_SAFETY_UNSAFE = 2,  /* no election of this protocol may be held on the store */
+  S3LECT_SAFETY_UNSAFE = 2,  /* do not use the store for elections of this protocol */
 } s3lect_safety_t;
 
-/** Whether the store can hold an election of one protocol. The two protocols need different things
- * of a store: a lockfile needs If-Match, epoch files need listings that show what was written. */
+/** Whether the store can hold an election of one protocol. A lockfile needs If-Match; epoch files
+ * need listings that show every write. */
 typedef struct s3lect_verdict_s {
   int32_t safety;     /* s3lect_safety_t */
-  uint32_t races;     /* of many writers at once, that exactly one of them won: the fewest of any
-                         kind that the protocol depends on */
-  const char* reason; /* why it is not safe, in one sentence; "" if it is */
+  uint32_t races;     /* races of many writers that exactly one of them won; the smaller number of
+                         the kinds of races that the protocol depends on */
+  const char* reason; /* why the store is not safe, in one sentence; "" if it is safe */
 } s3lect_verdict_t;
 
 typedef enum {
@@ -50,7 +50,7 @@ typedef enum {
   S3LECT_CHECK_PASSED = 1,       /* as expected */
   S3LECT_CHECK_NOTED = 2,        /* not as expected; no election depends on it */
   S3LECT_CHECK_FAILED = 3,       /* not as expected */
-  S3LECT_CHECK_INCONCLUSIVE = 4, /* tried, and not found out */
+  S3LECT_CHECK_INCONCLUSIVE = 4, /* tried without a result */
 } s3lect_check_verdict_t;
 
 /** One check. Strings are for people, but names are fixed: a name is never reused. */
@@ -61,29 +61,29 @@ typedef struct s3lect_check_s {
   int32_t verdict;      /* s3lect_check_verdict_t */
 } s3lect_check_t;
 
-/** How the store wants ETags in If-Match, as far as it tells. */
+/** The form of ETags that the store accepts in If-Match. */
 typedef enum {
   S3LECT_ETAG_UNKNOWN = 0,
-  S3LECT_ETAG_QUOTED = 1, /* as it gives them */
-  S3LECT_ETAG_BARE = 2,   /* without their quotes only */
+  S3LECT_ETAG_QUOTED = 1, /* as the store gives them */
+  S3LECT_ETAG_BARE = 2,   /* only without their quotes */
 } s3lect_etag_dialect_t;
 
-/** What was found; valid during the callback. */
+/** The result of a run; valid during the callback. */
 typedef struct s3lect_verify_report_s {
   size_t size;               /* sizeof(s3lect_verify_report_t) of the library */
   s3lect_verdict_t lockfile; /* for S3LECT_PROTOCOL_LOCKFILE */
   s3lect_verdict_t epochs;   /* for S3LECT_PROTOCOL_EPOCHS */
-  int32_t error; /* 0; or why a verdict is unknown: what a request failed with, UV_ECANCELED */
+  int32_t error; /* 0, or why a verdict is unknown: the error of a request, or UV_ECANCELED */
   const s3lect_check_t* checks;
   size_t checks_len;
   int32_t etag_dialect;    /* s3lect_etag_dialect_t */
   int32_t etags_weak;      /* 1: something on the way makes ETags weak (W/) */
-  int32_t clock_known;     /* 1: the store tells its time, and the next two are good */
-  uint32_t clock_error_ms; /* the offset is known to within so much */
+  int32_t clock_known;     /* 1: the store tells its time, and the next two fields are valid */
+  uint32_t clock_error_ms; /* bound on the error of the offset */
   int64_t clock_offset_ms; /* the store's clock minus this machine's */
   uint32_t requests;       /* sent */
   uint32_t leftovers;      /* temporary objects that could not be removed */
-  uint32_t latency_p50_us; /* of the requests that were answered; 0 if none was */
+  uint32_t latency_p50_us; /* of the requests that the store answered; 0 if there was none */
   uint32_t latency_p90_us;
   uint32_t latency_p99_us;
   uint32_t latency_max_us;
@@ -94,8 +94,8 @@ typedef struct s3lect_verify_report_s {
  * and the store may be closed. */
 typedef void (*s3lect_verify_cb)(s3lect_verify_t* verify, const s3lect_verify_report_t* report);
 
-/** Options. Zero or NULL means the default. Copied, but for the store, which must stay open until
- * the callback. */
+/** Options. Zero or NULL means the default. They are copied; the store must stay open until the
+ * callback. */
 typedef struct s3lect_verify_options_s {
   size_t size;                 /* sizeof(s3lect_verify_options_t); set by ..._options_init */
   s3lect_store_t* store;       /* required */
@@ -116,15 +116,16 @@ struct s3lect_verify_s {
 /** Sets every option to its default. `size` is sizeof(s3lect_verify_options_t). */
 S3LECT_EXTERN void s3lect_verify_options_init(s3lect_verify_options_t* options, size_t size);
 
-/** Starts a run on the store's loop. Removes its temporary objects before it ends, however it ends.
- * Errors, with no callback: UV_EINVAL (an option), UV_ENOTSUP (one is set that only a newer library
- * knows), UV_EIO (no random bytes), UV_ENOMEM. */
+/** Starts a run on the store's loop. The run removes its temporary objects before it ends.
+ * Errors, with no callback: S3LECT_EOPTION (an option), UV_EINVAL (`cb` is NULL, or a struct size
+ * this library does not know), UV_ENOTSUP (an option is set that only a newer library knows),
+ * UV_EIO (no random bytes), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_verify_start(s3lect_verify_t* verify,
                                       const s3lect_verify_options_t* options, s3lect_verify_cb cb,
                                       s3lect_error_t* error);
 
-/** Ends a run soon: no further check is made, what is under way is cancelled, temporary objects are
- * removed, and the callback runs with UV_ECANCELED. No-op when the run is over its checks. */
+/** Cancels a run: requests under way are cancelled, temporary objects are removed, and the callback
+ * runs with UV_ECANCELED in the report. No-op if the run has made all its checks. */
 S3LECT_EXTERN void s3lect_verify_cancel(s3lect_verify_t* verify);
 
 /** "safe", "unsafe", "unknown". Static. Any thread. */

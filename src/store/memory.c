@@ -50,7 +50,7 @@ S3L_STORE_REQ_STATE_FITS(state_t);
 
 /* ---- Objects ---- */
 
-/* Where the key is, or belongs: the first object whose key is not less. */
+/* The index of the first object whose key is not less. */
 static size_t lower_bound(const memory_t* m, const char* key) {
   size_t from = 0, to = m->objects_len;
   while (from < to) {
@@ -93,7 +93,7 @@ static bool reserve_object(memory_t* m) {
   return true;
 }
 
-/* A new object without a body, in its place among the others. */
+/* Inserts a new object without a body. */
 static object_t* add_object(memory_t* m, const char* key) {
   if (!reserve_object(m))
     return NULL;
@@ -184,7 +184,7 @@ static void do_put(memory_t* m, const s3lect_store_req_t* req, s3lect_store_resu
   r->modified_ms = o->modified_ms;
 }
 
-/* Like S3, says nothing of whether there was such an object, unless it was asked for one ETag. */
+/* As on S3, deleting an object that does not exist succeeds, unless there is a condition. */
 static void do_del(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r) {
   object_t* o = find_object(m, req->key);
   r->status = check_condition(req, o);
@@ -196,7 +196,7 @@ static bool has_prefix(const object_t* o, const char* prefix) {
   return s3l_span_starts_with(s3l_span_cstr(o->key), s3l_span_cstr(prefix));
 }
 
-/* *entries, to be freed after the callback, may stay NULL. */
+/* The caller frees *entries after the callback; it may stay NULL. */
 static void do_list(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r,
                     s3lect_store_entry_t** entries) {
   size_t n = 0;
@@ -222,7 +222,7 @@ static void do_list(memory_t* m, const s3lect_store_req_t* req, s3lect_store_res
   r->entries_len = n;
 }
 
-/* Carries a request out and ends it. Nothing may touch it, or its state, after its callback. */
+/* Carries out a request and ends it. The callback may free the request with its state. */
 static void on_task(s3l_task_t* task) {
   state_t* s = S3L_CONTAINER_OF(task, state_t, task);
   s3lect_store_req_t* req = s->req;

@@ -15,15 +15,14 @@ typedef enum {
   S3L_STORE_LIST = 3,
 } s3l_store_op_t;
 
-/** The request's own bound on a body that is read, or the default. */
+/** The bound on a body that is read: the request's, or the default. */
 uint32_t s3l_store_body_max(const s3lect_store_req_t* req);
 
 /** A result of that status and outcome with all else zero. */
 s3lect_store_result_t s3l_store_result(int status, int outcome);
 
-/** The request's scratch space as memory of no type. A function of its own, in store.c, so that no
- * compiler holds what is kept there for the array of numbers as which the public header declares
- * it. */
+/** The request's scratch space as untyped memory. It is a function in another file, so that the
+ * compiler cannot assume the array type of the public header (strict aliasing). */
 void* s3l_store_req_scratch(s3lect_store_req_t* req);
 
 /** A store's own state of one request, kept in the request's scratch space. */

@@ -60,7 +60,7 @@ static void put_id(const char id[S3L_FILE_ID_SIZE], char etag[S3L_FILE_ETAG_SIZE
   (void)snprintf(etag, S3L_FILE_ETAG_SIZE, "\"%s\"", id);
 }
 
-/* Whether it begins with a head of ours; then its ETag. */
+/* Whether the file begins with a head of this store; then its ETag. */
 static bool read_head(const char* p, size_t n, char etag[S3L_FILE_ETAG_SIZE]) {
   const size_t magic = sizeof(HEAD_MAGIC) - 1;
   uint8_t unused[16];
@@ -75,7 +75,7 @@ static bool read_head(const char* p, size_t n, char etag[S3L_FILE_ETAG_SIZE]) {
   return true;
 }
 
-/* Of a file that somebody else put there. Whoever changes it makes a new file, or a new time. */
+/* The ETag of a file that another program made. Any change gives it a new inode, size or time. */
 static void foreign_etag(const struct stat* st, char etag[S3L_FILE_ETAG_SIZE]) {
   (void)snprintf(etag, S3L_FILE_ETAG_SIZE, "\"foreign-%llx-%llx-%llx-%lx\"",
                  (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
@@ -131,7 +131,7 @@ static int read_body(s3l_disk_t* d, const file_t* f) {
   if (n < 0)
     return (int)n;
   d->found_len = (size_t)n;
-  return (uint64_t)n == f->body_len ? 0 : UV_EIO; /* somebody truncates it under our eyes */
+  return (uint64_t)n == f->body_len ? 0 : UV_EIO; /* another program has truncated the file */
 }
 
 static void do_get(s3l_disk_t* d, const char* path) {
@@ -195,9 +195,9 @@ static int write_temp(s3l_disk_t* d) {
   return rc;
 }
 
-/* Removes the temporary files of processes that crashed. A process that was stopped for so long
- * finds its file gone and fails. Ages are told by the time of a file just written, since the disk
- * may be another machine's, with a clock of its own. */
+/* Removes the temporary files of processes that crashed. (If a stopped process resumes after that,
+ * its write fails.) The age is measured from the file just written, since the disk may belong to
+ * another machine with its own clock. */
 static void remove_leftovers(const s3l_disk_t* d) {
   struct stat st;
   int fd = openat(d->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +215,7 @@ static void remove_leftovers(const s3l_disk_t* d) {
   (void)closedir(stream);
 }
 
-/* Puts the new file in the object's place, or removes the object: the only step that others see. */
+/* Puts the new file in the object's place, or removes the object. Other processes see only this. */
 static int apply(s3l_disk_t* d, int dir, const char* name) {
   char temp[TEMP_SIZE];
   if (d->op == S3L_STORE_DEL)
@@ -228,8 +228,8 @@ static int apply(s3l_disk_t* d, int dir, const char* name) {
   return 0;
 }
 
-/* What takes long, writing and flushing the new file, comes before the lock is taken, so that a
- * process which is stopped there keeps nobody out. The first look spares a write in vain. */
+/* The new file is written and flushed before the lock is taken, since that may take long. The first
+ * check of the condition avoids a useless write. */
 static int try_write(s3l_disk_t* d, const char* path, int dir, const char* name) {
   int rc = look(d, dir, name);
   if (rc == 0 && d->op == S3L_STORE_PUT && !d->has_temp)
@@ -257,7 +257,7 @@ static void drop_temp(s3l_disk_t* d) {
   d->has_temp = false;
 }
 
-/* What was done stays done; whether it survives a loss of power is another matter. */
+/* Flushes the directories. If that fails, the write may not survive a loss of power. */
 static void flush(s3l_disk_t* d, const char* path) {
   const char* name;
   int dir = s3l_file_open_dir(d->dir, path, S3L_WALK_SYNC, &name);
@@ -337,14 +337,14 @@ static int list_name(s3l_disk_t* d, int dir, const char* name, char* path, size_
   if (name[n - 1] != '+')
     return list_file(d, dir, name, path);
   if (n + 1 < S3L_FILE_PART_MAX)
-    return 0; /* no part of ours goes on so early: so the depth is bounded, too */
+    return 0; /* the store ends only full parts with a '+'; this bounds the depth, too */
   path[len + n] = '/';
   return list_dir(d, dir, name, path, len + n + 1);
 }
 
 static int list_dir(s3l_disk_t* d, int parent, const char* name, char* path, size_t len) {
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) /* a link is none of ours */
+  if (fd < 0) /* the store makes no links */
     return errno == ENOTDIR || errno == ENOENT || errno == ELOOP ? 0 : last_error();
   DIR* stream = fdopendir(fd);
   int rc = stream == NULL ? last_error() : 0;
@@ -392,7 +392,7 @@ static const char* reason(const s3l_disk_t* d) {
   }
 }
 
-/* Whether others that open the store's directory now get another one: it was moved or removed, or a
+/* Whether the directory's name leads to another directory now: this one was moved or removed, or a
  * file system was mounted over it. */
 static bool is_replaced(const s3l_disk_t* d) {
   struct stat ours, theirs;

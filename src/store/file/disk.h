@@ -1,16 +1,15 @@
-/* store/file/disk.h: the file store's operations on the disk, as they run on libuv's thread
- * pool: they may block, and allocate nothing.
+/* store/file/disk.h: the file store's operations on the disk. They run on libuv's thread pool, may
+ * block, and allocate nothing.
  *
- * A file holds one line, "s3lect 1 ETAG", and behind it the object. A write makes a new file with
- * a random name and flushes it to the disk; then it takes the directory's lock (flock), looks at
- * what is there, renames the new file over the old one, and unlocks. So a write happens at once or
- * not at all, whatever crashes; reads need no lock. The lock is held for a few system calls, none
- * of which waits for a disk to write, and it ends with the process. A file without such a line was
- * put there by another program: it is an object as well, and its ETag is made from its inode, size
- * and time.
+ * A file holds one line, "s3lect 1 ETAG", followed by the object. A write creates a new file with a
+ * random name and flushes it to the disk; then it takes the directory's lock (flock), checks the
+ * current object, renames the new file over the old one, and unlocks. So a write happens completely
+ * or not at all, even in a crash, and reads need no lock. The lock is held for a few system calls,
+ * none of which waits for a disk to write, and it ends with the process. A file without such a line
+ * was made by another program. It is an object, too; its ETag is made from inode, size and time.
  *
- * Nothing here waits for the lock, since a process that was stopped may hold it for long, and the
- * pool has few threads: `busy` asks to be run again a little later. */
+ * No operation waits for the lock, since a stopped process may hold it for long and the pool has
+ * few threads: `busy` asks the caller to run the operation again a little later. */
 #ifndef S3L_STORE_FILE_DISK_H
 #define S3L_STORE_FILE_DISK_H
 
@@ -36,7 +35,7 @@ typedef struct s3l_file_entry_s {
 } s3l_file_entry_t;
 
 typedef struct s3l_disk_s {
-  /* What to do. Strings and buffers are the owner's, and stay until it is done. */
+  /* What to do. The owner keeps strings and buffers until the operation ends. */
   int dir;
   const char* directory; /* its absolute name: `dir` must still be what it names */
   s3l_store_op_t op;
@@ -52,12 +51,12 @@ typedef struct s3l_disk_s {
   s3l_file_entry_t* entries; /* list: room for max_keys + 1 */
   uint32_t max_keys;
   bool cleans_up;        /* put: removes temporary files of processes that crashed */
-  atomic_bool abandoned; /* the request has ended: undo what was prepared, and do nothing */
+  atomic_bool abandoned; /* the request has ended: only remove the temporary file */
 
   /* How it went. */
-  bool busy;      /* the lock was taken: nothing has been done */
-  bool has_temp;  /* put: a temporary file is there, which only another run removes */
-  const char* at; /* the file that a message is about */
+  bool busy;                           /* another process has the lock: nothing has been done */
+  bool has_temp;                       /* put: there is a temporary file; another run removes it */
+  const char* at;                      /* the file that a message is about */
   char message[S3L_FILE_MESSAGE_SIZE]; /* where something failed: which file, and why */
   int status;
   int outcome;

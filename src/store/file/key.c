@@ -35,7 +35,7 @@ void s3l_file_path(const char* key, char out[S3L_FILE_PATH_MAX]) {
   (void)whole;
 }
 
-/* Decodes leniently; what encodes to another path was not made here. */
+/* Decodes leniently, then encodes again: a path that this store made gives the same path. */
 bool s3l_file_key(s3l_span_t path, char out[S3L_STORE_KEY_MAX + 1]) {
   char again[S3L_FILE_PATH_MAX];
   s3l_buf_t b;

@@ -1,9 +1,9 @@
-/* store/file/key.h: from an object's key to the name of its file, and back.
+/* store/file/key.h: converts an object's key to the name of its file, and back.
  *
- * Bytes other than letters, digits, '-', '_', '.' and '~' are written %XX, '/' among them: an
- * object is one file in the store's directory, and lock.json is just lock.json. A name that would
- * be too long goes on in a directory, whose name ends with '+'. No part of a name begins with '.',
- * so that none can be "..", nor one of the store's own files. */
+ * Bytes other than letters, digits, '-', '_', '.' and '~' are written %XX, also '/': an object is
+ * one file in the store's directory, and the key lock.json gives lock.json. A name that would be
+ * too long continues in a directory whose name ends with '+'. No part of a name begins with '.', so
+ * that it can neither be ".." nor one of the store's own files. */
 #ifndef S3L_STORE_FILE_KEY_H
 #define S3L_STORE_FILE_KEY_H
 
@@ -23,7 +23,7 @@
 /** The path below the store's directory, NUL-terminated. */
 void s3l_file_path(const char* key, char out[S3L_FILE_PATH_MAX]);
 
-/** The key of such a path; false if it is none that s3l_file_path makes. */
+/** The key of a path. False if s3l_file_path does not make such a path. */
 bool s3l_file_key(s3l_span_t path, char out[S3L_STORE_KEY_MAX + 1]);
 
 #endif

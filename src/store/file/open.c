@@ -41,9 +41,9 @@ static bool belongs(int store, const struct stat* st) {
          st->st_uid == 0;
 }
 
-/* Lets the users who may write the directory use a file of ours, beside those that `also` lets.
- * What root makes in a user's directory is the user's. Where the file system knows no owners or
- * permissions, there is nothing to do. */
+/* Gives the users who may write to the directory access to a new file, beside the permissions
+ * `also`. A file that root makes in a user's directory becomes the user's. Errors are ignored: some
+ * file systems have no owners or permissions. */
 static void share(int store, int fd, mode_t also) {
   struct stat dir;
   mode_t mode = READ_WRITE | also;
@@ -175,15 +175,15 @@ static int open_lock(int store, struct stat* st) {
   int err = fstat(fd, st) != 0 ? last_error() : check_file(store, st);
   if (err != 0)
     return close_with(fd, err);
-  /* A lock file of ours that more or fewer users may open than it should. It is empty, unless
-   * somebody moved another file to its name. */
+  /* Corrects the permissions of a lock file of this user. The lock file is empty, unless another
+   * file was moved to its name. */
   if (st->st_uid == geteuid() && st->st_nlink == 1 && st->st_size == 0)
     share(store, fd, 0);
   return fd;
 }
 
-/* The lock file must still be the one that others take: somebody may have removed it, by hand or
- * because it looked old. So that it does not look old, each use gives it a new time. */
+/* The lock file must still be the one that other processes open: it may have been removed by hand,
+ * or by a cleaner of old files. Each use gives it a new time, so that it does not look old. */
 int s3l_file_lock(int store) {
   struct stat mine, theirs;
   int fd = open_lock(store, &mine);

@@ -20,7 +20,7 @@ S3L_STATIC_ASSERT(S3L_S3_HEADERS_MAX == 12 && S3L_S3_HEADERS_BYTES == 3072 &&
                       S3L_S3_HEADER_NAME_MAX == 64,
                   "messages name the limits");
 
-/* What must not be added; with a '*' at the end all that begin so. */
+/* Headers that are refused; a '*' at the end stands for any ending. */
 static const struct {
   const char* name;
   const char* reason;
@@ -82,7 +82,7 @@ static bool is_token(s3l_span_t s) {
   return s.n > 0;
 }
 
-/* Bytes above ASCII mean different things to different stores, and break their signatures. */
+/* Stores disagree about bytes above ASCII, so that signatures would not match. */
 static bool is_text(s3l_span_t s) {
   for (size_t i = 0; i < s.n; i++) {
     unsigned char c = (unsigned char)s.p[i];
@@ -106,7 +106,7 @@ static const char* why_refused(s3l_span_t name) {
   return NULL;
 }
 
-/* `option` and `given` are what it is called in a message. */
+/* `option` and `given` name the header in an error message. */
 static int add(reading_t* r, s3l_span_t name, s3l_span_t value, const char* option,
                const char* given) {
   for (size_t i = 0; i < r->out->len; i++) {

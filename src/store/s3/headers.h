@@ -1,7 +1,8 @@
-/* store/s3/headers.h: what the operator has put on requests beside what S3 needs itself:
- * additional headers, encryption, the bucket's owner, a checksum.
+/* store/s3/headers.h: what the operator adds to requests: further headers, encryption, the bucket's
+ * owner, a checksum.
  *
- * Nothing of it may change what a put means: no condition, no framing, none of s3lect's own. */
+ * None of these may change what a put means: no conditions, no framing, no header that s3lect sets.
+ */
 #ifndef S3L_STORE_S3_HEADERS_H
 #define S3L_STORE_S3_HEADERS_H
 
@@ -21,11 +22,11 @@ typedef struct s3l_s3_headers_s {
   bool checksum;
 } s3l_s3_headers_t;
 
-/** Checks them; `out` leads into the options. 0, or S3LECT_EOPTION. */
+/** Checks the options; `out` points into them. Errors: S3LECT_EOPTION. */
 int s3l_s3_headers_read(const s3lect_store_s3_options_t* options, s3l_s3_headers_t* out,
                         s3lect_error_t* error);
 
-/** The same with its texts, in one block to be freed with s3l_free; NULL for lack of memory. */
+/** Copies headers and their text into one block, to be freed with s3l_free. NULL: out of memory. */
 s3l_s3_headers_t* s3l_s3_headers_copy(const s3l_s3_headers_t* from);
 
 #endif

@@ -10,13 +10,13 @@
 #include "store/s3/headers.h"
 #include "util/error.h"
 
-/** What the store is made of. Pointers lead into the options, the environment, or the struct
- * itself, which therefore must not be copied. */
+/** The checked configuration of a store. Pointers lead into the options, the environment, or the
+ * struct itself, which therefore must not be copied. */
 typedef struct s3l_s3_config_s {
   s3l_http_client_options_t http;
   s3l_s3_endpoint_t endpoint;
-  s3l_proxy_rules_t proxies; /* for hosts that other regions lead to */
-  s3l_proxy_t proxy;         /* for the endpoint; may hold a password: to be wiped */
+  s3l_proxy_rules_t proxies; /* for hosts in other regions */
+  s3l_proxy_t proxy;         /* for the endpoint; may hold a password: wipe it */
   const char* access_key;    /* NULL: another source, below */
   const char* secret;
   const char* token;                          /* or NULL */
@@ -26,8 +26,8 @@ typedef struct s3l_s3_config_s {
   s3l_s3_headers_t headers;
 } s3l_s3_config_t;
 
-/** 0, or S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS, UV_EINVAL, UV_ENOTSUP . What is in the
- * CA file is not looked at here. */
+/** Checks options and environment. Errors: S3LECT_EOPTION, S3LECT_ECREDENTIALS, S3LECT_ETLS (the CA
+ * file cannot be read; its contents are not checked here), UV_EINVAL, UV_ENOTSUP. */
 int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* config,
                      s3lect_error_t* error);
 

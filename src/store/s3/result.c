@@ -40,7 +40,7 @@ static bool read_entry(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* tex
   return e->key != NULL;
 }
 
-/* Room for so much; a listing like the one before takes nothing from the heap. */
+/* Memory for a listing. It is kept, so that a listing like the one before allocates nothing. */
 static void* make_room(s3l_s3_scratch_t* scratch, size_t size) {
   if (scratch->listing_size < size) {
     s3l_s3_scratch_free(scratch);
@@ -50,7 +50,7 @@ static void* make_room(s3l_s3_scratch_t* scratch, size_t size) {
   return scratch->listing;
 }
 
-/* Some stores take a prefix with empty segments for another one. */
+/* Some stores normalise prefixes with empty segments, and list other keys. */
 static int say_foreign(const char* prefix, const char* key, s3lect_store_result_t* r,
                        s3l_s3_scratch_t* scratch) {
   (void)snprintf(scratch->message, sizeof(scratch->message),
@@ -60,7 +60,7 @@ static int say_foreign(const char* prefix, const char* key, s3lect_store_result_
   return S3LECT_ELISTING;
 }
 
-/* One block holds the entries and, behind them, their text: decoding never makes text longer. */
+/* One block holds the entries and, after them, their text. Decoding never makes text longer. */
 static int read_listing(const char* prefix, s3l_span_t body, s3lect_store_result_t* r,
                         s3l_s3_scratch_t* scratch) {
   s3l_span_t doc, rest, inner;
@@ -107,7 +107,7 @@ static void read_headers(const s3l_http_reply_t* reply, s3lect_store_result_t* r
       s3l_s3_retry_after(s3l_http_reply_header(reply, "retry-after"), r->store_time_ms);
 }
 
-/* Of a 2xx or 304: what the operation promises. */
+/* Reads what the operation returns from a 2xx or 304. */
 static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
                          const s3l_http_reply_t* reply, s3lect_store_result_t* r,
                          s3l_s3_scratch_t* scratch) {
@@ -142,7 +142,7 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
   r->body_len = reply->body.n;
 }
 
-/* The region that a reply names, in the first of the places where stores do so. */
+/* The region that a reply names. Stores use one of these places. */
 static s3l_span_t named_region(const s3l_http_reply_t* reply, const s3l_s3_error_t* error) {
   const char* unused;
   s3l_url_t url;
@@ -195,7 +195,7 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   s3l_span_t code = s3l_span_cstr(error.code);
   bool foreign = is_foreign_404(reply, scratch);
   if (code.n == 0 && (is_error || foreign))
-    code = S3L_SPAN("InternalError"); /* an error without a code is one all the same */
+    code = S3L_SPAN("InternalError"); /* an error document without a code */
   bool other_region = reply->http_status >= 300 && names_other_region(reply, &error, region);
   s3l_s3_verdict_t v = s3l_s3_verdict(op, reply->http_status, code, other_region);
   r->status = v.status;
@@ -206,7 +206,7 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
   read_headers(reply, r);
   if (v.status == 0 || v.status == S3LECT_ENOTMODIFIED)
     read_success(req, op, reply, r, scratch);
-  else /* to lose against another writer is how elections go, and needs no advice */
+  else /* a refused condition is normal in an election and needs no advice */
     describe(reply->http_status, &error, v.outcome != S3LECT_SETTLED ? v.advice : NULL, r, scratch);
 }
 
@@ -217,9 +217,8 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
   scratch->recovery = S3L_S3_RECOVER_NOTHING;
   scratch->region[0] = '\0';
   r.http_status = reply->http_status;
-  /* Of a reply that is too long the head is good, and mostly it is all that counts: a long object,
-   * or a proxy's long page. Only a listing, and a write's 200, are not complete without their body.
-   */
+  /* The head of a reply that is too long is valid, and mostly enough: a long object, or a proxy's
+   * long page. Only a listing and the 200 of a write are incomplete without their body. */
   bool head_decides = reply->status == S3LECT_ETOOBIG && reply->http_status >= 200 &&
                       (op == S3L_S3_GET || reply->http_status >= 300);
   if (reply->status == 0 || head_decides) {
