@@ -123,14 +123,14 @@ static void on_readable(uv_poll_t* poll, int status, int events) {
 static void order(cli_child_t* child, guard_order_t message) {
   if (!child->running)
     return;
-  /* A guard that takes no more orders acts on the last bound it was told. */
+  /* If the guard takes no more orders, it acts on the last bound that it was told. */
   ssize_t sent = send(child->fd, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
   (void)sent;
 }
 
 static void set_bound(cli_child_t* child, int64_t bound_ns) {
   child->bound_ns = bound_ns + child->margin_ns / 4;
-  child->doubts = 0;
+  child->overdue = 0;
   expect(child);
 }
 
@@ -173,26 +173,26 @@ void cli_child_kill(cli_child_t* child) {
   order(child, (guard_order_t){.kind = GUARD_KILL});
 }
 
-void cli_child_make_sure(cli_child_t* child) {
-  /* Reports that wait in the socket come first: the group's ID may be another's after GONE. */
+void cli_child_ensure_killed(cli_child_t* child) {
+  /* First read the reports that wait in the socket: after GONE the group's ID may be reused. */
   if (!receive(child))
-    return; /* on_readable will find the same */
+    return; /* on_readable will see the same */
   if (child->running && child->pid > 0)
     kill(-child->pid, SIGKILL);
 }
 
-/* --- the watch over the guard --------------------------------------------------------------- */
+/* --- watching the guard --------------------------------------------------------------------- */
 
-/* SIGKILL was sent, or the guard was killed, a good while ago. */
+/* SIGKILL was sent, or the guard was killed, long ago. */
 static void remind(cli_child_t* child) {
   child->on_report(child, &(guard_report_t){.kind = GUARD_STUCK, .pid = child->pid});
   if (child->lost) {
     look_at(child, s3lect_now_ns() + child->remind_ns);
     return;
   }
-  /* Is the guard still at it? */
+  /* Is the guard still working? */
   child->killing = false;
-  child->doubts = 0;
+  child->overdue = 0;
   cli_child_kill(child);
   look_at(child, s3lect_now_ns() + child->margin_ns);
 }
@@ -205,15 +205,15 @@ static void on_timer(uv_timer_t* timer) {
   } else if (child->ended) {
     look_for_end(child);
   } else if (!child->running || !receive(child) || now < child->due_ns || !child->running) {
-    return; /* nothing to expect, or it has come just now */
+    return; /* nothing is due, or the report has just come */
   } else if (child->killing || child->lost) {
     remind(child);
   } else {
-    /* Continued first: after a stop of all of them at once, the guard may be about to act. */
+    /* First continue it: if all of them were stopped at once, the guard may be about to act. */
     kill(child->keeper, SIGCONT);
     if (child->guard > 0)
-      kill(child->guard, child->doubts == 0 ? SIGCONT : SIGKILL);
-    child->doubts++;
+      kill(child->guard, child->overdue == 0 ? SIGCONT : SIGKILL);
+    child->overdue++;
     look_at(child, now + child->margin_ns / 2);
   }
 }

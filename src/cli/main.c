@@ -49,9 +49,8 @@ static int help_command(const char* name) {
   return command != 0 ? print_help(command) : unknown_command(name, hint);
 }
 
-/* Checks that enough files can be opened for a loop and the first requests: libuv aborts without a
- * message if it cannot open what a loop needs. The limit alone does not tell, since descriptors may
- * have been inherited. */
+/* Checks that enough files can be opened for a loop and the first requests, because libuv aborts
+ * without a message otherwise. The limit alone does not tell: descriptors may be inherited. */
 static bool has_descriptors(void) {
   int fds[NEEDED_FDS], n = 0;
   while (n < NEEDED_FDS && (fds[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
@@ -97,8 +96,7 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
   }
 }
 
-/* A standard descriptor that is closed would become one of the loop's, and events would be written
- * into it. */
+/* The loop would reuse a closed standard descriptor, and events would be written into it. */
 static bool open_standard_fds(void) {
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)

@@ -1,8 +1,8 @@
-/* cli/peer.h (L8): peer mode as the command line asks for it: a server at --peer-listen, a client,
- * and the address that others are told.
+/* cli/peer.h (L8): peer mode: a server at --peer-listen, a client, and the address that the record
+ * gives to others.
  *
- * A process that listens also asks; one that does not (watch, or a candidate that cannot be
- * reached) asks if --peer-ca or --peer-plain-http says how. */
+ * A process with --peer-listen is also a client. Without it (watch, or a candidate that cannot be
+ * reached) a process is a client if --peer-ca or --peer-plain-http is given. */
 #ifndef S3L_CLI_PEER_H
 #define S3L_CLI_PEER_H
 
@@ -16,26 +16,25 @@ typedef struct cli_peer_s {
   s3lect_peer_client_t client;
   bool serves;
   bool asks;
-  char addr[S3LECT_ADDR_SIZE]; /* "" unless --addr was left to be found out */
+  char addr[S3LECT_ADDR_SIZE]; /* derived from --peer-listen if --addr is not given; else "" */
 } cli_peer_t;
 
-/** Says on stderr what is wrong with the options as they stand, if anything. Returns 0 or
- * CLI_EXIT_USAGE. */
+/** Says on stderr which option is missing, if any. Returns 0 or CLI_EXIT_USAGE. */
 int cli_peer_check(const cli_options_t* options);
 
-/** Opens what is asked for, maybe nothing. Returns 0, or an exit status after a line on stderr,
- * with nothing to clean up but the loop's turns. */
+/** Opens the server and the client that the options ask for. Returns 0, or an exit status after a
+ * line on stderr, and the loop must then run once more. */
 int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* peer);
 
 /** Has the server answer for the elector. */
 int cli_peer_add(cli_peer_t* peer, s3lect_elector_t* elector);
 
-/** Whether there are certificates to read again: SIGHUP asks for it then. */
+/** Whether there are certificates, which SIGHUP reads again. */
 bool cli_peer_reloads(const cli_options_t* options);
-/** Reads them again, for what is open, and says on stderr what came of it. */
+/** Reads them again and reports the result on stderr. */
 void cli_peer_reload(cli_peer_t* peer);
 
-/** Closes what is open, over the next turns of the loop. The elector must be closed. */
+/** Closes what is open, which takes a few turns of the loop. The elector must be closed. */
 void cli_peer_close(cli_peer_t* peer);
 
 #endif

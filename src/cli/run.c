@@ -1,7 +1,7 @@
-/* The command runs from the moment leadership starts until it ends by itself, leadership nears its
- * end, or s3lect is told to leave. Killing it on time is the guard's part (guard.h); this file
- * decides when it starts, moves its bound with every renewal, and releases the lockfile, or stands
- * for election again, only when the guard has reported that all of it is gone. */
+/* The command runs from the start of leadership until it ends by itself, leadership nears its end,
+ * or s3lect is told to leave. The guard kills it on time (guard.h). This file starts it, moves its
+ * bound with every renewal, and releases the lockfile, or stands for election again, only when the
+ * guard has reported that all its processes are gone. */
 #include "run.h"
 
 #include <errno.h>
@@ -34,13 +34,13 @@ typedef struct run_s {
   uv_timer_t stand_timer; /* the elector is still stopping: polls until it can start */
   bool on_terminal;
   bool leading;
-  bool stood_down; /* the command outlived its leadership: no other one before it is gone */
-  bool leaving;    /* told to: the command's end is the end */
-  bool forced;     /* exit_code counts, not the command's */
+  bool stood_down; /* the command outlived its leadership: stand again only when it is gone */
+  bool leaving;    /* s3lect ends when the command has ended */
+  bool forced;     /* the exit status is exit_code, not the command's */
   int exit_code;
   uint64_t epoch;
   int64_t valid_until_ns;
-  int signum; /* what ended it */
+  int signum; /* the signal to leave */
 } run_t;
 
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect_error_t* error) {
@@ -197,8 +197,8 @@ static void on_lost(run_t* run) {
   if (run->child.guard == 0)
     cli_say("the guard process could not be started (is there a limit of processes?): stopping");
   else
-    cli_say(run->child.doubts > 1 ? "the guard process did not answer in time: stopping"
-                                  : "the guard process was killed: stopping");
+    cli_say(run->child.overdue > 1 ? "the guard process did not answer in time: stopping"
+                                   : "the guard process was killed: stopping");
   run->leaving = true;
 }
 
@@ -250,7 +250,7 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
       cli_say("leadership ended (%s)", s3lect_reason_name(event->reason));
     /* Another may lead by now: no grace. */
     cli_child_kill(&run->child);
-    cli_child_make_sure(&run->child);
+    cli_child_ensure_killed(&run->child);
     if (!run->child.running)
       s3lect_elector_ack(&session->elector, event->epoch);
     else

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "session.h"
 
-/** How the end of the command is fitted into the leadership. All in ms. */
+/** The times at the end of a leadership, in ms. */
 typedef struct cli_kill_times_s {
   uint32_t margin_ms; /* between the SIGKILL and the end of validity */
   uint32_t grace_ms;  /* between SIGTERM and SIGKILL */

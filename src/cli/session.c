@@ -48,8 +48,8 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
     cli_events_put(&session->events, event);
   if (event->kind != S3LECT_EVENT_ERROR)
     session->answered = true;
-  /* Most likely a slip in --store, which is better said at once than every five seconds; a bucket
-   * that goes away later is an error like others. */
+  /* Most likely a typing error in --store: end now instead of repeating the error every five
+   * seconds. A bucket that disappears later is an error like others. */
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_ENOBUCKET && !session->answered) {
     cli_say("--store %s: there is no bucket %s there: check its name, --endpoint and --region",
             session->options->store, session->options->bucket);
@@ -140,7 +140,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
   session->options = options;
   if (cli_session_check(options) != 0)
     return CLI_EXIT_USAGE;
-  /* Writing to a pipe or socket that the other side has closed is an error, not the end. */
+  /* Writing to a pipe or socket that the other side has closed must not kill the process. */
   signal(SIGPIPE, SIG_IGN);
   int r = uv_loop_init(&session->loop);
   if (r != 0) {
@@ -177,7 +177,7 @@ int cli_session_open(cli_session_t* session, const cli_options_t* options, int e
 
 int cli_session_signal(cli_session_t* session, int signum) {
   struct sigaction now;
-  /* nohup and shells start programs with some signals ignored: that stands. */
+  /* nohup and shells start programs with some signals ignored: keep that. */
   if (sigaction(signum, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
     return 0;
   if (session->signals_len == sizeof session->signals / sizeof session->signals[0])
@@ -235,7 +235,7 @@ void cli_session_abandon(cli_session_t* session, int exit_code) {
   uv_stop(&session->loop);
 }
 
-/* Ends by the signal, so that a shell's script ends with it, too. */
+/* Ends by the signal, so that a shell script ends, too. */
 static void die_of(int signum) {
   prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT: a dump would hold credentials */
   signal(signum, SIG_DFL);
@@ -249,8 +249,8 @@ int cli_session_run(cli_session_t* session) {
     uv_run(&session->loop, UV_RUN_NOWAIT);
   if (session->signum != 0)
     die_of(session->signum);
-  /* A host name's look-up that the system has not answered cannot be called off, and libuv waits
-   * for it even after main: for as long as the resolver's own time-outs. */
+  /* A DNS look-up that is under way cannot be cancelled, and libuv waits for it even after main:
+   * for as long as the resolver's own time-outs. */
   if (uv_loop_close(&session->loop) == UV_EBUSY)
     _exit(session->exit_code);
   return session->exit_code;

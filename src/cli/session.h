@@ -1,9 +1,8 @@
-/* cli/session.h (L8): what `elect`, `run` and `watch` share: a loop, a store, an elector, the
- * signals.
+/* cli/session.h (L8): what `elect`, `run` and `watch` share: a loop, a store, an elector, signals.
  *
- * Lifecycle: open (which starts the elector), run (the loop, until finish has closed everything),
- * done. finish stops standing, which releases the lockfile if it is held, and may be called from
- * any callback, once or often. */
+ * Lifecycle: open, which starts the elector; run, which runs the loop until finish has closed
+ * everything. finish stops the elector, which releases the lockfile if it is held; it may be called
+ * from any callback, and more than once. */
 #ifndef S3L_CLI_SESSION_H
 #define S3L_CLI_SESSION_H
 
@@ -20,7 +19,7 @@ struct cli_session_s {
   const cli_options_t* options;
   void* data; /* the command's */
   void (*on_event)(cli_session_t* session, const s3lect_event_t* event);
-  void (*on_signal)(cli_session_t* session, int signum);   /* NULL: leaves, at the second exits */
+  void (*on_signal)(cli_session_t* session, int signum); /* NULL: leaves; exits at the second one */
   void (*on_leave)(cli_session_t* session, int exit_code); /* NULL: cli_session_finish */
   void (*on_released)(cli_session_t* session);             /* the elector is closed; may be NULL */
 
@@ -30,40 +29,41 @@ struct cli_session_s {
   cli_peer_t peer;
   uv_signal_t signals[8];
   size_t signals_len;
-  cli_writer_t* messages; /* what cli_say says */
+  cli_writer_t* messages; /* of cli_say */
   cli_events_t events;    /* writer NULL: events are not written */
   bool errors_only;       /* of the events, only errors are written */
-  bool events_optional;   /* not to be able to write them is no reason to leave */
+  bool events_optional;   /* if they cannot be written, the session goes on */
   int exit_code;
-  int signum; /* not 0: run ends by this signal in place of exit_code */
+  int signum; /* not 0: the process ends by this signal, not with exit_code */
   bool finishing;
   bool closed;   /* the elector is closed: its functions must not be called any more */
-  bool answered; /* the store has told something: a missing bucket is no slip any more */
+  bool answered; /* the store has answered: a missing bucket is no longer a typing error */
 };
 
-/** The elector's options as it will see them, with the library's defaults. Returns 0, or what
- * s3lect_elector_options_resolve says. */
+/** The elector's options with the library's defaults. Returns what s3lect_elector_options_resolve
+ * returns. */
 int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
                s3lect_error_t* error);
 
 /** Says on stderr what is wrong with the options, if anything. Returns 0 or CLI_EXIT_USAGE. */
 int cli_session_check(const cli_options_t* options);
 
-/** Opens all of it and starts the elector. events_fd: where events go, or -1. Returns 0, or an
- * exit status after a line on stderr, with nothing to clean up. */
+/** Opens everything and starts the elector. Events go to events_fd, or nowhere if it is -1. Returns
+ * 0, or an exit status after a line on stderr, with nothing to clean up. */
 int cli_session_open(cli_session_t* session, const cli_options_t* options, int events_fd);
 
 /** Has on_signal called for a signal, unless this process was started with it ignored. */
 int cli_session_signal(cli_session_t* session, int signum);
 
-/** Listens to SIGTERM and SIGINT, and to SIGHUP, which reads the peers' certificates again; without
- * such it ends the session as SIGTERM does. On an error, says so on stderr and finishes. */
+/** Handles SIGTERM, SIGINT and SIGHUP. SIGHUP reads the peers' certificates again; without
+ * certificates it ends the session as SIGTERM does. On an error, says so on stderr and finishes. */
 void cli_session_listen(cli_session_t* session);
 
-/** Stops standing, closes everything; the loop then ends. The first call's exit code counts. */
+/** Stops the elector and closes everything; the loop then ends. The first call's exit code counts.
+ */
 void cli_session_finish(cli_session_t* session, int exit_code);
 
-/** Ends the loop without a release: the record stands until its leader timeout has passed. */
+/** Ends the loop without a release: the record stays until its leader timeout has passed. */
 void cli_session_abandon(cli_session_t* session, int exit_code);
 
 /** Runs the loop to its end; returns the exit code. */

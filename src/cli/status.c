@@ -20,12 +20,12 @@ typedef struct status_s {
   uint64_t epoch;
 } status_t;
 
-/* What the lockfile says, judged by the store's own clock. */
+/* What the lockfile says, by the store's own clock. */
 typedef struct verdict_s {
   const char* state; /* "led", "absent", "released", "expired", "claiming" */
   s3lect_record_t record;
   int64_t age_ms; /* since the last write */
-  bool by_store;  /* age by the store's clock; else by this machine's */
+  bool by_store;  /* the age is by the store's clock, else by this machine's */
 } verdict_t;
 
 static void judge(const cli_once_t* once, const s3lect_store_result_t* result, verdict_t* verdict) {
@@ -176,8 +176,8 @@ static int list(s3lect_store_t* store, status_t* status) {
   return s3lect_store_list(store, &status->req);
 }
 
-/* Notes the newest file of a page, and where the next page begins. False if that is no further than
- * this one did: then there would be no end to it. */
+/* Remembers the newest file of a page, and where the next page begins. False if that is not after
+ * this page's beginning: the listing would never end. */
 static bool take_page(status_t* status, const s3lect_store_result_t* result) {
   const char* last = "";
   for (size_t i = 0; i < result->entries_len; i++) {

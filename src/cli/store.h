@@ -1,5 +1,5 @@
-/* cli/store.h (L8): the store that the command line names, S3 or files of this machine; and what
- * the commands share that use it without an elector. */
+/* cli/store.h (L8): the store that the command line names (S3, or files of this machine), and what
+ * the commands without an elector share. */
 #ifndef S3L_CLI_STORE_H
 #define S3L_CLI_STORE_H
 

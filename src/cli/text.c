@@ -22,7 +22,7 @@ void cli_say_through(cli_writer_t* writer) {
   say_writer = writer;
 }
 
-/* stderr that is gone or full is no reason to stop, or to wait. */
+/* If stderr is gone or full, the message is lost: the program neither stops nor waits. */
 static void put_line(const char* line, size_t len) {
   char gap[CLI_MESSAGE_SIZE];
   if (say_writer == NULL) {

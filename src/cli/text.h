@@ -1,7 +1,5 @@
-/* cli/text.h (L8): text for people and programs: messages, times, JSON.
- *
- * Everything writes into buffers of the caller's, bounded, with a terminating NUL; nothing depends
- * on the locale. */
+/* cli/text.h (L8): messages on stderr, times for people, JSON lines. Texts are written into the
+ * caller's buffers, bounded, with a NUL; nothing depends on the locale. */
 #ifndef S3L_CLI_TEXT_H
 #define S3L_CLI_TEXT_H
 
@@ -19,7 +17,7 @@
 #define CLI_MESSAGE_SIZE 512
 #define CLI_LINE_SIZE    1200 /* a line on stderr: the longest message of an event and its prefix */
 
-/** Like vsnprintf, but a text that does not fit is cut behind a word and ends with "...". `size` is
+/** Like snprintf, but a text that does not fit is cut after a word and ends with "...". `size` is
  * at least 8. */
 void cli_format(char* text, size_t size, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -27,8 +25,8 @@ void cli_format(char* text, size_t size, const char* format, ...)
 /** Begins messages with "s3lect COMMAND: ". */
 void cli_say_name(const char* command);
 
-/** Has messages go through a writer of stderr, so that nothing on the loop waits for its reader;
- * NULL: straight to stderr again. What the writer has no room for is dropped and counted. */
+/** Sends messages through a writer of stderr, so that the loop does not wait for its reader; NULL:
+ * directly to stderr again. Messages for which the writer has no room are dropped and counted. */
 void cli_say_through(cli_writer_t* writer);
 
 /** One line on stderr, "s3lect run: ...", in one write(2). */
@@ -42,7 +40,7 @@ int cli_refuse(s3lect_error_t* error, const char* format, ...)
 /** A length of time for people: "850 ms", "4.2 s", "3 min 5 s", "2 h 10 min", "3 d 4 h". */
 void cli_span(int64_t ms, char out[CLI_SPAN_SIZE]);
 
-/** Unix time in ms by this machine's wall clock: for display only. */
+/** Unix time in ms by this machine's wall clock, for display only. */
 int64_t cli_wall_ms(void);
 
 /* JSON lines: one object, whose members are written with util/json.h. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TREE_MAX  8192 /* descendants in one call; more are met by the next one */
+#define TREE_MAX  8192 /* descendants per call; the next call finds the others */
 #define TEXT_SIZE 4096
 
 static pid_t found[TREE_MAX];
@@ -24,7 +24,7 @@ static void add(pid_t pid) {
     found[found_len++] = pid;
 }
 
-/* The children that one thread has started, as "PID PID ... ". */
+/* Reads the children that one thread has started: "PID PID ... ". */
 static void add_children_of_thread(const char* pid, const char* tid) {
   char path[64];
   char text[TEXT_SIZE];
@@ -71,7 +71,7 @@ bool cli_tree_is_visible(void) {
 int cli_tree_signal(int signum) {
   found_len = 0;
   for (size_t done = 0;;) {
-    add_children(getpid()); /* also those whose parent has ended meanwhile */
+    add_children(getpid()); /* again: orphans become our children */
     if (done == found_len)
       return (int)found_len;
     for (; done < found_len; done++) {

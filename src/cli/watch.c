@@ -1,5 +1,5 @@
-/* cli/watch.c: an elector that only observes tells what it has seen; here it becomes lines: one
- * when somebody else leads than before, or nobody does any more. */
+/* cli/watch.c: `s3lect watch` prints a line when another leader is observed, or none any more. The
+ * elector only observes. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,14 +7,14 @@
 #include "session.h"
 #include "text.h"
 
-/* How often it is looked whether the leader has been silent for too long: a look at memory. */
+/* How often to check whether the leader has been silent for too long; costs no request. */
 #define LOOK_MS 100
 
 typedef struct watch_s {
   cli_session_t session;
   uv_timer_t timer;
-  bool told; /* a line has been printed */
-  bool led;  /* it named a leader: this one */
+  bool reported; /* a line has been printed */
+  bool led;      /* it named a leader: this one */
   uint64_t epoch;
   char leader[S3LECT_ID_SIZE];
   char addr[S3LECT_ADDR_SIZE];
@@ -39,15 +39,15 @@ static void look(watch_t* w) {
   if (w->session.closed || s3lect_elector_status(&w->session.elector, &status) != 0 ||
       !status.observed)
     return;
-  w->session.answered = true; /* also where there is nothing to be told of */
+  w->session.answered = true; /* even if there is no event */
   const s3lect_record_t* r = &status.record;
   bool leads = status.leader_until_ns > s3lect_now_ns();
-  bool same = w->told && leads == w->led &&
+  bool same = w->reported && leads == w->led &&
               (!leads || (r->epoch == w->epoch && strcmp(r->leader_id, w->leader) == 0 &&
                           strcmp(r->leader_addr, w->addr) == 0));
   if (same)
     return;
-  w->told = true;
+  w->reported = true;
   w->led = leads;
   if (r->epoch > w->epoch && r->claim == 0)
     w->epoch = r->epoch;

@@ -12,7 +12,7 @@ struct cli_writer_s {
   int fd;
   cli_writer_error_cb cb;
   void* arg;
-  uv_async_t failed; /* the thread's way to tell the loop */
+  uv_async_t failed; /* wakes the loop after an error */
   uv_thread_t thread;
   uv_mutex_t mutex; /* guards all below */
   uv_cond_t changed;
@@ -69,7 +69,7 @@ static void on_failed(uv_async_t* async) {
     writer->cb(writer->arg, err);
 }
 
-/* Signals are the loop's: the thread takes none. */
+/* The loop handles signals: block them in the thread. */
 static int start_thread(cli_writer_t* writer) {
   sigset_t all, before;
   sigfillset(&all);
@@ -146,7 +146,7 @@ void cli_writer_close(cli_writer_t* writer, uint64_t flush_ms) {
   bool ended = writer->ended;
   uv_mutex_unlock(&writer->mutex);
   if (!ended) {
-    /* The thread still uses all of it, but for the loop's handle. */
+    /* The thread still uses everything except the loop's handle. */
     uv_close((uv_handle_t*)&writer->failed, NULL);
     return;
   }

@@ -383,7 +383,7 @@ static void a_guard_that_does_not_answer_is_killed(void** state) {
             "done; echo yes >ready; exec sleep 1000");
   start_for(&t, 1000, 100);
   await_ready(&t);
-  t.child.doubts = 1; /* it was continued */
+  t.child.overdue = 1; /* it was continued */
   assert_int_equal(kill(t.child.guard, SIGSTOP), 0);
   assert_int_equal(kill(t.child.keeper, SIGSTOP), 0);
   while (!t.lost)
