@@ -5,12 +5,6 @@
  * its job there. Whatever happens, the register's epochs never go back.
  *
  * ctest labels: tsan no-valgrind slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -24,6 +18,7 @@
 
 #include "lib/proc.h"
 #include "lib/protocol.h"
+#include "lib/test.h"
 
 #define PROGRAM      S3L_BUILD_DIR "/examples/embed/example-embed"
 #define REGISTER_MAX (256 * 1024)
@@ -134,7 +129,6 @@ static bool is_released(uint64_t epoch) {
 }
 
 static int setup(void** state) {
-  (void)state;
   snprintf(dir, sizeof dir, "/tmp/s3lect-embed-XXXXXX");
   assert_non_null(mkdtemp(dir));
   snprintf(register_path, sizeof register_path, "%s/register", dir);
@@ -143,7 +137,6 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  (void)state;
   procs_end(&procs);
   const char* argv[] = {"/bin/rm", "-r", dir, NULL};
   procs_begin(&procs);
@@ -153,7 +146,6 @@ static int teardown(void** state) {
 }
 
 static void answers_http(void** state) {
-  (void)state;
   char reply[4096], request[8192];
   instance_t a = launch("a");
   assert_int_equal(status_of(&a, "GET / HTTP/1.1\r\n\r\n"), 200);
@@ -177,7 +169,6 @@ static void answers_http(void** state) {
  * SIGPIPE.
  */
 static void survives_resets(void** state) {
-  (void)state;
   static const char request[] = "GET /leader HTTP/1.1\r\n\r\n";
   const struct linger reset = {.l_onoff = 1};
   instance_t a = launch("a");
@@ -202,7 +193,6 @@ static bool has_asked_the_leader(void* arg) {
 }
 
 static void peers_ask_each_other(void** state) {
-  (void)state;
   char reply[4096];
   static const char request[] = "GET /health/leadership HTTP/1.1\r\n\r\n";
   instance_t a = launch("a");
@@ -235,7 +225,6 @@ static int catch_between_check_and_write(const instance_t* leader) {
 }
 
 static void paused_leader_is_refused(void** state) {
-  (void)state;
   instance_t a = launch("a");
   uint64_t first = number_after(proc_line(a.proc, PROC_OUT, "leading: epoch "), "epoch ");
   instance_t b = launch("b");
@@ -279,7 +268,6 @@ static void paused_leader_is_refused(void** state) {
 }
 
 static void ends_while_a_job_is_under_way(void** state) {
-  (void)state;
   instance_t a = launch("a");
   proc_line(a.proc, PROC_OUT, "accepted: ");
   int lock = catch_between_check_and_write(&a);
@@ -292,7 +280,6 @@ static void ends_while_a_job_is_under_way(void** state) {
 }
 
 static void says_what_is_wrong(void** state) {
-  (void)state;
   const char* const usage[] = {PROGRAM, "--store", "file:///tmp/x", NULL};
   proc_t* proc = proc_spawn(&procs, usage, NULL);
   proc_line(proc, PROC_ERR, "usage: ");

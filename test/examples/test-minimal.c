@@ -1,17 +1,12 @@
 /* examples/minimal: says what is wrong with its options, and ends on signals by releasing.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <string.h>
 
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 #define PROGRAM S3L_BUILD_DIR "/examples/example-minimal"
 
@@ -27,7 +22,6 @@ static proc_t* start(const char* bucket) {
 
 static void ends_by_releasing(void** state) {
   static const int signums[] = {SIGINT, SIGTERM};
-  (void)state;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   snprintf(s3.store, sizeof s3.store, "s3://test/locks/db");
   s3proc_seed(&s3);
@@ -44,7 +38,6 @@ static void ends_by_releasing(void** state) {
 }
 
 static void says_what_is_wrong(void** state) {
-  (void)state;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* p = start("a bucket");
   proc_line(p, PROC_ERR, "bucket \"a bucket\": not a bucket name; use ");

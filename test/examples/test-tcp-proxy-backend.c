@@ -5,18 +5,13 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 /* The proxies connect to their backends ten times a second, whether these accept it or not. */
 #define BACKLOG 4096
@@ -32,7 +27,6 @@ static void start(int i) {
 }
 
 static int begin(void** state) {
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   for (int i = 0; i < 2; i++)
     backends[i] = sock_listen(&ports[i], BACKLOG);
@@ -40,7 +34,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   for (int i = 0; i < 2; i++)
     tcp_proxy_stop(&proxies[i]);
   s3proc_end(&s3);
@@ -114,7 +107,6 @@ static uint64_t yields_to(int from, int to) {
 }
 
 static void leadership_goes_to_where_a_backend_is(void** state) {
-  (void)state;
   start(0);
   uint64_t first = tcp_proxy_leads(&proxies[0]);
   start(1);

@@ -5,12 +5,6 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 #define FLOODS 4
 #define ROUNDS 8
@@ -35,7 +30,6 @@ static int backends[2], ports[2];
 static const char* const names[2] = {"a", "b"};
 
 static int begin(void** state) {
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   for (int i = 0; i < 2; i++)
     backends[i] = sock_listen(&ports[i], 64);
@@ -43,7 +37,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   s3proc_end(&s3);
   for (int i = 0; i < 2; i++)
     close(backends[i]);
@@ -112,7 +105,6 @@ static void put_leader(const char* addr, uint64_t epoch) {
 /* ---- Without a leader ---- */
 
 static void held_until_somebody_leads(void** state) {
-  (void)state;
   const char* long_hold[] = {"--hold", "1m", NULL};
   start(0, long_hold);
   int speaks = sock_connect(proxies[0].clients), ends = sock_connect(proxies[0].clients);
@@ -143,7 +135,6 @@ static void held_until_somebody_leads(void** state) {
 }
 
 static void refused_after_the_hold(void** state) {
-  (void)state;
   const char* short_hold[] = {"--hold", "200ms", NULL};
   const char* none[] = {"--hold", "0s", NULL};
   put_leader("127.0.0.1:1", 7); /* nobody is there */
@@ -160,7 +151,6 @@ static void refused_after_the_hold(void** state) {
 }
 
 static void waits_for_its_backend(void** state) {
-  (void)state;
   start(0, NULL);
   close(backends[0]);
   proc_line(proxies[0].proc, PROC_OUT, "leading: ");
@@ -192,7 +182,6 @@ static void waits_for_its_backend(void** state) {
 /* ---- A change ---- */
 
 static void killed_leader_is_replaced(void** state) {
-  (void)state;
   const char* long_hold[] = {"--hold", "1m", NULL};
   uint64_t first = start_both(long_hold);
   link_t by_b = connect_by(1, 0);
@@ -222,7 +211,6 @@ static void killed_leader_is_replaced(void** state) {
 
 /* The record names another one: the leader stops, and the other proxy leaves it. */
 static void connections_to_an_old_leader_are_closed(void** state) {
-  (void)state;
   uint64_t epoch = start_both(NULL);
   link_t links[2] = {connect_by(0, 0), connect_by(1, 0)};
   put_leader("127.0.0.1:1", epoch + 1);
@@ -236,7 +224,6 @@ static void connections_to_an_old_leader_are_closed(void** state) {
 }
 
 static void drained_connections_hear_the_end(void** state) {
-  (void)state;
   const char* drain[] = {"--drain", "1s", NULL};
   uint64_t epoch = start_both(drain);
   link_t answered[2] = {connect_by(0, 0), connect_by(1, 0)};
@@ -261,7 +248,6 @@ static void drained_connections_hear_the_end(void** state) {
 }
 
 static void ends_in_good_order(void** state) {
-  (void)state;
   const char* drain[] = {"--drain", "20s", NULL};
   start(0, drain);
   tcp_proxy_leads(&proxies[0]);
@@ -346,7 +332,6 @@ static uint64_t stop_amid_a_flood(int leader, uint64_t* epoch) {
 /* Where it was stopped is chance, and it must be between a read and a write, or within, for the
  * question before the write to matter: tried until it was. */
 static void stopped_leader_passes_nothing_on(void** state) {
-  (void)state;
   uint64_t epoch = start_both(NULL), fenced = 0;
   for (int round = 0; round < ROUNDS && fenced == 0; round++)
     fenced += stop_amid_a_flood(round % 2, &epoch);

@@ -5,12 +5,6 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 #define PROGRAM TCP_PROXY(S3L_BUILD_DIR)
 
@@ -34,7 +29,6 @@ static int backend, idle_backend;
 static uint64_t epoch;
 
 static int begin(void** state) {
-  (void)state;
   int port, idle_port;
   const char* more[] = {"--proxy-protocol", "--half-closed", "200ms", NULL};
   backend = sock_listen(&port, 64);
@@ -49,7 +43,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   assert_true(sock_none_waits(idle_backend));
   tcp_proxy_stop(&follower);
   tcp_proxy_stop(&leader);
@@ -98,7 +91,6 @@ static void expect_header(int upstream, int client, const tcp_proxy_t* proxy) {
 }
 
 static void backend_is_told_the_client_and_the_epoch(void** state) {
-  (void)state;
   const tcp_proxy_t* both[] = {&leader, &follower};
   for (size_t i = 0; i < 2; i++) {
     int client = sock_connect(both[i]->clients);
@@ -117,7 +109,6 @@ static void backend_is_told_the_client_and_the_epoch(void** state) {
 
 /* A client's own PROXY header is the backend's affair, unless it is a proxy's of ours. */
 static void clients_header_passes_unless_it_is_a_proxys(void** state) {
-  (void)state;
   uint8_t header[64], got[64];
   size_t len = make_header(header, 0x21, epoch, false);
   int client = sock_connect(leader.clients);
@@ -144,7 +135,6 @@ static void clients_header_passes_unless_it_is_a_proxys(void** state) {
 
 /* The same header cut in two, anywhere: its end does not arrive. */
 static void a_proxys_header_is_found_in_pieces(void** state) {
-  (void)state;
   uint8_t header[64], got[64];
   uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}");
   size_t len = make_header(header, 0x21, epoch, true);
@@ -165,7 +155,6 @@ static void a_proxys_header_is_found_in_pieces(void** state) {
 
 /* What only begins like one passes, at once and as it is. */
 static void what_begins_like_a_header_passes(void** state) {
-  (void)state;
   uint8_t header[64];
   size_t len = make_header(header, 0x21, epoch, true);
   for (size_t cut = 1; cut < len; cut++) {
@@ -190,7 +179,6 @@ static void expect_answer(int fd, uint8_t status) {
 }
 
 static void proxies_are_answered(void** state) {
-  (void)state;
   uint8_t header[64];
   /* A question, one byte at a time. */
   size_t len = make_header(header, 0x20, epoch, true);
@@ -228,7 +216,6 @@ static void proxies_are_answered(void** state) {
 }
 
 static void no_proxy_is_refused(void** state) {
-  (void)state;
   static const struct {
     const char* bytes;
     size_t len;
@@ -268,7 +255,6 @@ static int free_port(void) {
 /* Names are looked up, and all that they mean is tried: localhost is ::1, too, where nobody
  * listens. */
 static void names_are_looked_up(void** state) {
-  (void)state;
   static s3proc_t s3b; /* not on the stack: a test that fails jumps out of here */
   tcp_proxy_t a, b;
   char by_name[32], advertise[32], peer_listen[32], text[64];
@@ -306,7 +292,6 @@ static int connect_v6(int port) {
 
 /* By a proxy that is not the leader: its header between the two carries them as well. */
 static void addresses_of_ipv6_are_told(void** state) {
-  (void)state;
   struct sockaddr_in6 from;
   socklen_t len = sizeof from;
   tcp_proxy_t by;
@@ -349,7 +334,6 @@ static void addresses_of_ipv6_are_told(void** state) {
 /* ---- Ends that do not come ---- */
 
 static void half_closed_silence_ends(void** state) {
-  (void)state;
   int open_client = sock_connect(leader.clients), open_upstream = sock_accept(backend);
   expect_header(open_upstream, open_client, &leader);
   int client = sock_connect(leader.clients), upstream = sock_accept(backend);
@@ -368,7 +352,6 @@ static void half_closed_silence_ends(void** state) {
 /* A backend that does not read, and a client that gives up behind what it has sent: nothing moves
  * any more, and nobody reads the end. */
 static void failure_behind_unread_bytes_ends(void** state) {
-  (void)state;
   static char block[64 * 1024];
   const tcp_proxy_t* both[] = {&leader, &follower};
   for (size_t i = 0; i < 2; i++) {
@@ -405,7 +388,6 @@ static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
  * own for proxies, that of another one's clients. Whatever arrives there is held, or refused, and
  * nothing multiplies. */
 static void records_cannot_make_circles(void** state) {
-  (void)state;
   static s3proc_t s3b; /* not on the stack: a test that fails jumps out of here */
   tcp_proxy_t a, b;
   const char* more[] = {"--hold", "1500ms", "--connect-timeout", "300ms", NULL};

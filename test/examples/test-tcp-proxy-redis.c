@@ -26,12 +26,6 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <poll.h>
@@ -44,6 +38,7 @@
 
 #include "lib/redis_rig.h"
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 #define MACHINES    3
 #define ACKED_MAX   (1 << 20)
@@ -362,7 +357,6 @@ static void judge(int fail_overs) {
 }
 
 static void loses_nothing(void** state) {
-  (void)state;
   static void (*const ways[])(void) = {kill_machine, stop_proxy, cut_off, kill_proxy};
   const int fail_overs = getenv("S3LECT_SOAK") != NULL ? 100 : 10;
   leader = 0;
@@ -390,7 +384,6 @@ static void loses_nothing(void** state) {
 }
 
 static int begin(void** state) {
-  (void)state;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   for (int i = 0; i < MACHINES; i++) {
     start_relay(i);
@@ -401,7 +394,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   s3proc_end(&s3);
   for (int i = 0; i < MACHINES; i++)
     free(writers[i].acked);

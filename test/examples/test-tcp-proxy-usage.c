@@ -3,12 +3,6 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,19 +10,18 @@
 #include <unistd.h>
 
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 #define PROGRAM TCP_PROXY(S3L_BUILD_DIR)
 
 static s3proc_t s3;
 
 static int begin(void** state) {
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   return 0;
 }
 
 static int end(void** state) {
-  (void)state;
   s3proc_end(&s3);
   return 0;
 }
@@ -39,7 +32,6 @@ static const char with_limit[] = "ulimit -n \"$1\"; shift; exec \"$@\"";
 
 /* However many connect, the store finds a file, and leadership stays. */
 static void open_files_limit_connections(void** state) {
-  (void)state;
   tcp_proxy_t a;
   char address[32];
   int port, listener = sock_listen(&port, 64), clients[60];
@@ -93,7 +85,6 @@ static void open_files_limit_connections(void** state) {
 /* ---- Usage ---- */
 
 static void bad_usage_is_told(void** state) {
-  (void)state;
   static const struct {
     const char *option, *value, *says;
   } cases[] = {
@@ -130,7 +121,6 @@ static void bad_usage_is_told(void** state) {
 }
 
 static void what_is_missing_is_told(void** state) {
-  (void)state;
   static const char* const given[] = {"--store",  "file:///tmp/x", "--id",      "x",
                                       "--listen", "127.0.0.1:0",   "--backend", "h:1"};
   for (size_t left_out = 0; left_out < 4; left_out++) {
@@ -157,7 +147,6 @@ static void what_is_missing_is_told(void** state) {
 }
 
 static void taken_address_is_told(void** state) {
-  (void)state;
   char address[32];
   int taken, listener = sock_listen(&taken, 1);
   snprintf(address, sizeof address, "127.0.0.1:%d", taken);

@@ -5,12 +5,6 @@
  * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
  *
  * ctest labels: no-valgrind one-protocol slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +20,7 @@
 #include <unistd.h>
 
 #include "lib/tcp_proxy_rig.h"
+#include "lib/test.h"
 
 #define MANY  5000
 #define LIMIT 5100  /* of the follower */
@@ -71,7 +66,6 @@ static void close_link(link_t link) {
 static const tcp_proxy_t* both[] = {&leader, &follower};
 
 static int begin(void** state) {
-  (void)state;
   int port, idle_port;
   const char* few[] = {"--max-connections", "5100", NULL};
   backend = sock_listen(&port, 1024);
@@ -85,7 +79,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   assert_true(sock_none_waits(idle_backend));
   tcp_proxy_stop(&follower);
   tcp_proxy_stop(&leader);
@@ -98,7 +91,6 @@ static int end(void** state) {
 /* ---- Tests ---- */
 
 static void passes_both_ways(void** state) {
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     link_t link = connect_by(both[i]);
     sock_expect_text(link.client, link.upstream, "SET x 1\r\n");
@@ -110,7 +102,6 @@ static void passes_both_ways(void** state) {
 
 /* A backend that speaks first is heard by a client that has said nothing. */
 static void server_speaks_first(void** state) {
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     int client = sock_connect(both[i]->clients);
     int upstream = sock_accept(backend);
@@ -122,7 +113,6 @@ static void server_speaks_first(void** state) {
 }
 
 static void half_close_is_passed_on(void** state) {
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     link_t link = connect_by(both[i % 2]);
     int first = i < 2 ? link.client : link.upstream;
@@ -139,7 +129,6 @@ static void half_close_is_passed_on(void** state) {
 }
 
 static void reset_is_passed_on(void** state) {
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     link_t link = connect_by(both[i % 2]);
     int first = i < 2 ? link.client : link.upstream;
@@ -152,7 +141,6 @@ static void reset_is_passed_on(void** state) {
 
 /* What a backend has said before it breaks off is still heard. */
 static void words_before_a_reset_arrive(void** state) {
-  (void)state;
   char text[8];
   link_t link = connect_by(&leader);
   sock_send(link.client, "unread", 6);
@@ -195,7 +183,6 @@ static void empty(int fd, size_t len) {
 }
 
 static void slow_reader_slows_its_sender(void** state) {
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     link_t link = connect_by(both[i % 2]);
     int from = i < 2 ? link.client : link.upstream;
@@ -236,7 +223,6 @@ static void* send_much(void* arg) {
 }
 
 static void much_passes_both_ways_at_once(void** state) {
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     link_t link = connect_by(both[i]);
     sender_t up = {link.client, 16 << 20}, down = {link.upstream, 16 << 20};
@@ -254,7 +240,6 @@ static void much_passes_both_ways_at_once(void** state) {
 }
 
 static void thousands_at_once(void** state) {
-  (void)state;
   static link_t links[MANY];
   for (int i = 0; i < MANY; i++)
     links[i] = connect_by(&follower);
@@ -276,7 +261,6 @@ static void thousands_at_once(void** state) {
 }
 
 static void too_many_are_refused(void** state) {
-  (void)state;
   static int clients[LIMIT];
   for (int i = 0; i < LIMIT; i++) {
     clients[i] = sock_connect(follower.clients);
@@ -297,7 +281,6 @@ static void too_many_are_refused(void** state) {
 }
 
 static void metrics_only(void** state) {
-  (void)state;
   static const struct {
     const char *request, *status;
   } cases[] = {{"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},

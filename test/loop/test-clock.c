@@ -3,14 +3,10 @@
  * CLOCK_MONOTONIC_RAW does, plus the time that the machine was suspended. */
 #include "loop/clock.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 #ifdef __linux__
 
@@ -61,13 +57,11 @@ static int64_t read_delayed(int64_t delay) {
 }
 
 static void test_is_raw_and_suspended(void** state) {
-  (void)state;
   assert_int_equal(s3l_clock_lease_ns(), 1070 * SECOND);
   assert_int_equal(s3lect_now_ns(), 1070 * SECOND);
 }
 
 static void test_is_not_slewed(void** state) {
-  (void)state;
   const int64_t slews[] = {SLEW_PPM, -SLEW_PPM, 500, 0};
   for (size_t i = 0; i < sizeof slews / sizeof slews[0]; i++)
     for (int k = 0; k < 100; k++) {
@@ -78,7 +72,6 @@ static void test_is_not_slewed(void** state) {
 }
 
 static void test_counts_suspension(void** state) {
-  (void)state;
   int64_t before = s3l_clock_lease_ns();
   pass(5 * SECOND, -SLEW_PPM);
   machine.suspended += 700 * SECOND;
@@ -89,7 +82,6 @@ static void test_counts_suspension(void** state) {
 /* A delay in the middle of a reading may hide as much of a suspension that was not seen yet. The
  * result is then the time at which the reading began: never earlier, and the next one is right. */
 static void test_a_delayed_reading_is_not_early(void** state) {
-  (void)state;
   int64_t before = s3l_clock_lease_ns();
   machine.suspended += 60 * SECOND;
   assert_int_equal(read_delayed(20 * MS) - before, 60 * SECOND);

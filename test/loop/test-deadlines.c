@@ -1,11 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "loop/deadlines.h"
 #include "util/list.h"
 #include "util/prng.h"
@@ -37,7 +32,6 @@ static void on_deadline(s3l_deadline_t* d) {
 }
 
 static int setup(void** state) {
-  (void)state;
   memset(items, 0, sizeof(items));
   last_at = 0;
   fired = 0;
@@ -51,7 +45,6 @@ static int setup(void** state) {
 }
 
 static int teardown(void** state) {
-  (void)state;
   if (!uv_is_closing((uv_handle_t*)&queue.timer))
     s3l_deadlines_close(&queue, NULL);
   uv_run(&loop, UV_RUN_DEFAULT);
@@ -62,7 +55,6 @@ static int teardown(void** state) {
 static void test_random(void** state) {
   s3l_prng_t rng;
   unsigned want = 0;
-  (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     bool set[N] = {false};
     s3l_prng_seed(&rng, seed);
@@ -100,7 +92,6 @@ static void set_next(item_t* item) {
 }
 
 static void test_callbacks_set_and_clear(void** state) {
-  (void)state;
   then = set_next;
   s3l_deadlines_set(&queue, &items[0].deadline, s3l_deadline_in(0));
   while (fired < 10)
@@ -117,7 +108,6 @@ static void close_queue(item_t* item) {
 }
 
 static void test_close_in_callback(void** state) {
-  (void)state;
   then = close_queue;
   uint64_t at = uv_hrtime();
   s3l_deadlines_set(&queue, &items[0].deadline, at);
@@ -128,7 +118,6 @@ static void test_close_in_callback(void** state) {
 
 /* A timer of its own that nobody refs does not hold the loop. */
 static void test_unref(void** state) {
-  (void)state;
   s3l_deadlines_set(&queue, &items[0].deadline, s3l_deadline_in(60000));
   s3l_deadlines_ref(&queue, false);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

@@ -3,19 +3,14 @@
  * ctest labels: tsan */
 #include "loop/loop.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <uv.h>
 
-#include <cmocka.h>
-
 #include "core/lease.h"
 #include "lib/clocks.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "util/prng.h"
 
 #define N  500
@@ -69,7 +64,6 @@ static void on_task(s3l_task_t* task) {
 }
 
 static int setup(void** state) {
-  (void)state;
   memset(items, 0, sizeof items);
   last_at = 0;
   fired = ran = has_left = 0;
@@ -86,7 +80,6 @@ static int setup(void** state) {
 
 /* Nothing is left in the loop right after the last leave. */
 static int teardown(void** state) {
-  (void)state;
   if (has_left == 0)
     s3l_loop_leave(loop, &left);
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -101,7 +94,6 @@ static void set_in(int i, uint64_t ms) {
 
 static void test_tasks_run_in_order_and_once(void** state) {
   const int asked[] = {3, 1, 2, 1, 3};
-  (void)state;
   for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
     s3l_loop_defer(loop, &items[asked[i]].task);
   assert_int_equal(ran, 0); /* never inside the call */
@@ -118,7 +110,6 @@ static void cancel_next(item_t* item) {
 }
 
 static void test_tasks_are_cancelled(void** state) {
-  (void)state;
   then = cancel_next;
   s3l_loop_defer(loop, &items[7].task);
   s3l_task_cancel(&items[7].task);
@@ -138,7 +129,6 @@ static void defer_again(item_t* item) {
 }
 
 static void test_tasks_of_tasks_wait_for_the_next_round(void** state) {
-  (void)state;
   then = defer_again;
   s3l_loop_defer(loop, &items[0].task);
   for (unsigned round = 1; round <= 5; round++) {
@@ -156,7 +146,6 @@ static void test_tasks_of_tasks_wait_for_the_next_round(void** state) {
 static void test_deadlines_at_random(void** state) {
   s3l_prng_t rng;
   unsigned want = 0;
-  (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++) {
     bool set[N] = {false};
     s3l_prng_seed(&rng, seed);
@@ -193,7 +182,6 @@ static void set_next(item_t* item) {
 }
 
 static void test_deadlines_set_and_clear_in_callbacks(void** state) {
-  (void)state;
   then = set_next;
   set_in(0, 0);
   while (fired < 10)
@@ -212,7 +200,6 @@ static void set_in_the_past(item_t* item) {
 
 /* A deadline that is set again and again for a time that has passed leaves time for I/O. */
 static void test_deadlines_of_the_past_wait_for_the_next_turn(void** state) {
-  (void)state;
   then = set_in_the_past;
   set_in(0, 0);
   for (unsigned before = 0; fired < 5; before = fired) {
@@ -223,7 +210,6 @@ static void test_deadlines_of_the_past_wait_for_the_next_turn(void** state) {
 }
 
 static void test_background_deadlines_do_not_keep_the_loop(void** state) {
-  (void)state;
   s3l_loop_deadline_ref(loop, &items[0].deadline, false);
   set_in(0, 60000);
   assert_int_equal(uv_run(&uv, UV_RUN_DEFAULT), 0);
@@ -242,7 +228,6 @@ static void test_background_deadlines_do_not_keep_the_loop(void** state) {
  * slows that clock down. Without a descriptor that tells of a resume, the runtime's timer finds
  * out: after 90 % of the time, or sooner. */
 static void test_deadlines_are_in_lease_time(void** state) {
-  (void)state;
   if (!s3l_clocks_move())
     skip();
   set_in(0, 1000);
@@ -256,7 +241,6 @@ static void test_deadlines_are_in_lease_time(void** state) {
 /* Slept on the slowest clock, a timer ends before the time is over, but for a millisecond; and the
  * time does come. */
 static void test_sleeps_for_a_part(void** state) {
-  (void)state;
   for (int64_t ns = 7 * MS / 2; ns < INT64_C(86400000) * MS; ns += ns / 3) {
     double slept = (double)s3l_clock_sleep_ms(ns) * 1e6 / (1 - S3L_SLEW_PPM / 1e6);
     assert_true(slept > 0 && slept < (double)ns + 1.1e6);
@@ -276,7 +260,6 @@ static void leave_here(item_t* item) {
 }
 
 static void test_last_leave_in_a_deadline(void** state) {
-  (void)state;
   then = leave_here;
   set_in(0, 0);
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -285,7 +268,6 @@ static void test_last_leave_in_a_deadline(void** state) {
 }
 
 static void test_last_leave_in_a_task(void** state) {
-  (void)state;
   then = leave_here;
   s3l_loop_defer(loop, &items[0].task);
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -293,7 +275,6 @@ static void test_last_leave_in_a_task(void** state) {
 }
 
 static void test_tasks_before_the_last_leave_run(void** state) {
-  (void)state;
   s3l_loop_defer(loop, &items[0].task);
   s3l_loop_leave(loop, &left);
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -305,7 +286,6 @@ static void test_tasks_before_the_last_leave_run(void** state) {
  */
 static void test_first_of_two_leaves(void** state) {
   s3l_loop_t* same;
-  (void)state;
   assert_int_equal(s3l_loop_join(&uv, &same), 0);
   assert_ptr_equal(same, loop);
   set_in(0, 20);
@@ -323,7 +303,6 @@ static void join_again(item_t* item) {
 }
 
 static void test_join_in_the_task_of_the_last_leave(void** state) {
-  (void)state;
   then = join_again;
   s3l_loop_leave(loop, &items[0].task);
   while (ran == 0)
@@ -334,7 +313,6 @@ static void test_join_in_the_task_of_the_last_leave(void** state) {
 }
 
 static void test_join_right_after_the_last_leave(void** state) {
-  (void)state;
   s3l_loop_leave(loop, &items[0].task);
   join_again(NULL);
   uv_run(&uv, UV_RUN_DEFAULT);
@@ -345,7 +323,6 @@ static void test_join_right_after_the_last_leave(void** state) {
 static void test_join_without_memory(void** state) {
   s3l_loop_t* other = NULL;
   uv_loop_t another;
-  (void)state;
   assert_int_equal(uv_loop_init(&another), 0);
   s3l_heap_install();
   s3l_heap_fail_at(0, true);
@@ -396,7 +373,6 @@ static void run_busy(void* arg) {
 static void test_two_threads(void** state) {
   static busy_t a, b;
   uv_thread_t thread;
-  (void)state;
   assert_int_equal(uv_thread_create(&thread, run_busy, &a), 0);
   run_busy(&b);
   assert_int_equal(uv_thread_join(&thread), 0);

@@ -4,15 +4,11 @@
  * itself (lib/script_store.h). */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 #ifdef __linux__
 
