@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "events.h"
 #include "store.h"
 #include "text.h"
 #include "util/timefmt.h"

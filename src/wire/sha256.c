@@ -124,29 +124,26 @@ static bool begin_text(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t
 
 #endif
 
-bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SIZE]) {
-  return begin(engine) && update(engine, data) && finish(engine, out);
-}
-
-bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]) {
+/* Finishes a hash that has begun, with the rest of the text. */
+static bool finish_hex(s3l_sha256_t* engine, s3l_span_t rest, char out[S3L_SHA256_HEX_SIZE + 1]) {
   uint8_t digest[S3L_SHA256_SIZE];
   out[0] = '\0';
-  if (!s3l_sha256(engine, data, digest))
+  if (!update(engine, rest) || !finish(engine, digest))
     return false;
   s3l_hex_encode(digest, sizeof(digest), out);
   out[S3L_SHA256_HEX_SIZE] = '\0';
   return true;
+}
+
+bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]) {
+  out[0] = '\0';
+  return begin(engine) && finish_hex(engine, data, out);
 }
 
 bool s3l_sha256_hex_memo(s3l_sha256_t* engine, s3l_sha256_memo_t* memo, s3l_span_t data,
                          char out[S3L_SHA256_HEX_SIZE + 1]) {
-  uint8_t digest[S3L_SHA256_SIZE];
   out[0] = '\0';
-  if (!begin_text(engine, memo, &data) || !update(engine, data) || !finish(engine, digest))
-    return false;
-  s3l_hex_encode(digest, sizeof(digest), out);
-  out[S3L_SHA256_HEX_SIZE] = '\0';
-  return true;
+  return begin_text(engine, memo, &data) && finish_hex(engine, data, out);
 }
 
 /* RFC 2104. Written on the digest, because EVP_MAC allocates for every computation. */
@@ -155,7 +152,7 @@ bool s3l_hmac_prepare(s3l_sha256_t* engine, s3l_span_t secret, s3l_hmac_key_t* k
   const s3l_span_t block = {(const char*)pad, sizeof(pad)};
   bool ok = true;
   if (secret.n > sizeof(pad))
-    ok = s3l_sha256(engine, secret, pad);
+    ok = begin(engine) && update(engine, secret) && finish(engine, pad);
   else if (secret.n > 0)
     memcpy(pad, secret.p, secret.n);
   for (size_t i = 0; i < sizeof(pad); i++)

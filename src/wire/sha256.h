@@ -69,9 +69,7 @@ bool s3l_sha256_open(s3l_sha256_t* engine);
 /** May be called on a zeroed engine. */
 void s3l_sha256_close(s3l_sha256_t* engine);
 
-bool s3l_sha256(s3l_sha256_t* engine, s3l_span_t data, uint8_t out[S3L_SHA256_SIZE]);
-
-/** The same in lower-case hexadecimal, with a NUL. */
+/** The hash in lower-case hexadecimal, with a NUL. */
 bool s3l_sha256_hex(s3l_sha256_t* engine, s3l_span_t data, char out[S3L_SHA256_HEX_SIZE + 1]);
 
 /** The same, without hashing again the beginning that is equal to the last text of this memo. */

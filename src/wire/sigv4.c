@@ -175,7 +175,8 @@ static s3l_span_t scope_date(const s3l_sigv4_scope_t* scope) {
   return (s3l_span_t){scope->time, 8};
 }
 
-void s3l_sigv4_put_scope(s3l_buf_t* b, const s3l_sigv4_scope_t* scope) {
+/* "20130524/us-east-1/s3/aws4_request" */
+static void put_scope(s3l_buf_t* b, const s3l_sigv4_scope_t* scope) {
   s3l_buf_put(b, scope_date(scope));
   s3l_buf_putc(b, '/');
   s3l_buf_put(b, scope->region);
@@ -189,7 +190,7 @@ void s3l_sigv4_string_to_sign(s3l_buf_t* b, const s3l_sigv4_scope_t* scope,
   s3l_buf_puts(b, "AWS4-HMAC-SHA256\n");
   s3l_buf_puts(b, scope->time);
   s3l_buf_putc(b, '\n');
-  s3l_sigv4_put_scope(b, scope);
+  put_scope(b, scope);
   s3l_buf_putc(b, '\n');
   s3l_buf_put(b, canonical_hash);
 }
@@ -279,7 +280,7 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
   s3l_buf_puts(out, "AWS4-HMAC-SHA256 Credential=");
   s3l_buf_put(out, access_key);
   s3l_buf_putc(out, '/');
-  s3l_sigv4_put_scope(out, scope);
+  put_scope(out, scope);
   s3l_buf_puts(out, ", SignedHeaders=");
   s3l_buf_put(out, s3l_buf_span(&names));
   s3l_buf_puts(out, ", Signature=");

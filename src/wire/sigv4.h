@@ -59,9 +59,6 @@ void s3l_sigv4_query(s3l_buf_t* b, const s3l_sigv4_pair_t* params, size_t n);
 
 void s3l_sigv4_canonical_request(s3l_buf_t* b, const s3l_sigv4_request_t* request);
 
-/** "20130524/us-east-1/s3/aws4_request" */
-void s3l_sigv4_put_scope(s3l_buf_t* b, const s3l_sigv4_scope_t* scope);
-
 void s3l_sigv4_string_to_sign(s3l_buf_t* b, const s3l_sigv4_scope_t* scope,
                               s3l_span_t canonical_hash);
 
