@@ -44,9 +44,9 @@ typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
  * accept only bare ETags). */
 #define S3LECT_REQ_ETAG_DISPUTED 0x1u
 
-/** Suppresses one-time notices (`news` of the result). They stay pending for the next request
+/** Suppresses one-time notices (`notice` of the result). They stay pending for the next request
  * without this flag. */
-#define S3LECT_REQ_NO_NEWS 0x2u
+#define S3LECT_REQ_NO_NOTICES 0x2u
 
 /** For several puts that are started together to race: a store may send each request up to its last
  * byte first, and then all the last bytes at once. */
@@ -200,10 +200,10 @@ S3LECT_EXTERN int s3lect_store_s3_options_check(const s3lect_store_s3_options_t*
  * too.
  *
  * The store corrects two settings by itself, at the cost of one refused request each, and reports
- * it once as news (see s3lect_store_result_t): the bucket's region, if it is in the same partition
- * of AWS or at a custom endpoint; and this machine's clock, if the store refuses its time. The
- * refused request had no effect. It is sent again at most once for each reason, within its
- * time-out.
+ * it once as a notice (see s3lect_store_result_t): the bucket's region, if it is in the same
+ * partition of AWS or at a custom endpoint; and this machine's clock, if the store refuses its
+ * time. The refused request had no effect. It is sent again at most once for each reason, within
+ * its time-out.
  *
  * If no keys are given, the first request looks for credentials. A request waits for them within
  * its time-out, and ends with S3LECT_ECREDENTIALS and a message about the attempts if there are

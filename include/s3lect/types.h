@@ -53,21 +53,21 @@ typedef struct s3lect_store_result_s {
   uint32_t retry_after_ms; /* what a throttling store asked for; 0 if nothing */
   uint32_t truncated;      /* list: more keys follow */
   const char* message;     /* for people: what the store or the transport said; NULL if nothing.
-                              With news != 0: those */
+                              With notice != 0: those */
   const s3lect_store_entry_t* entries; /* list: in key order */
   size_t entries_len;
-  uint32_t notes; /* S3LECT_NOTED_*: what else there is to know of the reply */
-  int32_t news; /* 0, or with status 0 or S3LECT_ENOTMODIFIED the code of something about the store
-                   that its operator should know, told once, in `message`: S3LECT_EREGION (the
+  uint32_t notes; /* S3LECT_NOTE_*: what else there is to know of the reply */
+  int32_t notice; /* 0, or with status 0 or S3LECT_ENOTMODIFIED the code of something about the
+                   store that its operator should know, told once, in `message`: S3LECT_EREGION (the
                    bucket's region was learned), S3LECT_ESKEW (requests are signed with the
                    store's time), S3LECT_EETAG (ETags come weak) */
 } s3lect_store_result_t;
 
 /* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */
-#define S3LECT_NOTED_ETAG_WEAK 0x01u
+#define S3LECT_NOTE_ETAG_WEAK 0x01u
 /* How the ETag of S3LECT_IF_MATCH was sent: in its quotes, or without them. */
-#define S3LECT_NOTED_ETAG_QUOTED 0x02u
-#define S3LECT_NOTED_ETAG_BARE   0x04u
+#define S3LECT_NOTE_ETAG_QUOTED 0x02u
+#define S3LECT_NOTE_ETAG_BARE   0x04u
 
 /** The kinds of events, and the callback of each. */
 typedef enum {

@@ -120,14 +120,14 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
 }
 
 /* What the store tells its operator beside the result. */
-static void report_news(s3l_executor_t* d, const s3lect_store_result_t* r) {
-  if (r->news != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
-    s3l_executor_report(d, r->news, r->message);
+static void report_notice(s3l_executor_t* d, const s3lect_store_result_t* r) {
+  if (r->notice != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
+    s3l_executor_report(d, r->notice, r->message);
 }
 
 static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_executor_t* d = req->data;
-  report_news(d, r);
+  report_notice(d, r);
   s3lect_store_result_t unusable;
   s3l_listing_t listing;
   s3l_event_t event = {.kind = S3L_EV_DONE, .result = r};

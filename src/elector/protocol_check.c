@@ -133,7 +133,7 @@ static void begin(s3l_executor_t* d) {
   c->req.key = c->key;
   c->req.max_keys = PAGE;
   c->req.body_max = S3L_RECORD_BODY_MAX;
-  c->req.flags = S3LECT_REQ_NO_NEWS;
+  c->req.flags = S3LECT_REQ_NO_NOTICES;
   c->req.timeout_ms = d->core.config.request_timeout_ms;
   c->req.cb = on_done;
   const char* election = s3l_files_election(d);

@@ -67,13 +67,13 @@ static void keep_result(s3l_verify_op_t* op, const s3lect_store_result_t* r) {
 }
 
 static void note_dialect(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
-  if ((op->notes & S3LECT_NOTED_ETAG_WEAK) != 0)
+  if ((op->notes & S3LECT_NOTE_ETAG_WEAK) != 0)
     run->etags_weak = true;
   if (op->kind != S3L_VERIFY_PUT || op->status != 0)
     return;
-  if ((op->notes & S3LECT_NOTED_ETAG_QUOTED) != 0)
+  if ((op->notes & S3LECT_NOTE_ETAG_QUOTED) != 0)
     run->dialect = S3LECT_ETAG_QUOTED;
-  if ((op->notes & S3LECT_NOTED_ETAG_BARE) != 0)
+  if ((op->notes & S3LECT_NOTE_ETAG_BARE) != 0)
     run->dialect = S3LECT_ETAG_BARE;
 }
 
@@ -155,7 +155,7 @@ static void prepare(s3l_verify_run_t* run, s3l_verify_op_t* op, s3l_verify_kind_
   op->key = key;
   op->req.data = op;
   op->req.key = run->keys[key];
-  op->req.flags = S3LECT_REQ_NO_NEWS; /* on_error of an elector is to have them */
+  op->req.flags = S3LECT_REQ_NO_NOTICES; /* on_error of an elector is to have them */
   op->req.max_keys = kind == S3L_VERIFY_LIST ? 10 : 0;
   op->req.timeout_ms = run->timeout_ms;
   op->req.cb = on_done;

@@ -198,7 +198,7 @@ static void dropped_events_are_told(void** state) {
   for (; events.dropped < 3; put++)
     cli_events_put(&events, &event);
   assert_true(put > CLI_WRITER_CAPACITY / 512);
-  /* Once somebody reads again there is room, first for the news of the gap. */
+  /* Once somebody reads again there is room, first for the notice of the gap. */
   reader.fd = t.fds[0];
   for (; events.dropped > 0; put++) {
     reader.len += read_all(reader.fd, reader.text + reader.len, 4096);

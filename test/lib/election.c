@@ -152,7 +152,7 @@ static void begin_once(s3l_election_t* el, once_t* once) {
   once->req.data = once;
   once->req.key = el->key;
   once->req.timeout_ms = S3L_WAIT_MS;
-  once->req.flags = S3LECT_REQ_NO_NEWS; /* they are for the electors */
+  once->req.flags = S3LECT_REQ_NO_NOTICES; /* they are for the electors */
   once->election = el;
   if (el->epochs) {
     snprintf(once->key, sizeof once->key, "%slock-0000000007.json", el->key);

@@ -153,7 +153,7 @@ static size_t log_len(void) {
   return n;
 }
 
-/* One request, how many it took, and what news came with it ("": none). */
+/* One request, how many it took, and which notice came with it ("": none). */
 static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, const char* message) {
   size_t before = log_len();
   const s3lect_store_result_t* result =
@@ -162,7 +162,7 @@ static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, con
   if (result->status != 0)
     fail_msg("%s: %s", s3lect_err_name(result->status), result->message);
   assert_int_equal(log_len() - before, requests);
-  assert_int_equal(result->news, code);
+  assert_int_equal(result->notice, code);
   assert_string_equal(result->message != NULL ? result->message : "", message);
 }
 
@@ -198,7 +198,7 @@ static void learns_together(void** state) {
   s3l_suite_req_t* r = calloc(AT_ONCE, sizeof(*r));
   fakes3_counters_t counters;
   char why[256];
-  unsigned news = 0;
+  unsigned notice = 0;
   (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
@@ -217,9 +217,9 @@ static void learns_together(void** state) {
   for (int i = 0; i < AT_ONCE; i++) {
     s3l_suite_wait(&r[i]);
     assert_int_equal(r[i].result.status, 0);
-    news += r[i].result.news != 0;
+    notice += r[i].result.notice != 0;
   }
-  assert_int_equal(news, 1);
+  assert_int_equal(notice, 1);
   fakes3_counters(server, &counters);
   assert_int_equal(counters.writes, AT_ONCE);
   assert_int_equal(counters.unauthorized, AT_ONCE); /* all were out */
@@ -278,14 +278,14 @@ static void corrects_the_clock(void** state) {
   s3l_suite_put(&suite, r, "k", S3LECT_ALWAYS, NULL, "y");
   assert_int_equal(r->result.status, 0);
   assert_int_equal(log_len() - before, 2);
-  assert_int_equal(r->result.news, S3LECT_ESKEW);
+  assert_int_equal(r->result.notice, S3LECT_ESKEW);
   assert_non_null(strstr(r->message, " s behind the store's: requests are signed with the store's "
                                      "time; set the clock (NTP)"));
   takes(r, false, 1, 0, "");
   fakes3_set_clock_offset(server, -7200 * 1000);
   s3l_suite_get(&suite, r, "k", NULL);
   assert_int_equal(r->result.status, 0);
-  assert_int_equal(r->result.news, S3LECT_ESKEW);
+  assert_int_equal(r->result.notice, S3LECT_ESKEW);
   assert_non_null(strstr(r->message, " s ahead of the store's"));
   fakes3_set_clock_offset(server, 0);
   takes(r, true, 2, S3LECT_ESKEW,
@@ -307,27 +307,27 @@ static void tells_news_to_who_listens(void** state) {
   open_store(&o);
   fakes3_set_clock_offset(server, 7200 * 1000);
   s3l_suite_prepare(&suite, r, "k");
-  r->req.flags = S3LECT_REQ_NO_NEWS;
+  r->req.flags = S3LECT_REQ_NO_NOTICES;
   r->req.body = "x";
   r->req.body_len = 1;
   size_t before = log_len();
   assert_int_equal(s3l_suite_do(r, s3lect_store_put)->status, 0);
-  assert_int_equal(r->result.news, 0);
+  assert_int_equal(r->result.notice, 0);
   assert_null(r->result.message);
   assert_int_equal(log_len() - before, 3); /* the clock, the region, done */
   char etag[64];
   assert_true(strlen(r->etag) < sizeof(etag));
   memcpy(etag, r->etag, strlen(r->etag) + 1);
   assert_int_equal(s3l_suite_get(&suite, r, "k", etag)->status, S3LECT_ENOTMODIFIED);
-  assert_int_equal(r->result.news, S3LECT_EREGION);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, S3LECT_ESKEW);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, 0);
+  assert_int_equal(r->result.notice, S3LECT_EREGION);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, S3LECT_ESKEW);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, 0);
   char why[256];
   assert_true(fakes3_fault(server, "{\"weak_etag\":true}", why, sizeof(why)) > 0);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, S3LECT_EETAG);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, S3LECT_EETAG);
   assert_non_null(strstr(r->message, "ETags come weak (W/"));
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->news, 0);
-  assert_true((r->result.notes & S3LECT_NOTED_ETAG_WEAK) != 0);
+  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, 0);
+  assert_true((r->result.notes & S3LECT_NOTE_ETAG_WEAK) != 0);
   close_store();
   stop_server();
   free(r);

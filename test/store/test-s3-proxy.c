@@ -108,11 +108,11 @@ static void moves_to_the_region(void** state) {
   setenv("HTTPS_PROXY", proxy_url, 1);
   open_store(&o);
   assert_ok(s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, BODY)->status);
-  assert_int_equal(r.result.news, S3LECT_EREGION);
+  assert_int_equal(r.result.notice, S3LECT_EREGION);
   assert_int_equal(proxy.tunnels, 2);
   assert_non_null(strstr(proxy.head, "CONNECT my-bucket.s3.eu-west-1.amazonaws.com:443 HTTP/1.1"));
   assert_ok(get());
-  assert_int_equal(r.result.news, 0);
+  assert_int_equal(r.result.notice, 0);
   assert_int_equal(proxy.tunnels, 2); /* over the same connection */
   end();
 }

@@ -101,10 +101,10 @@ static void hears_of_the_region(void** state) {
         S3L_SCRIPT(IN("eu-west-1"), S3L_SEND(GET_OK), IN("eu-west-1"), S3L_SEND(GET_OK))};
     begin(scripts, 2);
     assert_int_equal(get(), 0);
-    assert_int_equal(r.result.news, S3LECT_EREGION);
+    assert_int_equal(r.result.notice, S3LECT_EREGION);
     assert_message("the bucket is in region eu-west-1, not in us-east-1");
     assert_int_equal(get(), 0);
-    assert_int_equal(r.result.news, 0);
+    assert_int_equal(r.result.notice, 0);
     end();
   }
 }
@@ -210,7 +210,7 @@ static void suspects_the_clock_of_bad_signatures(void** state) {
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
   assert_int_equal(get(), S3LECT_ESIGNATURE);
   assert_int_equal(get(), 0);
-  assert_int_equal(r.result.news, S3LECT_ESKEW);
+  assert_int_equal(r.result.notice, S3LECT_ESKEW);
   end();
 }
 

@@ -161,7 +161,7 @@ static void minds_etags(void** state) {
                                                       "\r\nContent-Length: 0\r\n\r\n")));
   s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), 0, S3LECT_SETTLED, 200);
   assert_string_equal(rig->r.result.etag, S3_ETAG);
-  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_WEAK);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTE_ETAG_WEAK);
   s3_rig_close(rig);
 
   /* A weak one that is read goes out strong: If-Match never matches a weak one. */
@@ -170,13 +170,13 @@ static void minds_etags(void** state) {
       S3L_SEND("HTTP/1.1 200 OK\r\nETag: W/" S3_ETAG "\r\nContent-Length: 1\r\n\r\nx"),
       S3L_EXPECT("\r\nif-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK)));
   s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
-  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_WEAK);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTE_ETAG_WEAK);
   char etag[64];
   snprintf(etag, sizeof(etag), "%s", rig->r.result.etag);
   s3_rig_prepare_put(rig, S3LECT_IF_MATCH, 0);
   rig->r.req.etag = etag;
   s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_put), 0, S3LECT_SETTLED, 200);
-  assert_int_equal(rig->r.result.notes, S3LECT_NOTED_ETAG_QUOTED);
+  assert_int_equal(rig->r.result.notes, S3LECT_NOTE_ETAG_QUOTED);
   s3_rig_close(rig);
 }
 

@@ -42,7 +42,7 @@ void s3l_recovery_change_region(s3l_recovery_t* m) {
   memcpy(m->old_region, m->endpoint.region, sizeof(m->old_region));
   m->endpoint = m->next;
   m->region_changes++;
-  m->region_news = true;
+  m->region_notice = true;
   if (m->redirected > 0)
     (void)s3l_s3_endpoint_move(&m->own, s3l_span_cstr(m->endpoint.region));
 }
@@ -84,7 +84,7 @@ static s3l_recovery_answer_t recover_clock(s3l_recovery_t* m, s3l_recovery_req_t
     return outdated ? S3L_RECOVERY_AGAIN : S3L_RECOVERY_NO;
   }
   req->clock_retried = true;
-  m->clock_news = true;
+  m->clock_notice = true;
   return S3L_RECOVERY_AGAIN;
 }
 
@@ -133,20 +133,20 @@ void s3l_recovery_tell(s3l_recovery_t* m, s3lect_store_result_t* r, s3l_s3_scrat
   if (r->message != NULL)
     return;
   s3l_buf_init(&b, scratch->message, sizeof(scratch->message));
-  if (m->region_news) {
-    m->region_news = false;
-    r->news = S3LECT_EREGION;
+  if (m->region_notice) {
+    m->region_notice = false;
+    r->notice = S3LECT_EREGION;
     tell_region(m, &b);
-  } else if (m->clock_news) {
-    m->clock_news = false;
-    r->news = S3LECT_ESKEW;
+  } else if (m->clock_notice) {
+    m->clock_notice = false;
+    r->notice = S3LECT_ESKEW;
     tell_clock(m, &b);
-  } else if ((r->notes & S3LECT_NOTED_ETAG_WEAK) != 0 && !m->weak_told) {
+  } else if ((r->notes & S3LECT_NOTE_ETAG_WEAK) != 0 && !m->weak_told) {
     m->weak_told = true;
-    r->news = S3LECT_EETAG;
+    r->notice = S3LECT_EETAG;
     s3l_buf_puts(&b, "ETags come weak (W/\"...\"), since a proxy on the way rewrites replies; they "
                      "are used as strong ones: switch its compression off, or go around it");
   }
-  if (r->news != 0)
+  if (r->notice != 0)
     r->message = s3l_buf_cstr(&b);
 }

@@ -25,8 +25,8 @@ typedef struct s3l_recovery_s {
   uint32_t region_changes;
   int64_t clock_offset_ms; /* the store's clock minus ours, where ours was refused; or 0 */
   char old_region[S3L_S3_REGION_MAX];
-  bool region_news;
-  bool clock_news;
+  bool region_notice;
+  bool clock_notice;
   bool weak_told;
 } s3l_recovery_t;
 

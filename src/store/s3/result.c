@@ -121,7 +121,7 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
   s3l_span_t etag = s3l_http_reply_header(reply, "etag");
   bool usable = s3l_s3_etag(etag, scratch->etag);
   if (usable && s3l_span_starts_with(s3l_span_trim(etag), S3L_SPAN("W/")))
-    r->notes |= S3LECT_NOTED_ETAG_WEAK;
+    r->notes |= S3LECT_NOTE_ETAG_WEAK;
   r->etag = usable ? scratch->etag : NULL;
   if (r->status == S3LECT_ENOTMODIFIED) {
     r->etag = usable ? scratch->etag : req->etag; /* a 304 need not repeat it */

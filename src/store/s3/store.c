@@ -217,8 +217,9 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   end_redirect(s3, s, &r);
   learn_dialect(s3, s, r.status);
   if (s->sent_quoted || s->sent_bare)
-    r.notes |= s->sent_bare ? S3LECT_NOTED_ETAG_BARE : S3LECT_NOTED_ETAG_QUOTED;
-  if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) && (req->flags & S3LECT_REQ_NO_NEWS) == 0)
+    r.notes |= s->sent_bare ? S3LECT_NOTE_ETAG_BARE : S3LECT_NOTE_ETAG_QUOTED;
+  if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) &&
+      (req->flags & S3LECT_REQ_NO_NOTICES) == 0)
     s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
   s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */

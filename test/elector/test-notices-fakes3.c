@@ -49,7 +49,7 @@ static void tells_of_the_clock(void** state) {
   lead(&c);
   assert_int_equal(c.errors, 0);
   fakes3_set_clock_offset(el.server, 3600 * 1000);
-  s3l_election_wait(&el, &c.errors, 1, "the news");
+  s3l_election_wait(&el, &c.errors, 1, "the notice");
   s3l_election_wait(&el, &c.renewed, c.renewed + 3, "renewals");
   assert_told(&c, S3LECT_ESKEW, " s behind the store's: requests are signed with the store's time");
   assert_int_equal(c.stopped, 0);
@@ -67,15 +67,15 @@ static void tells_of_weak_etags(void** state) {
   s3l_election_end(&el);
 }
 
-/* The examination before the first election finds out, and leaves the news to the elector. */
-static void verify_on_start_keeps_the_news(void** state) {
+/* The examination before the first election finds out, and leaves the notice to the elector. */
+static void verify_on_start_keeps_the_notice(void** state) {
   s3l_candidate_t c;
   s3l_election_init(&el, &(fakes3_options_t){.region = "eu-north-1"});
   s3l_election_begin(&el);
   s3l_candidate_init(&el, &c, "a");
   c.o.verify_on_start = 1;
   s3l_candidate_start(&c);
-  s3l_election_wait(&el, &c.errors, 1, "the news");
+  s3l_election_wait(&el, &c.errors, 1, "the notice");
   assert_told(&c, S3LECT_EREGION, "the bucket is in region eu-north-1");
   s3l_election_end(&el);
 }
@@ -85,7 +85,7 @@ int main(void) {
       cmocka_unit_test(tells_of_the_region),
       cmocka_unit_test(tells_of_the_clock),
       cmocka_unit_test(tells_of_weak_etags),
-      cmocka_unit_test(verify_on_start_keeps_the_news),
+      cmocka_unit_test(verify_on_start_keeps_the_notice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
