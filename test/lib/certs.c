@@ -24,9 +24,8 @@ static int add_extension(X509* cert, X509* issuer, int nid, const char* value) {
   return ok;
 }
 
-/* names NULL: an authority that signs itself; "": no alternative names. */
-static X509* make_cert(const char* cn, const char* names, long from, long until, EVP_PKEY* key,
-                       X509* issuer, EVP_PKEY* issuer_key) {
+X509* s3l_cert_make(const char* cn, const char* names, long from, long until, EVP_PKEY* key,
+                    X509* issuer, EVP_PKEY* issuer_key) {
   static long serial = 1;
   X509* cert = X509_new();
   if (cert == NULL)
@@ -97,28 +96,28 @@ int s3l_certs_make(s3l_certs_t* c) {
   X509* other = NULL;
   int ok = ca_key != NULL && other_key != NULL && key != NULL;
   if (ok)
-    ca = make_cert("s3lect test CA", NULL, -7 * DAY, 30 * DAY, ca_key, NULL, ca_key);
+    ca = s3l_cert_make("s3lect test CA", NULL, -7 * DAY, 30 * DAY, ca_key, NULL, ca_key);
   if (ok)
-    other = make_cert("another CA", NULL, -7 * DAY, 30 * DAY, other_key, NULL, other_key);
+    other = s3l_cert_make("another CA", NULL, -7 * DAY, 30 * DAY, other_key, NULL, other_key);
   ok = ca != NULL && other != NULL &&
        write_cert(c, c->good, "good.pem",
-                  make_cert("localhost", names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+                  s3l_cert_make("localhost", names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_cert(c, c->expired, "expired.pem",
-                  make_cert("localhost", names, -7 * DAY, -DAY, key, ca, ca_key)) &&
+                  s3l_cert_make("localhost", names, -7 * DAY, -DAY, key, ca, ca_key)) &&
        write_cert(c, c->future, "future.pem",
-                  make_cert("localhost", names, DAY, 30 * DAY, key, ca, ca_key)) &&
+                  s3l_cert_make("localhost", names, DAY, 30 * DAY, key, ca, ca_key)) &&
        write_cert(c, c->wrong, "wrong.pem",
-                  make_cert("wrong.example", "DNS:wrong.example,IP:192.0.2.1", -7 * DAY, 30 * DAY,
-                            key, ca, ca_key)) &&
+                  s3l_cert_make("wrong.example", "DNS:wrong.example,IP:192.0.2.1", -7 * DAY,
+                                30 * DAY, key, ca, ca_key)) &&
        write_cert(c, c->stranger, "stranger.pem",
-                  make_cert("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
+                  s3l_cert_make("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
        write_cert(c, c->cn_only, "cn-only.pem",
-                  make_cert("localhost", "", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
-       write_cert(
-           c, c->cn_email, "cn-email.pem",
-           make_cert("localhost", "email:root@localhost", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+                  s3l_cert_make("localhost", "", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+       write_cert(c, c->cn_email, "cn-email.pem",
+                  s3l_cert_make("localhost", "email:root@localhost", -7 * DAY, 30 * DAY, key, ca,
+                                ca_key)) &&
        write_cert(c, c->aws, "aws.pem",
-                  make_cert("amazonaws.com", aws_names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+                  s3l_cert_make("amazonaws.com", aws_names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
        write_key(c, c->key, "key.pem", key);
   if (ca != NULL) {
     if (!write_cert(c, c->ca, "ca.pem", ca)) /* frees it */

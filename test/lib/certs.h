@@ -2,6 +2,8 @@
 #ifndef S3L_TEST_CERTS_H
 #define S3L_TEST_CERTS_H
 
+#include <openssl/x509.h>
+
 #define S3L_CERTS_PATH_MAX 128
 
 typedef struct s3l_certs_s {
@@ -25,6 +27,12 @@ int s3l_certs_make(s3l_certs_t* c);
 /** Puts a copy of a file in the place of another, in one step, as who renews certificates does.
  * Ends the program where it cannot. */
 void s3l_certs_replace(const char* to, const char* by);
+
+/** A certificate, good from and until so many seconds from now; NULL if it cannot be made. `names`
+ * are the alternative names as OpenSSL writes them ("": none), or NULL for an authority that signs
+ * itself. */
+X509* s3l_cert_make(const char* cn, const char* names, long from, long until, EVP_PKEY* key,
+                    X509* issuer, EVP_PKEY* issuer_key);
 
 /** Removes the files and the directory. */
 void s3l_certs_remove(const s3l_certs_t* c);
