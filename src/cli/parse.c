@@ -121,7 +121,7 @@ static int unknown_option(cli_command_t command, const char* dashes, const char*
 static int set_value(cli_options_t* options, const cli_option_t* option, const char* value,
                      s3lect_error_t* error) {
   char* field = (char*)options + option->offset;
-  uint32_t number;
+  uint32_t number = 0;
   int r;
   if (value == NULL)
     return cli_refuse(error, "--%s needs a value: --%s %s", option->name, option->name,
