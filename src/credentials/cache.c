@@ -277,19 +277,18 @@ const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* c) {
   return c->creds;
 }
 
-int s3l_creds_wait(s3l_creds_user_t* user, s3l_creds_wait_t* wait, uint32_t timeout_ms) {
+int s3l_creds_wait(s3l_creds_user_t* user, s3l_creds_wait_t* wait, int64_t until_ns) {
   s3l_creds_cache_t* c = user->cache;
   if (c->closing)
     return UV_ECANCELED;
   if (c->loop == NULL && s3l_loop_join(c->uv, &c->loop) != 0)
     return UV_ENOMEM;
   wait->user = user;
-  wait->timeout_ms = timeout_ms;
+  wait->timeout_ms = (uint32_t)((until_ns - s3l_clock_lease_ns() + 999999) / 1000000);
   wait->cancelled = false;
   s3l_list_push_back(&c->waiting, &wait->link);
   s3l_deadline_init(&wait->deadline, on_wait_deadline);
-  if (timeout_ms > 0)
-    s3l_loop_deadline_set(c->loop, &wait->deadline, s3l_clock_in_ms(timeout_ms));
+  s3l_loop_deadline_set(c->loop, &wait->deadline, until_ns);
   if (is_good(c) || !ask(c))
     look_in(c, 0);
   return 0;

@@ -44,7 +44,7 @@ struct s3l_creds_wait_s {
   s3l_creds_user_t* user; /* NULL: does not wait */
   s3l_list_t link;
   s3l_deadline_t deadline;
-  uint32_t timeout_ms;
+  uint32_t timeout_ms; /* for a message */
   bool cancelled;
 };
 
@@ -72,9 +72,10 @@ int s3l_creds_cache_fixed(uv_loop_t* loop, const char* access_key, const char* s
 /** Credentials to sign with now, valid until the loop goes on; NULL: there are none at hand. */
 const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* cache);
 
-/** Waits until there are credentials, also if there are already. timeout_ms 0: for as long as it
- * takes. Errors, with waited never called: UV_ENOMEM, UV_ECANCELED (the cache is closing). */
-int s3l_creds_wait(s3l_creds_user_t* user, s3l_creds_wait_t* wait, uint32_t timeout_ms);
+/** Waits until there are credentials, also if there are already; not beyond `until_ns` of lease
+ * time, which may be S3L_CLOCK_NEVER. Errors, with waited never called: UV_ENOMEM, UV_ECANCELED
+ * (the cache is closing). */
+int s3l_creds_wait(s3l_creds_user_t* user, s3l_creds_wait_t* wait, int64_t until_ns);
 
 /** Ends a wait soon with UV_ECANCELED. No-op if it is over. */
 void s3l_creds_wait_cancel(s3l_creds_wait_t* wait);

@@ -45,7 +45,7 @@ static int shell_get(s3lect_credentials_provider_t* provider, s3lect_credentials
     return UV_EINVAL;
   req->provider = provider;
   state_of(req)->req = req;
-  return s3l_creds_wait(&shell->user, &state_of(req)->wait, 0);
+  return s3l_creds_wait(&shell->user, &state_of(req)->wait, S3L_CLOCK_NEVER);
 }
 
 static void shell_cancel(s3lect_credentials_provider_t* provider, s3lect_credentials_req_t* req) {

@@ -118,7 +118,7 @@ static void rig_close(void) {
 static const s3lect_credentials_t* get(int waiter) {
   const s3lect_credentials_t* creds = s3l_creds_cache_get(rig.cache);
   if (creds == NULL && waiter >= 0)
-    assert_int_equal(s3l_creds_wait(&rig.user, &rig.waiters[waiter].wait, 0), 0);
+    assert_int_equal(s3l_creds_wait(&rig.user, &rig.waiters[waiter].wait, S3L_CLOCK_NEVER), 0);
   return creds;
 }
 

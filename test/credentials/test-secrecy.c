@@ -196,7 +196,7 @@ static void wait_for_keys(s3l_creds_cache_t* cache) {
   s3l_creds_user_t user = {.cache = cache, .waited = on_wait};
   s3l_creds_wait_t wait = {0};
   got = 0;
-  assert_int_equal(s3l_creds_wait(&user, &wait, 0), 0);
+  assert_int_equal(s3l_creds_wait(&user, &wait, S3L_CLOCK_NEVER), 0);
   while (got == 0)
     uv_run(&rig.loop, UV_RUN_ONCE);
   assert_int_equal(got, 1);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/clock.h"
 #include "store/file/open.h"
 #include "util/hex.h"
 
@@ -420,7 +421,6 @@ static void do_op(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
 
 void s3l_disk_run(s3l_disk_t* d) {
   char path[S3L_FILE_PATH_MAX] = "";
-  struct timespec now;
   bool replaced = is_replaced(d);
   d->busy = false;
   d->status = 0;
@@ -444,6 +444,5 @@ void s3l_disk_run(s3l_disk_t* d) {
   else if (d->busy || d->outcome != S3LECT_SETTLED)
     (void)snprintf(d->message, sizeof(d->message), "%.200s/%.200s: %s", d->directory, d->at,
                    reason(d));
-  (void)clock_gettime(CLOCK_REALTIME, &now);
-  d->now_ms = to_ms(now);
+  d->now_ms = s3l_clock_wall_ms();
 }

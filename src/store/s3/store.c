@@ -271,7 +271,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op
   s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
   int err = s3l_creds_cache_get(s3->creds.cache) != NULL
                 ? s3l_http_client_submit(s3->client, &s->http)
-                : s3l_creds_wait(&s3->creds, &s->wait, req->timeout_ms);
+                : s3l_creds_wait(&s3->creds, &s->wait, s->http.until_ns);
   s->active = err == 0;
   return err;
 }
