@@ -20,18 +20,17 @@ extern "C" {
   XX(ETIMING, -5000, LASTING,                                                                      \
      "unsafe timing: intervals and timeouts do not fit into the leader timeout")                   \
   XX(ENOTFOUND, -5001, ANSWER, "the object does not exist")                                        \
-  XX(ENOTMODIFIED, -5002, ANSWER, "the object still has the ETag that was given")                  \
+  XX(ENOTMODIFIED, -5002, ANSWER, "the object still has the given ETag")                           \
   XX(EPRECONDITION, -5003, ANSWER,                                                                 \
      "the store refused a conditional write: the object has changed")                              \
-  XX(ECONFLICT, -5004, TRANSIENT,                                                                  \
-     "the store met another write to the same object at the same time")                            \
+  XX(ECONFLICT, -5004, TRANSIENT, "another write to the same object was in progress")              \
   XX(EDENIED, -5005, LASTING,                                                                      \
      "access denied: check s3:GetObject and s3:PutObject on the key, s3:ListBucket on the bucket") \
   XX(ENOBUCKET, -5006, LASTING, "the bucket does not exist: check its name, region and endpoint")  \
   XX(ETHROTTLED, -5007, TRANSIENT, "the store asks to slow down (429, 503)")                       \
-  XX(ESERVER, -5008, TRANSIENT, "the store, or something before it, failed")                       \
+  XX(ESERVER, -5008, TRANSIENT, "the store, or a proxy before it, failed")                         \
   XX(EUNSUPPORTED, -5009, LASTING,                                                                 \
-     "the store does not implement a condition that was asked for: it cannot hold an election")    \
+     "the store does not implement a condition of the request: it cannot hold an election")        \
   XX(EREGION, -5010, LASTING,                                                                      \
      "the bucket is in another region: set the region that the store names")                       \
   XX(ESKEW, -5011, LASTING,                                                                        \
@@ -50,27 +49,27 @@ extern "C" {
   XX(EEPOCH, -5019, LASTING,                                                                       \
      "the election has reached the highest epoch: delete its objects, then restart the electors")  \
   XX(EDUPID, -5020, LASTING,                                                                       \
-     "another live process stands in this election with the same server ID")                       \
+     "another live process takes part in this election with the same server ID")                   \
   XX(ERECORD, -5021, LASTING, "the lockfile does not hold a valid record")                         \
   XX(ELATE, -5022, LASTING,                                                                        \
-     "a renewal was confirmed only after the validity it was to renew had passed")                 \
+     "a renewal was confirmed only after the leadership's validity had ended")                     \
   XX(ETLS, -5023, TRANSIENT, "TLS failed")                                                         \
   XX(ETLSCA, -5024, LASTING, "TLS: the server's certificate is not signed by a trusted authority") \
   XX(ETLSNAME, -5025, LASTING, "TLS: the server's certificate is for another host name")           \
   XX(ETLSEXPIRED, -5026, LASTING, "TLS: the server's certificate has expired or is not yet valid") \
   XX(EDISPUTED, -5027, TRANSIENT,                                                                  \
-     "the store refuses the very ETag that it shows: it cannot compare and swap")                  \
+     "the store refuses an ETag that it has just returned: it cannot compare and swap")            \
   XX(ERETRIES, -5028, LASTING, "an operation failed on every attempt of its retry schedule")       \
   XX(EOPTION, -5029, LASTING, "an option has an invalid value")                                    \
   XX(EUNSAFE, -5030, LASTING,                                                                      \
-     "the store cannot hold an election: it was tried, and does not keep its conditions")          \
-  XX(EPROXY, -5031, TRANSIENT, "the HTTP proxy does not pass the connection on")                   \
+     "the store cannot hold an election: a test showed that it does not honour conditions")        \
+  XX(EPROXY, -5031, TRANSIENT, "the HTTP proxy refused the connection")                            \
   XX(EPEER, -5032, TRANSIENT,                                                                      \
-     "what the leader's peer address answered cannot be true: it was not believed")                \
+     "the answer from the leader's peer address cannot be true and was ignored")                   \
   XX(ELISTING, -5033, TRANSIENT, "the store's listing shows keys that were not asked for")         \
   XX(ERELEASE, -5034, LASTING,                                                                     \
      "the release was not confirmed: others may have to wait for a whole leader timeout")          \
-  XX(EPEERBACK, -5035, ANSWER, "no failure: the leader answers at its peer address again")         \
+  XX(EPEERBACK, -5035, ANSWER, "not a failure: the leader answers at its peer address again")      \
   XX(EPROTOCOL, -5036, LASTING,                                                                    \
      "electors with another protocol option use the same key: both protocols can have a leader")
 

@@ -21,8 +21,8 @@
 #define S3L_S3_ERRORS(XX)                                                                          \
   /* With any status: the store lacks a feature that the request needs. */                         \
   XX(400, 599, "NotImplemented", ANY, EUNSUPPORTED, NOT_APPLIED, NOTHING,                          \
-     "the store does not implement conditional writes (or another header that was sent): use "     \
-     "another store; s3lect verify says what this one is good for")                                \
+     "the store does not implement conditional writes (or another header of the request): use "    \
+     "another store; s3lect verify says which protocols this store supports")                      \
                                                                                                    \
   XX(200, 200, "", READS, OK, SETTLED, NOTHING, NULL)                                              \
   XX(200, 201, "", PUTS, OK, SETTLED, NOTHING, NULL)                                               \
@@ -30,22 +30,24 @@
   XX(200, 200, "", DELETES, OK, SETTLED, NOTHING, NULL)                                            \
   /* S3 can find out about a failure after it has sent 200: the error is in the body. */           \
   XX(200, 200, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "the store failed after it had begun to answer; if it lasts, look at the store's own health") \
+     "the store failed after it had begun to answer; if this continues, look at the store's own "  \
+     "health")                                                                                     \
   XX(100, 299, NULL, ANY, EBADREPLY, UNCERTAIN, NOTHING,                                           \
-     "this is no reply of S3's: check that the endpoint is an S3 API, and what stands before it")  \
+     "this is not a reply of S3: check that the endpoint is an S3 API, and check the proxies "     \
+     "before it")                                                                                  \
                                                                                                    \
   XX(304, 304, NULL, OBJECTS, ENOTMODIFIED, SETTLED, NOTHING, NULL)                                \
   /* Some MinIO releases answer a failed If-None-Match on a PUT so. */                             \
   XX(304, 304, NULL, WRITES, EPRECONDITION, SETTLED, NOTHING,                                      \
-     "another process wrote first, which is how elections go; nothing to do")                      \
+     "another process wrote first, which is normal in an election; nothing to do")                 \
   XX(301, 301, "PermanentRedirect", ANY, EREGION, NOT_APPLIED, REGION,                             \
      "the bucket is in another region: set AWS_REGION (or the option region) to it")               \
   XX(307, 307, NULL, ANY, EREDIRECT, NOT_APPLIED, REDIRECT,                                        \
-     "it is followed only to the endpoint's own host, or one below it, at the same port, for the " \
-     "same object: use the endpoint of the bucket's own region")                                   \
+     "a redirect is followed only to the endpoint's own host, or a host below it, at the same "    \
+     "port, for the same object: use the endpoint of the bucket's own region")                     \
   XX(300, 399, NULL, ANY, EREDIRECT, NOT_APPLIED, REGION,                                          \
-     "use the endpoint of the bucket's own region; a bucket made less than a day ago may need "    \
-     "its regional endpoint until DNS knows it")                                                   \
+     "use the endpoint of the bucket's own region; a bucket created less than a day ago may "      \
+     "need its regional endpoint until DNS knows the bucket")                                      \
                                                                                                    \
   XX(400, 403, "RequestTimeTooSkewed", ANY, ESKEW, NOT_APPLIED, CLOCK,                             \
      "set this machine's clock (NTP); the store accepts 15 minutes of difference")                 \
@@ -54,11 +56,11 @@
   XX(400, 403, "RequestInTheFuture", ANY, ESKEW, NOT_APPLIED, CLOCK,                               \
      "set this machine's clock (NTP)")                                                             \
   XX(400, 403, "SignatureDoesNotMatch", ANY, ESIGNATURE, NOT_APPLIED, SKEW_PERHAPS,                \
-     "check the secret access key (blanks and line ends too); a proxy that changes headers or "    \
-     "paths, and a clock that is far off, break signatures as well")                               \
+     "check the secret access key (also for blanks and line ends); a proxy that changes headers "  \
+     "or paths, and a wrong clock, also make signatures invalid")                                  \
   XX(400, 403, "InvalidAccessKeyId", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
-     "the store does not know this access key: check that it belongs to this store, and still "    \
-     "exists")                                                                                     \
+     "the store does not know this access key: check that the key belongs to this store, and "     \
+     "still exists")                                                                               \
   XX(400, 403, "InvalidToken", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                                 \
      "the session token does not belong to the access key: set AWS_SESSION_TOKEN together with "   \
      "the keys, or unset it")                                                                      \
@@ -76,20 +78,20 @@
      "the bucket's KMS key cannot be used: allow kms:GenerateDataKey and kms:Decrypt on it, and "  \
      "check that it is enabled")                                                                   \
   XX(401, 401, NULL, ANY, EDENIED, NOT_APPLIED, NOTHING,                                           \
-     "something before the store wants a login of its own: check the endpoint and proxies")        \
+     "a server before the store requires its own login: check the endpoint and the proxies")       \
   XX(403, 403, "AccountProblem", ANY, EDENIED, NOT_APPLIED, NOTHING,                               \
      "the account has a problem (billing, closure): ask the store's operator")                     \
   XX(403, 403, NULL, GETS, EDENIED, NOT_APPLIED, NOTHING,                                          \
      "allow s3:GetObject on the key and s3:ListBucket on the bucket: without ListBucket, S3 "      \
-     "answers 403 for a key that is missing")                                                      \
+     "answers 403 for a missing key")                                                              \
   XX(403, 403, NULL, PUTS, EDENIED, NOT_APPLIED, NOTHING,                                          \
      "allow s3:PutObject and s3:GetObject on the key (If-Match needs both), with KMS also "        \
-     "kms:GenerateDataKey and kms:Decrypt; the bucket may demand encryption headers, or another "  \
-     "account may own it (x-amz-expected-bucket-owner)")                                           \
+     "kms:GenerateDataKey and kms:Decrypt; the bucket may require encryption headers, or "         \
+     "another account may own it (x-amz-expected-bucket-owner)")                                   \
   XX(403, 403, NULL, LISTS, EDENIED, NOT_APPLIED, NOTHING,                                         \
      "allow s3:ListBucket on the bucket")                                                          \
   XX(403, 403, NULL, DELETES, EDENIED, NOT_APPLIED, NOTHING,                                       \
-     "allow s3:DeleteObject on the key, if temporary objects are to be removed")                   \
+     "allow s3:DeleteObject on the key, so that temporary objects can be removed")                 \
                                                                                                    \
   XX(404, 404, "NoSuchBucket", ANY, ENOBUCKET, NOT_APPLIED, NOTHING,                               \
      "create the bucket, or check its name, the region and the endpoint")                          \
@@ -97,26 +99,27 @@
   /* Without a body; a store that identifies itself is judged in store/s3/result.c. */             \
   XX(404, 404, "", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                            \
   XX(404, 404, "XAdminUserNotFound", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
-     "the store does not know this access key: check that it belongs to this store, and still "    \
-     "exists")                                                                                     \
+     "the store does not know this access key: check that the key belongs to this store, and "     \
+     "still exists")                                                                               \
   /* A gateway without a route, or a web server: the store has said nothing about the object. */   \
   XX(404, 404, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "this 404 says nothing about the object: check that the endpoint is an S3 API, and what "     \
-     "stands before it")                                                                           \
+     "this 404 says nothing about the object: check that the endpoint is an S3 API, and check "    \
+     "the proxies before it")                                                                      \
                                                                                                    \
   /* A proxy gave up on the store, which may still carry the request out. Tigris sheds load with   \
    * 408, and tells of lost replies with 499. */                                                   \
   XX(408, 408, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "the store, or a proxy before it, gave up waiting: look at its load and at the network")      \
+     "the store, or a proxy before it, gave up waiting: look at the store's load and at the "      \
+     "network")                                                                                    \
   XX(499, 499, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
      "a proxy before the store lost the request: look at its log")                                 \
   XX(407, 407, NULL, ANY, EPROXY, NOT_APPLIED, NOTHING,                                            \
-     "the HTTP proxy wants a user and a password: http://USER:PASSWORD@HOST:PORT in HTTPS_PROXY "  \
-     "or http_proxy")                                                                              \
+     "the HTTP proxy wants a user and a password: set http://USER:PASSWORD@HOST:PORT in "          \
+     "HTTPS_PROXY or http_proxy")                                                                  \
   XX(409, 409, NULL, ANY, ECONFLICT, SETTLED, NOTHING,                                             \
-     "another write was under way, which is how elections go; nothing to do")                      \
+     "another write was in progress, which is normal in an election; nothing to do")               \
   XX(412, 412, NULL, ANY, EPRECONDITION, SETTLED, NOTHING,                                         \
-     "another process wrote first, which is how elections go; nothing to do")                      \
+     "another process wrote first, which is normal in an election; nothing to do")                 \
   XX(429, 429, NULL, ANY, ETHROTTLED, NOT_APPLIED, NOTHING,                                        \
      "too many requests: lengthen the intervals; some stores (R2, GCS) allow one write a second "  \
      "to a key")                                                                                   \
@@ -128,31 +131,31 @@
   XX(400, 400, "KeyTooLongError", ANY, EREFUSED, NOT_APPLIED, NOTHING,                             \
      "shorten the lockfile's path: keys have at most 1024 bytes")                                  \
   XX(400, 400, "InvalidRequest", PUTS, EREFUSED, NOT_APPLIED, NOTHING,                             \
-     "the bucket may demand headers that were not sent (encryption, or with Object Lock a "        \
+     "the bucket may require headers that were not sent (encryption, or with Object Lock a "       \
      "checksum): add them as additional headers")                                                  \
   XX(400, 400, "XAmzContentSHA256Mismatch", ANY, EREFUSED, NOT_APPLIED, NOTHING,                   \
-     "something between here and the store changes what is sent: go around that proxy")            \
+     "a proxy between this machine and the store changes the request: bypass that proxy")          \
   XX(400, 400, "BadDigest", ANY, EREFUSED, NOT_APPLIED, NOTHING,                                   \
-     "something between here and the store changes what is sent: go around that proxy")            \
+     "a proxy between this machine and the store changes the request: bypass that proxy")          \
   XX(405, 405, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
-     "the endpoint does not take this method: check that it is the S3 API, not a web site")        \
+     "the endpoint does not accept this method: check that it is the S3 API, not a web site")      \
   XX(411, 411, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
-     "a proxy has taken the length off the request: go around it")                                 \
+     "a proxy has removed the length from the request: bypass that proxy")                         \
   XX(400, 499, NULL, ANY, EREFUSED, NOT_APPLIED, NOTHING,                                          \
-     "the store does not accept the request; its own words say why")                               \
+     "the store does not accept the request; the store's message says why")                        \
                                                                                                    \
   XX(501, 501, NULL, ANY, EUNSUPPORTED, NOT_APPLIED, NOTHING,                                      \
-     "the store does not implement conditional writes (or another header that was sent): use "     \
-     "another store; s3lect verify says what this one is good for")                                \
+     "the store does not implement conditional writes (or another header of the request): use "    \
+     "another store; s3lect verify says which protocols this store supports")                      \
   XX(503, 503, "SlowDown", ANY, ETHROTTLED, UNCERTAIN, NOTHING,                                    \
      "too many requests to this bucket or prefix: lengthen the intervals, or spread the "          \
      "lockfiles over prefixes")                                                                    \
   XX(502, 502, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "a proxy could not reach the store; if it lasts, look there")                                 \
+     "a proxy could not reach the store; if this continues, look at the proxy")                    \
   XX(504, 504, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "a proxy waited in vain for the store; if it lasts, look there")                              \
+     "a proxy got no answer from the store in time; if this continues, look at the proxy")         \
   XX(500, 599, NULL, ANY, ESERVER, UNCERTAIN, NOTHING,                                             \
-     "the store failed; if it lasts, look at the store's own health")
+     "the store failed; if this continues, look at the store's own health")
 /* clang-format on */
 
 #endif

@@ -1,5 +1,5 @@
-/* docs/errors.md is made from the tables of errors, and must say what they say now. After a change
- * of a table, write the page anew with: S3LECT_WRITE_DOCS=1 .../test-wire-errors_page
+/* docs/errors.md is made from the tables of errors, and must agree with them. After a change of a
+ * table, write the page again with: S3LECT_WRITE_DOCS=1 .../test-wire-errors_page
  *
  * ctest labels: no-valgrind */
 #include <setjmp.h>
@@ -35,8 +35,8 @@ __attribute__((format(printf, 1, 2))) static void put(const char* format, ...) {
 
 static void put_codes(void) {
   put("## Codes\n\n"
-      "Every function returns 0 or a negative code: one of these, or one of libuv's (`UV_*`),\n"
-      "passed through. `s3lect_strerror` gives the sentence, `s3lect_err_name` the name.\n\n"
+      "Every function returns 0 or a negative code: one of these, or one of libuv's codes\n"
+      "(`UV_*`). `s3lect_strerror` returns the sentence, `s3lect_err_name` the name.\n\n"
       "| code | value | meaning |\n|---|---|---|\n");
 #define XX(name, value, kind, text) put("| `S3LECT_%s` | %d | %s |\n", #name, value, text);
   S3LECT_ERRNO_MAP(XX)
@@ -60,7 +60,7 @@ static const char* operations(unsigned ops) {
     return "list";
   if (ops == (1u << S3L_S3_GET | 1u << S3L_S3_HEAD))
     return "GET";
-  fail_msg("the page has no word for the operations %x", ops);
+  fail_msg("the page has no name for the operations %x", ops);
   return "";
 }
 
@@ -94,10 +94,12 @@ static void put_rows(void) {
   size_t n;
   const s3l_s3_row_t* rows = s3l_s3_rows(&n);
   put("\n## Replies of the store\n\n"
-      "The first row that fits decides. \"Code\" is the `<Code>` in the body; a reply without one\n"
-      "(a proxy's page) is judged by its status alone. \"Effect\" is what is known of a write "
-      "that\n"
-      "was answered so: where it is unknown, the lockfile is read back before anything else.\n\n"
+      "The first matching row decides. \"Code\" is the `<Code>` in the body; a reply without a "
+      "code\n"
+      "(a proxy's page) is classified by its status alone. \"Effect\" says whether a write with "
+      "this\n"
+      "reply took effect: if this is unknown, s3lect reads the lockfile back before anything "
+      "else.\n\n"
       "| status | code | for | error | effect | retried at once | what to do |\n"
       "|---|---|---|---|---|---|---|\n");
   for (size_t i = 0; i < n; i++) {
@@ -115,14 +117,17 @@ static void make_page(void) {
   put("# Errors\n\n"
       "<!-- Made from include/s3lect/errno.h and src/wire/s3_errors.h by "
       "test/wire/test-errors_page.c: edit those. -->\n\n"
-      "What can go wrong, what s3lect does about it, and what its operator should do. An "
-      "operation\n"
-      "that fails is tried again at once, after 100 ms and after 1 s; where trying again soon\n"
-      "cannot help it is not. Either way the election goes on with the next interval: no error\n"
-      "ends it but `S3LECT_EUNSAFE` of `verify_on_start` (the command ends whenever a store turns\n"
-      "out to be unsafe). An error that repeats is told once, then at distances that\n"
-      "double, up to an hour; another one, or the same after a while without it, is told at "
-      "once.\n\n");
+      "This page lists the errors, what s3lect does about each, and what the operator should "
+      "do.\n\n"
+      "s3lect retries a failed operation at once, after 100 ms and after 1 s, unless an early "
+      "retry\n"
+      "cannot help. In both cases the election continues with the next interval. Only one error\n"
+      "ends it: `S3LECT_EUNSAFE` of `verify_on_start`. (The command ends whenever it finds that "
+      "a\n"
+      "store is unsafe.)\n\n"
+      "A repeated error is reported once, then at intervals that double, up to an hour. A "
+      "different\n"
+      "error is reported at once, and so is the same error after a while without it.\n\n");
   put_codes();
   put_rows();
 }
@@ -143,10 +148,10 @@ static void says_what_the_tables_say(void** state) {
     fclose(file);
   there[n] = '\0';
   if (strcmp(there, page) != 0)
-    fail_msg("%s is not what the tables say: write it anew with S3LECT_WRITE_DOCS=1", PAGE);
+    fail_msg("%s does not agree with the tables: write it again with S3LECT_WRITE_DOCS=1", PAGE);
 }
 
-/* Of two rows the first decides: one that can never be reached is a mistake. */
+/* The first matching row decides, so a row that can never be reached is a mistake. */
 static void every_row_can_be_reached(void** state) {
   size_t n;
   const s3l_s3_row_t* rows = s3l_s3_rows(&n);
