@@ -1,5 +1,5 @@
-# s3lect_hardening: the toolchain's protections, for all that is compiled here, llhttp included.
-# test/abi/hardening.sh looks for them in the library and the command.
+# s3lect_hardening: the toolchain's protections, for all code compiled here, llhttp included.
+# test/abi/hardening.sh checks that the library and the command have them.
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
@@ -12,7 +12,7 @@ endif()
 
 target_compile_options(s3lect_hardening INTERFACE -fstack-protector-strong)
 
-# Level 3 where compiler and libc know it. It works in optimised code only, and sanitizers see more
+# Level 3 if compiler and libc support it. It works in optimised code only, and sanitizers find more
 # without it.
 if(NOT S3LECT_SANITIZE)
   set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")

@@ -1,4 +1,4 @@
-# What cmake --install puts where. Components, for packagers: s3lect_runtime (the shared library),
+# Where cmake --install puts each file. Components, for packagers: s3lect_runtime (the shared library),
 # s3lect_development (headers, static library, CMake and pkg-config files, s3lect(3)) and
 # s3lect_command (the command, s3lect(1), its completion and unit).
 include(GNUInstallDirs)
@@ -13,8 +13,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/s3lect.h DESTINATION ${CMAKE_INSTALL
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/s3lect DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT s3lect_development FILES_MATCHING PATTERN *.h)
 
-# The libraries. Each kind has a file of targets of its own, so that one may be packaged without
-# the other.
+# The libraries. Each kind has its own file of targets, so that one can be packaged without the
+# other.
 install(TARGETS s3lect_shared EXPORT s3lect-shared
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT s3lect_runtime
   NAMELINK_COMPONENT s3lect_development
@@ -27,8 +27,8 @@ foreach(kind shared static)
     DESTINATION ${package_dir} COMPONENT s3lect_development)
 endforeach()
 
-# What the static library needs beside libuv and OpenSSL: llhttp, where it is the system's and not
-# among our own objects.
+# Other libraries that the static library needs: llhttp, if the system's is used and not compiled
+# into ours.
 set(S3LECT_PRIVATE_LIBS "")
 if(S3LECT_LLHTTP_LIB AND NOT TARGET s3lect_llhttp)
   set(S3LECT_PRIVATE_LIBS "-lllhttp")
@@ -42,7 +42,7 @@ write_basic_package_version_file(${made_dir}/s3lect-config-version.cmake
 install(FILES ${made_dir}/s3lect-config.cmake ${made_dir}/s3lect-config-version.cmake
   DESTINATION ${package_dir} COMPONENT s3lect_development)
 
-# pkg-config. Its prefix is told relative to the file itself, so that the tree may be moved.
+# pkg-config. Its prefix is relative to the file itself, so that the tree can be moved.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(S3LECT_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
 else()
@@ -60,7 +60,8 @@ configure_file(${PROJECT_SOURCE_DIR}/packaging/s3lect.pc.in ${made_dir}/s3lect.p
 install(FILES ${made_dir}/s3lect.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT s3lect_development)
 
-# The pages that the build makes. s3lect(3) has every function; each has a page that leads there.
+# The pages that the build makes. s3lect(3) describes every function; each function also has a page
+# of its name that refers to s3lect(3).
 if(S3LECT_PAGES_DIR)
   install(FILES ${S3LECT_PAGES_DIR}/s3lect.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3
     COMPONENT s3lect_development)
@@ -79,7 +80,7 @@ if(S3LECT_PAGES_DIR)
   endif()
 endif()
 
-# The pages that are written by hand, as they link to each other.
+# The pages that are written by hand, with the folders that their links expect.
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
@@ -87,7 +88,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
   PATTERN make EXCLUDE PATTERN demo.sh EXCLUDE
   REGEX "/examples/CMakeLists.txt$" EXCLUDE)
 
-# The command and what belongs to it.
+# The command, its completion and its unit.
 if(TARGET s3lect_cli)
   install(TARGETS s3lect_cli EXPORT s3lect-command
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT s3lect_command)
@@ -95,7 +96,7 @@ if(TARGET s3lect_cli)
     DESTINATION ${package_dir} COMPONENT s3lect_command)
   install(FILES ${PROJECT_SOURCE_DIR}/packaging/s3lect.bash RENAME s3lect
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT s3lect_command)
-  # Made when it is installed, because only then the prefix is known for sure.
+  # Made at installation, because the prefix is known only then.
   install(CODE "
     set(S3LECT_BINDIR \"${CMAKE_INSTALL_BINDIR}\")
     if(NOT IS_ABSOLUTE \"\${S3LECT_BINDIR}\")
@@ -107,7 +108,8 @@ if(TARGET s3lect_cli)
     COMPONENT s3lect_command)
 endif()
 
-# What to set where the prefix is none that programs are looked for in. Not when packages are made.
+# For other prefixes than /usr and /usr/local, prints the variables to set. Not when packages are
+# made.
 foreach(dir BINDIR LIBDIR)
   if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
     set(S3LECT_SHOWN_${dir} ${CMAKE_INSTALL_${dir}})

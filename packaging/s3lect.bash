@@ -1,8 +1,8 @@
-# Completion of s3lect(1) for bash. What there is to complete is read from the command's own help,
-# so that it never lags behind it: needs nothing else, bash-completion included.
+# Completion of s3lect(1) for bash. It reads commands and options from the command's own help, so it
+# always agrees with the command. It needs nothing else, not even bash-completion.
 
-# What `s3lect [COMMAND] --help` describes: commands or options, and what their values are called.
-# The description of an option begins in column 28, or in the next line.
+# Reads the output of `s3lect [COMMAND] --help`: names of commands or options, and names of their
+# values. The description of an option begins in column 28, or on the next line.
 _s3lect_read_help() { # PROGRAM COMMAND
   local line section=
   names=() metas=()
@@ -49,7 +49,7 @@ _s3lect() { # PROGRAM
     return
   fi
 
-  # What follows -- is the command to run, and its arguments.
+  # After -- come the command to run and its arguments.
   for ((i = 2; i < COMP_CWORD; i++)); do
     [ "${COMP_WORDS[i]}" = -- ] || continue
     if declare -F _command_offset >/dev/null; then
@@ -66,7 +66,7 @@ _s3lect() { # PROGRAM
   [[ " ${names[*]} " = *" $command "* ]] || return
   _s3lect_read_help "$program" "$command"
 
-  # The value of an option: "--name value", or "--name=value", which bash takes for three words.
+  # The value of an option: "--name value", or "--name=value", which bash splits into three words.
   if [ "$cur" = = ]; then
     option=${COMP_WORDS[COMP_CWORD - 1]} cur=
   elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then
@@ -81,14 +81,14 @@ _s3lect() { # PROGRAM
     fi
   done
 
-  # A file as store: bash takes file:///x for the words file, : and ///x.
+  # A file as store: bash splits file:///x into the words file, : and ///x.
   if [ "${COMP_WORDS[COMP_CWORD - 2]} ${COMP_WORDS[COMP_CWORD - 1]}" = 'file :' ]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -P // -- "${cur#//}")
     return
   fi
 
-  # An option that is not there yet.
+  # An option that the line does not have yet.
   for ((i = 2; i < COMP_CWORD; i++)); do
     for option in "${!names[@]}"; do
       [ "${names[option]}" != "${COMP_WORDS[i]}" ] || unset "names[option]"

@@ -1,15 +1,15 @@
-# What makes the library small; docs/performance.md tells what each of it saves. Sets
+# Options that make the library small; docs/performance.md says what each option saves. Sets
 #   S3LECT_SMALL          compile options of the library and of llhttp
 #   S3LECT_LINK_TIME      whether the shared library is optimised when it is linked
 #   S3LECT_SMALL_LINKING  link options of the shared library
-# Not for Debug builds. Unwind tables stay: debuggers, profilers and crash reporters walk through us.
+# Not for Debug builds. Unwind tables stay, because debuggers, profilers and crash reporters need them.
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckIPOSupported)
 include(CheckLinkerFlag)
 
 # A request costs 6 % more instructions than with -O2. Without a PLT, functions of other libraries are
-# called straight through the table of addresses, which is complete before anything runs (-z now).
+# called directly through the table of addresses, which is complete before anything runs (-z now).
 check_c_compiler_flag(-Oz S3LECT_COMPILES_OZ)
 check_c_compiler_flag(-fno-plt S3LECT_COMPILES_NO_PLT)
 set(S3LECT_SMALL $<IF:$<BOOL:${S3LECT_COMPILES_OZ}>,-Oz,-Os>
@@ -21,11 +21,11 @@ if(S3LECT_LTO AND NOT S3LECT_SANITIZE
     AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$")
   check_ipo_supported(RESULT S3LECT_LINK_TIME OUTPUT why LANGUAGES C)
 endif()
-# As one piece: in several, which gcc optimises at the same time, it sees less.
+# As one partition: with several, gcc optimises each of them without seeing the others.
 check_c_compiler_flag(-flto-partition=one S3LECT_LINKS_ONE_PIECE)
 
-# A relocation takes 24 bytes, a packed one a bit or so. The loader has to know them: glibc's does from
-# 2.36 on (an older one says that it does not); other C libraries do not tell.
+# A relocation takes 24 bytes, a packed one about a bit. The loader must support them: glibc's does
+# from 2.36 on (an older one reports an error); other C libraries do not say whether they do.
 set(S3LECT_SMALL_LINKING "")
 if(S3LECT_PACK_RELOCS)
   check_c_source_compiles("#include <stdlib.h>
