@@ -29,8 +29,8 @@
  *   - at most one store request is under way, that of gc apart;
  *   - leading implies that validity lies in the future and that the observation is the elector's
  *     own record of the epoch that it leads;
- *   - validity is the send time of a write known to have landed, plus T * (1 - drift); with epoch
- *     files that of the newest clean listing, if the listing was sent before the write;
+ *   - validity is the send time of a write known to have been applied, plus T * (1 - drift); with
+ * epoch files that of the newest clean listing, if the listing was sent before the write;
  *   - an epoch is led at most once;
  *   - every write carries a write number that no earlier write of this incarnation carried.
  *

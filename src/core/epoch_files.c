@@ -21,10 +21,10 @@
  * leader timeout, without a gap in which a file could have come and gone (watched_from).
  *
  * All files may be deleted between the last read and the create, or before the create lands, late.
- * So the predecessor is read once more after the create has landed. If it does not stand there any
- * more as it was, the elector's own file is orphaned and counts as a claim over absence: it is
- * neither led, nor replaced by its maker before others may. The same holds if another elector's
- * file of its number has been observed, which was deleted since.
+ * So the predecessor is read once more after the create has been applied. If it does not stand
+ * there any more as it was, the elector's own file is orphaned and counts as a claim over absence:
+ * it is neither led, nor replaced by its maker before others may. The same holds if another
+ * elector's file of its number has been observed, which was deleted since.
  *
  * Over absence the claim is provisional, as it is over an absent lockfile (core.h): its number
  * comes from the store's time in seconds, so that epochs do not go back, and its maker leads by the

@@ -242,7 +242,7 @@ static void show(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* 
   s3l_observe_file(c, fx, r, ep->file);
 }
 
-/* The predecessor of the elector's own file, read after that had landed. */
+/* The predecessor of the elector's own file, read after that had been applied. */
 static s3l_read_end_t predecessor_shown(s3l_core_t* c, const s3lect_store_result_t* r) {
   s3l_epochs_t* ep = c->config.epochs;
   bool there = s3l_is_object(r);

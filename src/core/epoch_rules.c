@@ -8,8 +8,8 @@ bool s3l_epoch_is_first(const s3l_observation_t* v) {
   return v->kind == S3L_OBSERVED_RECORD && v->record.claim;
 }
 
-/* Whether the elector's own claim over absence landed soon after it was sent: then nobody can have
- * led within that time by a file that came after the absence. */
+/* Whether the elector's own claim over absence was applied soon after it was sent: then nobody can
+ * have led within that time by a file that came after the absence. */
 static bool landed_soon(const s3l_core_t* c) {
   const s3l_observation_t* v = &c->observed;
   const s3l_sent_t* s = s3l_core_sent(c, v->record.epoch, v->record.write);
@@ -19,7 +19,7 @@ static bool landed_soon(const s3l_core_t* c) {
 
 /* Whether the predecessor of the elector's own file can be checked: only that of the last create is
  * remembered. A check would show nothing if another elector's file of that number has been
- * observed: that file was deleted by hand before this elector's create landed. */
+ * observed: that file was deleted by hand before this elector's create was applied. */
 static bool knows_predecessor(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
   return ep->created == ep->file && ep->predecessor != 0 && ep->predecessor == ep->file - 1 &&

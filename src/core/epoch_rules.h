@@ -5,11 +5,11 @@
 #include "core/effects.h"
 
 /** A claim over absence, or over another such claim: the first file of a line, never released. It
- * may have landed late, with a number from before others. */
+ * may have been applied late, with a number from before others. */
 bool s3l_epoch_is_first(const s3l_observation_t* observed);
-/** Whether the predecessor of the elector's own file still stood when that had landed. An elector
- * that does not lead finds out anew for each of its writes: a second create of that number, or an
- * old renewal, may land after others have led and everything has been deleted. */
+/** Whether the predecessor of the elector's own file still stood when that had been applied. An
+ * elector that does not lead finds out anew for each of its writes: a second create of that number,
+ * or an old renewal, may land after others have led and everything has been deleted. */
 bool s3l_epoch_is_checked(const s3l_core_t* c);
 /** Whether that is still to be found out. */
 bool s3l_epoch_wants_check(const s3l_core_t* c);

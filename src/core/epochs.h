@@ -68,7 +68,8 @@ typedef struct s3l_epochs_s {
   s3l_ns_t last_clean_list; /* sending of the newest listing that shows it as highest; 0: none */
 
   /* The predecessor: the file over which the observed one was created. If it does not stand any
-   * more after the create has landed, all files were deleted, and others may have led since. */
+   * more after the create has been applied, all files were deleted, and others may have led since.
+   */
   uint64_t created;          /* the number of the last create */
   uint64_t predecessor;      /* its predecessor */
   uint64_t predecessor_etag; /* fingerprint */
@@ -88,7 +89,7 @@ typedef struct s3l_epochs_s {
   s3l_ns_t lags_from; /* ... the sending of the first of these */
   uint64_t asked;     /* the file that is read */
   uint64_t found;     /* the highest file of the listing so far */
-  uint64_t written;   /* the file of the last write, landed or not */
+  uint64_t written;   /* the file of the last write, applied or not */
   s3l_ns_t list_sent; /* its first page */
   s3l_ns_t read_sent; /* its first request */
 

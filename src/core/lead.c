@@ -25,8 +25,9 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->takeover_at = c->observed.takeover_before;
 }
 
-/* A write of the epoch that is led has landed: the next renewal is due an interval after it. */
-static void landed(s3l_core_t* c, s3l_ns_t sent_at) {
+/* A write of the epoch that is led has been applied: the next renewal is due an interval after it.
+ */
+static void was_applied(s3l_core_t* c, s3l_ns_t sent_at) {
   c->renewed_at = sent_at;
   c->renew_at = next_renewal(c, sent_at);
   c->poll_at = c->now;
@@ -49,7 +50,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->epoch = epoch;
   c->epoch_led = epoch;
   c->valid_until = s3l_ns_add(lease_from, s3l_core_hold(c));
-  landed(c, sent_at);
+  was_applied(c, sent_at);
   c->config.protocol->inform(c, S3L_INFORM_LEADING, NULL);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
   s3l_lead_tick(c, fx);
@@ -61,7 +62,7 @@ void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   s3l_ns_t valid_until = s3l_ns_add(p->lease_from(c, sent_at), s3l_core_hold(c));
   bool counts = valid_until > c->valid_until;
   if (sent_at > c->renewed_at)
-    landed(c, sent_at);
+    was_applied(c, sent_at);
   if (!counts || p->read_at(c, S3L_NEVER) != S3L_NEVER)
     return; /* or not before the next listing is clean */
   c->valid_until = valid_until;

@@ -7,7 +7,7 @@
 /** Leads the observed epoch, whose newest write was sent at `sent_at`, if enough of its lease is
  * left; else does nothing. */
 void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
-/** A write of the epoch that is led, sent at `sent_at`, is known to have landed. */
+/** A write of the epoch that is led, sent at `sent_at`, is known to have been applied. */
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
 /** Ends leadership, if there is one, at once. */
 void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason);

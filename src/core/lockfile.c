@@ -71,7 +71,8 @@ static s3l_ns_t lease_from(const s3l_core_t* c, s3l_ns_t sent_at) {
 }
 
 /* A claim of this elector that was never led may be led under the epoch that it has, unless a
- * higher epoch has been observed since, or may exist: a provisional claim may have landed late. */
+ * higher epoch has been observed since, or may exist: a provisional claim may have been applied
+ * late. */
 static bool keeps_epoch(const s3l_core_t* c) {
   return s3l_is_own_claim(c) && c->observed.record.epoch > c->epoch_led &&
          c->observed.record.epoch >= c->epoch_seen &&
@@ -85,9 +86,9 @@ static uint64_t next_epoch(const s3l_core_t* c) {
   if (S3L_MUTANT(EPOCH_NOT_RAISED) && r->epoch > 0)
     return r->epoch;
   uint64_t next = c->epoch_seen + 1;
-  /* A claim, or a first leader's record over a provisional one, may have landed late, with an epoch
-   * from before others that its maker never observed: unless it was led, as a release tells, it
-   * does not count. */
+  /* A claim, or a first leader's record over a provisional one, may have been applied late, with an
+   * epoch from before others that its maker never observed: unless it was led, as a release tells,
+   * it does not count. */
   bool late = (r->claim || r->transitions == 1) && !S3L_MUTANT(CLAIM_COUNTED_ON);
   bool counts = c->observed.kind == S3L_OBSERVED_RECORD && r->epoch > 0;
   if (counts && (!late || r->released))

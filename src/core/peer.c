@@ -271,9 +271,9 @@ static bool is_older(const s3l_core_t* c, uint64_t write) {
 }
 
 /* An answer about a write before the observed one: the store showed a write before its leader knew
- * that it had landed (it waits for the reply, and with epoch files for a listing too). The leader
- * knows within moments, whereas the answer that counts runs out by the write before, long before a
- * frequent interval is over: that would cost a read. So it is probed again at once. */
+ * that it had been applied (it waits for the reply, and with epoch files for a listing too). The
+ * leader knows within moments, whereas the answer that counts runs out by the write before, long
+ * before a frequent interval is over: that would cost a read. So it is probed again at once. */
 static void answered_before(s3l_core_t* c) {
   if (s3l_peer_covers_until(c) > 0)
     c->peer.probe_at = c->now;

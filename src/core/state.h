@@ -284,7 +284,7 @@ typedef struct s3l_core_s {
   bool provisional; /* the elector's own observed record is a provisional claim */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
-  s3l_ns_t renewed_at;  /* sending of the newest write that is known to have landed */
+  s3l_ns_t renewed_at;  /* sending of the newest write that is known to have been applied */
   s3l_ns_t announce_at;
   s3l_ns_t renew_at;
 

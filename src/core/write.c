@@ -80,7 +80,7 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   S3L_MUTATE(SELF_NAMED, fx);
 }
 
-static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+static void was_applied(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
   s3l_ns_t lease_from = S3L_MUTANT(LEASE_FROM_REPLY) ? c->now : op->sent_at;
   fill_record(c, op, &fx->seen);
   s3l_observe_own_write(c, fx, op, etag);
@@ -110,7 +110,7 @@ static void landed(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const c
 void s3l_write_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
                     const s3lect_store_result_t* r) {
   if (r->status == 0 && r->outcome == S3LECT_SETTLED && s3l_is_usable_etag(r->etag)) {
-    landed(c, fx, op, r->etag);
+    was_applied(c, fx, op, r->etag);
     return;
   }
   if (c->config.protocol->adapts(c, op, r))

@@ -1,7 +1,8 @@
 /* core/write.h: the records that are written, and what became of them.
  *
- * Unknown is a state (design rule 5): a write that may have landed is never repeated blindly. The
- * record is read back first, and its write number tells which of this elector's writes landed last.
+ * Unknown is a state (design rule 5): a write that may have been applied is never repeated blindly.
+ * The record is read back first, and its write number tells which of this elector's writes was
+ * applied last.
  */
 #ifndef S3L_CORE_WRITE_H
 #define S3L_CORE_WRITE_H

@@ -51,10 +51,10 @@ static void ask(s3l_service_t* s) {
 }
 
 /* Points the service at the URL `text`, whose path and query become the target. */
-static bool aim(s3l_container_t* c, s3l_span_t text, const char* name) {
+static bool set_origin(s3l_container_t* c, s3l_span_t text, const char* name) {
   s3l_url_t url = {0};
   s3l_buf_t target;
-  if (!s3l_service_aim(&c->service, text, name, &url))
+  if (!s3l_service_set_origin(&c->service, text, name, &url))
     return false;
   s3l_buf_init(&target, c->target, sizeof c->target);
   s3l_buf_put(&target, url.path.n > 0 ? url.path : S3L_SPAN("/"));
@@ -74,7 +74,8 @@ static bool aim_at_configured(s3l_container_t* c) {
   char text[2048];
   s3l_buf_t b;
   if (settings->container_relative == NULL)
-    return aim(c, s3l_span_cstr(settings->container_full), "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    return set_origin(c, s3l_span_cstr(settings->container_full),
+                      "AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (settings->container_relative[0] != '/') { /* it could change the host */
     s3l_service_fail(&c->service, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI must begin with '/'");
     return false;
@@ -86,7 +87,7 @@ static bool aim_at_configured(s3l_container_t* c) {
     s3l_service_fail(&c->service, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI is too long");
     return false;
   }
-  return aim(c, s3l_buf_span(&b), "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  return set_origin(c, s3l_buf_span(&b), "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 }
 
 void s3l_container_fetch(s3l_container_t* c, s3l_loop_t* loop) {

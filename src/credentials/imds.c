@@ -115,12 +115,13 @@ static void on_token(s3l_service_t* s, const s3l_http_reply_t* reply, const char
   }
 }
 
-static bool aim(s3l_imds_t* i) {
+static bool set_origin(s3l_imds_t* i) {
   const s3l_settings_t* s = i->service.settings;
   bool six = s->imds_mode != NULL && s3l_span_ieq(s3l_span_cstr(s->imds_mode), S3L_SPAN("IPv6"));
   const char* text = s->imds_endpoint != NULL ? s->imds_endpoint : six ? ENDPOINT_6 : ENDPOINT_4;
   s3l_url_t url = {0};
-  if (!s3l_service_aim(&i->service, s3l_span_cstr(text), "AWS_EC2_METADATA_SERVICE_ENDPOINT", &url))
+  if (!s3l_service_set_origin(&i->service, s3l_span_cstr(text), "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+                              &url))
     return false;
   while (url.path.n > 0 && url.path.p[url.path.n - 1] == '/')
     url.path.n--;
@@ -135,6 +136,6 @@ static bool aim(s3l_imds_t* i) {
 void s3l_imds_fetch(s3l_imds_t* i, s3l_loop_t* loop) {
   i->role[0] = '\0';
   s3l_service_begin(&i->service, loop);
-  if (aim(i))
+  if (set_origin(i))
     call(i, compose_token, on_token);
 }

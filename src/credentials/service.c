@@ -160,7 +160,7 @@ static int open_client(s3l_service_t* s, const s3l_url_t* url) {
   return 0;
 }
 
-bool s3l_service_aim(s3l_service_t* s, s3l_span_t text, const char* name, s3l_url_t* url) {
+bool s3l_service_set_origin(s3l_service_t* s, s3l_span_t text, const char* name, s3l_url_t* url) {
   char header[S3L_SERVICE_HOST_MAX];
   const char* reason = NULL;
   s3l_buf_t b;

@@ -8,8 +8,8 @@
  *   (no connection, 5xx, 429).
  * - Tokens and the connections' buffers are wiped.
  *
- * Lifecycle: init; then, for each question, begin; aim; read_token, if there is one in a file;
- * call; end. close between questions only. One question at a time. */
+ * Lifecycle: init; then, for each question, begin; set_origin; read_token, if there is one in a
+ * file; call; end. close between questions only. One question at a time. */
 #ifndef S3L_CREDS_SERVICE_H
 #define S3L_CREDS_SERVICE_H
 
@@ -95,7 +95,8 @@ void s3l_service_fail_reply(s3l_service_t* service, const s3l_http_reply_t* repl
 /** Points it at the origin of the URL `text`, which messages call `name`. Where the origin is
  * another one than before, the old client is closed behind the scenes. False: the question has
  * ended. */
-bool s3l_service_aim(s3l_service_t* service, s3l_span_t text, const char* name, s3l_url_t* url);
+bool s3l_service_set_origin(s3l_service_t* service, s3l_span_t text, const char* name,
+                            s3l_url_t* url);
 
 /** Reads a token of at most `max` bytes into token_file, then calls `then`. A failure ends the
  * question; messages begin with `name` and the path, which must stay. */

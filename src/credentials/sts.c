@@ -163,7 +163,7 @@ static bool is_region(s3l_span_t s) {
 }
 
 /* Points the service at the role's endpoint; false: the question has ended. */
-static bool aim(s3l_sts_t* sts) {
+static bool set_origin(s3l_sts_t* sts) {
   char aws[S3L_SIGV4_REGION_MAX + 40];
   s3l_span_t text = sts->role.endpoint;
   s3l_url_t url = {0};
@@ -175,7 +175,7 @@ static bool aim(s3l_sts_t* sts) {
     s3l_buf_put(&b, s3l_aws_suffix(sts->role.region));
     text = s3l_buf_span(&b);
   }
-  if (!s3l_service_aim(&sts->service, text, "the endpoint of STS", &url))
+  if (!s3l_service_set_origin(&sts->service, text, "the endpoint of STS", &url))
     return false;
   sts->path = sts->role.endpoint.n > 0 ? url.path : (s3l_span_t){NULL, 0};
   if (url.query.p != NULL)
@@ -212,7 +212,7 @@ static bool begin(s3l_sts_t* sts, s3l_loop_t* loop, const char* action,
     s3l_service_fail(
         s, "the session name must have 2 to 64 letters, digits and characters of _+=,.@-");
   else
-    return aim(sts);
+    return set_origin(sts);
   return false;
 }
 

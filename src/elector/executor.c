@@ -193,10 +193,10 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
       submit(d, e, &fx->record);
       break;
     case S3L_DO_GC:
-      s3l_files_sweep(d, e);
+      s3l_files_gc(d, e);
       break;
     case S3L_DO_GC_CANCEL:
-      s3l_files_sweep_cancel(d);
+      s3l_files_gc_cancel(d);
       break;
     case S3L_DO_CANCEL:
       if (!d->ended) /* else the request's end is about to be told */
@@ -262,9 +262,9 @@ static bool step_asked(s3l_executor_t* d) {
     return true;
   }
   s3l_peer_result_t unasked;
-  s3lect_store_result_t unswept;
-  if (s3l_files_sweep_failed(d, &unswept)) {
-    event = (s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &unswept};
+  s3lect_store_result_t failed;
+  if (s3l_files_gc_failed(d, &failed)) {
+    event = (s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &failed};
   } else if (s3l_probe_failed(d, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
   } else if (d->expired) {

@@ -25,9 +25,9 @@ static char* put_prefix(char** at, const char* prefix, size_t more) {
   return kept;
 }
 
-static void on_swept(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+static void on_gc_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_files_t* f = req->data;
-  f->sweep_ended = true;
+  f->gc_ended = true;
   s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = r});
 }
 
@@ -41,11 +41,11 @@ s3l_files_t* s3l_files_init(s3l_executor_t* d, void* memory, const s3lect_electo
   memcpy(stem + strlen(o->lockfile_path), S3L_EPOCHS_STEM, sizeof(S3L_EPOCHS_STEM));
   f->stem = stem;
   f->key = put_prefix(&at, o->lockfile_path, S3L_EPOCHS_TAIL_SIZE);
-  f->sweep_key = put_prefix(&at, o->lockfile_path, S3L_EPOCHS_TAIL_SIZE);
-  f->sweep.data = f;
-  f->sweep.store = o->store;
-  f->sweep.key = f->sweep_key;
-  f->sweep.cb = on_swept;
+  f->gc_key = put_prefix(&at, o->lockfile_path, S3L_EPOCHS_TAIL_SIZE);
+  f->gc.data = f;
+  f->gc.store = o->store;
+  f->gc.key = f->gc_key;
+  f->gc.cb = on_gc_done;
   return f;
 }
 
@@ -107,26 +107,26 @@ int s3l_files_listed(s3l_executor_t* d, const s3lect_store_result_t* r, s3l_list
   return 0;
 }
 
-void s3l_files_sweep(s3l_executor_t* d, const s3l_effect_t* e) {
+void s3l_files_gc(s3l_executor_t* d, const s3l_effect_t* e) {
   s3l_files_t* f = s3l_files_of(d);
-  s3l_epochs_tail(e->file, f->sweep_key + strlen(f->prefix));
-  f->sweep.timeout_ms = e->timeout_ms;
-  f->sweep_ended = false;
-  f->sweep_error = s3lect_store_del(f->sweep.store, &f->sweep);
+  s3l_epochs_tail(e->file, f->gc_key + strlen(f->prefix));
+  f->gc.timeout_ms = e->timeout_ms;
+  f->gc_ended = false;
+  f->gc_error = s3lect_store_del(f->gc.store, &f->gc);
 }
 
-void s3l_files_sweep_cancel(s3l_executor_t* d) {
+void s3l_files_gc_cancel(s3l_executor_t* d) {
   s3l_files_t* f = s3l_files_of(d);
-  if (!f->sweep_ended && f->sweep_error == 0)
-    s3lect_store_cancel(f->sweep.store, &f->sweep);
+  if (!f->gc_ended && f->gc_error == 0)
+    s3lect_store_cancel(f->gc.store, &f->gc);
 }
 
-bool s3l_files_sweep_failed(s3l_executor_t* d, s3lect_store_result_t* result) {
+bool s3l_files_gc_failed(s3l_executor_t* d, s3lect_store_result_t* result) {
   s3l_files_t* f = s3l_files_of(d);
-  if (f == NULL || f->sweep_error == 0)
+  if (f == NULL || f->gc_error == 0)
     return false;
-  *result = (s3lect_store_result_t){.status = f->sweep_error, .outcome = S3LECT_NOT_APPLIED};
-  f->sweep_error = 0;
-  f->sweep_ended = true;
+  *result = (s3lect_store_result_t){.status = f->gc_error, .outcome = S3LECT_NOT_APPLIED};
+  f->gc_error = 0;
+  f->gc_ended = true;
   return true;
 }

@@ -3,7 +3,7 @@
  *
  * Vocabulary
  *   prefix   the option lockfile_path, which all keys of the election begin with
- *   sweep    the request that removes an old file: the only one that may be under way beside the
+ *   gc       the request that removes an old file: the only one that may be under way beside the
  *            executor's own; the core waits for its end before it is stopped */
 #ifndef S3L_DRIVER_FILES_H
 #define S3L_DRIVER_FILES_H
@@ -19,14 +19,14 @@ struct s3l_executor_s;
 
 typedef struct s3l_files_s {
   s3l_epochs_t state;
-  s3lect_store_req_t sweep;
+  s3lect_store_req_t gc;
   struct s3l_executor_s* executor;
   const char* prefix;
   const char* stem; /* with what every epoch file's key begins: where a listing looks */
   char* key;        /* of the request under way */
-  char* sweep_key;
-  bool sweep_ended;                  /* which the core is still to be told */
-  int sweep_error;                   /* the store did not take the sweep: the same */
+  char* gc_key;
+  bool gc_ended; /* the core has not been informed yet */
+  int gc_error;  /* the store did not accept the request; the core has not been informed yet */
   char after[S3L_STORE_KEY_MAX + 1]; /* where a listing begins; its last page's last key */
 } s3l_files_t;
 
@@ -56,9 +56,9 @@ bool s3l_files_is_listing(const struct s3l_executor_s* executor);
 int s3l_files_listed(struct s3l_executor_s* executor, const s3lect_store_result_t* result,
                      s3l_listing_t* listing);
 
-void s3l_files_sweep(struct s3l_executor_s* executor, const s3l_effect_t* effect);
-void s3l_files_sweep_cancel(struct s3l_executor_s* executor);
-/** True if the store did not take the last sweep, whose end is told by this. */
-bool s3l_files_sweep_failed(struct s3l_executor_s* executor, s3lect_store_result_t* result);
+void s3l_files_gc(struct s3l_executor_s* executor, const s3l_effect_t* effect);
+void s3l_files_gc_cancel(struct s3l_executor_s* executor);
+/** True if the store did not accept the last gc request; `result` is its end. */
+bool s3l_files_gc_failed(struct s3l_executor_s* executor, s3lect_store_result_t* result);
 
 #endif

@@ -18,7 +18,7 @@ static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* 
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
   if (leads && !s3l_executor_is_withdrawn(d))
     return S3L_REGISTRATION_LEADS;
-  return leads || d->core.releasing ? S3L_REGISTRATION_PARTING : S3L_REGISTRATION_AWAY;
+  return leads || d->core.releasing ? S3L_REGISTRATION_RELEASING : S3L_REGISTRATION_AWAY;
 }
 
 static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, char* body, size_t cap,

@@ -94,7 +94,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
   unqueue(c, req);
   if (c->opening_len == 0)
     s3l_client_say(c, "no connection to %s became free within %u ms", c->origin, ms);
-  else if (S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link)->state == S3L_CONN_SHAKING)
+  else if (S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
     s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin, ms);
   else
     s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer, ms);
@@ -106,7 +106,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
 /* Whether the request wants a connection that has not been used, since a used one may be dead too:
  * one that is sent again, and a write after another write was lost that way. */
 static bool wants_fresh(const s3l_http_client_t* c, const s3l_http_req_t* req) {
-  return req->replayed || (c->wary && !req->replayable);
+  return req->replayed || (c->require_fresh && !req->replayable);
 }
 
 /* The first request that this connection may carry. */
@@ -205,7 +205,7 @@ void s3l_client_conn_gone(s3l_http_client_t* c) {
 void s3l_client_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
   s3l_http_client_t* c = conn->client;
   if (status == 0 && !req->replayable)
-    c->wary = false;
+    c->require_fresh = false;
   if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
     wake(c);
   finish(c, req, status, conn, status != 0 ? c->message : NULL);
@@ -395,8 +395,8 @@ void s3l_http_client_cancel(s3l_http_req_t* req) {
   wake(c);
 }
 
-int s3l_http_client_aim(s3l_http_client_t* c, const char* host, uint16_t port,
-                        const s3l_proxy_t* proxy) {
+int s3l_http_client_set_origin(s3l_http_client_t* c, const char* host, uint16_t port,
+                               const s3l_proxy_t* proxy) {
   int err = take_origin(c, host, port, proxy);
   if (err != 0)
     return err;

@@ -121,8 +121,8 @@ void s3l_http_client_cancel(s3l_http_req_t* req);
  * Requests that wait are not disturbed; compose tells where it writes for by when it is called.
  * Messages about what is out name the new origin, too.
  * Errors, with nothing changed: UV_EINVAL (the host). */
-int s3l_http_client_aim(s3l_http_client_t* client, const char* host, uint16_t port,
-                        const s3l_proxy_t* proxy);
+int s3l_http_client_set_origin(s3l_http_client_t* client, const char* host, uint16_t port,
+                               const s3l_proxy_t* proxy);
 
 /** Ends all requests with UV_ECANCELED, closes all connections, frees the client, then calls cb. */
 void s3l_http_client_close(s3l_http_client_t* client, void (*cb)(void* arg), void* arg);

@@ -30,7 +30,7 @@ struct s3l_http_client_s {
   size_t queue_len;
   uint64_t next_seq;
 
-  s3l_list_t opening; /* connections DIALING or SHAKING */
+  s3l_list_t opening; /* connections DIALING or HANDSHAKING */
   s3l_list_t idle;    /* the most recently used first */
   s3l_list_t busy;
   size_t opening_len;
@@ -40,7 +40,7 @@ struct s3l_http_client_s {
   s3l_deadline_t release; /* when those go out */
   bool releasing;         /* it is set for good: no other connection is waited for */
 
-  bool wary; /* a write was lost on a used connection: the next one goes on a fresh one */
+  bool require_fresh; /* a write was lost on a used connection: the next one goes on a fresh one */
   bool closing;
   void (*close_cb)(void* arg);
   void* close_arg;

@@ -15,7 +15,7 @@ static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
 
 static bool is_opening(const s3l_conn_t* conn) {
   return conn->state == S3L_CONN_DIALING || conn->state == S3L_CONN_TUNNELLING ||
-         conn->state == S3L_CONN_SHAKING;
+         conn->state == S3L_CONN_HANDSHAKING;
 }
 
 static void set_held(s3l_conn_t* conn, size_t n) {
@@ -146,7 +146,7 @@ static void ask_proxy(s3l_conn_t* conn) {
 
 static void start_tls(s3l_conn_t* conn) {
   s3l_http_client_t* c = conn->client;
-  conn->state = S3L_CONN_SHAKING;
+  conn->state = S3L_CONN_HANDSHAKING;
   set_deadline(conn, c->options.tls_timeout_ms);
   int rc = s3l_stream_start_tls(&conn->stream, c->tls, c->host);
   if (rc != 0) {
@@ -188,7 +188,7 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
     return;
   }
   c->refs++;
-  conn->state = S3L_CONN_SHAKING;
+  conn->state = S3L_CONN_HANDSHAKING;
   s3l_tls_context_t* tls = tunnel ? NULL : c->tls;
   int rc = s3l_stream_open(&conn->stream, tcp, tls, tls != NULL ? c->host : NULL);
   if (rc != 0) {
@@ -231,7 +231,7 @@ static void lose_request(s3l_conn_t* conn, int status) {
     return;
   }
   if (!begun && conn->reused)
-    c->wary = true;
+    c->require_fresh = true;
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
     status = begun ? S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
@@ -333,9 +333,9 @@ static void on_stream_written(s3l_stream_t* stream, int status) {
 
 static void on_stream_end(s3l_stream_t* stream, int status) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
-  if (conn->state == S3L_CONN_SHAKING) {
+  if (conn->state == S3L_CONN_HANDSHAKING) {
     say_handshake(conn, status);
-    s3l_dial_doubt(&conn->dial); /* the address may be another server's by now */
+    s3l_dial_suspect(&conn->dial); /* the address may be another server's by now */
     fail_opening(conn, status);
   } else if (conn->state == S3L_CONN_TUNNELLING) {
     s3l_client_say(conn->client, "%s closed the connection without a tunnel", conn->client->peer);
@@ -355,10 +355,10 @@ static void on_deadline(s3l_deadline_t* deadline) {
   case S3L_CONN_TUNNELLING:
     s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer,
                    c->options.connect_timeout_ms);
-    s3l_dial_doubt(&conn->dial);
+    s3l_dial_suspect(&conn->dial);
     fail_opening(conn, UV_ETIMEDOUT);
     break;
-  case S3L_CONN_SHAKING:
+  case S3L_CONN_HANDSHAKING:
     s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin,
                    c->options.tls_timeout_ms);
     fail_opening(conn, UV_ETIMEDOUT);

@@ -3,7 +3,7 @@
  * States
  *   DIALING    name look-up and TCP connect
  *   TUNNELLING the proxy was asked to connect on (CONNECT), and has not answered yet
- *   SHAKING    TLS handshake
+ *   HANDSHAKING    TLS handshake
  *   IDLE       open and unused; a byte or an end now closes it; does not keep the loop alive
  *   BUSY       carries a request: from compose to the last byte of the reply
  *   CLOSING    on its way out; freed when libuv has closed the socket
@@ -28,7 +28,7 @@
 typedef enum {
   S3L_CONN_DIALING,
   S3L_CONN_TUNNELLING,
-  S3L_CONN_SHAKING,
+  S3L_CONN_HANDSHAKING,
   S3L_CONN_IDLE,
   S3L_CONN_BUSY,
   S3L_CONN_CLOSING

@@ -8,8 +8,8 @@
  * Invariants
  *   - one request at a time per connection; those that are sent ahead wait;
  *   - an exchange that on_request is told of ends exactly once: by the owner's reply, or, if it is
- *     held, by on_gone, after which it must not be touched. on_gone never runs inside a call of the
- *     owner's;
+ *     held, by on_abort, after which it must not be touched. on_abort never runs inside a call of
+ * the owner's;
  *   - on_request runs from the loop, never inside a call, and not after close;
  *   - bodies of requests are read, up to a limit, and ignored;
  *   - what the server cannot accept it answers itself (400, 408, 413, 414, 417, 431, 500, 501, 503,
@@ -78,7 +78,7 @@ struct s3l_http_exchange_s {
   const char* client_name;
 
   /* Private. */
-  void (*on_gone)(s3l_http_exchange_t* ex);
+  void (*on_abort)(s3l_http_exchange_t* ex);
 };
 
 typedef struct s3l_http_server_options_s {
@@ -155,9 +155,9 @@ void s3l_http_server_stats(const s3l_http_server_t* server, s3l_http_server_stat
 void s3l_http_server_close(s3l_http_server_t* server, uint32_t grace_ms, void (*cb)(void* arg),
                            void* arg);
 
-/** Keeps the exchange beyond on_request. on_gone: see above. UV_EBUSY: max_held are held already;
+/** Keeps the exchange beyond on_request. on_abort: see above. UV_EBUSY: max_held are held already;
  * it must be answered now. */
-int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_gone)(s3l_http_exchange_t* ex));
+int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t* ex));
 
 /** Answers; the exchange is over, whatever this returns. Nothing of the answer is kept. Errors, for
  * the record only: UV_ENOMEM (the connection is closed), UV_EINVAL (a header or the status cannot

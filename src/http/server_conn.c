@@ -77,12 +77,12 @@ static void let_go(s3l_sconn_t* conn) {
 
 void s3l_sconn_gone(s3l_sconn_t* conn) {
   s3l_http_exchange_t* ex = &conn->exchange;
-  void (*on_gone)(s3l_http_exchange_t*) = ex->on_gone;
+  void (*on_abort)(s3l_http_exchange_t*) = ex->on_abort;
   S3L_ASSERT(conn->held);
   conn->server->stats.gone++;
   let_go(conn);
   s3l_sconn_close(conn);
-  on_gone(ex);
+  on_abort(ex);
 }
 
 /* Sees to it that the client gets the last answer: closing a socket with bytes unread resets the
@@ -264,15 +264,15 @@ int s3l_http_refuse(s3l_http_exchange_t* ex, int status) {
   return send_status(conn, status, may_keep(conn));
 }
 
-int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_gone)(s3l_http_exchange_t* ex)) {
+int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t* ex)) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
   s3l_http_server_t* server = conn->server;
-  S3L_ASSERT(conn->state == S3L_SCONN_OPEN && !conn->held && on_gone != NULL);
+  S3L_ASSERT(conn->state == S3L_SCONN_OPEN && !conn->held && on_abort != NULL);
   if (server->stats.held >= server->options.max_held)
     return UV_EBUSY;
   server->stats.held++;
   conn->held = true;
-  ex->on_gone = on_gone;
+  ex->on_abort = on_abort;
   return 0;
 }
 
@@ -370,7 +370,7 @@ static bool is_owed_an_answer(const s3l_sconn_t* conn) {
 static void on_stream_end(s3l_stream_t* stream, int status) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
   conn->eof = status == UV_EOF;
-  if (conn->state == S3L_SCONN_SHAKING)
+  if (conn->state == S3L_SCONN_HANDSHAKING)
     conn->server->stats.tls_failures++;
   if (conn->state == S3L_SCONN_OPEN)
     s3l_sconn_gone(conn);
@@ -381,7 +381,7 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
 static void on_deadline(s3l_deadline_t* deadline) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(deadline, s3l_sconn_t, deadline);
   s3l_http_server_stats_t* stats = &conn->server->stats;
-  if (conn->state == S3L_SCONN_SHAKING)
+  if (conn->state == S3L_SCONN_HANDSHAKING)
     stats->timeouts_tls++;
   else if (conn->state == S3L_SCONN_ANSWERED || conn->state == S3L_SCONN_WRITING)
     stats->timeouts_write++;
@@ -405,7 +405,7 @@ static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from)
   s3l_http1_init(&conn->request, conn->head, head_max);
   conn->server = server;
   conn->from = *from;
-  conn->state = S3L_SCONN_SHAKING;
+  conn->state = S3L_SCONN_HANDSHAKING;
   conn->since_ns = s3l_clock_lease_ns();
   conn->timed = conn->held = conn->eof = conn->keep = false;
   conn->exchange = (s3l_http_exchange_t){.server = server};

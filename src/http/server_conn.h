@@ -2,7 +2,7 @@
  * http.
  *
  * States
- *   SHAKING    TLS handshake
+ *   HANDSHAKING    TLS handshake
  *   READING    waits for a request, or reads one
  *   QUEUED     a request is complete, and waits for its turn
  *   OPEN       the exchange is with the owner
@@ -26,7 +26,7 @@
 #include "util/list.h"
 
 typedef enum {
-  S3L_SCONN_SHAKING,
+  S3L_SCONN_HANDSHAKING,
   S3L_SCONN_READING,
   S3L_SCONN_QUEUED,
   S3L_SCONN_OPEN,
@@ -69,7 +69,7 @@ void s3l_sconn_work(s3l_sconn_t* conn);
 /** Closes it, whatever its state but OPEN. No-op when closing already. */
 void s3l_sconn_close(s3l_sconn_t* conn);
 
-/** The same for an OPEN one, with on_gone. */
+/** The same for an OPEN one, with on_abort. */
 void s3l_sconn_gone(s3l_sconn_t* conn);
 
 #endif

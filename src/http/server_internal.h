@@ -26,7 +26,7 @@ struct s3l_http_server_s {
   unsigned refs;   /* itself until it has finished, its listener, and connections */
 
   s3l_list_t idle;    /* READING, no byte of a request yet; the longest idle first */
-  s3l_list_t pending; /* SHAKING, and READING with a part of a request; the oldest first */
+  s3l_list_t pending; /* HANDSHAKING, and READING with a part of a request; the oldest first */
   s3l_list_t busy;    /* QUEUED, OPEN, ANSWERED */
   s3l_list_t stalled; /* WRITING; the longest stalled first */
   s3l_list_t lingering;

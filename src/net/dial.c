@@ -145,7 +145,7 @@ static void on_stagger(s3l_deadline_t* deadline) {
   s3l_dial_t* d = S3L_CONTAINER_OF(deadline, s3l_dial_t, stagger);
   if (d->resolve != NULL) {
     if (cached(d) < S3L_DNS_STALE)
-      return; /* doubted since: the look-up has all the time there is */
+      return; /* suspect since: the look-up has all the time there is */
     s3l_resolve_abandon(d->resolve);
     d->resolve = NULL;
     use_addresses(d, d->cache->addresses, d->cache->len);
@@ -153,7 +153,7 @@ static void on_stagger(s3l_deadline_t* deadline) {
     advance(d);
   } else {
     if (!is_local(d->error))
-      s3l_dial_doubt(d);
+      s3l_dial_suspect(d);
     d->cb(d, d->error, NULL);
   }
 }
@@ -193,7 +193,7 @@ static void take_found(s3l_dial_t* d, const struct addrinfo* found) {
  * against addresses that could not be reached. */
 static bool may_reuse(const s3l_dial_t* d, int status) {
   bool no_such_name = status == UV_EAI_NONAME || status == UV_EAI_NODATA;
-  return cached(d) > (no_such_name ? S3L_DNS_DOUBTED : S3L_DNS_NONE);
+  return cached(d) > (no_such_name ? S3L_DNS_SUSPECT : S3L_DNS_NONE);
 }
 
 static void on_resolved(void* arg, int status, const struct addrinfo* found) {
@@ -265,7 +265,7 @@ void s3l_dial_failed_address(const s3l_dial_t* d, char* out, size_t cap) {
     s3l_address_format(&d->addresses[d->error_at], out, cap);
 }
 
-void s3l_dial_doubt(s3l_dial_t* d) {
+void s3l_dial_suspect(s3l_dial_t* d) {
   if (d->cache != NULL)
-    s3l_dns_cache_doubt(d->cache);
+    s3l_dns_cache_suspect(d->cache);
 }

@@ -81,7 +81,7 @@ void s3l_dial_cancel(s3l_dial_t* d);
 
 /** Tells a dial that will be cancelled because it took too long: its addresses are not taken again
  * without a look-up. */
-void s3l_dial_doubt(s3l_dial_t* d);
+void s3l_dial_suspect(s3l_dial_t* d);
 
 /** Which address the failure that was reported belongs to, as "10.0.0.1:80" or "[::1]:80"; empty if
  * none was tried. */

@@ -14,8 +14,8 @@ s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, 
   int64_t age_ms = (s3l_clock_lease_ns() - cache->at_ns) / NS_PER_MS;
   if (age_ms >= S3L_DNS_STALE_MS)
     return S3L_DNS_NONE;
-  if (cache->doubted)
-    return S3L_DNS_DOUBTED;
+  if (cache->suspect)
+    return S3L_DNS_SUSPECT;
   return age_ms < S3L_DNS_FRESH_MS ? S3L_DNS_FRESH : S3L_DNS_STALE;
 }
 
@@ -29,9 +29,9 @@ void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
   cache->port = port;
   cache->at_ns = s3l_clock_lease_ns();
   cache->len = n;
-  cache->doubted = false;
+  cache->suspect = false;
 }
 
-void s3l_dns_cache_doubt(s3l_dns_cache_t* cache) {
-  cache->doubted = true;
+void s3l_dns_cache_suspect(s3l_dns_cache_t* cache) {
+  cache->suspect = true;
 }

@@ -2,7 +2,7 @@
  *
  *   fresh    for a few seconds, about as long as S3's own answers live: taken without a look-up
  *   stale    for an hour: taken where a look-up fails or does not end in time (RFC 8767)
- *   doubted  none of its addresses could be reached: taken only where a look-up fails, and not
+ *   suspect  none of its addresses could be reached: taken only where a look-up fails, and not
  * where it says that there is no such name */
 #ifndef S3L_NET_DNS_CACHE_H
 #define S3L_NET_DNS_CACHE_H
@@ -31,10 +31,10 @@ typedef struct s3l_dns_cache_s {
   int64_t at_ns; /* in lease time */
   s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];
   size_t len; /* 0: none, as in a zeroed struct */
-  bool doubted;
+  bool suspect;
 } s3l_dns_cache_t;
 
-typedef enum { S3L_DNS_NONE, S3L_DNS_DOUBTED, S3L_DNS_STALE, S3L_DNS_FRESH } s3l_dns_age_t;
+typedef enum { S3L_DNS_NONE, S3L_DNS_SUSPECT, S3L_DNS_STALE, S3L_DNS_FRESH } s3l_dns_age_t;
 
 s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, uint16_t port);
 
@@ -43,6 +43,6 @@ void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,
                        const s3l_address_t* addresses, size_t n);
 
 /** Its addresses could not be reached. */
-void s3l_dns_cache_doubt(s3l_dns_cache_t* cache);
+void s3l_dns_cache_suspect(s3l_dns_cache_t* cache);
 
 #endif

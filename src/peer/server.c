@@ -32,7 +32,7 @@ typedef struct held_s {
   s3l_peer_registration_t* registration;
   s3l_http_exchange_t* ex;
   s3l_deadline_t deadline;
-  bool waits; /* was asked to; else it came while the registration was parting */
+  bool waits; /* was asked to; else it came while the registration was releasing */
 } held_t;
 
 /* ---- Seats ---- */
@@ -153,7 +153,7 @@ static void on_time(s3l_deadline_t* deadline) {
   release(S3L_CONTAINER_OF(deadline, held_t, deadline));
 }
 
-static void on_gone(s3l_http_exchange_t* ex) {
+static void on_abort(s3l_http_exchange_t* ex) {
   drop(ex->data);
 }
 
@@ -161,7 +161,7 @@ static void on_gone(s3l_http_exchange_t* ex) {
 static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex, uint32_t ms,
                  bool waits) {
   held_t* h = s3l_calloc(1, sizeof *h);
-  if (h == NULL || s3l_http_hold(ex, on_gone) != 0) {
+  if (h == NULL || s3l_http_hold(ex, on_abort) != 0) {
     s3l_free(h);
     return false;
   }
@@ -191,7 +191,7 @@ static void ask_seat(s3l_peer_server_t* p, s3l_peer_registration_t* registration
     if (wait_ms == 0 || !hold(registration, ex, wait_ms, true))
       answer_leads(ex, body, len, false);
     return;
-  case S3L_REGISTRATION_PARTING:
+  case S3L_REGISTRATION_RELEASING:
     if (!hold(registration, ex, S3L_PEER_PARTING_MS, false))
       (void)s3l_http_refuse(ex, 404);
     return;

@@ -3,9 +3,8 @@
  * Vocabulary
  *   registration      one election at the server, under its path
  *   leads     200, with the record: or held, if the client asked to wait
- *   parting   has just ceased to lead, and its release is on its way to the store: whoever asks is
- *             held, because an answer now would send it to the store too soon
- *   away      404
+ *   releasing   has just ceased to lead, and its release is on its way to the store: whoever asks
+ * is held, because an answer now would send it to the store too soon away      404
  *
  * Invariants
  *   - a held request is answered when its registration ceases to lead and has parted, when its time
@@ -24,7 +23,7 @@
 #include "http/server.h"
 #include "util/list.h"
 
-/* How long a request is held for a registration that is parting. Followers give up after three
+/* How long a request is held for a registration that is releasing. Followers give up after three
  * seconds. */
 #define S3L_PEER_PARTING_MS 2000
 
@@ -33,7 +32,7 @@ typedef struct s3l_peer_registration_s s3l_peer_registration_t;
 
 typedef enum {
   S3L_REGISTRATION_AWAY = 0,
-  S3L_REGISTRATION_PARTING,
+  S3L_REGISTRATION_RELEASING,
   S3L_REGISTRATION_LEADS
 } s3l_registration_state_t;
 

@@ -128,7 +128,7 @@ struct s3l_verify_run_s {
   bool cancelled;
   bool over; /* no further step: the run cleans up */
   int error;
-  uint32_t sweeps; /* rounds of cleaning up */
+  uint32_t cleanups; /* rounds of cleaning up */
   s3l_verify_state_t state;
 
   /* The current step. */

@@ -306,15 +306,15 @@ static bool carry_on(s3l_verify_run_t* run) {
 /* Objects that may exist; `again` says whether another request may help to remove one. */
 static uint32_t count_leftovers(const s3l_verify_run_t* run, bool* again) {
   uint32_t n = 0;
-  *again = run->sweeps == 0;
+  *again = run->cleanups == 0;
   for (size_t i = 0; i < S3L_VERIFY_KEYS; i++)
     n += run->maybe[i] ? 1 : 0;
-  for (size_t i = 0; run->sweeps == 1 && !run->cancelled && i < run->ops_len; i++)
+  for (size_t i = 0; run->cleanups == 1 && !run->cancelled && i < run->ops_len; i++)
     *again = *again || s3l_error_is_transient(run->ops[i].status);
   return n;
 }
 
-static void sweep(s3l_verify_run_t* run) {
+static void remove_leftovers(s3l_verify_run_t* run) {
   run->ops_len = 0;
   for (size_t i = 0; i < S3L_VERIFY_KEYS; i++) {
     if (!run->maybe[i])
@@ -324,7 +324,7 @@ static void sweep(s3l_verify_run_t* run) {
     if (run->cancelled && op->req.timeout_ms > HURRIED_TIMEOUT_MS)
       op->req.timeout_ms = HURRIED_TIMEOUT_MS;
   }
-  run->sweeps++;
+  run->cleanups++;
   send_all(run);
 }
 
@@ -335,8 +335,8 @@ static bool clean_up(s3l_verify_run_t* run) {
   run->leftovers = run->kept + left;
   if (left == 0 || !again)
     return false;
-  if (run->sweeps == 0 || run->state == S3L_VERIFY_RETRY) {
-    sweep(run);
+  if (run->cleanups == 0 || run->state == S3L_VERIFY_RETRY) {
+    remove_leftovers(run);
   } else {
     run->state = S3L_VERIFY_RETRY;
     wake(run, THROTTLED_MS);

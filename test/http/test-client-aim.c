@@ -30,8 +30,8 @@ static void end(void) {
   s3l_rig_end(&rig);
 }
 
-static void aim(void) {
-  assert_int_equal(s3l_http_client_aim(rig.client, "127.0.0.1", other.port, NULL), 0);
+static void set_origin(void) {
+  assert_int_equal(s3l_http_client_set_origin(rig.client, "127.0.0.1", other.port, NULL), 0);
 }
 
 static void assert_ok(const s3l_rig_req_t* r) {
@@ -45,10 +45,10 @@ static void moves_between_requests(void** state) {
   memset(r, 0, sizeof(r));
   start(answers);
   s3l_rig_do(&rig, &r[0]);
-  assert_int_equal(s3l_http_client_aim(rig.client, "", 1, NULL), UV_EINVAL); /* no change */
+  assert_int_equal(s3l_http_client_set_origin(rig.client, "", 1, NULL), UV_EINVAL); /* no change */
   s3l_rig_do(&rig, &r[1]);
   assert_int_equal(rig.server.accepted, 1);
-  aim();
+  set_origin();
   s3l_rig_do(&rig, &r[2]);
   for (int i = 0; i < 3; i++)
     assert_ok(&r[i]);
@@ -59,7 +59,7 @@ static void moves_between_requests(void** state) {
 
 static void on_call(s3l_script_server_t* server) {
   (void)server;
-  aim();
+  set_origin();
 }
 
 /* The reply still comes, and the connection that it came on carries nothing else. */
@@ -82,7 +82,7 @@ static void moves_with_a_request_out(void** state) {
 
 static void then_aim(s3l_rig_req_t* r) {
   (void)r;
-  aim();
+  set_origin();
   s3l_rig_submit(&rig, (s3l_rig_req_t*)rig.server.data);
 }
 
@@ -118,7 +118,7 @@ static void moves_while_it_connects(void** state) {
   s3l_rig_start(&rig);
   s3l_rig_submit(&rig, &r);
   s3l_rig_wait_for(&rig, &rig.server.accepted, 1);
-  aim();
+  set_origin();
   s3l_rig_wait(&rig, &r);
   assert_ok(&r);
   assert_int_equal(other.accepted, 1);
@@ -129,7 +129,7 @@ static void moves_while_it_connects(void** state) {
 
 static void in_compose(s3l_rig_req_t* r) {
   (void)r;
-  assert_int_equal(s3l_http_client_aim(rig.client, "localhost", rig.server.port, NULL), 0);
+  assert_int_equal(s3l_http_client_set_origin(rig.client, "localhost", rig.server.port, NULL), 0);
 }
 
 /* One connection from its beginning to its end. */

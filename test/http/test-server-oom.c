@@ -122,7 +122,7 @@ static unsigned requests;
 static unsigned ends;
 static unsigned closed;
 
-static void on_gone(s3l_http_exchange_t* ex) {
+static void on_abort(s3l_http_exchange_t* ex) {
   assert_ptr_equal(ex, held);
   held = NULL;
   ends++;
@@ -139,7 +139,7 @@ static void on_request(s3l_http_server_t* server, s3l_http_exchange_t* ex) {
   (void)server;
   requests++;
   if (s3l_span_eq(ex->request->path, S3L_SPAN("/hold"))) {
-    assert_int_equal(s3l_http_hold(ex, on_gone), 0);
+    assert_int_equal(s3l_http_hold(ex, on_abort), 0);
     held = ex;
   } else {
     reply(ex, "hello");

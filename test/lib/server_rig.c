@@ -18,7 +18,7 @@ static void forget_held(s3l_server_rig_t* rig, const s3l_http_exchange_t* ex) {
   memmove(&rig->held[i], &rig->held[i + 1], (rig->held_len - i) * sizeof(rig->held[0]));
 }
 
-static void on_gone(s3l_http_exchange_t* ex) {
+static void on_abort(s3l_http_exchange_t* ex) {
   s3l_server_rig_t* rig = ex->data;
   assert_false(rig->in_call);
   assert_ptr_equal(s3l_http_server_data(ex->server), rig);
@@ -27,7 +27,7 @@ static void on_gone(s3l_http_exchange_t* ex) {
 }
 
 static void hold(s3l_server_rig_t* rig, s3l_http_exchange_t* ex) {
-  int rc = s3l_http_hold(ex, on_gone);
+  int rc = s3l_http_hold(ex, on_abort);
   if (rc != 0) {
     assert_int_equal(rc, UV_EBUSY);
     (void)s3l_http_refuse(ex, 503);

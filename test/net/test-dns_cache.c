@@ -243,7 +243,7 @@ static void doubt_gives_a_look_up_its_time(void** state) {
   fails(0);
   called = false;
   assert_int_equal(s3l_dial_start(&dial, runtime, &cache, HOST, server.port, on_dialed), 0);
-  s3l_dns_cache_doubt(&cache);
+  s3l_dns_cache_suspect(&cache);
   while (dial.stagger.set)
     uv_run(&loop, UV_RUN_ONCE);
   assert_false(called);

@@ -154,7 +154,7 @@ static bool set_origin(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result
   }
   bool can = !proxy.used || e->tls || s3->target.origin.n > 0; /* else requests name no URL */
   if (can)
-    (void)s3l_http_client_aim(s3->client, e->host, e->port, &proxy); /* a host that fits */
+    (void)s3l_http_client_set_origin(s3->client, e->host, e->port, &proxy); /* a host that fits */
   s3l_wipe(&proxy, sizeof(proxy));
   return can;
 }
