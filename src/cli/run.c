@@ -146,7 +146,7 @@ static void say_gone(const run_t* run, const guard_report_t* report) {
     cli_say("%s exited with status %d", command, WEXITSTATUS(report->status));
 }
 
-static void on_gone(run_t* run, const guard_report_t* report) {
+static void on_report_gone(run_t* run, const guard_report_t* report) {
   if (report->cause == GUARD_UNKNOWN) {
     cli_say("the keeper process was killed, too, and what %s has started may still run: not "
             "releasing, so that nobody takes over before the leader timeout",
@@ -218,7 +218,7 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
     break;
   case GUARD_GONE:
     if (!run->session.finishing)
-      on_gone(run, report);
+      on_report_gone(run, report);
     break;
   case GUARD_LOST:
     on_lost(run);

@@ -15,7 +15,7 @@
  * one that is closing is refused.
  *
  * An ask that is lost with a kept connection, before a byte of its answer, is sent once more, over
- * a fresh one: a leader that lives is not doubted for a connection that was closed meanwhile. The
+ * a fresh one: a living leader is not suspected because a connection was closed meanwhile. The
  * second time it may be held only for what is left of the first, so both together end when one
  * would have; where nobody answers any more, within the time-outs of connecting and of TLS.
  *

@@ -31,7 +31,7 @@ typedef struct node_s {
   unsigned store_reads, store_writes, asks, releases;
   bool dead;
   s3l_ns_t started_at;
-  s3l_ns_t legal_at; /* as the last event told that tells it */
+  s3l_ns_t takeover_at; /* as the last event told that tells it */
 } node_t;
 
 typedef struct world_s {
@@ -90,7 +90,7 @@ static void carry_out(node_t* n, const s3l_effects_t* fx) {
       if (e->note == S3LECT_EVENT_STARTED_LEADING)
         n->started_at = w.now;
       if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_NEW_LEADER)
-        n->legal_at = e->takeover_at;
+        n->takeover_at = e->takeover_at;
       break;
     case S3L_DO_CANCEL:
     case S3L_DO_STOPPED:
@@ -307,17 +307,17 @@ static void test_crash(void** state) {
     assert_non_null(leads);
     for (int i = 0; i < NODES; i++)
       if (&w.node[i] != died)
-        assert_int_equal(w.node[i].legal_at, legal[i]);
-    assert_true(leads->legal_at >= valid_until);
-    assert_true(leads->started_at > leads->legal_at);
-    assert_true(leads->started_at <= leads->legal_at + 2 * STORE_WAY);
+        assert_int_equal(w.node[i].takeover_at, legal[i]);
+    assert_true(leads->takeover_at >= valid_until);
+    assert_true(leads->started_at > leads->takeover_at);
+    assert_true(leads->started_at <= leads->takeover_at + 2 * STORE_WAY);
     start_node(died, 0x100u + (unsigned)round);
     run_until(w.now + 31 * S3L_SECOND + round * 777 * S3L_MS);
   }
 }
 
 /* Of a release that was seen, the taking over is legal at once. */
-static void test_hand_over_is_legal_at_once(void** state) {
+static void test_hand_over_is_takeover_at_once(void** state) {
   (void)state;
   node_t* left = leader();
   assert_non_null(left);
@@ -325,7 +325,7 @@ static void test_hand_over_is_legal_at_once(void** state) {
   run_until(w.now + 4 * STORE_WAY);
   const node_t* leads = leader();
   assert_non_null(leads);
-  assert_int_equal(leads->legal_at, leads->started_at - STORE_WAY);
+  assert_int_equal(leads->takeover_at, leads->started_at - STORE_WAY);
 }
 
 static void test_transfer(void** state) {
@@ -405,7 +405,7 @@ int main(void) {
       T(test_a_stable_hour),
       T(test_a_stable_hour_over_plain_http),
       T(test_hand_over),
-      T(test_hand_over_is_legal_at_once),
+      T(test_hand_over_is_takeover_at_once),
       T(test_crash),
       T(test_transfer),
       T(test_transfer_to_nobody),

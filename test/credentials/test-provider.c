@@ -1,5 +1,6 @@
 /* credentials/provider: the library's providers behind the public interface: fixed keys, and a
- * chain that is asked once for all, by askers and by stores; closing while questions are under way.
+ * chain that is asked once for all, by requesters and by stores; closing while questions are under
+ * way.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -102,14 +102,14 @@ typedef struct asker_s {
   int status;
   char access_key[64];
   char why[600];
-} asker_t;
+} requester_t;
 
-static asker_t asker;
+static requester_t requester;
 static s3l_creds_user_t user;
 static unsigned cache_closed;
 
 static void on_waited(s3l_creds_wait_t* wait, int status, const char* why) {
-  asker_t* a = S3L_CONTAINER_OF(wait, asker_t, wait);
+  requester_t* a = S3L_CONTAINER_OF(wait, requester_t, wait);
   if (status == UV_ECANCELED) {
     a->cancelled++;
     return;
@@ -127,7 +127,7 @@ static void begin(manner_t manner) {
   s3l_creds_cache_options_t options = s3l_creds_cache_defaults;
   options.retry_ms = 0;
   mine = (mine_t){.manner = manner};
-  asker = (asker_t){.done = 0};
+  requester = (requester_t){.done = 0};
   cache_closed = 0;
   assert_int_equal(uv_loop_init(&loop), 0);
   mine.provider.data = &mine;
@@ -138,10 +138,10 @@ static void begin(manner_t manner) {
 }
 
 static void ask(void) {
-  unsigned before = asker.done;
+  unsigned before = requester.done;
   s3l_creds_cache_refused(user.cache); /* so that the provider is asked */
-  assert_int_equal(s3l_creds_wait(&user, &asker.wait, S3L_CLOCK_NEVER), 0);
-  assert_int_equal(asker.done, before); /* never inside */
+  assert_int_equal(s3l_creds_wait(&user, &requester.wait, S3L_CLOCK_NEVER), 0);
+  assert_int_equal(requester.done, before); /* never inside */
 }
 
 static void on_cache_closed(void* arg) {
@@ -170,12 +170,12 @@ static void takes_what_comes(void** state) {
   begin(LATER);
   ask();
   answer(take_req(), "AK");
-  assert_int_equal(asker.done, 1);
-  assert_string_equal(asker.access_key, "AK");
+  assert_int_equal(requester.done, 1);
+  assert_string_equal(requester.access_key, "AK");
   ask();
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, 0, &later, NULL);
-  assert_string_equal(asker.access_key, "A2");
+  assert_string_equal(requester.access_key, "A2");
   end();
 }
 
@@ -186,23 +186,23 @@ static void refuses_what_is_none(void** state) {
   ask();
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, 0, NULL, NULL);
-  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
-  assert_string_equal(asker.why, "there is no access key");
+  assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(requester.why, "there is no access key");
   ask();
   req = take_req();
   req->cb(req, 0, &c, NULL);
-  assert_string_equal(asker.why, "there is no secret access key");
+  assert_string_equal(requester.why, "there is no secret access key");
   c.secret_access_key = "S\nK";
   ask();
   req = take_req();
   req->cb(req, 0, &c, NULL);
-  assert_string_equal(asker.why,
+  assert_string_equal(requester.why,
                       "a key holds a blank, a line end or another character that no key has");
   c.size = offsetof(s3lect_credentials_t, secret_access_key); /* the rest is not read */
   ask();
   req = take_req();
   req->cb(req, 0, &c, NULL);
-  assert_string_equal(asker.why, "there is no secret access key");
+  assert_string_equal(requester.why, "there is no secret access key");
   end();
 }
 
@@ -212,12 +212,12 @@ static void passes_failures_on(void** state) {
   ask();
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, UV_EACCES, NULL, "the vault is sealed");
-  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
-  assert_string_equal(asker.why, "the vault is sealed");
+  assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(requester.why, "the vault is sealed");
   ask();
   req = take_req();
   req->cb(req, UV_EACCES, NULL, NULL);
-  assert_string_equal(asker.why, "permission denied");
+  assert_string_equal(requester.why, "permission denied");
   end();
 }
 
@@ -226,14 +226,14 @@ static void a_refusal_is_told_later(void** state) {
   begin(REFUSES);
   for (unsigned i = 1; i < 3; i++) {
     ask();
-    s3l_wait_count(&loop, &asker.done, i, "the refusal");
-    assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
-    assert_string_equal(asker.why, "operation not permitted");
+    s3l_wait_count(&loop, &requester.done, i, "the refusal");
+    assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
+    assert_string_equal(requester.why, "operation not permitted");
   }
   ask();
   end(); /* while it is still to be told */
-  assert_int_equal(asker.done, 2);
-  assert_int_equal(asker.cancelled, 1);
+  assert_int_equal(requester.done, 2);
+  assert_int_equal(requester.cancelled, 1);
 }
 
 /* Against the contract; the keys come all the same, later, and once. */
@@ -242,18 +242,18 @@ static void an_answer_inside_get_is_told_later(void** state) {
   for (int i = 0; i < 2; i++) {
     begin(i == 0 ? INSIDE : TWICE);
     ask();
-    s3l_wait_count(&loop, &asker.done, 1, "the keys");
-    assert_string_equal(asker.access_key, "AK");
+    s3l_wait_count(&loop, &requester.done, 1, "the keys");
+    assert_string_equal(requester.access_key, "AK");
     ask();
     end(); /* with keys that are wiped */
-    assert_int_equal(asker.done, 1);
-    assert_int_equal(asker.cancelled, 1);
+    assert_int_equal(requester.done, 1);
+    assert_int_equal(requester.cancelled, 1);
   }
   begin(INSIDE_AND_REFUSES);
   ask();
-  s3l_wait_count(&loop, &asker.done, 1, "the refusal");
-  assert_int_equal(asker.status, S3LECT_ECREDENTIALS);
-  assert_string_equal(asker.why, "operation not permitted");
+  s3l_wait_count(&loop, &requester.done, 1, "the refusal");
+  assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
+  assert_string_equal(requester.why, "operation not permitted");
   end();
 }
 
@@ -264,8 +264,8 @@ static void an_answer_nobody_waits_for_is_nothing(void** state) {
   s3lect_credentials_req_t* req = take_req();
   answer(req, "AK");
   answer(req, "A2");
-  assert_int_equal(asker.done, 1);
-  assert_string_equal(asker.access_key, "AK");
+  assert_int_equal(requester.done, 1);
+  assert_string_equal(requester.access_key, "AK");
   end();
 }
 
@@ -280,8 +280,8 @@ static void closing_waits_for_the_provider(void** state) {
   s3lect_credentials_req_t* req = take_req();
   req->cb(req, UV_ECANCELED, NULL, NULL);
   s3l_wait_count(&loop, &cache_closed, 1, "the cache to be closed");
-  assert_int_equal(asker.done, 0);
-  assert_int_equal(asker.cancelled, 1);
+  assert_int_equal(requester.done, 0);
+  assert_int_equal(requester.cancelled, 1);
   s3l_wait_loop_end(&loop);
   /* One that cancels inside cancel. */
   begin(LATER);
@@ -289,7 +289,7 @@ static void closing_waits_for_the_provider(void** state) {
   ask();
   end();
   assert_int_equal(mine.cancelled, 1);
-  assert_int_equal(asker.done, 0);
+  assert_int_equal(requester.done, 0);
 }
 
 /* ---- Under stores ---- */

@@ -21,7 +21,7 @@ hidden byte a, b;
 #endif
 #define IS_ON_ITS_WAY(m, f) (mk[m] != NOTHING && me[m] == f && !mex[m] && (!mcl[m] || LEADS_CLAIMS) && !mdead[m])
 #define STANDS(y, f) (there[f] && fown[f] == y + 1 && !fex[f] && (!fcl[f] || LEADS_CLAIMS))
-#define IS_IN_VIEW(y, f) (ve[y] == f && vown[y] && !vex[y] && (!vcl[y] || LEADS_CLAIMS) && !robbed[y])
+#define IS_IN_VIEW(y, f) (ve[y] == f && vown[y] && !vex[y] && (!vcl[y] || LEADS_CLAIMS) && !orphaned[y])
 #if K > 1
 #define COMES_UP(y, f) (IS_ON_ITS_WAY((y) * K, f) || IS_ON_ITS_WAY((y) * K + 1, f) || STANDS(y, f) || \
   IS_IN_VIEW(y, f) || LANDS_AGAIN(y, f))
@@ -60,7 +60,7 @@ inline forget() {
     :: else
     fi;
     if
-    :: lead[b] || ve[b] == UNSEEN || ve[b] == 0 || sure[b] || robbed[b] || (vex[b] && !vfo[b]) ||
+    :: lead[b] || ve[b] == UNSEEN || ve[b] == 0 || sure[b] || orphaned[b] || (vex[b] && !vfo[b]) ||
        IS_OWN(b) -> obs[b] = 0
     :: else
     fi;
@@ -112,7 +112,7 @@ inline sort_electors() {
         swap(vex[a], vex[a - 1]); swap(vcl[a], vcl[a - 1]); swap(vun[a], vun[a - 1]); swap(vfo[a], vfo[a - 1]);
         swap(intact[a], intact[a - 1]); swap(sure[a], sure[a - 1]); swap(gap[a], gap[a - 1]);
         swap(bi[a], bi[a - 1]); swap(taken[a], taken[a - 1]);
-        swap(checked[a], checked[a - 1]); swap(robbed[a], robbed[a - 1]);
+        swap(checked[a], checked[a - 1]); swap(orphaned[a], orphaned[a - 1]);
         swap(lead[a], lead[a - 1]);
         swap_messages(a * K, (a - 1) * K);
 #if K > 1

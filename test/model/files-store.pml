@@ -28,12 +28,12 @@ inline changed(f) {
   }
 }
 
-inline put(f, owner, expired, claim, unfounded, foreign, age) {
+inline put(f, owner, expired, claim, provisional, foreign, age) {
   changed(f);
 #ifdef LAG
   hidden[f] = (there[f] -> hidden[f] : T - 1);
 #endif
-  there[f] = 1; fown[f] = owner; fex[f] = expired; fcl[f] = claim; fun[f] = unfounded; ffo[f] = foreign; fage[f] = age;
+  there[f] = 1; fown[f] = owner; fex[f] = expired; fcl[f] = claim; fun[f] = provisional; ffo[f] = foreign; fage[f] = age;
 #ifdef SWEEP
   fyoung[f] = 0;
 #endif

@@ -22,7 +22,7 @@
  *   base, bi           over which file it created its own last, and whether that still is what it was
  *                      (0: over none, or one that is not numbered one lower, as a claim)
  *   taken              a file of the highest number that it has seen was another's
- *   checked, robbed    it was, or it was not, when its own had landed
+ *   checked, orphaned    it was, or it was not, when its own had landed
  *   lease              since the sending of the last write, or the last clean listing if that is longer ago
  *   wk, wnum           the write under way (AWAITED), or given up (UNKNOWN), and to which file
  *   mk, me, m...       writes on their way, as in epochs.pml; sw: a removal on its way
@@ -97,7 +97,7 @@ byte hidden[F + 1]; /* for so long a file does not show in listings */
 
 byte seen[N], led[N], ve[N], vage[N], obs[N], watched[N], clean[N], base[N], lease[N], wk[N], wnum[N], cool[N];
 bit vown[N], vex[N], vcl[N], vun[N], vfo[N], intact[N], sure[N], gap[N];
-bit bi[N], taken[N], checked[N], robbed[N], lead[N];
+bit bi[N], taken[N], checked[N], orphaned[N], lead[N];
 byte mk[N * K], me[N * K], mage[N * K];
 bit mex[N * K], mcl[N * K], mun[N * K], mdead[N * K];
 
@@ -138,21 +138,21 @@ byte place[N]; /* of the message whose reply is awaited */
 #define KNOWS_BASE(y) (base[y] != 0 && base[y] + 1 == ve[y] && ve[y] >= seen[y] && !TAKEN(y))
 /* A file of its own whose base is gone; or may be. */
 #ifdef MUTANT_UNCHECKED /* as long as it has not looked, all is well */
-#define ROBBED(y) (robbed[y])
+#define ORPHANED(y) (orphaned[y])
 #else
-#define ROBBED(y) (robbed[y] || (vown[y] && !vex[y] && !vcl[y] && !checked[y] && !KNOWS_BASE(y)))
+#define ORPHANED(y) (orphaned[y] || (vown[y] && !vex[y] && !vcl[y] && !checked[y] && !KNOWS_BASE(y)))
 #endif
 /* What it may create is a claim over absence, which is not counted on. */
 #ifdef MUTANT_CLAIM_COUNTED_ON
-#define UNFOUNDED(y) (ve[y] == 0 || ROBBED(y))
+#define UNFOUNDED(y) (ve[y] == 0 || ORPHANED(y))
 #else
-#define UNFOUNDED(y) (ve[y] == 0 || ROBBED(y) || (vcl[y] && !vex[y] && !(vown[y] && !vun[y])))
+#define UNFOUNDED(y) (ve[y] == 0 || ORPHANED(y) || (vcl[y] && !vex[y] && !(vown[y] && !vun[y])))
 #endif
 /* A file of its own, on which nobody but itself can count: no need to wait. */
 #ifdef MUTANT_CLAIM_LED
-#define IS_OWN(y) (vown[y] && (vcl[y] || checked[y]) && !robbed[y] && ve[y] != 0)
+#define IS_OWN(y) (vown[y] && (vcl[y] || checked[y]) && !orphaned[y] && ve[y] != 0)
 #elif defined(MUTANT_UNCHECKED)
-#define IS_OWN(y) (vown[y] && !vun[y] && !vcl[y] && !robbed[y] && ve[y] != 0)
+#define IS_OWN(y) (vown[y] && !vun[y] && !vcl[y] && !orphaned[y] && ve[y] != 0)
 #else
 #define IS_OWN(y) (vown[y] && !vun[y] && !vcl[y] && checked[y] && ve[y] != 0)
 #endif
@@ -162,9 +162,9 @@ byte place[N]; /* of the message whose reply is awaited */
 #define IS_RELEASED(y) (vex[y] && !vfo[y])
 #endif
 #ifdef MUTANT_NO_CLAIM_WAIT
-#define LEGAL_AFTER(y) (ve[y] == 0 || ROBBED(y) || IS_OWN(y) || vcl[y] -> 0 : WAIT)
+#define LEGAL_AFTER(y) (ve[y] == 0 || ORPHANED(y) || IS_OWN(y) || vcl[y] -> 0 : WAIT)
 #else
-#define LEGAL_AFTER(y) (ve[y] == 0 || ROBBED(y) || IS_OWN(y) -> 0 : (vcl[y] -> CLAIM_WAIT : WAIT))
+#define LEGAL_AFTER(y) (ve[y] == 0 || ORPHANED(y) || IS_OWN(y) -> 0 : (vcl[y] -> CLAIM_WAIT : WAIT))
 #endif
 
 #ifdef MUTANT_LATE_CLAIM
@@ -181,7 +181,7 @@ inline see(f) { /* elector i sees file f as it is now */
   :: else ->
     fresh = 1;
     if
-    :: ve[i] != f -> checked[i] = 0; robbed[i] = 0
+    :: ve[i] != f -> checked[i] = 0; orphaned[i] = 0
 #ifdef MUTANT_CHECKED_LED
     :: ve[i] == f && f > led[i] -> checked[i] = 0
 #elif !defined(MUTANT_CHECKED_ONCE)
@@ -217,7 +217,7 @@ inline see_absence() {
   if
   :: fresh ->
     ve[i] = 0; vown[i] = 0; vex[i] = 0; vcl[i] = 0; vun[i] = 0; vfo[i] = 0; vage[i] = LEASE; intact[i] = 0;
-    checked[i] = 0; robbed[i] = 0;
+    checked[i] = 0; orphaned[i] = 0;
     begin_again()
   :: else
   fi
@@ -265,7 +265,7 @@ inline watch() {
 #endif
 
 /* Of a file that it has led it asks only where it has not missed anything: else it lists first. */
-#define IS_FOUNDED_OWN(y) (!lead[y] && ve[y] != 0 && ve[y] != UNSEEN && vown[y] && !vex[y] && !robbed[y] && \
+#define IS_FOUNDED_OWN(y) (!lead[y] && ve[y] != 0 && ve[y] != UNSEEN && vown[y] && !vex[y] && !orphaned[y] && \
   FOUNDED(y) && ve[y] >= seen[y])
 #define COULD_CHECK(y) (IS_FOUNDED_OWN(y) && !checked[y] && KNOWS_BASE(y) && (NEVER_LED(y) || GAPLESS(y)))
 #define COULD_LEAD(y) (IS_FOUNDED_OWN(y) && NEVER_LED(y) && CLEAN(y, vage[y]) < LEASE)
@@ -345,7 +345,7 @@ inline read(f) { /* by key alone */
 
 /* --- what it does ----------------------------------------------------------------------------------- */
 
-inline send(kind, number, expired, claim, unfounded) {
+inline send(kind, number, expired, claim, provisional) {
   j = i * K;
 #if K > 1
   if
@@ -353,7 +353,7 @@ inline send(kind, number, expired, claim, unfounded) {
   :: else
   fi;
 #endif
-  mk[j] = kind; me[j] = number; mex[j] = expired; mcl[j] = claim; mun[j] = unfounded; mage[j] = 0; mdead[j] = 0;
+  mk[j] = kind; me[j] = number; mex[j] = expired; mcl[j] = claim; mun[j] = provisional; mage[j] = 0; mdead[j] = 0;
   wk[i] = AWAITED; wnum[i] = number; wkey(i, j % K)
 }
 
@@ -404,7 +404,7 @@ inline elector() {
 #if WITNESS == 5
       assert(false);
 #endif
-      robbed[i] = 1; begin_again()
+      orphaned[i] = 1; begin_again()
     fi
 
   :: lead[i] && CAN_SEND(i) -> send(WRITE, led[i], 0, 0, 0)
@@ -433,7 +433,7 @@ inline elector() {
   :: ve[i] != UNSEEN -> /* a crash and a new start */
     stop_leading();
     ve[i] = UNSEEN; vown[i] = 0; vex[i] = 0; vcl[i] = 0; vun[i] = 0; vfo[i] = 0; vage[i] = LEASE; intact[i] = 0;
-    checked[i] = 0; robbed[i] = 0; taken[i] = 0; base[i] = 0; seen[i] = 0; led[i] = 0;
+    checked[i] = 0; orphaned[i] = 0; taken[i] = 0; base[i] = 0; seen[i] = 0; led[i] = 0;
     clean[i] = LEASE; watched[i] = 0; gap[i] = 0;
     wk[i] = IDLE;
     begin_again();

@@ -41,7 +41,7 @@
  * period (it only delays), the retry schedule (any schedule is possible), the quoting of ETags.
  *
  * DELETE: the lockfile is removed by hand. A create that lands late, after the removal, carries an
- * epoch from before that of the leader who was robbed. So a claim over absence is never led, but
+ * epoch from before that of the leader who was orphaned. So a claim over absence is never led, but
  * replaced by its own maker, once it has stood, by a claim under a new epoch (MUTANT_CLAIM_LED shows
  * the epoch that does not grow without that rule).
  *

@@ -117,8 +117,8 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
   sim_reply_t reply =
       sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition, r->etag,
                     r->bare, r->body, r->body_len);
-  sim_tape_line(w->tape, w->t, "store: n%u's write %llu comes again, and %s", r->node,
-                (unsigned long long)r->write.number, reply.status == 0 ? "lands" : "is refused");
+  sim_log_line(w->log, w->t, "store: n%u's write %llu comes again, and %s", r->node,
+               (unsigned long long)r->write.number, reply.status == 0 ? "lands" : "is refused");
   if (reply.status != 0)
     return;
   sim_met(w, SIM_MET_REPLAYED);
@@ -141,7 +141,7 @@ static void delete_all(sim_world_t* w) {
 }
 
 static void delete_newest(sim_world_t* w, const sim_file_t* newest) {
-  sim_tape_line(w->tape, w->t, "the newest file is deleted by hand");
+  sim_log_line(w->log, w->t, "the newest file is deleted by hand");
   sim_met(w, SIM_MET_NEWEST_DELETED);
   sim_files_delete(&w->files, w->t, newest->number);
 }
@@ -207,7 +207,7 @@ void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
     delete_newest(w, newest);
     return;
   }
-  sim_tape_line(w->tape, w->t, "all files are deleted by hand");
+  sim_log_line(w->log, w->t, "all files are deleted by hand");
   delete_all(w);
   oracle_deleted(&w->oracle);
   w->standing = (sim_standing_t){.kind = SIM_STANDS_NOTHING};

@@ -217,19 +217,19 @@ static void do_to_node(sim_world_t* w, const sim_fault_t* f, unsigned i) {
 static void tell(sim_world_t* w, const sim_fault_t* f, int who) {
   w->faults_met++;
   w->digest = sim_mix(w->digest, (uint64_t)f->at ^ f->kind);
-  if (w->tape == NULL)
+  if (w->log == NULL)
     return;
   char whom[16] = "all";
   if (who >= 0 && who < SIM_WHO_LEADER)
     snprintf(whom, sizeof whom, "n%d", who);
-  sim_tape_line(w->tape, w->t, "fault: %s %s until %.3f (%lld, %lld)", whom,
-                sim_fault_name(f->kind), (double)f->until / 1e6, (long long)f->a, (long long)f->b);
+  sim_log_line(w->log, w->t, "fault: %s %s until %.3f (%lld, %lld)", whom, sim_fault_name(f->kind),
+               (double)f->until / 1e6, (long long)f->a, (long long)f->b);
   sim_mark_kind_t kind = f->kind == SIM_FAULT_PAUSE   ? SIM_MARK_PAUSE
                          : f->kind == SIM_FAULT_CRASH ? SIM_MARK_DOWN
                                                       : SIM_MARK_FAULT;
   bool lasts = f->kind < SIM_FAULT_WINDOWS_END || kind != SIM_MARK_FAULT;
-  sim_tape_mark(w->tape, kind, who < SIM_WHO_LEADER ? who : -1, w->t, lasts ? f->until : w->t,
-                sim_fault_name(f->kind));
+  sim_log_mark(w->log, kind, who < SIM_WHO_LEADER ? who : -1, w->t, lasts ? f->until : w->t,
+               sim_fault_name(f->kind));
 }
 
 void sim_on_fault(sim_world_t* w, unsigned index) {

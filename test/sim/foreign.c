@@ -71,7 +71,7 @@ static void write_record(sim_world_t* w, bool released) {
   w->standing = (sim_standing_t){.kind = SIM_STANDS_FOREIGN, .released = released};
   oracle_write_t write = {.node = -1, .leader_id = SIM_FOREIGN_ID};
   oracle_write_landed(&w->oracle, w->t, &write);
-  sim_tape_line(w->tape, w->t, "foreign writer %s", released ? "releases" : "writes its record");
+  sim_log_line(w->log, w->t, "foreign writer %s", released ? "releases" : "writes its record");
 }
 
 /* What it makes of what it read, at the store's instant; it acts on it a way back and forth later.

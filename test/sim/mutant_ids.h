@@ -96,14 +96,14 @@
   XX(ASKS_TWICE, "asks-twice", CONTRACT, "peers", 5, 4, 5, "the leader is asked twice at once")    \
   XX(NO_HEAD_START, "no-head-start", HEAD_START, "peers", 5, 24, 1,                                \
      "a transfer is taken over at once by whoever comes first")                                    \
-  XX(EPOCHS_UNCONFIRMED, "epochs-unconfirmed", EXCLUSION, "epochs,brink,drift", 5, 24, 2,          \
+  XX(EPOCHS_UNCONFIRMED, "epochs-unconfirmed", EXCLUSION, "epochs,boundary,drift", 5, 24, 2,       \
      "an epoch file is created, and led, without one more look at the one before")                 \
-  XX(EPOCHS_READ_BEFORE, "epochs-read-before", EXCLUSION, "epochs,brink,drift", 5, 24, 34,         \
+  XX(EPOCHS_READ_BEFORE, "epochs-read-before", EXCLUSION, "epochs,boundary,drift", 5, 24, 34,      \
      "a read that was sent before the end of the observation counts, and is the last")             \
-  XX(EPOCHS_ETAG_ONLY, "epochs-etag-only", EXCLUSION, "epochs,brink,replay,no-if-match", 5, 24, 1, \
-     "an epoch file with the ETag of before is taken to be unchanged")                             \
-  XX(EPOCHS_PROMISE, "epochs-promise", EXCLUSION, "epochs,brink,replay,no-if-match,peers", 5, 24,  \
-     6, "a promise shortens the wait with epoch files, too")                                       \
+  XX(EPOCHS_ETAG_ONLY, "epochs-etag-only", EXCLUSION, "epochs,boundary,replay,no-if-match", 5, 24, \
+     1, "an epoch file with the ETag of before is taken to be unchanged")                          \
+  XX(EPOCHS_PROMISE, "epochs-promise", EXCLUSION, "epochs,boundary,replay,no-if-match,peers", 5,   \
+     24, 6, "a promise shortens the wait with epoch files, too")                                   \
   XX(EPOCHS_RESUMED, "epochs-resumed", EPOCH_SHARED, "epochs,pause,outage,partition", 5, 24, 3,    \
      "a leadership is resumed under its epoch")                                                    \
   XX(EPOCHS_UNLISTED, "epochs-unlisted", EXCLUSION, "epochs,corrupt,delete,no-if-match", 5, 24, 1, \
@@ -150,8 +150,9 @@
      "above an epoch file that is no record the next one is created at once")                      \
   XX(EPOCHS_RESTARTED, "epochs-restarted", EPOCH_ORDER, "epochs,delete,crash", 5, 24, 1,           \
      "numbers begin with 1 again where there is no epoch file")                                    \
-  XX(EPOCHS_TOLD_BEFORE, "epochs-told-before", EXCLUSION, "epochs,brink,replay,no-if-match,peers", \
-     5, 24, 6, "a file whose leader told of it is taken for unchanged whenever it was written")    \
+  XX(EPOCHS_TOLD_BEFORE, "epochs-told-before", EXCLUSION,                                          \
+     "epochs,boundary,replay,no-if-match,peers", 5, 24, 6,                                         \
+     "a file whose leader told of it is taken for unchanged whenever it was written")              \
   XX(EPOCHS_NO_HEAD_START, "epochs-no-head-start", HEAD_START, "epochs,peers", 5, 24, 1,           \
      "the next file after a transfer is created by whoever comes first")                           \
   XX(EPOCHS_NEVER_SWEPT, "epochs-never-swept", BUDGET, "epochs,crash", 3, 24, 1,                   \

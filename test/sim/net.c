@@ -60,12 +60,12 @@ static void lose_request(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
 static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
   const sim_weather_t* weather = &n->weather;
   s3l_ns_t at = w->t + way(w, n);
-  sim_brink_t brink = sim_brink(w, r, &at);
-  if (brink == SIM_BRINK_LOST) {
+  sim_boundary_t boundary = sim_boundary(w, r, &at);
+  if (boundary == SIM_BOUNDARY_LOST) {
     breaks(w, n, r);
     return;
   }
-  if (!weather->fair && brink == SIM_BRINK_OFF) {
+  if (!weather->fair && boundary == SIM_BOUNDARY_OFF) {
     if (weather->refuses) {
       r->never_left = true;
       push(w, r, at, SIM_ON_BROKEN);
@@ -91,7 +91,7 @@ static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
       r->error_applies = sim_chance(&n->net, 500);
     }
   }
-  if (brink == SIM_BRINK_OFF && sim_files_undoes(w, r)) {
+  if (boundary == SIM_BOUNDARY_OFF && sim_files_undoes(w, r)) {
     int64_t t = n->plan->config.leader_timeout_ms;
     r->undone = r->late = true;
     at += sim_between(&n->net, t / 4, 2 * t) * S3L_MS;
@@ -285,12 +285,12 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
   }
   if (r->undone)
     sim_files_undo(w, r);
-  sim_brink_arrives(w, r);
+  sim_boundary_arrives(w, r);
   at_store(w, r);
   w->digest = sim_mix(w->digest, (uint64_t)w->t ^ (uint64_t)(int64_t)r->status << 48);
   if (!r->done && !r->no_reply)
     push(w, r, w->t + (r->reply_in > 0 ? r->reply_in : way(w, n)), SIM_ON_REPLY);
-  if (w->plan->epochs && !sim_is_calm(w) && (sim_brink_replays(r) || sim_files_replays(w, r))) {
+  if (w->plan->epochs && !sim_is_calm(w) && (sim_boundary_replays(r) || sim_files_replays(w, r))) {
     s3l_ns_t most = r->stale_len > 0 ? 2 * S3L_SECOND : 20 * S3L_SECOND;
     s3l_ns_t at = w->t + sim_between(&n->net, 0, most);
     r->replayed = r->in_limbo = true;

@@ -107,9 +107,9 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   w->digest = sim_mix(w->digest, (uint64_t)boot ^ (uint64_t)ev->kind << 60);
   bool published = publish(w, i);
   sim_saw_step(w, i, &before, ev);
-  if (w->tape != NULL) {
-    sim_tape_event(w->tape, w->t, i, ev);
-    sim_tape_effects(w->tape, w->t, i, boot, &w->effects);
+  if (w->log != NULL) {
+    sim_log_event(w->log, w->t, i, ev);
+    sim_log_effects(w->log, w->t, i, boot, &w->effects);
   }
   if (w->effects.changed) {
     memcpy(n->leader, w->effects.seen.leader_id, sizeof n->leader);

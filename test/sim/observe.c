@@ -31,9 +31,9 @@ static void mark_validity(sim_world_t* w, unsigned i) {
   char text[24];
   snprintf(text, sizeof text, "%llu", (unsigned long long)n->core.epoch);
   n->valid_marked = valid;
-  sim_tape_cut(w->tape, SIM_MARK_VALID, (int)i, w->t);
+  sim_log_cut(w->log, SIM_MARK_VALID, (int)i, w->t);
   if (valid > 0)
-    sim_tape_mark(w->tape, SIM_MARK_VALID, (int)i, w->t, sim_clock_when(&n->clock, valid), text);
+    sim_log_mark(w->log, SIM_MARK_VALID, (int)i, w->t, sim_clock_when(&n->clock, valid), text);
 }
 
 void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_event_t* ev) {
@@ -61,7 +61,7 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     sim_met(w, SIM_MET_UNCERTAIN_RESOLVED);
   if (b->release_owed && !c->release_owed)
     met_if(w, !(done && ev->result->status == 0), SIM_MET_RELEASE_GIVEN_UP);
-  if (w->tape != NULL && w->tape->marking)
+  if (w->log != NULL && w->log->marking)
     mark_validity(w, i);
 }
 
@@ -89,7 +89,7 @@ void sim_saw_note(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
     met_if(w, e->reason == S3LECT_REASON_EXPIRED, SIM_MET_EXPIRED_REASON);
     met_if(w, n->plan->config.stop_ack_ms > 0 && n->plan->ack_delay_ms == UINT32_MAX,
            SIM_MET_NEVER_ACKNOWLEDGED);
-    sim_tape_mark(w->tape, SIM_MARK_LEADING, (int)i, n->led_from, w->t, "");
+    sim_log_mark(w->log, SIM_MARK_LEADING, (int)i, n->led_from, w->t, "");
     break;
   default:
     break;
@@ -183,11 +183,11 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
 }
 
 void sim_saw_arrival(sim_world_t* w, const sim_request_t* r) {
-  if (w->tape != NULL) {
-    sim_tape_line(w->tape, w->t, "store: n%u's write %llu %s", r->node,
-                  (unsigned long long)r->write.number, r->landed ? "lands" : "is refused");
+  if (w->log != NULL) {
+    sim_log_line(w->log, w->t, "store: n%u's write %llu %s", r->node,
+                 (unsigned long long)r->write.number, r->landed ? "lands" : "is refused");
     if (r->landed)
-      sim_tape_mark(w->tape, SIM_MARK_LANDED, r->node, w->t, w->t, "");
+      sim_log_mark(w->log, SIM_MARK_LANDED, r->node, w->t, w->t, "");
   }
   if (r->landed) {
     saw_landing(w, r);
@@ -217,10 +217,10 @@ void sim_saw_done(sim_world_t* w, unsigned i, const sim_request_t* r,
   (void)i;
   bool fine = result->status == 0 || (!r->is_write && (result->status == S3LECT_ENOTMODIFIED ||
                                                        result->status == S3LECT_ENOTFOUND));
-  sim_tape_mark(w->tape, r->is_write ? SIM_MARK_WRITE : SIM_MARK_READ, r->node, r->sent_at, w->t,
-                result->outcome == S3LECT_UNCERTAIN ? "uncertain"
-                : fine                              ? "ok"
-                                                    : "failed");
+  sim_log_mark(w->log, r->is_write ? SIM_MARK_WRITE : SIM_MARK_READ, r->node, r->sent_at, w->t,
+               result->outcome == S3LECT_UNCERTAIN ? "uncertain"
+               : fine                              ? "ok"
+                                                   : "failed");
   if (!r->is_write)
     return;
   if (result->outcome == S3LECT_UNCERTAIN)
@@ -242,8 +242,8 @@ void sim_saw_begin(sim_world_t* w, unsigned i) {
 
 void sim_saw_end(sim_world_t* w, unsigned i) {
   if (w->oracle.nodes[i].started)
-    sim_tape_mark(w->tape, SIM_MARK_LEADING, (int)i, w->nodes[i].led_from, w->t, "");
-  sim_tape_cut(w->tape, SIM_MARK_VALID, (int)i, w->t);
+    sim_log_mark(w->log, SIM_MARK_LEADING, (int)i, w->nodes[i].led_from, w->t, "");
+  sim_log_cut(w->log, SIM_MARK_VALID, (int)i, w->t);
 }
 
 void sim_saw_pause(sim_world_t* w, unsigned i, s3l_ns_t until) {

@@ -1,4 +1,4 @@
-/* sim/observe.h: notices situations, for coverage, and marks what happens on the tape.
+/* sim/observe.h: notices situations, for coverage, and marks what happens on the log.
  *
  * Unlike the oracle it looks into cores: it judges nothing. */
 #ifndef SIM_OBSERVE_H

@@ -364,8 +364,8 @@ static void begin_trial(sim_world_t* w) {
   if (soonest == 0 || soonest > SIM_TRIAL - 10 * S3L_SECOND)
     return;
   w->on_trial = leader;
-  sim_tape_line(w->tape, w->t, "trial: n%d is cut off from the store%s", leader,
-                w->trial_stamps ? ", and says all the same that it leads" : "");
+  sim_log_line(w->log, w->t, "trial: n%d is cut off from the store%s", leader,
+               w->trial_stamps ? ", and says all the same that it leads" : "");
   sim_set_weather(w);
   sim_push(w, w->t + soonest, SIM_ON_TRIAL, (unsigned)leader, 0);
 }

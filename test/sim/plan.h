@@ -45,7 +45,8 @@
   XX(REPLAY, "replay", "epoch files: writes land once more, later")                                \
   XX(LAG, "lag", "epoch files: listings show what was a while ago")                                \
   XX(NO_IF_MATCH, "no-if-match", "epoch files: stores without If-Match")                           \
-  XX(BRINK, "brink", "epoch files: renewals at the last moment, and reads that are answered late") \
+  XX(BOUNDARY, "boundary",                                                                         \
+     "epoch files: renewals at the last moment, and reads that are answered late")                 \
   XX(EPOCHS, "epochs", "the protocol of epoch files, instead of a lockfile")                       \
   XX(UNDONE, "undone", "epoch files: all are deleted by hand just before a late create lands")     \
   XX(BLIND, "blind",                                                                               \

@@ -24,9 +24,9 @@ static void tell_violations(const oracle_t* o, unsigned wanted) {
   }
 }
 
-static void draw(const sim_world_t* w, const sim_tape_t* tape, const sim_view_t* view) {
+static void draw(const sim_world_t* w, const sim_log_t* log, const sim_view_t* view) {
   s3l_ns_t to = view->to > 0 ? view->to : w->t + S3L_SECOND;
-  if (!sim_svg_write(view->svg, w, tape, view->from, to))
+  if (!sim_svg_write(view->svg, w, log, view->from, to))
     fprintf(stderr, "s3lect-sim: cannot write %s\n", view->svg);
   else
     printf("picture: %s\n", view->svg);
@@ -35,22 +35,22 @@ static void draw(const sim_world_t* w, const sim_tape_t* tape, const sim_view_t*
 unsigned sim_show(const sim_plan_t* plan, uint32_t nodes_out, s3l_ns_t until, unsigned wanted,
                   const sim_view_t* view, sim_totals_t* totals) {
   sim_world_t* w = must(malloc(sizeof *w));
-  sim_tape_t tape = {
+  sim_log_t log = {
       .lines = view->trace ? stdout : NULL, .from = view->from, .marking = view->svg != NULL};
   sim_world_init(w, plan);
   w->nodes_out = nodes_out;
   w->until = until;
   w->wanted = wanted;
-  w->tape = &tape;
+  w->log = &log;
   sim_world_run(w);
   sim_close_marks(w);
   tell_violations(&w->oracle, wanted);
   if (view->svg != NULL)
-    draw(w, &tape, view);
+    draw(w, &log, view);
   unsigned found = w->oracle.found & wanted;
   if (totals != NULL)
     sim_totals_add(totals, w, wanted);
-  sim_tape_free(&tape);
+  sim_log_free(&log);
   free(w);
   return found;
 }

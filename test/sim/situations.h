@@ -101,7 +101,7 @@
   XX(TRANSFERRED, "a leader named its successor", SIM_BIT(PEERS))                                  \
   XX(SUCCEEDED, "the successor took over", SIM_BIT(PEERS))                                         \
   XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))                        \
-  XX(BRINK, "a renewal landed just before validity ended", SIM_BIT(EPOCHS) | SIM_BIT(BRINK))       \
+  XX(BOUNDARY, "a renewal landed just before validity ended", SIM_BIT(EPOCHS) | SIM_BIT(BOUNDARY)) \
   XX(SWEPT, "an old epoch file was removed", SIM_BIT(EPOCHS))                                      \
   XX(REPLAYED, "a write landed twice", SIM_BIT(EPOCHS) | SIM_BIT(REPLAY))                          \
   XX(NO_IF_MATCH, "a store refused If-Match itself", SIM_BIT(EPOCHS) | SIM_BIT(NO_IF_MATCH))       \

@@ -19,7 +19,7 @@ typedef struct svg_s {
 void sim_close_marks(sim_world_t* w) {
   for (unsigned i = 0; i < w->plan->nodes_len; i++)
     if (w->oracle.nodes[i].started)
-      sim_tape_mark(w->tape, SIM_MARK_LEADING, (int)i, w->nodes[i].led_from, w->t, "");
+      sim_log_mark(w->log, SIM_MARK_LEADING, (int)i, w->nodes[i].led_from, w->t, "");
 }
 
 static double x_of(const svg_t* s, s3l_ns_t t) {
@@ -164,7 +164,7 @@ static void draw_violations(svg_t* s, const oracle_t* o) {
   }
 }
 
-bool sim_svg_write(const char* path, const sim_world_t* w, const sim_tape_t* tape, s3l_ns_t from,
+bool sim_svg_write(const char* path, const sim_world_t* w, const sim_log_t* log, s3l_ns_t from,
                    s3l_ns_t to) {
   svg_t s = {.f = fopen(path, "w"), .from = from, .to = to, .nodes = (int)w->plan->nodes_len};
   if (s.f == NULL)
@@ -174,10 +174,10 @@ bool sim_svg_write(const char* path, const sim_world_t* w, const sim_tape_t* tap
   draw_legend(&s);
   /* What lasts long lies below what is short. */
   for (int pass = 0; pass < 2; pass++)
-    for (size_t i = 0; i < tape->marks_len; i++) {
-      bool back = tape->marks[i].kind >= SIM_MARK_FAULT;
+    for (size_t i = 0; i < log->marks_len; i++) {
+      bool back = log->marks[i].kind >= SIM_MARK_FAULT;
       if (back == (pass == 0))
-        draw_mark(&s, &tape->marks[i]);
+        draw_mark(&s, &log->marks[i]);
     }
   draw_violations(&s, &w->oracle);
   fprintf(s.f, "</svg>\n");

@@ -107,7 +107,7 @@ void sim_begin(sim_world_t* w, unsigned i) {
   n->closing = false;
   n->timer_at = S3L_NEVER;
   n->timer_stamp++;
-  sim_tape_line(w->tape, w->t, "n%u begins", i);
+  sim_log_line(w->log, w->t, "n%u begins", i);
   sim_saw_begin(w, i);
   s3l_core_config_t config = n->plan->config;
   config.protocol = w->plan->epochs ? &s3l_epoch_files : &s3l_lockfile;

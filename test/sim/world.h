@@ -12,7 +12,7 @@
  *   fault.c    the plan's faults at work
  *   foreign.c  a writer that behaves like the Go package
  *   epochs.c   what is different with epoch files
- *   brink.c    a network that looks at the clocks
+ *   boundary.c    a network that looks at the clocks
  *
  * Lifetime of a request: issued by a node, arrives at the store (or is lost), is replied to (or
  * not), and is done for its node, at the latest by timeout. Its slot is free once it is done and
@@ -27,12 +27,12 @@
 #include "core/core.h"
 #include "sim/files.h"
 #include "sim/heap.h"
+#include "sim/log.h"
 #include "sim/oracle.h"
 #include "sim/plan.h"
 #include "sim/rnd.h"
 #include "sim/situations.h"
 #include "sim/store.h"
-#include "sim/tape.h"
 
 #define SIM_REQUESTS_MAX 512
 #define SIM_NO_REQUEST   UINT16_MAX
@@ -176,7 +176,7 @@ typedef struct sim_node_s {
   sim_weather_t weather;
   s3l_ns_t second; /* steps are counted since */
   uint32_t steps;
-  s3l_ns_t valid_marked; /* on the tape */
+  s3l_ns_t valid_marked; /* on the log */
   s3l_ns_t led_from;
 } sim_node_t;
 
@@ -227,8 +227,8 @@ typedef struct sim_world_s {
   uint64_t hand_count;
   s3l_effects_t effects;
   oracle_t oracle;
-  unsigned wanted;  /* checks at whose violation the run ends */
-  sim_tape_t* tape; /* NULL: nobody looks */
+  unsigned wanted; /* checks at whose violation the run ends */
+  sim_log_t* log;  /* NULL: nobody looks */
   uint64_t digest;
   uint64_t faults_met;
   sim_situations_t met;
@@ -294,15 +294,15 @@ static inline bool sim_is_calm(const sim_world_t* w) {
   return w->t >= w->calm_at || w->on_trial >= 0;
 }
 
-/* brink.c */
+/* boundary.c */
 
-typedef enum { SIM_BRINK_OFF, SIM_BRINK_TRAVELS, SIM_BRINK_LOST } sim_brink_t;
+typedef enum { SIM_BOUNDARY_OFF, SIM_BOUNDARY_TRAVELS, SIM_BOUNDARY_LOST } sim_boundary_t;
 
 /** What becomes of a request, and when it arrives. */
-sim_brink_t sim_brink(sim_world_t* w, sim_request_t* request, s3l_ns_t* at);
+sim_boundary_t sim_boundary(sim_world_t* w, sim_request_t* request, s3l_ns_t* at);
 /** A write is about to be carried out; and whether what it overwrote is to come back. */
-void sim_brink_arrives(sim_world_t* w, sim_request_t* request);
-bool sim_brink_replays(sim_request_t* request);
+void sim_boundary_arrives(sim_world_t* w, sim_request_t* request);
+bool sim_boundary_replays(sim_request_t* request);
 
 /* epochs.c */
 
