@@ -45,7 +45,7 @@ sim_boundary_t sim_boundary(sim_world_t* w, sim_request_t* r, s3l_ns_t* at) {
   s3l_ns_t most = (n->plan->config.request_timeout_ms - 50) * S3L_MS;
   if (left > before + 2 * S3L_MS)
     *at = w->t + (left - before < most ? left - before : most);
-  sim_met(w, SIM_MET_BRINK);
+  sim_met(w, SIM_MET_BOUNDARY);
   return SIM_BOUNDARY_TRAVELS;
 }
 
