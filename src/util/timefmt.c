@@ -102,12 +102,14 @@ static bool take_digits(s3l_span_t* s, size_t count, int* out) {
 
 /* Finds the name, or its first `size` letters, at the front of the span; *out is its index. */
 static bool take_name(s3l_span_t* s, const char* const* names, int count, size_t size, int* out) {
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && s->n >= 3; i++) {
+    if (s->p[0] != names[i][0] || s->p[1] != names[i][1] || s->p[2] != names[i][2])
+      continue; /* the first three letters tell the names apart */
     s3l_span_t name = s3l_span_cstr(names[i]);
     if (name.n > size)
       name.n = size;
     if (!s3l_span_starts_with(*s, name))
-      continue;
+      return false;
     s3l_span_skip(s, name.n);
     *out = i;
     return true;

@@ -24,7 +24,7 @@ rm -rf "$scratch/source"
 tarball=$(echo "$scratch"/s3lect-*.tgz)
 tar -tzf "$tarball" | sort >"$scratch/files"
 for file in README.md LICENSE index.js index.d.ts build.js lib/elector.js native/exports.map \
-  vendor/src/elector.c vendor/include/s3lect.h vendor/llhttp/LICENSE vendor/jsmn/LICENSE example/cron.js; do
+  vendor/src/elector/elector.c vendor/src/store/s3/store.c vendor/include/s3lect.h vendor/llhttp/LICENSE vendor/jsmn/LICENSE example/cron.js; do
   grep -q -x "package/$file" "$scratch/files" || { echo "$file is not in the package" >&2; exit 1; }
 done
 if grep -E '/(test|build)/|src/cli/|CMakeLists' "$scratch/files"; then
