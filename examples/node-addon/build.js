@@ -66,8 +66,12 @@ function nodeHeaders() {
 
 // ---- Sources ----
 
+/* The C files of a folder, and of the folders in it. */
 function sourcesIn(dir) {
-  return fs.readdirSync(dir).filter((name) => name.endsWith('.c')).map((name) => path.join(dir, name));
+  return fs.readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(dir, entry.name);
+    return entry.isDirectory() ? sourcesIn(file) : file.endsWith('.c') ? [file] : [];
+  });
 }
 
 function first(what, candidates, file) {
@@ -94,17 +98,19 @@ function thirdParty() {
 function sources() {
   const packed = fs.existsSync(vendor);
   const root = packed ? vendor : path.resolve(__dirname, '..', '..');
-  const layers = ['', 'util', 'core', 'wire', 'net', 'http', 'creds', 'store', 'peer'];
+  const src = path.join(root, 'src');
+  const layers = fs.readdirSync(src, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'cli').map((entry) => entry.name);
   const { jsmn, llhttp, llhttpInclude } = packed
     ? { jsmn: path.join(vendor, 'jsmn'), llhttp: path.join(vendor, 'llhttp'), llhttpInclude: path.join(vendor, 'llhttp') }
     : thirdParty();
   return {
     files: [
       ...sourcesIn(path.join(__dirname, 'native')),
-      ...layers.flatMap((layer) => sourcesIn(path.join(root, 'src', layer))),
+      ...layers.flatMap((layer) => sourcesIn(path.join(src, layer))),
       ...['llhttp.c', 'api.c', 'http.c'].map((name) => path.join(llhttp, name)),
     ],
-    include: [path.join(root, 'include'), path.join(root, 'src')],
+    include: [path.join(root, 'include'), src],
     system: [jsmn, llhttpInclude],
   };
 }
