@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs the tests:
 #
-#   test/run.sh            what a change needs: ten minutes at most on two idle cores
+#   test/run.sh            what a change needs: about ten minutes on two idle cores
 #   test/run.sh --quick    of that, the build with sanitizers and its tests only
 #   test/run.sh --full     every test in both builds, each under valgrind as well; the simulator, the
 #                          models and the fuzzers for longer; ten minutes of peer mode for real
