@@ -6,11 +6,9 @@
  * client itself cannot go away during a call-out, since it is freed by a task of its own. */
 #include "http/client.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "http/client_internal.h"
 #include "http/conn.h"
 #include "util/assert.h"
 #include "util/mem.h"
@@ -21,15 +19,29 @@
 /* Of a request. 0 is also what a request has that was never submitted. */
 enum { OVER = 0, QUEUED, ACTIVE, ENDING };
 
-static void wake(s3l_http_client_t* c) {
-  s3l_loop_defer(c->loop, &c->soon);
+struct s3l_http_client_s {
+  s3l_conn_pool_t pool; /* first: tests look into it */
+  s3l_task_t soon;      /* does what must not be done inside a call; at last, the end */
+
+  s3l_list_t queue;  /* requests waiting, first in, first out */
+  s3l_list_t ending; /* requests whose done is owed */
+  size_t queue_len;
+
+  s3l_deadline_t release; /* when the last bytes that connections keep back go out */
+  bool releasing;         /* it is set for good: no other connection is waited for */
+
+  bool closing;
+  bool shut; /* closing, and all requests are over */
+  void (*close_cb)(void* arg);
+  void* close_arg;
+};
+
+static s3l_http_client_t* client_of(s3l_conn_pool_t* pool) {
+  return S3L_CONTAINER_OF(pool, s3l_http_client_t, pool);
 }
 
-void s3l_client_say(s3l_http_client_t* c, const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(c->message, sizeof(c->message), format, args);
-  va_end(args);
+static void wake(s3l_http_client_t* c) {
+  s3l_loop_defer(c->pool.loop, &c->soon);
 }
 
 /* ---- the end of a request ---- */
@@ -44,10 +56,15 @@ static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const 
     reply.body =
         (s3l_span_t){conn->parse.body_len > 0 ? conn->parse.body : "", conn->parse.body_len};
   }
-  s3l_loop_deadline_clear(c->loop, &req->deadline);
+  s3l_loop_deadline_clear(c->pool.loop, &req->deadline);
   req->state = OVER;
   req->conn = NULL;
   req->done(req, &reply);
+}
+
+static void close_conns(s3l_list_t* conns) {
+  while (!s3l_list_empty(conns))
+    s3l_conn_close(S3L_CONTAINER_OF(conns->next, s3l_conn_t, link));
 }
 
 static void unqueue(s3l_http_client_t* c, s3l_http_req_t* req) {
@@ -84,21 +101,21 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
     return; /* done is owed already */
   if (req->state == ACTIVE) {
     if (s3l_http1_begun(&conn->parse))
-      s3l_client_say(c, "reply of %s: not complete within %u ms", c->origin, ms);
+      s3l_conn_say(&c->pool, "reply of %s: not complete within %u ms", c->pool.origin, ms);
     else
-      s3l_client_say(c, "no reply from %s within %u ms", c->origin, ms);
+      s3l_conn_say(&c->pool, "no reply from %s within %u ms", c->pool.origin, ms);
     s3l_conn_close(conn);
-    finish(c, req, UV_ETIMEDOUT, conn, c->message);
+    finish(c, req, UV_ETIMEDOUT, conn, c->pool.message);
     return;
   }
   unqueue(c, req);
-  if (c->opening_len == 0)
-    s3l_client_say(c, "no connection to %s became free within %u ms", c->origin, ms);
-  else if (S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
-    s3l_client_say(c, "TLS handshake with %s: not complete within %u ms", c->origin, ms);
+  if (c->pool.opening_len == 0)
+    s3l_conn_say(&c->pool, "no connection to %s became free within %u ms", c->pool.origin, ms);
+  else if (S3L_CONTAINER_OF(c->pool.opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
+    s3l_conn_say(&c->pool, "TLS handshake with %s: not complete within %u ms", c->pool.origin, ms);
   else
-    s3l_client_say(c, "connect to %s: no answer within %u ms", c->peer, ms);
-  finish(c, req, UV_ETIMEDOUT, NULL, c->message);
+    s3l_conn_say(&c->pool, "connect to %s: no answer within %u ms", c->pool.peer, ms);
+  finish(c, req, UV_ETIMEDOUT, NULL, c->pool.message);
 }
 
 /* ---- the pool ---- */
@@ -106,7 +123,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
 /* Whether the request wants a connection that has not been used, since a used one may be dead too:
  * one that is sent again, and a write after another write was lost that way. */
 static bool wants_fresh(const s3l_http_client_t* c, const s3l_http_req_t* req) {
-  return req->replayed || (c->require_fresh && !req->replayable);
+  return req->replayed || (c->pool.require_fresh && !req->replayable);
 }
 
 /* The first request that this connection may carry. */
@@ -122,7 +139,7 @@ static s3l_http_req_t* take(s3l_http_client_t* c, const s3l_conn_t* conn) {
 }
 
 static bool send_one(s3l_http_client_t* c) {
-  for (s3l_list_t* l = c->idle.next; l != &c->idle; l = l->next) {
+  for (s3l_list_t* l = c->pool.idle.next; l != &c->pool.idle; l = l->next) {
     s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
     s3l_http_req_t* req = take(c, conn);
     if (req != NULL) {
@@ -137,7 +154,7 @@ static bool send_one(s3l_http_client_t* c) {
 /* ---- requests that go together ---- */
 
 static s3l_conn_t* find_held(s3l_http_client_t* c) {
-  for (s3l_list_t* l = c->busy.next; l != &c->busy; l = l->next) {
+  for (s3l_list_t* l = c->pool.busy.next; l != &c->pool.busy; l = l->next) {
     s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
     if (conn->held > 0 && !conn->stream.user_write)
       return conn;
@@ -150,13 +167,13 @@ static void on_release(s3l_deadline_t* deadline) {
   s3l_conn_t* conn;
   while (!c->closing && (conn = find_held(c)) != NULL)
     s3l_conn_send_held(conn);
-  c->releasing = c->held > 0; /* the rest of those is still on its way */
+  c->releasing = c->pool.held > 0; /* the rest of those is still on its way */
   if (c->releasing && !c->closing)
-    s3l_loop_deadline_set(c->loop, &c->release, s3l_clock_in_ms(HOLD_MS));
+    s3l_loop_deadline_set(c->pool.loop, &c->release, s3l_clock_in_ms(HOLD_MS));
 }
 
 static bool is_more_to_come(const s3l_http_client_t* c) {
-  if (c->opening_len == 0)
+  if (c->pool.opening_len == 0)
     return false;
   for (const s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next)
     if (S3L_CONTAINER_OF(l, s3l_http_req_t, link)->together)
@@ -165,68 +182,19 @@ static bool is_more_to_come(const s3l_http_client_t* c) {
 }
 
 static void watch_held(s3l_http_client_t* c) {
-  if (c->held == 0 || c->releasing || c->closing)
+  if (c->pool.held == 0 || c->releasing || c->closing)
     return;
   c->releasing = !is_more_to_come(c);
   if (c->releasing || !c->release.set)
-    s3l_loop_deadline_set(c->loop, &c->release,
+    s3l_loop_deadline_set(c->pool.loop, &c->release,
                           s3l_clock_in_ms(c->releasing ? HOLD_MS : HOLD_MAX_MS));
-}
-
-static void dispatch(s3l_http_client_t* c) {
-  while (!c->closing && c->queue_len > 0 && send_one(c)) {
-  }
-  /* Who still waits wants a fresh connection: a used one that is idle makes room. */
-  if (!c->closing && c->queue_len > c->opening_len && !s3l_list_empty(&c->idle) &&
-      c->conns_len >= c->options.max_connections)
-    s3l_conn_close(S3L_CONTAINER_OF(c->idle.prev, s3l_conn_t, link));
-  while (!c->closing && c->queue_len > c->opening_len &&
-         c->conns_len < c->options.max_connections) {
-    s3l_conn_t* conn;
-    int rc = s3l_conn_open(c, &conn);
-    if (rc == 0)
-      continue;
-    s3l_client_say(c, "connect to %s: %s", c->peer, uv_strerror(rc));
-    s3l_client_conn_failed(c, rc, c->next_seq);
-    break;
-  }
-  watch_held(c);
-}
-
-void s3l_client_conn_ready(s3l_conn_t* conn) {
-  dispatch(conn->client);
-}
-
-void s3l_client_conn_gone(s3l_http_client_t* c) {
-  if (c->queue_len > 0)
-    wake(c);
-}
-
-void s3l_client_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
-  s3l_http_client_t* c = conn->client;
-  if (status == 0 && !req->replayable)
-    c->require_fresh = false;
-  if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
-    wake(c);
-  finish(c, req, status, conn, status != 0 ? c->message : NULL);
-}
-
-void s3l_client_req_replay(s3l_http_client_t* c, s3l_http_req_t* req) {
-  req->replayed = true;
-  req->conn = NULL;
-  req->state = QUEUED;
-  s3l_list_push_front(&c->queue, &req->link);
-  c->queue_len++;
-  /* The one that died was the most recently used: the others have been idle for longer. */
-  while (!s3l_list_empty(&c->idle))
-    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
-  wake(c);
 }
 
 /* Where the client has no other connection, everybody who waited for this one fails with it: they
  * would meet the same, one after the other, each after its own time-out. Else the first in the
  * queue does, so that a dead origin is not dialled for ever by requests that nobody ends. */
-void s3l_client_conn_failed(s3l_http_client_t* c, int status, uint64_t seq) {
+static void on_conn_failed(s3l_conn_pool_t* pool, int status, uint64_t seq) {
+  s3l_http_client_t* c = client_of(pool);
   s3l_list_t failed;
   s3l_list_init(&failed);
   for (s3l_list_t* l = c->queue.next; l != &c->queue;) {
@@ -234,13 +202,32 @@ void s3l_client_conn_failed(s3l_http_client_t* c, int status, uint64_t seq) {
     l = l->next;
     if (req->seq <= seq) {
       set_ending(c, req, &failed, status);
-      if (c->conns_len > 0)
+      if (c->pool.conns_len > 0)
         break;
     }
   }
   if (c->queue_len > 0)
     wake(c);
-  finish_all(c, &failed, c->message);
+  finish_all(c, &failed, c->pool.message);
+}
+
+static void dispatch(s3l_http_client_t* c) {
+  while (!c->closing && c->queue_len > 0 && send_one(c)) {
+  }
+  /* Who still waits wants a fresh connection: a used one that is idle makes room. */
+  if (!c->closing && c->queue_len > c->pool.opening_len && !s3l_list_empty(&c->pool.idle) &&
+      c->pool.conns_len >= c->pool.options.max_connections)
+    s3l_conn_close(S3L_CONTAINER_OF(c->pool.idle.prev, s3l_conn_t, link));
+  while (!c->closing && c->queue_len > c->pool.opening_len &&
+         c->pool.conns_len < c->pool.options.max_connections) {
+    int rc = s3l_conn_open(&c->pool);
+    if (rc == 0)
+      continue;
+    s3l_conn_say(&c->pool, "connect to %s: %s", c->pool.peer, uv_strerror(rc));
+    on_conn_failed(&c->pool, rc, c->pool.next_seq);
+    break;
+  }
+  watch_held(c);
 }
 
 /* ---- the end of the client ---- */
@@ -249,38 +236,76 @@ static void on_left(s3l_task_t* task) {
   s3l_http_client_t* c = S3L_CONTAINER_OF(task, s3l_http_client_t, soon);
   void (*cb)(void*) = c->close_cb;
   void* arg = c->close_arg;
-  s3l_tls_context_free(c->tls);
-  s3l_wipe(&c->proxy, sizeof(c->proxy)); /* it may hold a password */
+  s3l_tls_context_free(c->pool.tls);
+  s3l_wipe(&c->pool.proxy, sizeof(c->pool.proxy)); /* it may hold a password */
   s3l_free(c);
   if (cb != NULL)
     cb(arg);
 }
 
-void s3l_client_unref(s3l_http_client_t* c) {
-  S3L_ASSERT(c->refs > 0);
-  if (--c->refs > 0)
-    return;
+static void leave(s3l_http_client_t* c) {
   s3l_task_init(&c->soon, on_left);
-  s3l_loop_leave(c->loop, &c->soon);
+  s3l_loop_leave(c->pool.loop, &c->soon);
 }
+
+/* ---- what connections report ---- */
+
+static void on_conn_ready(s3l_conn_pool_t* pool) {
+  dispatch(client_of(pool));
+}
+
+static void on_conn_gone(s3l_conn_pool_t* pool) {
+  s3l_http_client_t* c = client_of(pool);
+  if (c->shut && pool->sockets == 0)
+    leave(c);
+  else if (c->queue_len > 0)
+    wake(c);
+}
+
+static void on_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
+  s3l_http_client_t* c = client_of(conn->pool);
+  if (status == 0 && !req->replayable)
+    c->pool.require_fresh = false;
+  if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
+    wake(c);
+  finish(c, req, status, conn, status != 0 ? c->pool.message : NULL);
+}
+
+static void on_req_replay(s3l_conn_pool_t* pool, s3l_http_req_t* req) {
+  s3l_http_client_t* c = client_of(pool);
+  req->replayed = true;
+  req->conn = NULL;
+  req->state = QUEUED;
+  s3l_list_push_front(&c->queue, &req->link);
+  c->queue_len++;
+  close_conns(&pool->idle); /* the one that died was the most recently used of them */
+  wake(c);
+}
+
+static const s3l_conn_events_t conn_events = {.ready = on_conn_ready,
+                                              .failed = on_conn_failed,
+                                              .done = on_req_done,
+                                              .replay = on_req_replay,
+                                              .gone = on_conn_gone};
+
+/* ---- turns ---- */
 
 static void shut_down(s3l_http_client_t* c) {
   s3l_list_t ending;
   s3l_list_move(&c->ending, &ending);
   while (!s3l_list_empty(&c->queue))
     set_ending(c, S3L_CONTAINER_OF(c->queue.next, s3l_http_req_t, link), &ending, UV_ECANCELED);
-  while (!s3l_list_empty(&c->busy)) {
-    s3l_conn_t* conn = S3L_CONTAINER_OF(c->busy.next, s3l_conn_t, link);
+  while (!s3l_list_empty(&c->pool.busy)) {
+    s3l_conn_t* conn = S3L_CONTAINER_OF(c->pool.busy.next, s3l_conn_t, link);
     set_ending(c, conn->req, &ending, UV_ECANCELED);
   }
-  while (!s3l_list_empty(&c->opening))
-    s3l_conn_close(S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link));
-  while (!s3l_list_empty(&c->idle))
-    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
+  close_conns(&c->pool.opening);
+  close_conns(&c->pool.idle);
   finish_all(c, &ending, NULL);
-  s3l_loop_deadline_clear(c->loop, &c->release);
+  s3l_loop_deadline_clear(c->pool.loop, &c->release);
   s3l_task_cancel(&c->soon);
-  s3l_client_unref(c);
+  c->shut = true;
+  on_conn_gone(&c->pool);
 }
 
 static void on_soon(s3l_task_t* task) {
@@ -300,33 +325,34 @@ static void on_soon(s3l_task_t* task) {
 /* Where to, and what that is called in messages. */
 static int take_origin(s3l_http_client_t* c, const char* host, uint16_t port,
                        const s3l_proxy_t* proxy) {
-  if (host == NULL || host[0] == 0 || strlen(host) >= sizeof(c->host))
+  if (host == NULL || host[0] == 0 || strlen(host) >= sizeof(c->pool.host))
     return UV_EINVAL;
-  (void)s3l_span_copy(s3l_span_cstr(host), c->host, sizeof(c->host));
-  c->options.port = port;
-  s3l_wipe(&c->proxy, sizeof(c->proxy)); /* it may hold a password */
+  (void)s3l_span_copy(s3l_span_cstr(host), c->pool.host, sizeof(c->pool.host));
+  c->pool.options.port = port;
+  s3l_wipe(&c->pool.proxy, sizeof(c->pool.proxy)); /* it may hold a password */
   if (proxy != NULL)
-    c->proxy = *proxy;
-  const char* format = strchr(c->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-  snprintf(c->origin, sizeof(c->origin), format, c->host, (unsigned)port);
-  if (!c->proxy.used) {
-    memcpy(c->peer, c->origin, sizeof(c->origin));
+    c->pool.proxy = *proxy;
+  const char* format = strchr(c->pool.host, ':') != NULL ? "[%s]:%u" : "%s:%u";
+  snprintf(c->pool.origin, sizeof(c->pool.origin), format, c->pool.host, (unsigned)port);
+  if (!c->pool.proxy.used) {
+    memcpy(c->pool.peer, c->pool.origin, sizeof(c->pool.origin));
     return 0;
   }
-  format = strchr(c->proxy.host, ':') != NULL ? "proxy [%s]:%u" : "proxy %s:%u";
-  snprintf(c->peer, sizeof(c->peer), format, c->proxy.host, (unsigned)c->proxy.port);
+  format = strchr(c->pool.proxy.host, ':') != NULL ? "proxy [%s]:%u" : "proxy %s:%u";
+  snprintf(c->pool.peer, sizeof(c->pool.peer), format, c->pool.proxy.host,
+           (unsigned)c->pool.proxy.port);
   return 0;
 }
 
 static int copy_options(s3l_http_client_t* c, const s3l_http_client_options_t* options) {
-  c->options = *options;
-  c->options.host = NULL;
-  c->options.ca_file = c->options.ca_option = NULL;
-  c->options.tls_options = NULL;
-  c->options.error = NULL;
-  c->options.proxy = NULL;
-  if (c->options.max_connections == 0)
-    c->options.max_connections = 1;
+  c->pool.options = *options;
+  c->pool.options.host = NULL;
+  c->pool.options.ca_file = c->pool.options.ca_option = NULL;
+  c->pool.options.tls_options = NULL;
+  c->pool.options.error = NULL;
+  c->pool.options.proxy = NULL;
+  if (c->pool.options.max_connections == 0)
+    c->pool.options.max_connections = 1;
   return take_origin(c, options->host, options->port, options->proxy);
 }
 
@@ -334,7 +360,7 @@ static int create_tls(s3l_http_client_t* c, const s3l_http_client_options_t* opt
   const s3l_tls_client_options_t files = {
       .ca = {.option = options->ca_option, .file = options->ca_file}};
   return s3l_tls_context_new_client(options->tls_options != NULL ? options->tls_options : &files,
-                                    &c->tls, options->error);
+                                    &c->pool.tls, options->error);
 }
 
 int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* options,
@@ -346,20 +372,20 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   if (rc == 0 && options->tls)
     rc = create_tls(c, options);
   if (rc == 0)
-    rc = s3l_loop_join(loop, &c->loop);
+    rc = s3l_loop_join(loop, &c->pool.loop);
   if (rc != 0) {
-    s3l_tls_context_free(c->tls);
+    s3l_tls_context_free(c->pool.tls);
     s3l_free(c);
     return rc;
   }
+  c->pool.events = &conn_events;
   s3l_list_init(&c->queue);
   s3l_list_init(&c->ending);
-  s3l_list_init(&c->opening);
-  s3l_list_init(&c->idle);
-  s3l_list_init(&c->busy);
+  s3l_list_init(&c->pool.opening);
+  s3l_list_init(&c->pool.idle);
+  s3l_list_init(&c->pool.busy);
   s3l_deadline_init(&c->release, on_release);
   s3l_task_init(&c->soon, on_soon);
-  c->refs = 1;
   *out = c;
   return 0;
 }
@@ -370,17 +396,17 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   S3L_ASSERT(req->state == OVER && req->compose != NULL && req->done != NULL);
   req->client = c;
   req->conn = NULL;
-  req->seq = ++c->next_seq;
+  req->seq = ++c->pool.next_seq;
   req->state = QUEUED;
   req->sent = false;
   req->replayed = false;
   req->pending_error = 0;
   s3l_deadline_init(&req->deadline, on_req_deadline);
-  s3l_loop_deadline_ref(c->loop, &req->deadline, !c->options.background);
+  s3l_loop_deadline_ref(c->pool.loop, &req->deadline, !c->pool.options.background);
   if (req->until_ns != 0)
-    s3l_loop_deadline_set(c->loop, &req->deadline, req->until_ns);
+    s3l_loop_deadline_set(c->pool.loop, &req->deadline, req->until_ns);
   else if (req->timeout_ms != 0)
-    s3l_loop_deadline_set(c->loop, &req->deadline, s3l_clock_in_ms(req->timeout_ms));
+    s3l_loop_deadline_set(c->pool.loop, &req->deadline, s3l_clock_in_ms(req->timeout_ms));
   s3l_list_push_back(&c->queue, &req->link);
   c->queue_len++;
   wake(c);
@@ -400,14 +426,12 @@ int s3l_http_client_set_origin(s3l_http_client_t* c, const char* host, uint16_t 
   int err = take_origin(c, host, port, proxy);
   if (err != 0)
     return err;
-  if (c->tls != NULL)
-    s3l_tls_context_forget(c->tls);
-  for (s3l_list_t* l = c->busy.next; l != &c->busy; l = l->next)
+  if (c->pool.tls != NULL)
+    s3l_tls_context_forget(c->pool.tls);
+  for (s3l_list_t* l = c->pool.busy.next; l != &c->pool.busy; l = l->next)
     S3L_CONTAINER_OF(l, s3l_conn_t, link)->last = true;
-  while (!s3l_list_empty(&c->opening))
-    s3l_conn_close(S3L_CONTAINER_OF(c->opening.next, s3l_conn_t, link));
-  while (!s3l_list_empty(&c->idle))
-    s3l_conn_close(S3L_CONTAINER_OF(c->idle.next, s3l_conn_t, link));
+  close_conns(&c->pool.opening);
+  close_conns(&c->pool.idle);
   return 0;
 }
 

@@ -18,90 +18,13 @@
 #ifndef S3L_HTTP_CLIENT_H
 #define S3L_HTTP_CLIENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <uv.h>
 
-#include "http/proxy.h"
-#include "loop/loop.h"
-#include "util/error.h"
-#include "util/list.h"
+#include "http/request.h"
 #include "util/span.h"
-#include "wire/http1.h"
-
-/* The connection's send buffer: what compose may fill. */
-#define S3L_HTTP_SEND_MAX 32768
 
 typedef struct s3l_http_client_s s3l_http_client_t;
-typedef struct s3l_http_req_s s3l_http_req_t;
-struct s3l_conn_s;
-struct s3l_tls_client_options_s; /* net/tls_context.h */
-
-/** The end of a request; valid during the callback. With status != 0 the HTTP fields hold what had
- * been read by then (http_status 0: nothing). */
-typedef struct s3l_http_reply_s {
-  int status; /* 0, or UV_ETIMEDOUT, UV_ECANCELED, UV_ECONN*, UV_EAI_*, S3LECT_ETLS*, UV_EOF (the
-                 peer closed before a byte of the reply), S3LECT_EBADREPLY, S3LECT_ETOOBIG, what
-                 compose returned, ... */
-  bool sent;
-  int http_status;
-  const s3l_http_header_t* headers;
-  size_t headers_len;
-  s3l_span_t body;
-  const char* message; /* detail for people, or NULL: "connect to 10.0.0.1:443: ..." */
-} s3l_http_reply_t;
-
-struct s3l_http_req_s {
-  void* data;
-
-  /* Set by the owner before submit. compose writes the whole request (head, blank line, body) to
-   * buf and returns its length, or a negative error that ends the request unsent. */
-  ssize_t (*compose)(s3l_http_req_t* req, char* buf, size_t cap);
-  void (*done)(s3l_http_req_t* req, const s3l_http_reply_t* reply);
-  uint32_t timeout_ms; /* bound on everything, queueing included; 0: none */
-  int64_t until_ns;    /* the same, in lease time; 0: timeout_ms after submit */
-  uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
-  bool replayable;     /* a read: may be sent again on a fresh connection */
-  bool together;       /* its last byte waits until all such requests that were submitted are out
-                          but for theirs; then the last bytes go out at once */
-  bool head;           /* a HEAD request: the reply has no body whatever its headers say */
-
-  /* The client's. All zero before the first submit. */
-  s3l_list_t link;
-  s3l_http_client_t* client;
-  struct s3l_conn_s* conn;
-  s3l_deadline_t deadline;
-  uint64_t seq; /* the order of submission */
-  uint8_t state;
-  bool sent;
-  bool replayed;
-  int pending_error;
-};
-
-typedef struct s3l_http_client_options_s {
-  const char* host; /* name or address literal, without brackets; copied */
-  uint16_t port;
-  bool tls;
-  const char* ca_file;   /* PEM, or NULL for the system's authorities */
-  const char* ca_option; /* what ca_file is called in an error, or NULL. Not kept */
-  /* In place of ca_file, where more is to be said: authorities in memory, a client certificate.
-   * NULL: ca_file alone. Not kept. */
-  const struct s3l_tls_client_options_s* tls_options;
-  /* NULL or one that is not used: none. Copied. A TLS origin is reached through it by CONNECT; for
-   * a plain one, it is compose that writes the request as the proxy wants it. */
-  const s3l_proxy_t* proxy;
-  /* Bounds in milliseconds; 0: only the request's own. */
-  uint32_t connect_timeout_ms; /* look-up and connect together */
-  uint32_t tls_timeout_ms;
-  uint32_t first_byte_timeout_ms; /* from the sending of the request */
-  uint32_t idle_timeout_ms; /* how long an unused connection is kept; 0: until the peer closes */
-  uint32_t max_connections; /* 0: 1 */
-  bool background;          /* not even requests keep the loop alive */
-  bool secret;              /* requests and replies hold secrets: connections' buffers are wiped */
-  s3lect_error_t* error;    /* where create says what is wrong, or NULL. Not kept */
-} s3l_http_client_options_t;
 
 /** Creates a client. Errors, with nothing to clean up: UV_ENOMEM, UV_EINVAL (the host), S3LECT_ETLS
  * (the CA file). Unused connections do not keep the loop alive, requests

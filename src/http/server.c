@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "http/server_internal.h"
+#include "http/server_conn.h"
+#include "net/listen.h"
 #include "net/tcp.h"
 #include "util/assert.h"
 #include "util/mem.h"
@@ -21,8 +22,19 @@
 #define HEADER_BYTES_MIN 256
 #define HEADER_BYTES_MAX (1u << 20)
 
+struct s3l_http_server_s {
+  s3l_sconn_pool_t pool; /* first: tests look into it */
+  s3l_listener_t listener;
+  s3l_deadline_t grace;
+  uint32_t grace_ms;
+  bool shut;            /* closing, and no longer listening */
+  bool listener_closed; /* the listener is closed */
+  void (*close_cb)(void* arg);
+  void* close_arg;
+};
+
 static void wake(s3l_http_server_t* s) {
-  s3l_loop_defer(s->loop, &s->soon);
+  s3l_loop_defer(s->pool.loop, &s->pool.work);
 }
 
 static s3l_sconn_t* first_of(s3l_list_t* list) {
@@ -61,79 +73,69 @@ static s3l_sconn_t* slower_of(s3l_sconn_t* a, s3l_sconn_t* b) {
 
 /* `from`: only at the cost of connections from this address; NULL: of any. */
 static bool make_room(s3l_http_server_t* s, const s3l_address_t* from) {
-  s3l_sconn_t* victim = first_from(&s->lingering, from);
+  s3l_sconn_t* victim = first_from(&s->pool.lingering, from);
   if (victim == NULL)
-    victim = first_from(&s->idle, from);
+    victim = first_from(&s->pool.idle, from);
   if (victim == NULL)
-    victim = slower_of(first_from(&s->pending, from), first_from(&s->stalled, from));
+    victim = slower_of(first_from(&s->pool.pending, from), first_from(&s->pool.stalled, from));
   if (victim == NULL)
     return false;
-  s->stats.evicted++;
+  s->pool.stats.evicted++;
   s3l_sconn_close(victim);
   return true;
 }
 
 static bool has_its_share(s3l_http_server_t* s, const s3l_address_t* from) {
-  s3l_list_t* const lists[] = {&s->idle, &s->pending, &s->busy, &s->stalled, &s->lingering};
+  s3l_list_t* const lists[] = {&s->pool.idle, &s->pool.pending, &s->pool.busy, &s->pool.stalled,
+                               &s->pool.lingering};
   uint32_t n = 0;
-  if (s->stats.connections < s->options.max_per_address)
+  if (s->pool.stats.connections < s->pool.options.max_per_address)
     return false;
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
     for (s3l_list_t* l = lists[i]->next; l != lists[i]; l = l->next)
       n += is_same_client(&S3L_CONTAINER_OF(l, s3l_sconn_t, link)->from, from);
-  return n >= s->options.max_per_address;
+  return n >= s->pool.options.max_per_address;
 }
 
 static bool admit(s3l_listener_t* l, const s3l_address_t* from) {
   s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
   bool share = has_its_share(s, from);
-  if (!share && s->stats.connections < s->options.max_connections)
+  if (!share && s->pool.stats.connections < s->pool.options.max_connections)
     return true;
   if (make_room(s, share ? from : NULL))
     return true;
-  s->stats.refused++;
+  s->pool.stats.refused++;
   return false;
 }
 
 static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp, const s3l_address_t* from) {
-  s3l_sconn_open(S3L_CONTAINER_OF(l, s3l_http_server_t, listener), tcp, from);
+  s3l_sconn_open(&S3L_CONTAINER_OF(l, s3l_http_server_t, listener)->pool, tcp, from);
 }
 
 /* Whoever waits gets the place of somebody idle when it goes on. */
 static void on_pause(s3l_listener_t* l, int error) {
   s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
   (void)error;
-  s->stats.pauses++;
+  s->pool.stats.pauses++;
   (void)make_room(s, NULL);
 }
 
 /* ---- its end ---- */
 
 static void on_left(s3l_task_t* task) {
-  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, soon);
+  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, pool.work);
   void (*cb)(void*) = s->close_cb;
   void* arg = s->close_arg;
-  s3l_tls_context_free(s->tls);
+  s3l_tls_context_free(s->pool.tls);
   s3l_free(s);
   if (cb != NULL)
     cb(arg);
 }
 
-void s3l_server_unref(s3l_http_server_t* s) {
-  S3L_ASSERT(s->refs > 0);
-  if (--s->refs > 0)
-    return;
-  s3l_task_init(&s->soon, on_left);
-  s3l_loop_leave(s->loop, &s->soon);
-}
-
 static void on_listener_closed(s3l_listener_t* l) {
-  s3l_server_unref(S3L_CONTAINER_OF(l, s3l_http_server_t, listener));
-}
-
-void s3l_server_conn_gone(s3l_http_server_t* s) {
-  if (s->closing)
-    wake(s);
+  s3l_http_server_t* s = S3L_CONTAINER_OF(l, s3l_http_server_t, listener);
+  s->listener_closed = true;
+  wake(s);
 }
 
 static void close_all(s3l_list_t* list) {
@@ -147,9 +149,9 @@ static void close_all(s3l_list_t* list) {
 }
 
 static void close_rest(s3l_http_server_t* s) {
-  close_all(&s->busy);
-  close_all(&s->stalled);
-  close_all(&s->lingering);
+  close_all(&s->pool.busy);
+  close_all(&s->pool.stalled);
+  close_all(&s->pool.lingering);
 }
 
 static void on_grace(s3l_deadline_t* d) {
@@ -159,31 +161,21 @@ static void on_grace(s3l_deadline_t* d) {
 static void shut(s3l_http_server_t* s) {
   s->shut = true;
   s3l_listen_close(&s->listener);
-  close_all(&s->idle);
-  close_all(&s->pending);
+  close_all(&s->pool.idle);
+  close_all(&s->pool.pending);
   if (s->grace_ms == 0)
     close_rest(s);
   else
-    s3l_loop_deadline_set(s->loop, &s->grace, s3l_clock_in_ms(s->grace_ms));
+    s3l_loop_deadline_set(s->pool.loop, &s->grace, s3l_clock_in_ms(s->grace_ms));
 }
 
 /* ---- turns ---- */
 
-void s3l_server_ready(s3l_sconn_t* conn) {
-  s3l_list_remove(&conn->ready);
-  s3l_list_push_back(&conn->server->ready, &conn->ready);
-  wake(conn->server);
-}
-
-bool s3l_server_may_write(s3l_http_server_t* s) {
-  return s->written++ < S3L_HTTP_SERVER_TURN_MAX;
-}
-
 static void work(s3l_http_server_t* s) {
   int64_t end = s3l_clock_in_ms(S3L_HTTP_SERVER_TURN_MS);
-  s->written = 0;
-  for (int i = 0; i < S3L_HTTP_SERVER_TURN_MAX && !s3l_list_empty(&s->ready); i++) {
-    s3l_sconn_t* conn = S3L_CONTAINER_OF(s->ready.next, s3l_sconn_t, ready);
+  s->pool.may_write = S3L_HTTP_SERVER_TURN_MAX;
+  for (int i = 0; i < S3L_HTTP_SERVER_TURN_MAX && !s3l_list_empty(&s->pool.ready); i++) {
+    s3l_sconn_t* conn = S3L_CONTAINER_OF(s->pool.ready.next, s3l_sconn_t, ready);
     s3l_list_remove(&conn->ready);
     s3l_sconn_work(conn);
     if (s3l_clock_lease_ns() >= end)
@@ -192,26 +184,18 @@ static void work(s3l_http_server_t* s) {
 }
 
 static void on_soon(s3l_task_t* task) {
-  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, soon);
-  if (s->closing && !s->shut)
+  s3l_http_server_t* s = S3L_CONTAINER_OF(task, s3l_http_server_t, pool.work);
+  if (s->pool.closing && !s->shut)
     shut(s);
   work(s);
-  if (s->shut && s->stats.connections == 0) {
-    s3l_loop_deadline_clear(s->loop, &s->grace);
+  if (s->listener_closed && s->pool.sockets == 0) {
+    s3l_loop_deadline_clear(s->pool.loop, &s->grace);
     s3l_task_cancel(task);
-    s3l_server_unref(s);
-  } else if (!s3l_list_empty(&s->ready)) {
+    s3l_task_init(task, on_left);
+    s3l_loop_leave(s->pool.loop, task);
+  } else if (!s3l_list_empty(&s->pool.ready)) {
     wake(s);
   }
-}
-
-const char* s3l_server_date(s3l_http_server_t* s) {
-  int64_t now_s = s3l_clock_wall_ms() / 1000;
-  if (s->date[0] == '\0' || now_s != s->date_s) {
-    s->date_s = now_s;
-    (void)s3l_time_format_http(now_s * 1000, s->date);
-  }
-  return s->date;
 }
 
 /* ---- what the owner calls ---- */
@@ -226,7 +210,7 @@ static uint32_t half_of_descriptors(void) {
 }
 
 static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
-  s3l_http_server_options_t* o = &s->options;
+  s3l_http_server_options_t* o = &s->pool.options;
   uint32_t half = half_of_descriptors();
   *o = *options;
   o->listen = NULL;
@@ -267,24 +251,24 @@ static int open_listener(s3l_http_server_t* s, const s3l_http_server_options_t* 
 }
 
 static int join(s3l_http_server_t* s, uv_loop_t* loop) {
-  int rc = s3l_loop_join(loop, &s->loop);
+  int rc = s3l_loop_join(loop, &s->pool.loop);
   if (rc != 0) {
     s3l_listen_drop(&s->listener);
     return rc;
   }
-  rc = s3l_listen_start(&s->listener, s->loop);
+  rc = s3l_listen_start(&s->listener, s->pool.loop);
   if (rc != 0)
-    s3l_loop_leave(s->loop, NULL);
+    s3l_loop_leave(s->pool.loop, NULL);
   return rc;
 }
 
 static void init_lists(s3l_http_server_t* s) {
-  s3l_list_init(&s->idle);
-  s3l_list_init(&s->pending);
-  s3l_list_init(&s->busy);
-  s3l_list_init(&s->stalled);
-  s3l_list_init(&s->lingering);
-  s3l_list_init(&s->ready);
+  s3l_list_init(&s->pool.idle);
+  s3l_list_init(&s->pool.pending);
+  s3l_list_init(&s->pool.busy);
+  s3l_list_init(&s->pool.stalled);
+  s3l_list_init(&s->pool.lingering);
+  s3l_list_init(&s->pool.ready);
 }
 
 int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* options,
@@ -296,7 +280,9 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
     return UV_ENOMEM;
   init_lists(s);
   s3l_deadline_init(&s->grace, on_grace);
-  s3l_task_init(&s->soon, on_soon);
+  s->pool.server = s;
+  s->pool.may_write = S3L_HTTP_SERVER_TURN_MAX;
+  s3l_task_init(&s->pool.work, on_soon);
   int rc = set_options(s, options);
   if (rc == 0)
     rc = open_listener(s, options);
@@ -306,16 +292,15 @@ int s3l_http_server_create(uv_loop_t* loop, const s3l_http_server_options_t* opt
     s3l_free(s);
     return rc;
   }
-  s->refs = 2;
   s3l_listen_ref(&s->listener, !options->background);
   if (options->tls != NULL)
-    s->tls = s3l_tls_context_ref(options->tls);
+    s->pool.tls = s3l_tls_context_ref(options->tls);
   *out = s;
   return 0;
 }
 
 void* s3l_http_server_data(const s3l_http_server_t* s) {
-  return s->options.data;
+  return s->pool.options.data;
 }
 
 uint16_t s3l_http_server_port(const s3l_http_server_t* s) {
@@ -323,20 +308,20 @@ uint16_t s3l_http_server_port(const s3l_http_server_t* s) {
 }
 
 void s3l_http_server_set_tls(s3l_http_server_t* s, s3l_tls_context_t* tls) {
-  S3L_ASSERT(s->tls != NULL && tls != NULL);
+  S3L_ASSERT(s->pool.tls != NULL && tls != NULL);
   (void)s3l_tls_context_ref(tls);
-  s3l_tls_context_free(s->tls);
-  s->tls = tls;
+  s3l_tls_context_free(s->pool.tls);
+  s->pool.tls = tls;
 }
 
 void s3l_http_server_stats(const s3l_http_server_t* s, s3l_http_server_stats_t* out) {
-  *out = s->stats;
+  *out = s->pool.stats;
 }
 
 void s3l_http_server_close(s3l_http_server_t* s, uint32_t grace_ms, void (*cb)(void* arg),
                            void* arg) {
-  S3L_ASSERT(!s->closing);
-  s->closing = true;
+  S3L_ASSERT(!s->pool.closing);
+  s->pool.closing = true;
   s->grace_ms = grace_ms;
   s->close_cb = cb;
   s->close_arg = arg;

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "http/server_internal.h"
 #include "http/server_reply.h"
 #include "net/tcp.h"
 #include "s3lect/errno.h"
@@ -15,20 +14,31 @@
 #include "util/buf.h"
 #include "util/mem.h"
 
+/* How long a last answer is given to reach the client before its connection is closed under it, and
+ * how much of what the client still sends is thrown away meanwhile. */
+#define LINGER_MS    1000
+#define LINGER_BYTES (256u << 10)
+
 static void feed(s3l_sconn_t* conn, const char* data, size_t n);
 static void answer_error(s3l_sconn_t* conn, int status);
 
 static void set_deadline(s3l_sconn_t* conn, uint32_t ms) {
-  s3l_loop_deadline_set(conn->server->loop, &conn->deadline, s3l_clock_in_ms(ms));
+  s3l_loop_deadline_set(conn->pool->loop, &conn->deadline, s3l_clock_in_ms(ms));
 }
 
 static void clear_deadline(s3l_sconn_t* conn) {
-  s3l_loop_deadline_clear(conn->server->loop, &conn->deadline);
+  s3l_loop_deadline_clear(conn->pool->loop, &conn->deadline);
 }
 
 static void move_to(s3l_sconn_t* conn, s3l_list_t* list) {
   s3l_list_remove(&conn->link);
   s3l_list_push_back(list, &conn->link);
+}
+
+static void get_ready(s3l_sconn_t* conn) {
+  s3l_list_remove(&conn->ready);
+  s3l_list_push_back(&conn->pool->ready, &conn->ready);
+  s3l_loop_defer(conn->pool->loop, &conn->pool->work);
 }
 
 static void drop_rest(s3l_sconn_t* conn) {
@@ -47,13 +57,15 @@ static void release(s3l_sconn_t* conn) {
 
 static void on_stream_closed(s3l_stream_t* stream) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
-  s3l_http_server_t* server = conn->server;
+  s3l_sconn_pool_t* pool = conn->pool;
   release(conn);
-  s3l_server_unref(server);
+  pool->sockets--;
+  if (pool->closing) /* the server waits for its last connection */
+    s3l_loop_defer(pool->loop, &pool->work);
 }
 
 void s3l_sconn_close(s3l_sconn_t* conn) {
-  s3l_http_server_t* server = conn->server;
+  s3l_sconn_pool_t* pool = conn->pool;
   if (conn->state == S3L_SCONN_CLOSING)
     return;
   S3L_ASSERT(conn->state != S3L_SCONN_OPEN);
@@ -61,16 +73,15 @@ void s3l_sconn_close(s3l_sconn_t* conn) {
   clear_deadline(conn);
   s3l_list_remove(&conn->link);
   s3l_list_remove(&conn->ready);
-  server->stats.connections--;
+  pool->stats.connections--;
   s3l_stream_close(&conn->stream);
-  s3l_server_conn_gone(server);
 }
 
 /* The exchange is the owner's no more. */
 static void let_go(s3l_sconn_t* conn) {
   S3L_ASSERT(conn->state == S3L_SCONN_OPEN);
   if (conn->held)
-    conn->server->stats.held--;
+    conn->pool->stats.held--;
   conn->held = false;
   conn->state = S3L_SCONN_QUEUED;
 }
@@ -79,7 +90,7 @@ void s3l_sconn_gone(s3l_sconn_t* conn) {
   s3l_http_exchange_t* ex = &conn->exchange;
   void (*on_abort)(s3l_http_exchange_t*) = ex->on_abort;
   S3L_ASSERT(conn->held);
-  conn->server->stats.gone++;
+  conn->pool->stats.gone++;
   let_go(conn);
   s3l_sconn_close(conn);
   on_abort(ex);
@@ -93,10 +104,10 @@ static void linger(s3l_sconn_t* conn) {
     return;
   }
   conn->state = S3L_SCONN_LINGERING;
-  move_to(conn, &conn->server->lingering);
+  move_to(conn, &conn->pool->lingering);
   conn->thrown_away = conn->rest_len;
   drop_rest(conn);
-  set_deadline(conn, S3L_HTTP_SERVER_LINGER_MS);
+  set_deadline(conn, LINGER_MS);
   s3l_stream_shutdown(&conn->stream);
   s3l_stream_resume(&conn->stream);
 }
@@ -104,15 +115,15 @@ static void linger(s3l_sconn_t* conn) {
 /* ---- reading a request ---- */
 
 static void await_request(s3l_sconn_t* conn, uint32_t ms, bool timed) {
-  s3l_http1_start_request(&conn->request, conn->server->options.max_body_bytes);
+  s3l_http1_start_request(&conn->request, conn->pool->options.max_body_bytes);
   conn->state = S3L_SCONN_READING;
   conn->timed = timed;
-  move_to(conn, &conn->server->idle);
+  move_to(conn, &conn->pool->idle);
   set_deadline(conn, ms);
 }
 
 static void start_reading(s3l_sconn_t* conn) {
-  await_request(conn, conn->server->options.header_time_ms, true);
+  await_request(conn, conn->pool->options.header_time_ms, true);
 }
 
 /* Keeps what follows a request for its turn, and reads no further. Without memory for it the
@@ -131,18 +142,18 @@ static void keep_rest(s3l_sconn_t* conn, const char* data, size_t n) {
 
 static void begin_request(s3l_sconn_t* conn) {
   conn->since_ns = s3l_clock_lease_ns();
-  move_to(conn, &conn->server->pending);
+  move_to(conn, &conn->pool->pending);
   if (!conn->timed)
-    set_deadline(conn, conn->server->options.header_time_ms);
+    set_deadline(conn, conn->pool->options.header_time_ms);
   conn->timed = true;
 }
 
 static void queue_request(s3l_sconn_t* conn) {
-  conn->server->stats.requests++;
+  conn->pool->stats.requests++;
   conn->state = S3L_SCONN_QUEUED;
   clear_deadline(conn);
-  move_to(conn, &conn->server->busy);
-  s3l_server_ready(conn);
+  move_to(conn, &conn->pool->busy);
+  get_ready(conn);
 }
 
 static void feed(s3l_sconn_t* conn, const char* data, size_t n) {
@@ -158,7 +169,7 @@ static void feed(s3l_sconn_t* conn, const char* data, size_t n) {
       keep_rest(conn, data + used, n - used);
     return;
   }
-  conn->server->stats.bad_requests++;
+  conn->pool->stats.bad_requests++;
   answer_error(conn, conn->request.answer);
 }
 
@@ -168,13 +179,13 @@ static void answer_is_out(s3l_sconn_t* conn) {
   clear_deadline(conn);
   s3l_free(conn->answer);
   conn->answer = NULL;
-  if (!conn->keep || conn->eof || conn->stream.ended || conn->server->closing) {
+  if (!conn->keep || conn->eof || conn->stream.ended || conn->pool->closing) {
     linger(conn);
     return;
   }
-  await_request(conn, conn->server->options.idle_time_ms, false);
+  await_request(conn, conn->pool->options.idle_time_ms, false);
   if (conn->rest != NULL)
-    s3l_server_ready(conn);
+    get_ready(conn);
 }
 
 static void write_answer(s3l_sconn_t* conn) {
@@ -187,7 +198,7 @@ static void write_answer(s3l_sconn_t* conn) {
     answer_is_out(conn);
   } else {
     conn->since_ns = s3l_clock_lease_ns();
-    move_to(conn, &conn->server->stalled);
+    move_to(conn, &conn->pool->stalled);
   }
 }
 
@@ -197,18 +208,30 @@ static void send_text(s3l_sconn_t* conn, char* text, size_t len) {
   conn->state = S3L_SCONN_ANSWERED;
   conn->answer = text;
   conn->answer_len = len;
-  set_deadline(conn, conn->server->options.write_time_ms);
-  if (s3l_server_may_write(conn->server))
-    write_answer(conn);
-  else
-    s3l_server_ready(conn);
+  set_deadline(conn, conn->pool->options.write_time_ms);
+  if (conn->pool->may_write == 0) {
+    get_ready(conn);
+    return;
+  }
+  conn->pool->may_write--;
+  write_answer(conn);
+}
+
+/* The time of day, for a header. */
+static const char* date_of(s3l_sconn_pool_t* pool) {
+  int64_t now_s = s3l_clock_wall_ms() / 1000;
+  if (pool->date[0] == '\0' || now_s != pool->date_s) {
+    pool->date_s = now_s;
+    (void)s3l_time_format_http(now_s * 1000, pool->date);
+  }
+  return pool->date;
 }
 
 static int send_answer(s3l_sconn_t* conn, const s3l_http_answer_t* answer, bool keep) {
   const s3l_http_reply_to_t to = {.head = conn->request.method == S3L_HTTP_HEAD,
                                   .http10 = conn->request.http10,
                                   .close = !keep,
-                                  .date = s3l_server_date(conn->server)};
+                                  .date = date_of(conn->pool)};
   char* text;
   size_t len;
   conn->keep = keep;
@@ -238,13 +261,13 @@ static int send_status(s3l_sconn_t* conn, int status, bool keep) {
 
 /* What the owner never hears of. */
 static void answer_error(s3l_sconn_t* conn, int status) {
-  move_to(conn, &conn->server->busy);
+  move_to(conn, &conn->pool->busy);
   conn->request.keep_alive = false;
   (void)send_status(conn, status, false);
 }
 
 static bool may_keep(const s3l_sconn_t* conn) {
-  return conn->request.keep_alive && !conn->eof && !conn->server->closing;
+  return conn->request.keep_alive && !conn->eof && !conn->pool->closing;
 }
 
 int s3l_http_reply(s3l_http_exchange_t* ex, const s3l_http_answer_t* answer) {
@@ -266,11 +289,11 @@ int s3l_http_refuse(s3l_http_exchange_t* ex, int status) {
 
 int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t* ex)) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
-  s3l_http_server_t* server = conn->server;
+  s3l_sconn_pool_t* pool = conn->pool;
   S3L_ASSERT(conn->state == S3L_SCONN_OPEN && !conn->held && on_abort != NULL);
-  if (server->stats.held >= server->options.max_held)
+  if (pool->stats.held >= pool->options.max_held)
     return UV_EBUSY;
-  server->stats.held++;
+  pool->stats.held++;
   conn->held = true;
   ex->on_abort = on_abort;
   return 0;
@@ -279,13 +302,13 @@ int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t*
 /* ---- its turn ---- */
 
 static void open_exchange(s3l_sconn_t* conn) {
-  s3l_http_server_t* server = conn->server;
+  s3l_sconn_pool_t* pool = conn->pool;
   conn->state = S3L_SCONN_OPEN;
-  conn->exchange = (s3l_http_exchange_t){.server = server,
+  conn->exchange = (s3l_http_exchange_t){.server = pool->server,
                                          .request = &conn->request,
                                          .verified = conn->exchange.verified,
                                          .client_name = conn->exchange.client_name};
-  server->options.on_request(server, &conn->exchange);
+  pool->options.on_request(pool->server, &conn->exchange);
   if (conn->state != S3L_SCONN_OPEN)
     return;
   S3L_ASSERT(conn->held); /* else the owner has forgotten it */
@@ -313,7 +336,7 @@ void s3l_sconn_work(s3l_sconn_t* conn) {
       feed_rest(conn);
     break;
   case S3L_SCONN_QUEUED:
-    if (conn->server->closing)
+    if (conn->pool->closing)
       answer_error(conn, 503);
     else
       open_exchange(conn);
@@ -330,7 +353,7 @@ void s3l_sconn_work(s3l_sconn_t* conn) {
 /* ---- what the stream tells ---- */
 
 static void on_stream_due(s3l_stream_t* stream) {
-  s3l_server_ready(S3L_CONTAINER_OF(stream, s3l_sconn_t, stream));
+  get_ready(S3L_CONTAINER_OF(stream, s3l_sconn_t, stream));
 }
 
 static void on_stream_ready(s3l_stream_t* stream) {
@@ -347,7 +370,7 @@ static void on_stream_read(s3l_stream_t* stream, const char* data, size_t n) {
     feed(conn, data, n);
   } else if (conn->state == S3L_SCONN_LINGERING) {
     conn->thrown_away += n;
-    if (conn->thrown_away > S3L_HTTP_SERVER_LINGER_BYTES)
+    if (conn->thrown_away > LINGER_BYTES)
       s3l_sconn_close(conn);
   } else {
     keep_rest(conn, data, n);
@@ -371,7 +394,7 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
   conn->eof = status == UV_EOF;
   if (conn->state == S3L_SCONN_HANDSHAKING)
-    conn->server->stats.tls_failures++;
+    conn->pool->stats.tls_failures++;
   if (conn->state == S3L_SCONN_OPEN)
     s3l_sconn_gone(conn);
   else if (!conn->eof || !is_owed_an_answer(conn))
@@ -380,7 +403,7 @@ static void on_stream_end(s3l_stream_t* stream, int status) {
 
 static void on_deadline(s3l_deadline_t* deadline) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(deadline, s3l_sconn_t, deadline);
-  s3l_http_server_stats_t* stats = &conn->server->stats;
+  s3l_http_server_stats_t* stats = &conn->pool->stats;
   if (conn->state == S3L_SCONN_HANDSHAKING)
     stats->timeouts_tls++;
   else if (conn->state == S3L_SCONN_ANSWERED || conn->state == S3L_SCONN_WRITING)
@@ -397,24 +420,24 @@ static void on_deadline(s3l_deadline_t* deadline) {
 
 /* ---- its beginning ---- */
 
-static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from) {
-  size_t head_max = server->options.max_header_bytes;
+static s3l_sconn_t* create(s3l_sconn_pool_t* pool, const s3l_address_t* from) {
+  size_t head_max = pool->options.max_header_bytes;
   s3l_sconn_t* conn = s3l_malloc(sizeof(*conn) + head_max); /* not cleared as a whole */
   if (conn == NULL)
     return NULL;
   s3l_http1_init(&conn->request, conn->head, head_max);
-  conn->server = server;
+  conn->pool = pool;
   conn->from = *from;
   conn->state = S3L_SCONN_HANDSHAKING;
   conn->since_ns = s3l_clock_lease_ns();
   conn->timed = conn->held = conn->eof = conn->keep = false;
-  conn->exchange = (s3l_http_exchange_t){.server = server};
+  conn->exchange = (s3l_http_exchange_t){.server = pool->server};
   conn->answer = conn->rest = NULL;
   conn->rest_len = 0;
   s3l_list_init(&conn->ready);
   s3l_deadline_init(&conn->deadline, on_deadline);
-  s3l_loop_deadline_ref(server->loop, &conn->deadline, !server->options.background);
-  conn->stream.read_buf = server->read_buf;
+  s3l_loop_deadline_ref(pool->loop, &conn->deadline, !pool->options.background);
+  conn->stream.read_buf = pool->read_buf;
   conn->stream.on_due = on_stream_due;
   conn->stream.on_ready = on_stream_ready;
   conn->stream.on_read = on_stream_read;
@@ -424,25 +447,25 @@ static s3l_sconn_t* create(s3l_http_server_t* server, const s3l_address_t* from)
   return conn;
 }
 
-void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp, const s3l_address_t* from) {
-  s3l_sconn_t* conn = create(server, from);
+void s3l_sconn_open(s3l_sconn_pool_t* pool, uv_tcp_t* tcp, const s3l_address_t* from) {
+  s3l_sconn_t* conn = create(pool, from);
   if (conn == NULL) {
-    server->stats.refused++;
+    pool->stats.refused++;
     s3l_tcp_close(tcp, NULL);
     return;
   }
-  server->refs++;
-  server->stats.connections++;
-  s3l_list_push_back(&server->pending, &conn->link);
-  if (s3l_stream_open(&conn->stream, tcp, server->tls, NULL) != 0) {
-    server->stats.refused++;
+  pool->sockets++;
+  pool->stats.connections++;
+  s3l_list_push_back(&pool->pending, &conn->link);
+  if (s3l_stream_open(&conn->stream, tcp, pool->tls, NULL) != 0) {
+    pool->stats.refused++;
     s3l_sconn_close(conn);
     return;
   }
-  server->stats.accepted++;
-  s3l_stream_ref(&conn->stream, !server->options.background);
-  if (server->tls != NULL)
-    set_deadline(conn, server->options.tls_time_ms);
+  pool->stats.accepted++;
+  s3l_stream_ref(&conn->stream, !pool->options.background);
+  if (pool->tls != NULL)
+    set_deadline(conn, pool->options.tls_time_ms);
   else
     start_reading(conn);
 }

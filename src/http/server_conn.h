@@ -19,11 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/server.h"
+#include "http/exchange.h"
 #include "loop/loop.h"
 #include "net/dns_cache.h"
 #include "net/stream.h"
+#include "net/tls_context.h"
 #include "util/list.h"
+#include "util/timefmt.h"
 
 typedef enum {
   S3L_SCONN_HANDSHAKING,
@@ -36,10 +38,39 @@ typedef enum {
   S3L_SCONN_CLOSING
 } s3l_sconn_state_t;
 
-typedef struct s3l_sconn_s {
+typedef struct s3l_sconn_s s3l_sconn_t;
+typedef struct s3l_sconn_pool_s s3l_sconn_pool_t;
+
+/* What the connections of one server have in common. */
+struct s3l_sconn_pool_s {
+  s3l_loop_t* loop;
   s3l_http_server_t* server;
-  s3l_list_t link;  /* in the server's idle, pending, busy, stalled or lingering */
-  s3l_list_t ready; /* in the server's list of those with something to do */
+  s3l_http_server_options_t options; /* with defaults filled in; what points outside is NULL */
+  s3l_tls_context_t* tls;            /* NULL: plain */
+  s3l_http_server_stats_t stats;
+  bool closing;
+
+  s3l_list_t idle;    /* READING, no byte of a request yet; the longest idle first */
+  s3l_list_t pending; /* HANDSHAKING, and READING with a part of a request; the oldest first */
+  s3l_list_t busy;    /* QUEUED, OPEN, ANSWERED */
+  s3l_list_t stalled; /* WRITING; the longest stalled first */
+  s3l_list_t lingering;
+  s3l_list_t ready; /* those that s3l_sconn_work is owed to; of all states but CLOSING */
+  s3l_task_t work;  /* calls it; deferred when a connection gets ready, and when one has closed */
+  size_t sockets;   /* of closing connections too */
+
+  unsigned may_write; /* how many more answers may be written in this turn of the loop */
+
+  int64_t date_s; /* what `date` is for */
+  char date[S3L_TIME_HTTP_SIZE];
+
+  char read_buf[S3L_STREAM_READ_MAX]; /* of all connections */
+};
+
+struct s3l_sconn_s {
+  s3l_sconn_pool_t* pool;
+  s3l_list_t link;  /* in the pool's idle, pending, busy, stalled or lingering */
+  s3l_list_t ready; /* in the pool's list of those with something to do */
   s3l_sconn_state_t state;
   s3l_address_t from;
   int64_t since_ns; /* since when it has been in pending or stalled */
@@ -58,10 +89,10 @@ typedef struct s3l_sconn_s {
   size_t thrown_away; /* LINGERING */
   char client_name[S3L_TLS_NAME_MAX];
   char head[]; /* of the request: max_header_bytes */
-} s3l_sconn_t;
+};
 
 /** Takes a connection up, or closes it for want of memory. */
-void s3l_sconn_open(s3l_http_server_t* server, uv_tcp_t* tcp, const s3l_address_t* from);
+void s3l_sconn_open(s3l_sconn_pool_t* pool, uv_tcp_t* tcp, const s3l_address_t* from);
 
 /** Does what it is in the ready list for. */
 void s3l_sconn_work(s3l_sconn_t* conn);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "http/server.h"
+#include "http/exchange.h"
 
 /* What the answer depends on beside itself. */
 typedef struct s3l_http_reply_to_s {

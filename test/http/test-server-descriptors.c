@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/server_internal.h"
 #include "lib/server_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
@@ -19,8 +18,20 @@ static s3l_server_rig_t rig;
 static struct rlimit before;
 static int waiting; /* a socket made while that was possible */
 
+static void note_polled(uv_handle_t* handle, void* arg) {
+  uv_os_fd_t fd;
+  int listens = 0;
+  socklen_t len = sizeof(listens);
+  if (handle->type == UV_POLL && uv_fileno(handle, &fd) == 0 &&
+      getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens != 0)
+    *(bool*)arg = uv_is_active(handle) != 0;
+}
+
+/* Whether the loop looks for connections to accept. */
 static bool polls(void) {
-  return uv_is_active((uv_handle_t*)&rig.server->listener.poll) != 0;
+  bool polled = false;
+  uv_walk(&rig.loop, note_polled, &polled);
+  return polled;
 }
 
 static bool has_paused_twice(void* arg) {

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/server_internal.h"
+#include "http/server_conn.h"
 #include "lib/certs.h"
 #include "lib/server_rig.h"
 #include "lib/test.h"
@@ -43,6 +43,10 @@ static void end(void) {
   s3l_server_rig_end(&rig);
 }
 
+static s3l_sconn_pool_t* pool(void) {
+  return (s3l_sconn_pool_t*)rig.server;
+}
+
 /* ---- bodies ---- */
 
 typedef struct turns_s {
@@ -54,7 +58,7 @@ typedef struct turns_s {
 /* Of all bodies that are being read. */
 static size_t bytes_read(void) {
   size_t n = 0;
-  for (s3l_list_t* l = rig.server->pending.next; l != &rig.server->pending; l = l->next)
+  for (s3l_list_t* l = pool()->pending.next; l != &pool()->pending; l = l->next)
     n += S3L_CONTAINER_OF(l, s3l_sconn_t, link)->request.body_raw;
   return n;
 }
@@ -148,7 +152,7 @@ static int connect_silent(const char* from) {
 static bool all_are_stalled(void* arg) {
   (void)arg;
   size_t n = 0;
-  for (s3l_list_t* l = rig.server->stalled.next; l != &rig.server->stalled; l = l->next)
+  for (s3l_list_t* l = pool()->stalled.next; l != &pool()->stalled; l = l->next)
     n++;
   s3l_http_server_stats_t stats = s3l_server_rig_stats(&rig);
   return n == stats.connections && stats.accepted + stats.refused == SILENT;
@@ -168,7 +172,7 @@ static void test_clients_that_do_not_read(void** state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
     s3l_server_rig_start(&rig);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0); /* the attackers are here, too */
-    assert_int_equal(rig.server->options.max_connections, SILENT);
+    assert_int_equal(pool()->options.max_connections, SILENT);
     for (int i = 0; i < SILENT; i++)
       fds[i] = connect_silent(from[other]);
     s3l_wait(&rig.loop, all_are_stalled, NULL, "clients that do not read");

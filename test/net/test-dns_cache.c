@@ -6,7 +6,7 @@
 
 #include <netdb.h>
 
-#include "http/client_internal.h"
+#include "http/conn.h"
 #include "lib/http_rig.h"
 #include "lib/hung_port.h"
 #include "lib/script_server.h"
@@ -295,7 +295,7 @@ static void a_client_asks_once_for_many_connections(void** state) {
   assert_int_equal(r[1].status, 0);
   assert_int_equal(resolver.asked, 1);
   assert_int_equal(rig.server.accepted, 2);
-  rig.client->dns.at_ns -= INT64_C(6000) * 1000000; /* six seconds later */
+  ((s3l_conn_pool_t*)rig.client)->dns.at_ns -= INT64_C(6000) * 1000000; /* six seconds later */
   s3l_rig_do(&rig, &r[2]);
   assert_int_equal(r[2].status, 0);
   assert_int_equal(resolver.asked, 2);
