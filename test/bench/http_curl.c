@@ -92,7 +92,6 @@ static void on_timer(uv_timer_t* timer) {
 /* One connection at a time is all that there is. */
 static int on_socket(CURL* easy, curl_socket_t socket, int what, void* arg, void* unused) {
   curl_client_t* c = arg;
-  (void)easy, (void)unused;
   if (what == CURL_POLL_REMOVE) {
     if (c->polling)
       uv_poll_stop(&c->poll);
@@ -109,7 +108,6 @@ static int on_socket(CURL* easy, curl_socket_t socket, int what, void* arg, void
 
 static int on_timeout(CURLM* multi, long ms, void* arg) {
   curl_client_t* c = arg;
-  (void)multi;
   if (ms < 0)
     return uv_timer_stop(&c->timer);
   return uv_timer_start(&c->timer, on_timer, (uint64_t)ms, 0);

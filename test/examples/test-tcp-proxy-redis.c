@@ -138,7 +138,6 @@ static void* write_all_the_time(void* arg) {
 }
 
 static bool all_have_written(void* arg) {
-  (void)arg;
   for (int i = 0; i < MACHINES; i++)
     if (atomic_load(&writers[i].epoch) != epoch || atomic_load(&writers[i].in_epoch) < EACH_EPOCH)
       return false;

@@ -1,10 +1,10 @@
-/* fakes3/auth.c: Signature Version 4 from the server's side.
+/* fakes3/auth.c: checks Signature Version 4.
  *
- * Written from the specification and from the request as it was received, on OpenSSL alone, so that
- * the library's own signer and this check can be wrong only independently. The path is decoded and
- * encoded again, as AWS does: a client that signs or sends another encoding is found out. Stricter
- * than AWS in one point: If-Match and If-None-Match must be signed too, because what is not signed
- * a middlebox may remove. */
+ * This code follows the specification and uses only OpenSSL, nothing of the library's signer, so
+ * that an error in one of them does not hide in the other. The path is decoded and encoded again,
+ * as AWS does, which detects a client that signs or sends another encoding. One check is stricter
+ * than AWS: If-Match and If-None-Match must be signed, because a middlebox could remove an unsigned
+ * header. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -29,21 +29,11 @@ typedef struct authorization_s {
 } authorization_t;
 
 static bool fail(fakes3_request_t* r, const char* code, const char* message) {
-  fakes3_error_with(r, code, 0, message, NULL);
+  fakes3_error_with(r, code, 0, message);
   return false;
 }
 
 /* ---- Reading the Authorization header ---- */
-
-/* Takes what stands before the separator, or all. */
-static s3l_span_t take(s3l_span_t* s, char separator) {
-  const char* at = s->n > 0 ? memchr(s->p, separator, s->n) : NULL;
-  s3l_span_t piece = {s->p, at != NULL ? (size_t)(at - s->p) : s->n};
-  size_t used = piece.n + (at != NULL ? 1 : 0);
-  s->p += used;
-  s->n -= used;
-  return piece;
-}
 
 static s3l_span_t take_last(s3l_span_t* s, char separator) {
   size_t start = s->n;
@@ -56,12 +46,12 @@ static s3l_span_t take_last(s3l_span_t* s, char separator) {
 
 static bool parse_authorization(s3l_span_t text, authorization_t* a) {
   s3l_span_t credential = {NULL, 0};
-  s3l_span_t scheme = take(&text, ' ');
+  s3l_span_t scheme = fakes3_take(&text, ' ');
   if (!s3l_span_eq(scheme, S3L_SPAN("AWS4-HMAC-SHA256")))
     return false;
   while (text.n > 0) {
-    s3l_span_t value = s3l_span_trim(take(&text, ','));
-    s3l_span_t name = take(&value, '=');
+    s3l_span_t value = s3l_span_trim(fakes3_take(&text, ','));
+    s3l_span_t name = fakes3_take(&value, '=');
     if (s3l_span_eq(name, S3L_SPAN("Credential")))
       credential = value;
     else if (s3l_span_eq(name, S3L_SPAN("SignedHeaders")))
@@ -83,18 +73,14 @@ static bool parse_authorization(s3l_span_t text, authorization_t* a) {
 /* ---- Checks before the signature ---- */
 
 static bool check_key(fakes3_request_t* r, authorization_t* a) {
-  fakes3_bytes_t e = {NULL, 0, 0};
   s3l_span_t token = fakes3_header_value(r, "x-amz-security-token");
   for (size_t i = 0; i < r->server->keys_n; i++) {
     if (s3l_span_eq(a->access_key, s3l_span_cstr(r->server->keys[i].access_key)))
       a->key = &r->server->keys[i];
   }
   if (a->key == NULL) {
-    fakes3_puts(&e, "<AWSAccessKeyId>");
-    fakes3_put_xml(&e, a->access_key);
-    fakes3_puts(&e, "</AWSAccessKeyId>");
-    fakes3_error_with(r, "InvalidAccessKeyId", 0, NULL, fakes3_cstr(&e));
-    fakes3_bytes_free(&e);
+    fakes3_error(r, "InvalidAccessKeyId");
+    fakes3_error_add(r, "AWSAccessKeyId", a->access_key);
     return false;
   }
   s3l_span_t wanted = s3l_span_cstr(a->key->token);
@@ -113,15 +99,13 @@ static bool check_time(fakes3_request_t* r, authorization_t* a) {
   int64_t skew = r->arrived_ms - ms;
   if (skew <= FAKES3_SKEW_MAX_MS && skew >= -FAKES3_SKEW_MAX_MS)
     return true;
-  char now[S3L_TIME_RFC3339_SIZE];
-  fakes3_bytes_t e = {NULL, 0, 0};
+  char now[S3L_TIME_RFC3339_SIZE], max[16];
   (void)s3l_time_format_rfc3339(r->arrived_ms / 1000 * 1000, now);
-  fakes3_printf(&e,
-                "<RequestTime>%s</RequestTime><ServerTime>%s</ServerTime>"
-                "<MaxAllowedSkewMilliseconds>%d</MaxAllowedSkewMilliseconds>",
-                a->time, now, FAKES3_SKEW_MAX_MS);
-  fakes3_error_with(r, "RequestTimeTooSkewed", 0, NULL, fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
+  snprintf(max, sizeof(max), "%d", FAKES3_SKEW_MAX_MS);
+  fakes3_error(r, "RequestTimeTooSkewed");
+  fakes3_error_add(r, "RequestTime", s3l_span_cstr(a->time));
+  fakes3_error_add(r, "ServerTime", s3l_span_cstr(now));
+  fakes3_error_add(r, "MaxAllowedSkewMilliseconds", s3l_span_cstr(max));
   return false;
 }
 
@@ -137,19 +121,15 @@ static bool check_scope(fakes3_request_t* r, const authorization_t* a) {
   const char* region = r->server->region;
   if (a->region.n > 0 && (region == NULL || s3l_span_eq(a->region, s3l_span_cstr(region))))
     return true;
-  fakes3_bytes_t e = {NULL, 0, 0};
-  fakes3_puts(&e, "<Region>");
-  fakes3_put_xml(&e, s3l_span_cstr(region != NULL ? region : "us-east-1"));
-  fakes3_puts(&e, "</Region>");
-  fakes3_error_with(r, "AuthorizationHeaderMalformed", 0,
-                    "The authorization header is malformed; the region is wrong.", fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
+  fail(r, "AuthorizationHeaderMalformed",
+       "The authorization header is malformed; the region is wrong.");
+  fakes3_error_add(r, "Region", s3l_span_cstr(region != NULL ? region : "us-east-1"));
   return false;
 }
 
 static bool is_listed(s3l_span_t list, s3l_span_t name) {
   while (list.n > 0) {
-    if (s3l_span_eq(take(&list, ';'), name))
+    if (s3l_span_eq(fakes3_take(&list, ';'), name))
       return true;
   }
   return false;
@@ -169,16 +149,12 @@ static bool check_coverage(fakes3_request_t* r, const authorization_t* a) {
     if (!must_be_signed(name) || is_listed(a->signed_headers, name))
       continue;
     fakes3_puts(&missing, missing.n > 0 ? ", " : "");
-    fakes3_put_xml(&missing, name);
+    fakes3_put_span(&missing, name);
   }
   bool good = missing.n == 0;
   if (!good) {
-    fakes3_bytes_t e = {NULL, 0, 0};
-    fakes3_printf(&e, "<HeadersNotSigned>%s</HeadersNotSigned>", fakes3_cstr(&missing));
-    fakes3_error_with(r, "AccessDenied", 0,
-                      "There were headers present in the request which were not signed",
-                      fakes3_cstr(&e));
-    fakes3_bytes_free(&e);
+    fail(r, "AccessDenied", "There were headers present in the request which were not signed");
+    fakes3_error_add(r, "HeadersNotSigned", fakes3_span(&missing));
   }
   fakes3_bytes_free(&missing);
   return good;
@@ -274,7 +250,7 @@ static void put_canonical_request(fakes3_bytes_t* b, const fakes3_request_t* r,
   put_query(b, r);
   fakes3_puts(b, "\n");
   while (list.n > 0)
-    put_header(b, r, take(&list, ';'));
+    put_header(b, r, fakes3_take(&list, ';'));
   fakes3_puts(b, "\n");
   fakes3_put_span(b, a->signed_headers);
   fakes3_puts(b, "\n");
@@ -320,25 +296,21 @@ static void sign(const authorization_t* a, s3l_span_t string_to_sign, char hex[6
 }
 
 static bool check_signature(fakes3_request_t* r, const authorization_t* a) {
-  fakes3_bytes_t canonical = {NULL, 0, 0}, text = {NULL, 0, 0}, e = {NULL, 0, 0};
+  fakes3_bytes_t canonical = {NULL, 0, 0}, text = {NULL, 0, 0};
   char hex[64];
   put_canonical_request(&canonical, r, a);
   put_string_to_sign(&text, fakes3_span(&canonical), a);
   sign(a, fakes3_span(&text), hex);
   bool good = CRYPTO_memcmp(hex, a->signature.p, sizeof(hex)) == 0;
   if (!good) {
-    fakes3_printf(&e, "<AWSAccessKeyId>%s</AWSAccessKeyId><StringToSign>", a->key->access_key);
-    fakes3_put_xml(&e, fakes3_span(&text));
-    fakes3_puts(&e, "</StringToSign><SignatureProvided>");
-    fakes3_put_xml(&e, a->signature);
-    fakes3_puts(&e, "</SignatureProvided><CanonicalRequest>");
-    fakes3_put_xml(&e, fakes3_span(&canonical));
-    fakes3_puts(&e, "</CanonicalRequest>");
-    fakes3_error_with(r, "SignatureDoesNotMatch", 0, NULL, fakes3_cstr(&e));
+    fakes3_error(r, "SignatureDoesNotMatch");
+    fakes3_error_add(r, "AWSAccessKeyId", s3l_span_cstr(a->key->access_key));
+    fakes3_error_add(r, "StringToSign", fakes3_span(&text));
+    fakes3_error_add(r, "SignatureProvided", a->signature);
+    fakes3_error_add(r, "CanonicalRequest", fakes3_span(&canonical));
   }
   fakes3_bytes_free(&canonical);
   fakes3_bytes_free(&text);
-  fakes3_bytes_free(&e);
   return good;
 }
 

@@ -21,10 +21,19 @@ void* fakes3_alloc(size_t size) {
 }
 
 char* fakes3_dup(s3l_span_t s) {
+  if (s.p == NULL)
+    return NULL;
   char* p = fakes3_alloc(s.n + 1);
   if (s.n > 0)
     memcpy(p, s.p, s.n);
   return p;
+}
+
+s3l_span_t fakes3_take(s3l_span_t* s, char separator) {
+  const char* at = s->n > 0 ? memchr(s->p, separator, s->n) : NULL;
+  s3l_span_t piece = {s->p, at != NULL ? (size_t)(at - s->p) : s->n};
+  s3l_span_skip(s, piece.n + (at != NULL ? 1 : 0));
+  return piece;
 }
 
 /* Room for n more bytes and a NUL. */

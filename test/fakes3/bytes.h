@@ -1,5 +1,5 @@
-/* fakes3/bytes.h: bytes that grow, and the fake's way to the heap: libc's, and no way back from a
- * failure. */
+/* fakes3/bytes.h: a buffer that grows, and allocation from libc's heap. If memory runs out, the
+ * process ends. */
 #ifndef FAKES3_BYTES_H
 #define FAKES3_BYTES_H
 
@@ -10,7 +10,11 @@
 
 /** Zeroed; never NULL. */
 void* fakes3_alloc(size_t size);
+/** A copy with a NUL; NULL of an absent span. */
 char* fakes3_dup(s3l_span_t s);
+
+/** Takes what stands before the separator, or all of it, off the front; the separator goes, too. */
+s3l_span_t fakes3_take(s3l_span_t* s, char separator);
 
 typedef struct fakes3_bytes_s {
   char* p;
@@ -33,15 +37,15 @@ void fakes3_put_json(fakes3_bytes_t* b, const char* s);
 /** As XML text. */
 void fakes3_put_xml(fakes3_bytes_t* b, s3l_span_t s);
 
-/** Percent-encoded as SigV4 asks: all but A-Z a-z 0-9 - . _ ~ and, if asked, '/'. */
+/** Percent-encoded for SigV4: all but A-Z a-z 0-9 - . _ ~ and, with keep_slash, '/'. */
 void fakes3_put_uri(fakes3_bytes_t* b, s3l_span_t s, int keep_slash);
 
-/** Percent-decoded, appended. False if an escape is broken or yields NUL. */
+/** Percent-decoded. False if an escape is malformed, or if the result contains NUL. */
 int fakes3_put_decoded(fakes3_bytes_t* b, s3l_span_t s);
 
 s3l_span_t fakes3_span(const fakes3_bytes_t* b);
 
-/** With a NUL behind it that does not count. */
+/** The bytes with a NUL, which `n` does not count. */
 const char* fakes3_cstr(fakes3_bytes_t* b);
 
 void fakes3_bytes_free(fakes3_bytes_t* b);

@@ -1,7 +1,7 @@
-/* fakes3/conn.c: one connection: its bytes to the parser, and replies back. lib/test_server.h has
- * its socket and its TLS.
+/* fakes3/conn.c: connections: feeds received bytes to the parser, and sends replies. Sockets and
+ * TLS are lib/test_server.h's.
  *
- * One request is at work at a time; what a client pipelines waits in `in`. */
+ * A connection has one active request at a time; pipelined requests wait in `in`. */
 #include <string.h>
 
 #include "fakes3/internal.h"
@@ -12,8 +12,8 @@ static fakes3_conn_t* conn_of(s3l_test_conn_t* tcp) {
 
 static void parse(fakes3_conn_t* c);
 
-/* Lets go of the requests. One whose effect is still to come goes on without its client. */
-static void let_go(fakes3_conn_t* c) {
+/* Detaches the connection from its requests. A request whose effect is still to come continues. */
+static void detach(fakes3_conn_t* c) {
   fakes3_request_t* r = c->active;
   if (c->building != NULL)
     fakes3_request_finish(c->building);
@@ -28,25 +28,21 @@ static void let_go(fakes3_conn_t* c) {
 }
 
 static void on_closed(s3l_test_conn_t* tcp) {
-  let_go(conn_of(tcp));
+  detach(conn_of(tcp));
   fakes3_bytes_free(&conn_of(tcp)->in);
 }
 
 void fakes3_conn_close(fakes3_conn_t* c) {
-  let_go(c);
+  detach(c);
   s3l_test_conn_cut(&c->tcp, false);
 }
 
 void fakes3_conn_reset(fakes3_conn_t* c) {
-  let_go(c);
+  detach(c);
   s3l_test_conn_cut(&c->tcp, true);
 }
 
 /* ---- Sending ---- */
-
-void fakes3_conn_send_part(fakes3_conn_t* c, s3l_span_t bytes) {
-  s3l_test_conn_send(&c->tcp, bytes.p, bytes.n);
-}
 
 void fakes3_conn_send(fakes3_conn_t* c, s3l_span_t bytes, fakes3_after_t after) {
   s3l_test_conn_send(&c->tcp, bytes.p, bytes.n);
@@ -87,7 +83,7 @@ static void parse_once(fakes3_conn_t* c) {
   fakes3_handle(c->active);
 }
 
-/* A client that pipelines much is not read from while a request is at work. */
+/* While a request is active and much is pipelined behind it, reading is paused. */
 static void parse(fakes3_conn_t* c) {
   if (c->parsing)
     return;
@@ -100,7 +96,7 @@ static void parse(fakes3_conn_t* c) {
   s3l_test_conn_pause(&c->tcp, !c->tcp.deaf && c->active != NULL && c->in.n >= FAKES3_PENDING_MAX);
 }
 
-/* TLS and plain HTTP may come on a TLS port; what plain HTTP may ask for, handle.c decides. */
+/* A TLS port accepts plain HTTP, too; handle.c restricts it to control requests. */
 static bool wants_tls(s3l_test_conn_t* tcp, char first) {
   fakes3_conn_t* c = conn_of(tcp);
   if (first == 0x16 && fakes3_does(c->server, FAKES3_DO_refuse))
@@ -129,20 +125,14 @@ static void on_end(s3l_test_conn_t* tcp, int status) {
 
 /* ---- Accepting ---- */
 
-static void note_peer(fakes3_conn_t* c) {
+static bool is_loopback(const uv_tcp_t* tcp) {
   struct sockaddr_storage addr;
   int len = sizeof(addr);
-  if (uv_tcp_getpeername(&c->tcp.tcp, (struct sockaddr*)&addr, &len) != 0)
-    return;
-  if (addr.ss_family == AF_INET) {
-    const struct sockaddr_in* in = (const struct sockaddr_in*)&addr;
-    c->source_port = ntohs(in->sin_port);
-    c->loopback = ntohl(in->sin_addr.s_addr) >> 24 == 127;
-  } else {
-    const struct sockaddr_in6* in6 = (const struct sockaddr_in6*)&addr;
-    c->source_port = ntohs(in6->sin6_port);
-    c->loopback = IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
-  }
+  if (uv_tcp_getpeername(tcp, (struct sockaddr*)&addr, &len) != 0)
+    return false;
+  if (addr.ss_family == AF_INET)
+    return ntohl(((const struct sockaddr_in*)&addr)->sin_addr.s_addr) >> 24 == 127;
+  return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6*)&addr)->sin6_addr);
 }
 
 static void on_open(s3l_test_conn_t* tcp) {
@@ -151,7 +141,7 @@ static void on_open(s3l_test_conn_t* tcp) {
   c->id = ++c->server->counters.connections;
   llhttp_init(&c->parser, HTTP_REQUEST, fakes3_http_settings());
   c->parser.data = c;
-  note_peer(c);
+  c->loopback = is_loopback(&tcp->tcp);
 }
 
 void fakes3_conn_serve(fakes3_t* s) {

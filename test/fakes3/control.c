@@ -5,16 +5,10 @@
 #include "fakes3/internal.h"
 
 static void respond(fakes3_request_t* r, int status) {
-  fakes3_bytes_t out = {NULL, 0, 0};
-  fakes3_conn_t* c = r->conn;
   r->reply.status = status;
   if (r->reply.body.n > 0)
     r->reply.type = "application/json";
-  fakes3_reply_bytes(r, &out);
-  fakes3_after_t after = fakes3_reply_closes(r) ? FAKES3_CLOSE : FAKES3_KEEP;
-  fakes3_request_finish(r);
-  fakes3_conn_send(c, fakes3_span(&out), after);
-  fakes3_bytes_free(&out);
+  fakes3_reply(r);
 }
 
 static void refuse(fakes3_request_t* r, int status, const char* why) {

@@ -1,48 +1,37 @@
-/* fakes3/faults.c: the rules at work. Rules are tried in the order in which they were added; of
- * each slot a request takes the first that matches, so that a latency and a dialect go together,
- * but not two outcomes. */
+/* fakes3/faults.c: applies the rules. Rules are tried in the order in which they were added. In
+ * each slot the first rule that matches applies, so a request can have a latency and a dialect, but
+ * not two outcomes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fakes3/internal.h"
 
-static const struct {
-  const char* name;
-  fakes3_action_kind_t kind;
-  fakes3_slot_t slot;
-} actions[FAKES3_ACTION_COUNT] = {
+const fakes3_action_info_t fakes3_actions[FAKES3_ACTION_COUNT] = {
 #define XX(name, kind, slot) [FAKES3_DO_##name] = {#name, FAKES3_##kind, FAKES3_SLOT_##slot},
     FAKES3_ACTIONS(XX)
 #undef XX
 };
 
-const char* fakes3_action_name(fakes3_action_t a) {
-  return actions[a].name;
-}
-
-fakes3_action_kind_t fakes3_action_kind(fakes3_action_t a) {
-  return actions[a].kind;
-}
-
-fakes3_slot_t fakes3_action_slot(fakes3_action_t a) {
-  return actions[a].slot;
-}
-
 static fakes3_rule_t* rule_at(s3l_list_t* l) {
   return S3L_CONTAINER_OF(l, fakes3_rule_t, link);
 }
 
-bool fakes3_does(const fakes3_t* s, fakes3_action_t action) {
+/* The first rule with that action; NULL: none. */
+static fakes3_rule_t* find_rule(const fakes3_t* s, fakes3_action_t action) {
   for (s3l_list_t* l = s->rules.next; l != &s->rules; l = l->next) {
     if (rule_at(l)->action == action)
-      return true;
+      return rule_at(l);
   }
-  return false;
+  return NULL;
+}
+
+bool fakes3_does(const fakes3_t* s, fakes3_action_t action) {
+  return find_rule(s, action) != NULL;
 }
 
 /* ---- Refusing connections ---- */
 
-/* All but those on which a control request is being answered. */
+/* Resets all connections but those with an active control request. */
 static void reset_clients(fakes3_t* s) {
   s3l_list_t* l = s->tcp.conns.next;
   while (l != &s->tcp.conns) {
@@ -55,26 +44,13 @@ static void reset_clients(fakes3_t* s) {
 
 static void remove_rule(fakes3_rule_t* rule) {
   s3l_list_remove(&rule->link);
-  fakes3_rule_free(rule);
-}
-
-static bool remove_refuse_ms(fakes3_t* s) {
-  s3l_list_t* l = s->rules.next;
-  bool found = false;
-  while (l != &s->rules) {
-    fakes3_rule_t* rule = rule_at(l);
-    l = l->next;
-    if (rule->action != FAKES3_DO_refuse_ms)
-      continue;
-    remove_rule(rule);
-    found = true;
-  }
-  return found;
+  fakes3_rule_unref(rule);
 }
 
 static void on_relisten(uv_timer_t* timer) {
   fakes3_t* s = timer->data;
-  remove_refuse_ms(s);
+  for (fakes3_rule_t* rule; (rule = find_rule(s, FAKES3_DO_refuse_ms)) != NULL;)
+    remove_rule(rule);
   if (fakes3_listen(s, true) != 0)
     fprintf(stderr, "fakes3: the port is gone\n");
 }
@@ -97,7 +73,7 @@ int fakes3_rule_add(fakes3_t* s, s3l_span_t json, char* why, size_t why_cap) {
     return UV_EINVAL;
   rule->id = ++s->last_rule;
   s3l_list_push_back(&s->rules, &rule->link);
-  if (fakes3_action_slot(rule->action) == FAKES3_SLOT_REFUSE)
+  if (fakes3_actions[rule->action].slot == FAKES3_SLOT_REFUSE)
     start_refusing(s, rule);
   return rule->id;
 }
@@ -167,25 +143,7 @@ static bool matches(const fakes3_rule_t* rule, const fakes3_request_t* r) {
          (m->key == NULL || strncmp(e->key, m->key, strlen(m->key)) == 0) &&
          match_condition(m->condition, e) && match_text(m->access_key, e->access_key) &&
          (m->header == NULL || contains(fakes3_header_value(r, m->header), m->value)) &&
-         (m->connection == 0 || m->connection == e->conn) &&
-         (m->source_port == 0 || m->source_port == r->conn->source_port);
-}
-
-static char* dup_or_null(const char* s) {
-  return s != NULL ? fakes3_dup(s3l_span_cstr(s)) : NULL;
-}
-
-/* The plan has its own copies: the rule may be gone before the request is. */
-static void take_rule(fakes3_plan_t* plan, const fakes3_rule_t* rule) {
-  fakes3_slot_t slot = fakes3_action_slot(rule->action);
-  plan->slot[slot] = rule->action;
-  plan->value[slot] = rule->value;
-  if (rule->action != FAKES3_DO_status)
-    return;
-  plan->after_effect = rule->after_effect;
-  plan->code = dup_or_null(rule->code);
-  plan->message = dup_or_null(rule->message);
-  plan->html = dup_or_null(rule->html);
+         (m->connection == 0 || m->connection == e->conn);
 }
 
 void fakes3_plan(fakes3_request_t* r) {
@@ -193,8 +151,8 @@ void fakes3_plan(fakes3_request_t* r) {
   fakes3_t* s = r->server;
   for (s3l_list_t* l = s->rules.next; l != &s->rules; l = l->next) {
     fakes3_rule_t* rule = rule_at(l);
-    fakes3_slot_t slot = fakes3_action_slot(rule->action);
-    if (slot == FAKES3_SLOT_REFUSE || r->plan.slot[slot] != FAKES3_NONE || rule->count == 0 ||
+    fakes3_slot_t slot = fakes3_actions[rule->action].slot;
+    if (slot == FAKES3_SLOT_REFUSE || r->plan[slot] != NULL || rule->count == 0 ||
         !matches(rule, r))
       continue;
     if (rule->skip > 0) {
@@ -204,8 +162,9 @@ void fakes3_plan(fakes3_request_t* r) {
     if (rule->count != UINT64_MAX)
       rule->count--;
     rule->applied++;
-    take_rule(&r->plan, rule);
-    fakes3_printf(&names, "%s%s", names.n > 0 ? "," : "", fakes3_action_name(rule->action));
+    rule->refs++;
+    r->plan[slot] = rule;
+    fakes3_printf(&names, "%s%s", names.n > 0 ? "," : "", fakes3_actions[rule->action].name);
   }
   if (names.n > 0) {
     s->counters.faults++;
@@ -214,8 +173,11 @@ void fakes3_plan(fakes3_request_t* r) {
   fakes3_bytes_free(&names);
 }
 
-void fakes3_plan_free(fakes3_plan_t* plan) {
-  free(plan->code);
-  free(plan->message);
-  free(plan->html);
+bool fakes3_plan_has(const fakes3_request_t* r, fakes3_action_t action) {
+  const fakes3_rule_t* rule = r->plan[fakes3_actions[action].slot];
+  return rule != NULL && rule->action == action;
+}
+
+uint64_t fakes3_plan_value(const fakes3_request_t* r, fakes3_slot_t slot) {
+  return r->plan[slot] != NULL ? r->plan[slot]->value : 0;
 }

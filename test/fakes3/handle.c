@@ -1,19 +1,20 @@
-/* fakes3/handle.c: from an arrived request to its reply, in the stages that faults can hold up:
+/* fakes3/handle.c: takes a request from its arrival to its reply. Faults can delay each stage:
  *
  *   arrived -> (latency) -> outcome before the effect | check -> (non_atomic) -> effect
  *           -> (reply_delay) -> reply, whole or broken
  *
- * Each stage may find its client gone; the effect takes place all the same, as on any server that
- * has read the whole request. */
+ * The client may have closed before any stage. The effect happens nevertheless, as on any server
+ * that has read the whole request. */
 #include "fakes3/internal.h"
 
 static fakes3_action_t outcome(const fakes3_request_t* r) {
-  return r->plan.slot[FAKES3_SLOT_OUTCOME];
+  const fakes3_rule_t* rule = r->plan[FAKES3_SLOT_OUTCOME];
+  return rule != NULL ? rule->action : FAKES3_NONE;
 }
 
 /* ---- Reply ---- */
 
-static void send_reply(fakes3_request_t* r) {
+void fakes3_reply(fakes3_request_t* r) {
   fakes3_bytes_t out = {NULL, 0, 0};
   fakes3_conn_t* c = r->conn;
   if (c == NULL) {
@@ -34,10 +35,7 @@ static void send_reply(fakes3_request_t* r) {
 }
 
 static void reply(fakes3_request_t* r) {
-  uint64_t delay = r->plan.slot[FAKES3_SLOT_REPLY_DELAY] != FAKES3_NONE
-                       ? r->plan.value[FAKES3_SLOT_REPLY_DELAY]
-                       : 0;
-  fakes3_request_after(r, delay, send_reply);
+  fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_REPLY_DELAY), fakes3_reply);
 }
 
 /* Ends the connection without a reply, and the request with it. */
@@ -48,19 +46,20 @@ static void drop(fakes3_request_t* r) {
     fakes3_request_finish(r);
 }
 
-/* The request stays until its client goes. */
+/* Never replies: the request ends when its client closes. */
 static void hold(fakes3_request_t* r) {
   if (r->conn == NULL)
     fakes3_request_finish(r);
 }
 
 static void make_fault_reply(fakes3_request_t* r) {
-  int status = (int)r->plan.value[FAKES3_SLOT_OUTCOME];
-  if (r->plan.html != NULL)
-    fakes3_html(r, status, r->plan.html);
+  const fakes3_rule_t* rule = r->plan[FAKES3_SLOT_OUTCOME];
+  int status = (int)rule->value;
+  if (rule->html != NULL)
+    fakes3_html(r, status, rule->html);
   else
-    fakes3_error_with(r, r->plan.code != NULL ? r->plan.code : fakes3_default_code(status), status,
-                      r->plan.message, NULL);
+    fakes3_error_with(r, rule->code != NULL ? rule->code : fakes3_default_code(status), status,
+                      rule->message);
 }
 
 /* ---- Effect ---- */
@@ -89,8 +88,9 @@ static void effect(fakes3_request_t* r) {
 
 static void start_effect(fakes3_request_t* r) {
   if (r->reject != NULL) {
-    bool chunked = fakes3_header(r, "transfer-encoding") != NULL;
-    fakes3_error_with(r, r->reject, 0, NULL, chunked ? "<Header>Transfer-Encoding</Header>" : NULL);
+    fakes3_error(r, r->reject);
+    if (fakes3_header(r, "transfer-encoding") != NULL)
+      fakes3_error_add(r, "Header", S3L_SPAN("Transfer-Encoding"));
     reply(r);
     return;
   }
@@ -102,32 +102,32 @@ static void start_effect(fakes3_request_t* r) {
     after_effect(r);
     return;
   }
-  if (r->checked || r->plan.slot[FAKES3_SLOT_NON_ATOMIC] == FAKES3_NONE) {
+  if (r->checked || r->plan[FAKES3_SLOT_NON_ATOMIC] == NULL) {
     effect(r);
     return;
   }
   r->checked = fakes3_op_check(r);
   if (r->checked)
-    fakes3_request_after(r, r->plan.value[FAKES3_SLOT_NON_ATOMIC], effect);
+    fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_NON_ATOMIC), effect);
   else
     after_effect(r);
 }
 
-/* The effect of a request whose client was sent away. */
-static void land(fakes3_request_t* r) {
+/* The late effect of a request whose connection was closed. */
+static void take_late_effect(fakes3_request_t* r) {
   if (r->reject == NULL && fakes3_auth_check(r))
     fakes3_op_run(r);
   fakes3_request_finish(r);
 }
 
-static void send_away(fakes3_request_t* r) {
+static void close_and_delay(fakes3_request_t* r) {
   fakes3_conn_t* c = r->conn;
   if (c != NULL) {
     c->active = NULL;
     r->conn = NULL;
     fakes3_conn_close(c);
   }
-  fakes3_request_after(r, r->plan.value[FAKES3_SLOT_OUTCOME], land);
+  fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_OUTCOME), take_late_effect);
 }
 
 static void begin(fakes3_request_t* r) {
@@ -139,10 +139,10 @@ static void begin(fakes3_request_t* r) {
     hold(r);
     return;
   case FAKES3_DO_late_ms:
-    send_away(r);
+    close_and_delay(r);
     return;
   case FAKES3_DO_status:
-    if (r->plan.after_effect)
+    if (r->plan[FAKES3_SLOT_OUTCOME]->after_effect)
       break;
     make_fault_reply(r);
     reply(r);
@@ -175,7 +175,7 @@ static void count(fakes3_request_t* r) {
   }
 }
 
-/* A store that looks at the conditions before it reads the body. */
+/* check_early: as a store that checks the conditions before it reads the body. */
 void fakes3_handle_headers(fakes3_request_t* r) {
   if (r->method != HTTP_PUT || !fakes3_does(r->server, FAKES3_DO_check_early))
     return;
@@ -206,11 +206,9 @@ void fakes3_handle(fakes3_request_t* r) {
   r->entry = fakes3_log_begin(r);
   count(r);
   fakes3_plan(r);
-  if (r->plan.slot[FAKES3_SLOT_KEYS] == FAKES3_DO_normalise_keys)
+  if (fakes3_plan_has(r, FAKES3_DO_normalise_keys))
     fakes3_request_normalise(r);
-  uint64_t latency =
-      r->plan.slot[FAKES3_SLOT_LATENCY] != FAKES3_NONE ? r->plan.value[FAKES3_SLOT_LATENCY] : 0;
-  fakes3_request_after(r, latency, begin);
+  fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_LATENCY), begin);
 }
 
 void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code) {
@@ -223,5 +221,5 @@ void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code) {
   r->method = HTTP_GET;
   r->reply.close = true;
   fakes3_error(r, code);
-  send_reply(r);
+  fakes3_reply(r);
 }

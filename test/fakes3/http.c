@@ -1,5 +1,5 @@
-/* fakes3/http.c: llhttp's callbacks. They fill conn->building; a whole request becomes
- * conn->active and the parser pauses, so that requests are served one after another. */
+/* fakes3/http.c: llhttp's callbacks. They fill conn->building. A complete request becomes
+ * conn->active, and the parser pauses, so that requests are served one after another. */
 #include <string.h>
 
 #include "fakes3/internal.h"
@@ -14,7 +14,7 @@ static int on_message_begin(llhttp_t* parser) {
   return 0;
 }
 
-/* Limits are an error of ours (HPE_USER); conn.c words it. */
+/* Fails (HPE_USER) if a limit is exceeded; conn.c makes the reply. */
 static int append(fakes3_request_t* r, fakes3_bytes_t* to, const char* p, size_t n) {
   if (r->target.n + r->head.n + n > FAKES3_HEAD_MAX)
     return -1;
@@ -27,7 +27,7 @@ static int on_url(llhttp_t* parser, const char* p, size_t n) {
   return append(r, &r->target, p, n);
 }
 
-/* Ends the name or value at work; an empty value has no bytes, but an end of its own. */
+/* Notes the end of a name or value; an empty value has an end, too. */
 static int end_piece(fakes3_request_t* r) {
   if (r->ends_n == FAKES3_HEADERS_MAX * 2)
     return -1;
@@ -64,7 +64,7 @@ static void make_headers(fakes3_request_t* r) {
   }
 }
 
-/* What AWS refuses before it reads the body. */
+/* The S3 code of an error for which AWS rejects a request before it reads the body, or NULL. */
 static const char* reject(const fakes3_request_t* r, uint64_t content_length) {
   bool body = r->method == HTTP_PUT || r->method == HTTP_POST;
   if (fakes3_header(r, "transfer-encoding") != NULL)
@@ -91,7 +91,7 @@ static int on_headers_complete(llhttp_t* parser) {
     return HPE_PAUSED;
   }
   if (has_length && s3l_span_ieq(fakes3_header_value(r, "expect"), S3L_SPAN("100-continue")))
-    fakes3_conn_send_part(c, S3L_SPAN("HTTP/1.1 100 Continue\r\n\r\n"));
+    s3l_test_conn_send(&c->tcp, "HTTP/1.1 100 Continue\r\n\r\n", 25);
   if (!fakes3_request_is_control(r))
     fakes3_handle_headers(r);
   return 0;

@@ -1,14 +1,14 @@
-/* fakes3/internal.h: what the server's files share.
+/* fakes3/internal.h: declarations that the server's files share.
  *
  * Vocabulary
  *   request  one HTTP request; it outlives its connection if its effect is still to come
- *   plan     what the fault rules make of a request, fixed when it has arrived
+ *   plan     the fault rules that apply to a request, at most one per slot; fixed on arrival
  *   effect   the instant at which a request reads or changes the objects
  *   entry    the request's line in the log
- *   target   of a request: bucket, key and parameters
+ *   target   the request line's path and query
  *
- * Path of a request: conn.c reads bytes, http.c parses them, handle.c routes and times what
- * happens, auth.c checks the signature, ops.c has the effect, reply.c words the answer. */
+ * Path of a request: conn.c reads bytes, http.c parses them, handle.c routes the request and times
+ * its stages, auth.c checks the signature, ops.c has the effect, reply.c writes the reply. */
 #ifndef FAKES3_INTERNAL_H
 #define FAKES3_INTERNAL_H
 
@@ -26,7 +26,7 @@
 #define FAKES3_HEADERS_MAX  64
 #define FAKES3_PARAMS_MAX   32
 #define FAKES3_OBJECT_MAX   (5u * 1024 * 1024)
-#define FAKES3_PENDING_MAX  (64u * 1024) /* pipelined behind the request at work */
+#define FAKES3_PENDING_MAX  (64u * 1024) /* pipelined behind the active request */
 #define FAKES3_BUCKET_MAX   63
 #define FAKES3_KEY_MAX      1024
 #define FAKES3_SKEW_MAX_MS  (15 * 60 * 1000)
@@ -47,8 +47,8 @@ typedef struct fakes3_log_entry_s {
 
 typedef struct fakes3_version_s {
   fakes3_bytes_t body;
-  fakes3_bytes_t headers; /* Content-Type and x-amz-meta-*, as they are sent with it */
-  char etag[40];          /* with its quotes */
+  fakes3_bytes_t headers; /* lines of Content-Type and x-amz-meta-*, for replies */
+  char etag[40];          /* with quotes */
   int64_t modified_ms;
 } fakes3_version_t;
 
@@ -71,11 +71,11 @@ typedef struct fakes3_bucket_s {
 fakes3_bucket_t* fakes3_bucket_find(fakes3_t* s, s3l_span_t name);
 fakes3_bucket_t* fakes3_bucket_add(fakes3_t* s, s3l_span_t name, bool given);
 
-/** Index of the first object whose key is not less. */
+/** Index of the first object whose key is not less than this one. */
 size_t fakes3_object_index(const fakes3_bucket_t* b, const char* key);
 fakes3_object_t* fakes3_object_find(const fakes3_bucket_t* b, const char* key);
 
-/** Makes `version` (NULL: none) the newest of the key and keeps the one before. */
+/** Makes `version` (NULL: deleted) the newest one of the key, and keeps the one before. */
 void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* version);
 
 size_t fakes3_object_count(const fakes3_t* s);
@@ -90,7 +90,7 @@ typedef enum {
   FAKES3_STATUS, /* with code, message, html, after_effect */
 } fakes3_action_kind_t;
 
-/* Rows: name in the JSON, kind, slot. A request takes of each slot the first rule that matches. */
+/* Rows: name in the JSON, kind, slot. In each slot the first rule that matches applies. */
 #define FAKES3_ACTIONS(XX)                                                                         \
   XX(latency_ms, NUMBER, LATENCY)                                                                  \
   XX(reply_delay_ms, NUMBER, REPLY_DELAY)                                                          \
@@ -155,14 +155,14 @@ typedef struct fakes3_match_s {
   char* key;       /* prefix */
   char* condition; /* "if-match", "if-none-match", "any", "none" */
   char* access_key;
-  char* header; /* a header of this name ... */
-  char* value;  /* ... holds this text */
+  char* header; /* a header with this name ... */
+  char* value;  /* ... contains this text */
   uint64_t connection;
-  uint64_t source_port;
 } fakes3_match_t;
 
 typedef struct fakes3_rule_s {
   s3l_list_t link;
+  unsigned refs; /* the server's list, and the plans of requests */
   int id;
   fakes3_match_t match;
   uint64_t skip;
@@ -174,34 +174,33 @@ typedef struct fakes3_rule_s {
   char* code;
   char* message;
   char* html;
-  char* json; /* as it was given */
+  char* json; /* the rule's text */
 } fakes3_rule_t;
 
-typedef struct fakes3_plan_s {
-  fakes3_action_t slot[FAKES3_SLOT_COUNT];
-  uint64_t value[FAKES3_SLOT_COUNT];
-  bool after_effect;
-  char* code;
-  char* message;
-  char* html;
-} fakes3_plan_t;
+typedef struct fakes3_action_info_s {
+  const char* name;
+  fakes3_action_kind_t kind;
+  fakes3_slot_t slot;
+} fakes3_action_info_t;
 
-const char* fakes3_action_name(fakes3_action_t a);
-fakes3_action_kind_t fakes3_action_kind(fakes3_action_t a);
-fakes3_slot_t fakes3_action_slot(fakes3_action_t a);
+extern const fakes3_action_info_t fakes3_actions[FAKES3_ACTION_COUNT];
 
-/** A rule without number, or NULL with a sentence in `why`. */
+/** A rule without number and with one reference, or NULL with a sentence in `why`. */
 fakes3_rule_t* fakes3_rule_parse(s3l_span_t json, char* why, size_t why_cap);
-void fakes3_rule_free(fakes3_rule_t* rule);
+void fakes3_rule_unref(fakes3_rule_t* rule);
 
-/** Reads {"NAME": integer} with no other member. */
+/** Reads {"NAME": integer}; other members are an error. */
 bool fakes3_parse_number(s3l_span_t json, const char* name, int64_t* out, char* why, size_t cap);
 
 int fakes3_rule_add(fakes3_t* s, s3l_span_t json, char* why, size_t why_cap);
 
 /** Fills the request's plan, and the fault of its log entry. */
 void fakes3_plan(fakes3_request_t* r);
-void fakes3_plan_free(fakes3_plan_t* plan);
+/** Whether the request's plan has that action. */
+bool fakes3_plan_has(const fakes3_request_t* r, fakes3_action_t action);
+/** The number of the plan's action in that slot; 0 where there is none. */
+uint64_t fakes3_plan_value(const fakes3_request_t* r, fakes3_slot_t slot);
+/** Whether the server has a rule with that action. */
 bool fakes3_does(const fakes3_t* s, fakes3_action_t action);
 
 /* ---- Requests: request.c, http.c, handle.c ---- */
@@ -225,15 +224,15 @@ struct fakes3_request_s {
   fakes3_t* server;
   fakes3_conn_t* conn; /* NULL: gone */
   uv_timer_t timer;
-  void (*then)(fakes3_request_t* r); /* what the timer does */
+  void (*then)(fakes3_request_t* r); /* called by the timer */
   bool finished;
 
   llhttp_method_t method;
   bool http10;
   bool keep_alive;
-  const char* reject; /* S3 code of what made the parser stop after the headers */
+  const char* reject; /* S3 code of the error that was found in the headers; NULL: none */
   fakes3_bytes_t target;
-  fakes3_bytes_t head; /* names and values, one behind the other */
+  fakes3_bytes_t head; /* names and values, concatenated */
   uint32_t ends[FAKES3_HEADERS_MAX * 2];
   size_t ends_n;
   fakes3_pair_t headers[FAKES3_HEADERS_MAX];
@@ -248,60 +247,63 @@ struct fakes3_request_s {
 
   int64_t arrived_ms; /* by the server's wall clock */
   fakes3_log_entry_t* entry;
-  fakes3_plan_t plan;
-  bool checked; /* non_atomic, check_early: the conditions held by then */
-  bool refused; /* check_early: they did not; the reply is made */
+  fakes3_rule_t* plan[FAKES3_SLOT_COUNT]; /* references; NULL: no rule of that slot matches */
+  bool checked;                           /* non_atomic, check_early: the conditions held */
+  bool refused; /* check_early: the conditions did not hold; the reply is made */
   fakes3_reply_t reply;
 };
 
 fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn);
 
-/** Takes it off its connection, ends its log entry and frees it. */
+/** Removes the request from its connection, ends its log entry and frees it. */
 void fakes3_request_finish(fakes3_request_t* r);
 void fakes3_request_after(fakes3_request_t* r, uint64_t ms, void (*then)(fakes3_request_t* r));
 
-/** NULL if there is none; of several the first. */
+/** The first header with that name, in lower case; NULL: none. */
 const fakes3_pair_t* fakes3_header(const fakes3_request_t* r, const char* name);
 s3l_span_t fakes3_header_value(const fakes3_request_t* r, const char* name);
 const fakes3_pair_t* fakes3_param(const fakes3_request_t* r, const char* name);
 
-/** Splits target and Host into bucket, key and parameters. NULL, or the S3 code of the error. */
+/** Reads bucket, key and parameters from target and Host. NULL, or the S3 code of the error. */
 const char* fakes3_request_route(fakes3_request_t* r);
-/** Takes empty and `.` segments out of the key. */
+/** Removes empty and "." segments from the key. */
 void fakes3_request_normalise(fakes3_request_t* r);
 bool fakes3_request_is_control(const fakes3_request_t* r);
 const char* fakes3_request_method(const fakes3_request_t* r);
 
 const llhttp_settings_t* fakes3_http_settings(void);
 
-/** Its headers are here, and it is not rejected; the body may follow. */
+/** The headers have arrived, and the request is not rejected; the body may follow. */
 void fakes3_handle_headers(fakes3_request_t* r);
-/** A request has arrived (or its headers, if it is rejected). */
+/** A request has arrived (only its headers, if it is rejected). */
 void fakes3_handle(fakes3_request_t* r);
 void fakes3_control(fakes3_request_t* r);
+/** Sends the reply that was made, if the client is still there, and ends the request. */
+void fakes3_reply(fakes3_request_t* r);
 void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code);
 
-/** True if signed as it must be; else the reply is made. */
+/** True if the signature is valid; else makes the error reply. */
 bool fakes3_auth_check(fakes3_request_t* r);
-/** Whose request it says it is; not there if it does not say. */
+/** The access key that the request names; absent if it names none. */
 s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r);
 
-/** True if the conditions hold; else the reply is made. */
+/** True if the conditions hold; else makes the error reply. */
 bool fakes3_op_check(fakes3_request_t* r);
-/** Checks, unless that is done, and has the effect; makes the reply. */
+/** Checks the conditions, unless r->checked, has the effect, and makes the reply. */
 void fakes3_op_run(fakes3_request_t* r);
 
 /* ---- Replies: reply.c ---- */
 
 /** Makes the error reply of that S3 code, with AWS's status and message. */
 void fakes3_error(fakes3_request_t* r, const char* code);
-/** Likewise, with further elements (XML) and with status or message, unless 0 or NULL. */
-void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message,
-                       const char* elements);
+/** The same with another status or message; 0 or NULL: AWS's. */
+void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message);
+/** Adds an element to the error that was made last. */
+void fakes3_error_add(fakes3_request_t* r, const char* element, s3l_span_t text);
 const char* fakes3_default_code(int status);
-/** A page as from a proxy. */
+/** Makes a reply as from a proxy. */
 void fakes3_html(fakes3_request_t* r, int status, const char* html);
-/** The bytes to send, framed as the plan says. */
+/** The reply's bytes, framed as the plan says. Once per reply. */
 void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out);
 bool fakes3_reply_closes(const fakes3_request_t* r);
 
@@ -317,7 +319,7 @@ void fakes3_log_free(fakes3_t* s);
 /* ---- TLS: tls.c ---- */
 
 SSL_CTX* fakes3_tls_files(const char* cert, const char* key, char* why, size_t cap);
-/** Throwaway authority and certificate; DIR/ca.pem is written. */
+/** With a throwaway authority and certificate; writes DIR/ca.pem. */
 SSL_CTX* fakes3_tls_self(const char* dir, const char* domain, const char* host, char* why,
                          size_t cap);
 
@@ -327,10 +329,9 @@ struct fakes3_conn_s {
   s3l_test_conn_t tcp; /* first */
   fakes3_t* server;
   uint64_t id;
-  uint16_t source_port;
   bool loopback;
   llhttp_t parser;
-  fakes3_bytes_t in; /* plain, not parsed yet */
+  fakes3_bytes_t in; /* plain text that is not parsed yet */
   fakes3_request_t* building;
   fakes3_request_t* active;
   bool parsing;
@@ -340,11 +341,8 @@ typedef enum { FAKES3_KEEP, FAKES3_CLOSE, FAKES3_RESET } fakes3_after_t;
 
 /** Prepares s->tcp. */
 void fakes3_conn_serve(fakes3_t* s);
-/** Sends, and then goes on, closes in good order, or resets. The active request is over unless it
- * is kept by `FAKES3_KEEP` with `more`. */
+/** Sends; then reads the next request, closes in good order, or resets. */
 void fakes3_conn_send(fakes3_conn_t* c, s3l_span_t bytes, fakes3_after_t after);
-/** For a 1xx: sends without ending anything. */
-void fakes3_conn_send_part(fakes3_conn_t* c, s3l_span_t bytes);
 void fakes3_conn_close(fakes3_conn_t* c);
 void fakes3_conn_reset(fakes3_conn_t* c);
 
@@ -355,7 +353,7 @@ struct fakes3_s {
   s3l_test_server_t tcp;
   bool stopping;
   uv_timer_t relisten;
-  size_t handles; /* open ones beside those of `tcp` */
+  size_t handles; /* that are open, without those of `tcp` */
   struct sockaddr_storage address;
   char url[128];
   char* host;
@@ -382,7 +380,7 @@ struct fakes3_s {
 
 uint64_t fakes3_lease_ns(void);
 int64_t fakes3_wall_ms(const fakes3_t* s);
-/** To be called when a handle that counts in `handles` has been closed. */
+/** Call when a handle that counts in `handles` has closed. */
 void fakes3_handle_closed(fakes3_t* s);
 
 #endif

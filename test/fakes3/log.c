@@ -1,11 +1,12 @@
-/* fakes3/log.c: what happened, in memory and in a file; lines are written as requests end. */
+/* fakes3/log.c: the log of requests, in memory and in a file. A line is written when its request
+ * ends. */
 #include <stdlib.h>
 
 #include "fakes3/internal.h"
 
 void fakes3_log_set(const char** field, s3l_span_t value) {
   free((void*)(uintptr_t)*field);
-  *field = value.p != NULL ? fakes3_dup(value) : NULL;
+  *field = fakes3_dup(value);
 }
 
 static void free_entry(fakes3_log_entry_t* entry) {
@@ -19,7 +20,7 @@ static void free_entry(fakes3_log_entry_t* entry) {
   free(entry);
 }
 
-/* Keeps the newest; those that have not ended belong to their requests. */
+/* Removes the oldest entries, up to the first one whose request has not ended. */
 static void trim(fakes3_t* s) {
   while (s->log_n > s->log_max) {
     fakes3_log_entry_t* oldest = S3L_CONTAINER_OF(s->log.next, fakes3_log_entry_t, link);
@@ -108,7 +109,7 @@ void fakes3_log_put(fakes3_bytes_t* out, const fakes3_entry_t* e) {
 }
 
 const fakes3_entry_t* fakes3_log_after(const fakes3_t* server, uint64_t seq) {
-  /* Most callers follow the end of the log. */
+  /* Most callers ask for the newest entries. */
   const s3l_list_t* l = server->log.prev;
   while (l != &server->log && S3L_CONTAINER_OF(l, const fakes3_log_entry_t, link)->e.seq > seq)
     l = l->prev;

@@ -1,10 +1,11 @@
-/* s3lect-fakes3: the fake S3 as a command, or a relay that makes outages of a store that is not
- * ours to stop: stopped with SIGSTOP it is a network that swallows everything, and continued with
- * SIGCONT it delivers what had been sent, late. */
+/* s3lect-fakes3: the fake S3 as a command. With --relay-to it is a TCP relay before another store,
+ * with which a test makes outages: after SIGSTOP the relay forwards nothing, and after SIGCONT it
+ * delivers late what was sent meanwhile. */
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct app_s {
   fakes3_t* server;
   const char* ready_file;
   size_t keys_n;
-  const char* faults[FAULTS_MAX]; /* from the start */
+  const char* faults[FAULTS_MAX]; /* rules from the start */
   size_t faults_len;
   bool die_with_parent;
   const char* relay_to;
@@ -37,29 +38,29 @@ typedef struct app_s {
 
 static const char help[] =
     "Usage: s3lect-fakes3 [OPTION]...\n"
-    "A fake S3: checks signatures, honours conditional writes as AWS does, misbehaves on command.\n"
+    "A fake S3 server. It checks signatures, honours conditional writes as AWS does, and injects\n"
+    "faults on command.\n"
     "\n"
-    "  --host ADDRESS         listen there: 127.0.0.1 (default), ::1, localhost, ...\n"
-    "  --port N               0 (default): any free port\n"
-    "  --ready-file FILE      write the endpoint's URL there once it listens\n"
-    "  --access-key KEY       default: test\n"
-    "  --secret-key SECRET    default: testtest\n"
-    "  --key KEY:SECRET[:TOKEN]  a further pair of keys; may be repeated\n"
-    "  --region REGION        refuse signatures for another region (default: any will do)\n"
-    "  --buckets A,B          only these buckets exist (default: they appear on first use)\n"
-    "  --domain NAME          take BUCKET.NAME in Host, as BUCKET.localhost\n"
-    "  --tls-cert FILE --tls-key FILE  serve TLS with this certificate and key (PEM)\n"
+    "  --host ADDRESS         address to listen on: 127.0.0.1 (default), ::1, localhost, ...\n"
+    "  --port N               port to listen on; 0 (default): any free port\n"
+    "  --ready-file FILE      write the endpoint's URL to this file when the server listens;\n"
+    "                         without this option, to standard output\n"
+    "  --key KEY:SECRET[:TOKEN]  accept these keys, too (always accepted: test:testtest); may be\n"
+    "                         repeated\n"
+    "  --buckets A,B          only these buckets exist (default: buckets appear on first use)\n"
+    "  --domain NAME          the host BUCKET.NAME names a bucket, as BUCKET.localhost does\n"
     "  --tls-self DIR         serve TLS with a throwaway certificate; write DIR/ca.pem\n"
     "  --anonymous-reads      GET and HEAD need no signature\n"
-    "  --clock-offset MS      the server's clock is that far ahead\n"
-    "  --log FILE             append one JSON object per request\n"
-    "  --log-entries N        requests kept for the control path (default: 10000)\n"
-    "  --fault JSON           a rule from the start; may be repeated\n"
-    "  --relay-to HOST:PORT   be no S3, but pass all bytes to that one, in plain, and back\n"
-    "  --die-with-parent      end when the parent process does\n"
+    "  --clock-offset MS      how far the server's clock is ahead; may be negative\n"
+    "  --log FILE             append one JSON object per request to this file\n"
+    "  --log-entries N        number of requests that GET /_fakes3/log can return (default: "
+    "10000)\n"
+    "  --fault JSON           a fault rule from the start; may be repeated\n"
+    "  --relay-to HOST:PORT   serve no S3; forward all bytes to this address over plain TCP\n"
+    "  --die-with-parent      end when the parent process ends\n"
     "  --help, --version\n"
     "\n"
-    "Faults are switched at http://HOST:PORT/_fakes3/; see test/fakes3/README.md.\n";
+    "Faults are added and removed at http://HOST:PORT/_fakes3/; see test/fakes3/README.md.\n";
 
 static void refuse(const char* what, const char* value) {
   fprintf(stderr, "s3lect-fakes3: %s%s%s%s\n", what, value != NULL ? " \"" : "",
@@ -67,21 +68,35 @@ static void refuse(const char* what, const char* value) {
   exit(2);
 }
 
-static uint64_t number(const char* option, const char* text, uint64_t max) {
+static uint64_t number(const char* what, const char* text, uint64_t max) {
   uint64_t value;
   if (!s3l_span_to_u64(s3l_span_cstr(text), &value) || value > max)
-    refuse(option, text);
+    refuse(what, text);
   return value;
 }
 
-static int64_t signed_number(const char* option, const char* text) {
-  bool negative = text[0] == '-';
-  int64_t value = (int64_t)number(option, text + (negative ? 1 : 0), INT64_MAX);
-  return negative ? -value : value;
+static void take_port(app_t* app, char* text) {
+  app->options.port = (uint16_t)number("bad port", text, 65535);
 }
 
-/* KEY:SECRET[:TOKEN], cut in place; a token may hold colons, a key and a secret may not. */
-static void add_key(app_t* app, char* text) {
+static void take_clock_offset(app_t* app, char* text) {
+  bool negative = text[0] == '-';
+  int64_t value = (int64_t)number("bad clock offset", text + (negative ? 1 : 0), INT64_MAX);
+  app->options.clock_offset_ms = negative ? -value : value;
+}
+
+static void take_log_entries(app_t* app, char* text) {
+  app->options.log_entries = (size_t)number("bad number of entries", text, 100 * 1000 * 1000);
+}
+
+static void take_fault(app_t* app, char* text) {
+  if (app->faults_len == FAULTS_MAX)
+    refuse("too many faults", text);
+  app->faults[app->faults_len++] = text;
+}
+
+/* KEY:SECRET[:TOKEN], cut in place. A token may contain colons, a key and a secret may not. */
+static void take_key(app_t* app, char* text) {
   if (app->keys_n == FAKES3_KEYS_MAX - 1)
     refuse("too many keys", NULL);
   char* secret = strchr(text, ':');
@@ -94,138 +109,65 @@ static void add_key(app_t* app, char* text) {
   app->options.keys[++app->keys_n] = (fakes3_key_t){text, secret, token};
 }
 
-enum {
-  OPT_HOST = 256,
-  OPT_PORT,
-  OPT_READY_FILE,
-  OPT_ACCESS_KEY,
-  OPT_SECRET_KEY,
-  OPT_KEY,
-  OPT_REGION,
-  OPT_BUCKETS,
-  OPT_DOMAIN,
-  OPT_TLS_CERT,
-  OPT_TLS_KEY,
-  OPT_TLS_SELF,
-  OPT_ANONYMOUS_READS,
-  OPT_CLOCK_OFFSET,
-  OPT_LOG,
-  OPT_LOG_ENTRIES,
-  OPT_FAULT,
-  OPT_RELAY_TO,
-  OPT_DIE_WITH_PARENT,
-  OPT_HELP,
-  OPT_VERSION
-};
-
-static const struct option long_options[] = {
-    {"host", required_argument, NULL, OPT_HOST},
-    {"port", required_argument, NULL, OPT_PORT},
-    {"ready-file", required_argument, NULL, OPT_READY_FILE},
-    {"access-key", required_argument, NULL, OPT_ACCESS_KEY},
-    {"secret-key", required_argument, NULL, OPT_SECRET_KEY},
-    {"key", required_argument, NULL, OPT_KEY},
-    {"region", required_argument, NULL, OPT_REGION},
-    {"buckets", required_argument, NULL, OPT_BUCKETS},
-    {"domain", required_argument, NULL, OPT_DOMAIN},
-    {"tls-cert", required_argument, NULL, OPT_TLS_CERT},
-    {"tls-key", required_argument, NULL, OPT_TLS_KEY},
-    {"tls-self", required_argument, NULL, OPT_TLS_SELF},
-    {"anonymous-reads", no_argument, NULL, OPT_ANONYMOUS_READS},
-    {"clock-offset", required_argument, NULL, OPT_CLOCK_OFFSET},
-    {"log", required_argument, NULL, OPT_LOG},
-    {"log-entries", required_argument, NULL, OPT_LOG_ENTRIES},
-    {"fault", required_argument, NULL, OPT_FAULT},
-    {"relay-to", required_argument, NULL, OPT_RELAY_TO},
-    {"die-with-parent", no_argument, NULL, OPT_DIE_WITH_PARENT},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
-static void take_option(app_t* app, int option, char* value) {
-  fakes3_options_t* o = &app->options;
-  switch (option) {
-  case OPT_HOST:
-    o->host = value;
-    break;
-  case OPT_PORT:
-    o->port = (uint16_t)number("bad port", value, 65535);
-    break;
-  case OPT_READY_FILE:
-    app->ready_file = value;
-    break;
-  case OPT_ACCESS_KEY:
-    o->keys[0].access_key = value;
-    break;
-  case OPT_SECRET_KEY:
-    o->keys[0].secret_key = value;
-    break;
-  case OPT_KEY:
-    add_key(app, value);
-    break;
-  case OPT_REGION:
-    o->region = value;
-    break;
-  case OPT_BUCKETS:
-    o->buckets = value;
-    break;
-  case OPT_DOMAIN:
-    o->domain = value;
-    break;
-  case OPT_TLS_CERT:
-    o->tls_cert = value;
-    break;
-  case OPT_TLS_KEY:
-    o->tls_key = value;
-    break;
-  case OPT_TLS_SELF:
-    o->tls_self = value;
-    break;
-  case OPT_ANONYMOUS_READS:
-    o->anonymous_reads = true;
-    break;
-  case OPT_CLOCK_OFFSET:
-    o->clock_offset_ms = signed_number("bad clock offset", value);
-    break;
-  case OPT_LOG:
-    o->log_file = value;
-    break;
-  case OPT_LOG_ENTRIES:
-    o->log_entries = (size_t)number("bad number of entries", value, 100 * 1000 * 1000);
-    break;
-  case OPT_FAULT:
-    if (app->faults_len == FAULTS_MAX)
-      refuse("too many faults", value);
-    app->faults[app->faults_len++] = value;
-    break;
-  case OPT_RELAY_TO:
-    app->relay_to = value;
-    break;
-  case OPT_DIE_WITH_PARENT:
-    app->die_with_parent = true;
-    break;
-  case OPT_HELP:
-    fputs(help, stdout);
-    exit(0);
-  case OPT_VERSION:
-    puts("s3lect-fakes3 " FAKES3_VERSION);
-    exit(0);
-  default: /* getopt_long has said what is wrong */
-    exit(2);
-  }
+static void print_help(app_t* app, char* text) {
+  fputs(help, stdout);
+  exit(0);
 }
 
+static void print_version(app_t* app, char* text) {
+  puts("s3lect-fakes3 " FAKES3_VERSION);
+  exit(0);
+}
+
+/* An option either sets a text or a flag of app_t, or calls a function. */
+static const struct {
+  const char* name;
+  int has_value;
+  size_t at; /* where the text, or the flag if there is no value, is */
+  void (*take)(app_t* app, char* text);
+} known[] = {
+    {"host", required_argument, offsetof(app_t, options.host), NULL},
+    {"port", required_argument, 0, take_port},
+    {"ready-file", required_argument, offsetof(app_t, ready_file), NULL},
+    {"key", required_argument, 0, take_key},
+    {"buckets", required_argument, offsetof(app_t, options.buckets), NULL},
+    {"domain", required_argument, offsetof(app_t, options.domain), NULL},
+    {"tls-self", required_argument, offsetof(app_t, options.tls_self), NULL},
+    {"anonymous-reads", no_argument, offsetof(app_t, options.anonymous_reads), NULL},
+    {"clock-offset", required_argument, 0, take_clock_offset},
+    {"log", required_argument, offsetof(app_t, options.log_file), NULL},
+    {"log-entries", required_argument, 0, take_log_entries},
+    {"fault", required_argument, 0, take_fault},
+    {"relay-to", required_argument, offsetof(app_t, relay_to), NULL},
+    {"die-with-parent", no_argument, offsetof(app_t, die_with_parent), NULL},
+    {"help", no_argument, 0, print_help},
+    {"version", no_argument, 0, print_version},
+};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
 static void take_options(app_t* app, int argc, char** argv) {
-  int option;
+  struct option options[KNOWN + 1] = {0};
+  int option, i;
+  for (size_t k = 0; k < KNOWN; k++)
+    options[k] = (struct option){known[k].name, known[k].has_value, NULL, 0};
   app->options.keys[0] = (fakes3_key_t){FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
-  while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
-    take_option(app, option, optarg);
+  while ((option = getopt_long(argc, argv, "", options, &i)) != -1) {
+    if (option == '?') /* getopt_long has printed what is wrong */
+      exit(2);
+    void* to = (char*)app + known[i].at;
+    if (known[i].take != NULL)
+      known[i].take(app, optarg);
+    else if (known[i].has_value == required_argument)
+      *(const char**)to = optarg;
+    else
+      *(bool*)to = true;
+  }
   if (optind < argc)
     refuse("unexpected argument", argv[optind]);
 }
 
-/* The parent may be gone before the kernel is asked to watch it. */
+/* The parent may have ended before the call of prctl; then it is no longer our parent. */
 static void bind_to_parent(pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
     exit(1);
@@ -246,7 +188,6 @@ static bool write_ready_file(const char* path, const char* url) {
 
 static void on_signal(uv_signal_t* handle, int signum) {
   app_t* app = handle->data;
-  (void)signum;
   fakes3_stop(app->server, NULL, NULL);
   uv_close((uv_handle_t*)&app->term, NULL);
   uv_close((uv_handle_t*)&app->interrupt, NULL);
@@ -274,7 +215,7 @@ static int announce(const app_t* app, const char* url) {
   return 0;
 }
 
-/* HOST:PORT, the host possibly in brackets. */
+/* Resolves HOST:PORT; the host may be in brackets. */
 static int resolve(const char* text, struct sockaddr_storage* address) {
   char host[256];
   const char* colon = strrchr(text, ':');

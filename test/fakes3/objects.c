@@ -1,4 +1,4 @@
-/* fakes3/objects.c: buckets, and in each the objects, sorted by key as ListObjectsV2 gives them. */
+/* fakes3/objects.c: buckets and their objects, sorted by key as ListObjectsV2 returns them. */
 #include <stdlib.h>
 #include <string.h>
 

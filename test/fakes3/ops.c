@@ -1,7 +1,7 @@
-/* fakes3/ops.c: what the requests do, with AWS's conditional semantics.
+/* fakes3/ops.c: the operations on objects and buckets, with AWS's conditional semantics.
  *
- * fakes3_op_run checks and acts within one call, so that every effect is one instant; only the
- * fault non_atomic splits the two. */
+ * fakes3_op_run checks the conditions and acts within one call, so that every effect is one
+ * instant. Only the faults non_atomic and check_early separate the two. */
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +13,18 @@
 #define CONSTANT_ETAG "\"00000000000000000000000000000000\""
 #define LIST_MAX      1000
 
-static bool has_plan(const fakes3_request_t* r, fakes3_slot_t slot, fakes3_action_t action) {
-  return r->plan.slot[slot] == action;
-}
-
 static bool writes(const fakes3_request_t* r) {
   return r->method == HTTP_PUT || r->method == HTTP_DELETE;
 }
 
-/* ---- What a request sees ---- */
+/* ---- Look-up and errors ---- */
 
-/* The newest version, or under stale_reads the one before it while the change is young. */
+/* The newest version; with stale_reads, the one before it while the change is recent. */
 static const fakes3_version_t* visible(const fakes3_request_t* r, const fakes3_object_t* o) {
   if (o == NULL)
     return NULL;
-  if (!writes(r) && has_plan(r, FAKES3_SLOT_STALE, FAKES3_DO_stale_reads) &&
-      fakes3_lease_ns() - o->changed_ns < r->plan.value[FAKES3_SLOT_STALE] * 1000000u)
+  if (!writes(r) && fakes3_plan_has(r, FAKES3_DO_stale_reads) &&
+      fakes3_lease_ns() - o->changed_ns < fakes3_plan_value(r, FAKES3_SLOT_STALE) * 1000000u)
     return o->before;
   return o->now;
 }
@@ -41,75 +37,56 @@ static fakes3_bucket_t* bucket_of(fakes3_request_t* r) {
   return b;
 }
 
-static void no_such_key(fakes3_request_t* r) {
-  fakes3_bytes_t e = {NULL, 0, 0};
-  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_plain_404)) {
-    r->reply.status = 404;
-    return;
-  }
-  fakes3_puts(&e, "<Key>");
-  fakes3_put_xml(&e, s3l_span_cstr(r->key));
-  fakes3_puts(&e, "</Key>");
-  fakes3_error_with(r, "NoSuchKey", 0, NULL, fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
+/* Makes an error with one element more; false, for the caller to return. */
+static bool fail(fakes3_request_t* r, const char* code, const char* element, const char* text) {
+  fakes3_error(r, code);
+  fakes3_error_add(r, element, s3l_span_cstr(text));
+  return false;
 }
 
-static void no_such_bucket(fakes3_request_t* r) {
-  fakes3_bytes_t e = {NULL, 0, 0};
-  fakes3_printf(&e, "<BucketName>%s</BucketName>", r->bucket);
-  fakes3_error_with(r, "NoSuchBucket", 0, NULL, fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
+static bool no_such_key(fakes3_request_t* r) {
+  if (!fakes3_plan_has(r, FAKES3_DO_plain_404))
+    return fail(r, "NoSuchKey", "Key", r->key);
+  r->reply.status = 404;
+  return false;
 }
 
 static bool not_implemented(fakes3_request_t* r, const char* header) {
-  fakes3_bytes_t e = {NULL, 0, 0};
-  fakes3_printf(&e, "<Header>%s</Header>", header);
-  fakes3_error_with(r, "NotImplemented", 0, NULL, fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
-  return false;
+  return fail(r, "NotImplemented", "Header", header);
 }
 
 static bool precondition_failed(fakes3_request_t* r, const char* condition) {
-  fakes3_bytes_t e = {NULL, 0, 0};
-  fakes3_printf(&e, "<Condition>%s</Condition>", condition);
-  fakes3_error_with(r, "PreconditionFailed", 0, NULL, fakes3_cstr(&e));
-  fakes3_bytes_free(&e);
-  return false;
+  return fail(r, "PreconditionFailed", "Condition", condition);
 }
 
 /* ---- Conditions ---- */
 
-/* Strong comparison; AWS takes the ETag with its quotes and without. */
+/* Strong comparison. Like AWS, accepts an ETag with or without quotes. */
 static bool same_etag(s3l_span_t given, const char* etag) {
   s3l_span_t bare = {etag + 1, strlen(etag) - 2};
   return s3l_span_eq(given, s3l_span_cstr(etag)) || s3l_span_eq(given, bare);
 }
 
-/* A list, as reads may give it. Weak comparison ignores W/. */
+/* Whether a list of ETags, which reads may send, contains this one. Weak: ignores W/. */
 static bool in_list(s3l_span_t list, const char* etag, bool weak) {
   while (list.n > 0) {
-    const char* comma = memchr(list.p, ',', list.n);
-    size_t n = comma != NULL ? (size_t)(comma - list.p) : list.n;
-    s3l_span_t one = s3l_span_trim((s3l_span_t){list.p, n});
+    s3l_span_t one = s3l_span_trim(fakes3_take(&list, ','));
     if (weak && s3l_span_starts_with(one, S3L_SPAN("W/")))
-      one = (s3l_span_t){one.p + 2, one.n - 2};
+      s3l_span_skip(&one, 2);
     if (s3l_span_eq(one, S3L_SPAN("*")) || same_etag(one, etag))
       return true;
-    n += comma != NULL ? 1 : 0;
-    list.p += n;
-    list.n -= n;
   }
   return false;
 }
 
-/* What AWS does not implement is refused before anything is looked at. */
+/* Refuses what AWS does not implement, before the object is looked up. */
 static bool check_write_headers(fakes3_request_t* r) {
   s3l_span_t match = fakes3_header_value(r, "if-match");
   s3l_span_t none = fakes3_header_value(r, "if-none-match");
   bool star = s3l_span_eq(match, S3L_SPAN("*"));
   if (match.p != NULL && none.p != NULL)
     return not_implemented(r, "If-Match,If-None-Match");
-  if (match.p != NULL && has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_no_if_match))
+  if (match.p != NULL && fakes3_plan_has(r, FAKES3_DO_no_if_match))
     return not_implemented(r, "If-Match");
   if (r->method == HTTP_DELETE) {
     if (none.p != NULL)
@@ -130,7 +107,7 @@ static bool check_write_headers(fakes3_request_t* r) {
 static bool check_write(fakes3_request_t* r, const fakes3_version_t* now) {
   s3l_span_t match = fakes3_header_value(r, "if-match");
   s3l_span_t none = fakes3_header_value(r, "if-none-match");
-  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_ignore_conditions))
+  if (fakes3_plan_has(r, FAKES3_DO_ignore_conditions))
     return true;
   if (!check_write_headers(r))
     return false;
@@ -138,12 +115,10 @@ static bool check_write(fakes3_request_t* r, const fakes3_version_t* now) {
     return precondition_failed(r, "If-None-Match");
   if (match.p == NULL)
     return true;
-  if (now == NULL) {
-    no_such_key(r);
-    return false;
-  }
+  if (now == NULL)
+    return no_such_key(r);
   bool quoted = match.n > 0 && match.p[0] == '"';
-  if (quoted && has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_bare_only))
+  if (quoted && fakes3_plan_has(r, FAKES3_DO_bare_only))
     return precondition_failed(r, "If-Match");
   if (s3l_span_eq(match, S3L_SPAN("*")) || same_etag(match, now->etag))
     return true;
@@ -154,9 +129,9 @@ static bool check_write(fakes3_request_t* r, const fakes3_version_t* now) {
 
 static void put_etag(fakes3_request_t* r, const fakes3_version_t* v) {
   fakes3_log_set(&r->entry->e.etag, s3l_span_cstr(v->etag));
-  if (has_plan(r, FAKES3_SLOT_ETAG, FAKES3_DO_no_etag))
+  if (fakes3_plan_has(r, FAKES3_DO_no_etag))
     return;
-  bool weak = has_plan(r, FAKES3_SLOT_ETAG, FAKES3_DO_weak_etag);
+  bool weak = fakes3_plan_has(r, FAKES3_DO_weak_etag);
   fakes3_printf(&r->reply.headers, "ETag: %s%s\r\n", weak ? "W/" : "", v->etag);
 }
 
@@ -170,10 +145,8 @@ static void put_version(fakes3_request_t* r, const fakes3_version_t* v) {
 static bool check_read(fakes3_request_t* r, const fakes3_version_t* v) {
   s3l_span_t match = fakes3_header_value(r, "if-match");
   s3l_span_t none = fakes3_header_value(r, "if-none-match");
-  if (v == NULL) {
-    no_such_key(r);
-    return false;
-  }
+  if (v == NULL)
+    return no_such_key(r);
   if (match.p != NULL && !in_list(match, v->etag, false))
     return precondition_failed(r, "If-Match");
   if (none.p == NULL || !in_list(none, v->etag, true))
@@ -209,7 +182,7 @@ static fakes3_version_t* make_version(const fakes3_request_t* r) {
   fakes3_put(&v->body, r->body.p, r->body.n);
   md5_hex(fakes3_span(&r->body), hash, hex);
   snprintf(v->etag, sizeof(v->etag), "\"%s\"", hex);
-  if (has_plan(r, FAKES3_SLOT_ETAG, FAKES3_DO_constant_etag))
+  if (fakes3_plan_has(r, FAKES3_DO_constant_etag))
     memcpy(v->etag, CONSTANT_ETAG, sizeof(CONSTANT_ETAG));
   if (type.p == NULL)
     type = S3L_SPAN("binary/octet-stream");
@@ -297,12 +270,12 @@ static s3l_span_t param(const fakes3_request_t* r, const char* name) {
   return p != NULL ? p->value : (s3l_span_t){NULL, 0};
 }
 
-/* Everything after `start` in the order of keys. The continuation token is the last key given, in
+/* The key after which the list begins. A continuation token is the last key of the page before, in
  * hexadecimal, so that it looks opaque. */
 static bool list_start(fakes3_request_t* r, fakes3_bytes_t* start) {
   s3l_span_t token = param(r, "continuation-token");
   s3l_span_t after = param(r, "start-after");
-  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_endless_lists))
+  if (fakes3_plan_has(r, FAKES3_DO_endless_lists))
     return true;
   if (token.p == NULL) {
     fakes3_put_span(start, after);
@@ -311,8 +284,7 @@ static bool list_start(fakes3_request_t* r, fakes3_bytes_t* start) {
   uint8_t key[FAKES3_KEY_MAX];
   if (token.n == 0 || token.n % 2 != 0 || token.n / 2 > sizeof(key) ||
       !s3l_hex_decode(token, key, token.n / 2)) {
-    fakes3_error_with(r, "InvalidArgument", 0, "The continuation token provided is incorrect",
-                      NULL);
+    fakes3_error_with(r, "InvalidArgument", 0, "The continuation token provided is incorrect");
     return false;
   }
   fakes3_put(start, key, token.n / 2);
@@ -330,9 +302,9 @@ static void list_walk(fakes3_request_t* r, const fakes3_bucket_t* b, const char*
                       uint64_t max, listing_t* out) {
   s3l_span_t prefix = param(r, "prefix");
   bool url = s3l_span_eq(param(r, "encoding-type"), S3L_SPAN("url"));
-  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_empty_lists))
+  if (fakes3_plan_has(r, FAKES3_DO_empty_lists))
     return;
-  if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_foreign_lists))
+  if (fakes3_plan_has(r, FAKES3_DO_foreign_lists))
     prefix.n = 0;
   for (size_t i = fakes3_object_index(b, start); i < b->n; i++) {
     const fakes3_object_t* o = b->objects[i];
@@ -378,18 +350,18 @@ static void list_objects(fakes3_request_t* r, const fakes3_bucket_t* b) {
   fakes3_bytes_t start = {NULL, 0, 0};
   listing_t listing = {.count = 0};
   if (!s3l_span_eq(param(r, "list-type"), S3L_SPAN("2"))) {
-    fakes3_error_with(r, "NotImplemented", 0, "Only ListObjectsV2 (list-type=2) is here", NULL);
+    fakes3_error_with(r, "NotImplemented", 0, "Only ListObjectsV2 (list-type=2) is here");
     return;
   }
   if (wanted.p != NULL && !s3l_span_to_u64(wanted, &max)) {
-    fakes3_error_with(r, "InvalidArgument", 0, "Provided max-keys not an integer", NULL);
+    fakes3_error_with(r, "InvalidArgument", 0, "Provided max-keys not an integer");
     return;
   }
   max = max > LIST_MAX ? LIST_MAX : max;
   if (list_start(r, &start)) {
     if (max > 0)
       list_walk(r, b, fakes3_cstr(&start), max, &listing);
-    if (has_plan(r, FAKES3_SLOT_DIALECT, FAKES3_DO_endless_lists))
+    if (fakes3_plan_has(r, FAKES3_DO_endless_lists))
       listing.truncated = true;
     put_listing(r, &listing, max);
   }
@@ -417,7 +389,7 @@ static void delete_bucket(fakes3_request_t* r, fakes3_bucket_t* b) {
   r->reply.status = 204;
 }
 
-/* Sub-resources (?acl, ?versioning ...) are not here, and must not be taken for the object. */
+/* Refuses sub-resources (?acl, ?versioning ...), which must not be taken for the object itself. */
 static bool check_params(fakes3_request_t* r) {
   static const char* const known[] = {"list-type", "prefix",        "start-after",
                                       "max-keys",  "encoding-type", "continuation-token",
@@ -427,7 +399,7 @@ static bool check_params(fakes3_request_t* r) {
     for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
       found = found || s3l_span_eq(r->params[i].name, s3l_span_cstr(known[k]));
     if (!found) {
-      fakes3_error_with(r, "NotImplemented", 0, "A query parameter is not implemented here", NULL);
+      fakes3_error_with(r, "NotImplemented", 0, "A query parameter is not implemented here");
       return false;
     }
   }
@@ -442,7 +414,7 @@ static void run(fakes3_request_t* r) {
   } else if (bucket_only && r->method == HTTP_PUT) {
     put_bucket(r);
   } else if ((b = bucket_of(r)) == NULL) {
-    no_such_bucket(r);
+    (void)fail(r, "NoSuchBucket", "BucketName", r->bucket);
   } else if (r->method == HTTP_GET || r->method == HTTP_HEAD) {
     if (!bucket_only)
       get_object(r, b);

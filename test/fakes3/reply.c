@@ -1,4 +1,4 @@
-/* fakes3/reply.c: error bodies as AWS words them, and the bytes of a reply. */
+/* fakes3/reply.c: error bodies with AWS's texts, and the bytes of a reply. */
 #include <string.h>
 
 #include "fakes3/internal.h"
@@ -100,7 +100,7 @@ static const fakes3_error_t* find_error(const char* code) {
 }
 
 const char* fakes3_default_code(int status) {
-  /* Where several codes share a status, the one that a client most often meets. */
+  /* Several codes share a status: prefer the most frequent one. */
   static const char* const usual[] = {"AccessDenied", "ConditionalRequestConflict", "NoSuchKey",
                                       "RequestTimeout", "SlowDown"};
   for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
@@ -125,31 +125,39 @@ static void clear_reply(fakes3_reply_t* reply) {
   *reply = (fakes3_reply_t){.close = reply->close};
 }
 
-void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message,
-                       const char* elements) {
+static void put_element(fakes3_bytes_t* b, const char* name, s3l_span_t text) {
+  fakes3_printf(b, "<%s>", name);
+  fakes3_put_xml(b, text);
+  fakes3_printf(b, "</%s>", name);
+}
+
+/* fakes3_error_add can add to the body until fakes3_reply_bytes ends it. */
+void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message) {
   const fakes3_error_t* known = find_error(code);
   fakes3_reply_t* reply = &r->reply;
-  fakes3_bytes_t* b = &reply->body;
   clear_reply(reply);
   if (message == NULL)
     message = known != NULL ? known->message : "An error.";
   reply->status = status != 0 ? status : known != NULL ? known->status : 500;
   reply->code = code;
   reply->type = "application/xml";
-  fakes3_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>");
-  fakes3_put_xml(b, s3l_span_cstr(code));
-  fakes3_puts(b, "</Code><Message>");
-  fakes3_put_xml(b, s3l_span_cstr(message));
-  fakes3_puts(b, "</Message>");
-  if (elements != NULL)
-    fakes3_puts(b, elements);
-  fakes3_puts(b, "<RequestId>");
-  put_request_id(b, r);
-  fakes3_puts(b, "</RequestId><HostId>fakes3</HostId></Error>");
+  fakes3_puts(&reply->body, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>");
+  put_element(&reply->body, "Code", s3l_span_cstr(code));
+  put_element(&reply->body, "Message", s3l_span_cstr(message));
 }
 
 void fakes3_error(fakes3_request_t* r, const char* code) {
-  fakes3_error_with(r, code, 0, NULL, NULL);
+  fakes3_error_with(r, code, 0, NULL);
+}
+
+void fakes3_error_add(fakes3_request_t* r, const char* element, s3l_span_t text) {
+  put_element(&r->reply.body, element, text);
+}
+
+static void end_error(fakes3_request_t* r) {
+  fakes3_puts(&r->reply.body, "<RequestId>");
+  put_request_id(&r->reply.body, r);
+  fakes3_puts(&r->reply.body, "</RequestId><HostId>fakes3</HostId></Error>");
 }
 
 void fakes3_html(fakes3_request_t* r, int status, const char* html) {
@@ -161,15 +169,10 @@ void fakes3_html(fakes3_request_t* r, int status, const char* html) {
 
 /* ---- Framing ---- */
 
-static bool does(const fakes3_request_t* r, fakes3_slot_t slot, fakes3_action_t action) {
-  return r->plan.slot[slot] == action;
-}
-
 bool fakes3_reply_closes(const fakes3_request_t* r) {
-  return r->reply.close || !r->keep_alive || does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10) ||
-         does(r, FAKES3_SLOT_CLOSE, FAKES3_DO_close_after) ||
-         does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_truncate) ||
-         does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_garbage);
+  return r->reply.close || !r->keep_alive || fakes3_plan_has(r, FAKES3_DO_http10) ||
+         fakes3_plan_has(r, FAKES3_DO_close_after) || fakes3_plan_has(r, FAKES3_DO_truncate) ||
+         fakes3_plan_has(r, FAKES3_DO_garbage);
 }
 
 static bool says_close(const fakes3_request_t* r) {
@@ -191,13 +194,13 @@ static void put_chunks(fakes3_bytes_t* out, const fakes3_bytes_t* body) {
   fakes3_puts(out, "0\r\n\r\n");
 }
 
-/* Body and the headers that frame it. */
+/* The body and the headers that frame it. */
 static void put_framed(fakes3_request_t* r, fakes3_bytes_t* out) {
   const fakes3_reply_t* reply = &r->reply;
   bool bodiless = reply->status == 204 || reply->status == 304;
-  bool chunked = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_chunked) && !bodiless;
-  bool http10 = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10);
-  bool truncate = does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_truncate);
+  bool chunked = fakes3_plan_has(r, FAKES3_DO_chunked) && !bodiless;
+  bool http10 = fakes3_plan_has(r, FAKES3_DO_http10);
+  bool truncate = fakes3_plan_has(r, FAKES3_DO_truncate);
   if (chunked)
     fakes3_puts(out, "Transfer-Encoding: chunked\r\n");
   else if (!http10 && !bodiless)
@@ -213,15 +216,17 @@ static void put_framed(fakes3_request_t* r, fakes3_bytes_t* out) {
 
 void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
   const fakes3_reply_t* reply = &r->reply;
+  if (reply->code != NULL)
+    end_error(r);
   char date[S3L_TIME_HTTP_SIZE];
-  if (does(r, FAKES3_SLOT_OUTCOME, FAKES3_DO_garbage)) {
+  if (fakes3_plan_has(r, FAKES3_DO_garbage)) {
     fakes3_put(out, "\0\x15 this is not HTTP\r\n\r\n", 22);
     return;
   }
-  if (does(r, FAKES3_SLOT_CONTINUE, FAKES3_DO_continue))
+  if (fakes3_plan_has(r, FAKES3_DO_continue))
     fakes3_printf(out, "HTTP/1.1 %u Interim\r\nX-Interim: yes\r\n\r\n",
-                  (unsigned)r->plan.value[FAKES3_SLOT_CONTINUE]);
-  bool http10 = does(r, FAKES3_SLOT_FRAMING, FAKES3_DO_http10);
+                  (unsigned)fakes3_plan_value(r, FAKES3_SLOT_CONTINUE));
+  bool http10 = fakes3_plan_has(r, FAKES3_DO_http10);
   fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status, reason(reply->status));
   bool page = reply->type != NULL && strcmp(reply->type, HTML) == 0;
   if (!page) {

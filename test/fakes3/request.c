@@ -1,4 +1,4 @@
-/* fakes3/request.c: the life of a request, and what its target and headers say. */
+/* fakes3/request.c: the lifecycle of a request, its headers, and its target. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ static void on_closed(uv_handle_t* handle) {
     free((void*)(uintptr_t)r->params[i].name.p);
     free((void*)(uintptr_t)r->params[i].value.p);
   }
-  fakes3_plan_free(&r->plan);
+  for (size_t i = 0; i < FAKES3_SLOT_COUNT; i++)
+    fakes3_rule_unref(r->plan[i]);
   free(r->bucket);
   free(r->key);
   free(r);
@@ -105,7 +106,7 @@ static bool ends_with(s3l_span_t s, s3l_span_t tail) {
   return s.n >= tail.n && s3l_span_ieq((s3l_span_t){s.p + s.n - tail.n, tail.n}, tail);
 }
 
-/* Cuts ".suffix" off the host and leaves the bucket; what is the suffix itself names none. */
+/* Removes ".suffix", which leaves the bucket. A host that is the suffix itself names no bucket. */
 static bool cut_suffix(s3l_span_t* host, s3l_span_t suffix) {
   if (s3l_span_ieq(*host, suffix)) {
     host->n = 0;
@@ -137,20 +138,12 @@ static s3l_span_t host_bucket(const fakes3_request_t* r) {
 
 static const char* parse_query(fakes3_request_t* r, s3l_span_t query) {
   while (query.n > 0) {
-    const char* amp = memchr(query.p, '&', query.n);
-    s3l_span_t piece = {query.p, amp != NULL ? (size_t)(amp - query.p) : query.n};
-    size_t used = piece.n + (amp != NULL ? 1 : 0);
-    query.p += used;
-    query.n -= used;
-    if (piece.n == 0)
+    s3l_span_t value = fakes3_take(&query, '&');
+    if (value.n == 0)
       continue;
     if (r->params_n == FAKES3_PARAMS_MAX)
       return "InvalidURI";
-    const char* eq = memchr(piece.p, '=', piece.n);
-    s3l_span_t name = {piece.p, eq != NULL ? (size_t)(eq - piece.p) : piece.n};
-    s3l_span_t value = {piece.p + piece.n, 0};
-    if (eq != NULL)
-      value = (s3l_span_t){eq + 1, piece.n - name.n - 1};
+    s3l_span_t name = fakes3_take(&value, '=');
     fakes3_bytes_t n = {NULL, 0, 0}, v = {NULL, 0, 0};
     int good = fakes3_put_decoded(&n, name) & fakes3_put_decoded(&v, value);
     r->params[r->params_n++] = (fakes3_pair_t){{fakes3_cstr(&n), n.n}, {fakes3_cstr(&v), v.n}};
@@ -170,34 +163,29 @@ static bool is_bucket_name(s3l_span_t s) {
 }
 
 const char* fakes3_request_route(fakes3_request_t* r) {
-  s3l_span_t target = fakes3_span(&r->target);
+  s3l_span_t query = fakes3_span(&r->target);
   r->bucket = fakes3_dup(S3L_SPAN(""));
   r->key = fakes3_dup(S3L_SPAN(""));
-  if (target.n == 0 || target.p[0] != '/')
+  if (query.n == 0 || query.p[0] != '/')
     return "InvalidURI";
-  const char* mark = memchr(target.p, '?', target.n);
-  r->path = (s3l_span_t){target.p, mark != NULL ? (size_t)(mark - target.p) : target.n};
-  if (mark != NULL) {
-    const char* error = parse_query(r, (s3l_span_t){mark + 1, target.n - r->path.n - 1});
-    if (error != NULL)
-      return error;
-  }
+  s3l_span_t key = r->path = fakes3_take(&query, '?');
+  const char* error = parse_query(r, query);
+  if (error != NULL)
+    return error;
   s3l_span_t bucket = host_bucket(r);
-  s3l_span_t key = {r->path.p + 1, r->path.n - 1};
-  if (bucket.n == 0) {
-    const char* slash = memchr(key.p, '/', key.n);
-    bucket = (s3l_span_t){key.p, slash != NULL ? (size_t)(slash - key.p) : key.n};
-    size_t used = bucket.n + (slash != NULL ? 1 : 0);
-    key = (s3l_span_t){key.p + used, key.n - used};
-  }
+  s3l_span_skip(&key, 1);
+  if (bucket.n == 0)
+    bucket = fakes3_take(&key, '/');
   if (bucket.n > 0 && !is_bucket_name(bucket))
     return "InvalidBucketName";
   free(r->bucket);
   r->bucket = fakes3_dup(bucket);
   fakes3_bytes_t decoded = {NULL, 0, 0};
   bool good = fakes3_put_decoded(&decoded, key) != 0;
-  free(r->key);
-  r->key = fakes3_dup(good ? fakes3_span(&decoded) : S3L_SPAN(""));
+  if (good) {
+    free(r->key);
+    r->key = fakes3_dup(fakes3_span(&decoded));
+  }
   bool fits = decoded.n <= FAKES3_KEY_MAX;
   fakes3_bytes_free(&decoded);
   return !good ? "InvalidURI" : !fits ? "KeyTooLongError" : NULL;

@@ -1,21 +1,17 @@
-/* fakes3/server.c: starting, listening, stopping. */
+/* fakes3/server.c: starts and stops the server and its listener. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fakes3/internal.h"
-#include "s3lect.h"
+#include "loop/clock.h"
 
 uint64_t fakes3_lease_ns(void) {
-  return (uint64_t)s3lect_now_ns();
+  return (uint64_t)s3l_clock_lease_ns();
 }
 
 int64_t fakes3_wall_ms(const fakes3_t* s) {
-  struct timespec t;
-  if (clock_gettime(CLOCK_REALTIME, &t) != 0)
-    abort();
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + s->clock_offset_ms;
+  return s3l_clock_wall_ms() + s->clock_offset_ms;
 }
 
 void fakes3_set_clock_offset(fakes3_t* server, int64_t offset_ms) {
@@ -64,28 +60,24 @@ uint16_t fakes3_port(const fakes3_t* server) {
 
 /* ---- Starting ---- */
 
-static char* dup_or_null(const char* s) {
-  return s != NULL ? fakes3_dup(s3l_span_cstr(s)) : NULL;
-}
-
 static void set_keys(fakes3_t* s, const fakes3_options_t* o) {
-  static const fakes3_key_t standard = {FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
-  const fakes3_key_t* from = o->keys[0].access_key != NULL ? o->keys : &standard;
-  size_t max = from == &standard ? 1 : FAKES3_KEYS_MAX;
-  for (size_t i = 0; i < max && from[i].access_key != NULL; i++) {
-    s->keys[i] = (fakes3_key_t){dup_or_null(from[i].access_key), dup_or_null(from[i].secret_key),
-                                dup_or_null(from[i].token)};
-    s->keys_n++;
+  static const fakes3_key_t standard[2] = {{FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL}};
+  const fakes3_key_t* from = o->keys[0].access_key != NULL ? o->keys : standard;
+  while (s->keys_n < FAKES3_KEYS_MAX && from[s->keys_n].access_key != NULL) {
+    const fakes3_key_t* key = &from[s->keys_n];
+    s->keys[s->keys_n++] = (fakes3_key_t){fakes3_dup(s3l_span_cstr(key->access_key)),
+                                          fakes3_dup(s3l_span_cstr(key->secret_key)),
+                                          fakes3_dup(s3l_span_cstr(key->token))};
   }
 }
 
 static void set_buckets(fakes3_t* s, const char* names) {
   s->any_bucket = names == NULL;
-  while (names != NULL && *names != '\0') {
-    size_t n = strcspn(names, ",");
-    if (n > 0 && fakes3_bucket_find(s, (s3l_span_t){names, n}) == NULL)
-      fakes3_bucket_add(s, (s3l_span_t){names, n}, true);
-    names += n + (names[n] == ',' ? 1 : 0);
+  s3l_span_t list = s3l_span_cstr(names);
+  while (list.n > 0) {
+    s3l_span_t name = fakes3_take(&list, ',');
+    if (name.n > 0 && fakes3_bucket_find(s, name) == NULL)
+      fakes3_bucket_add(s, name, true);
   }
 }
 
@@ -130,9 +122,9 @@ void fakes3_handle_closed(fakes3_t* s) {
 static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
   fakes3_t* s = fakes3_alloc(sizeof(*s));
   s->loop = loop;
-  s->host = dup_or_null(o->host != NULL ? o->host : "127.0.0.1");
-  s->region = dup_or_null(o->region);
-  s->domain = dup_or_null(o->domain);
+  s->host = fakes3_dup(s3l_span_cstr(o->host != NULL ? o->host : "127.0.0.1"));
+  s->region = fakes3_dup(s3l_span_cstr(o->region));
+  s->domain = fakes3_dup(s3l_span_cstr(o->domain));
   s->clock_offset_ms = o->clock_offset_ms;
   s->anonymous_reads = o->anonymous_reads;
   s->log_max = o->log_entries > 0 ? o->log_entries : FAKES3_LOG_DEFAULT;
@@ -147,7 +139,7 @@ static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
   return s;
 }
 
-/* What may fail before there is any handle. */
+/* The steps that may fail, before the server has any handle. */
 static int prepare(fakes3_t* s, const fakes3_options_t* o, char* why, size_t cap) {
   if (set_address(s, o->port) != 0) {
     snprintf(why, cap, "\"%s\" is not an IP address", s->host);

@@ -1,5 +1,5 @@
-/* fakes3/tls.c: the server's certificate: from files, or signed by a throwaway certificate
- * authority. Keys of the latter never leave memory; only DIR/ca.pem, for clients to trust, is
+/* fakes3/tls.c: the server's certificate, from files or signed by a throwaway certificate
+ * authority. The authority's keys stay in memory; only DIR/ca.pem, for clients to trust, is
  * written. */
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -35,10 +35,7 @@ static void on_raw_end(s3l_stream_t* s, int status) {
   raw->status = status;
 }
 
-static void on_raw_written(s3l_stream_t* s, int status) {
-  (void)s;
-  (void)status;
-}
+static void on_raw_written(s3l_stream_t* s, int status) {}
 
 static void on_raw_closed(s3l_stream_t* s) {
   raw_of(s)->closed++;

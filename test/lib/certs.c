@@ -9,6 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -26,7 +27,7 @@ static int add_extension(X509* cert, X509* issuer, int nid, const char* value) {
 
 X509* s3l_cert_make(const char* cn, const char* names, long from, long until, EVP_PKEY* key,
                     X509* issuer, EVP_PKEY* issuer_key) {
-  static long serial = 1;
+  uint64_t serial = 0;
   X509* cert = X509_new();
   if (cert == NULL)
     return NULL;
@@ -34,7 +35,8 @@ X509* s3l_cert_make(const char* cn, const char* names, long from, long until, EV
   X509* signer = issuer != NULL ? issuer : cert;
   int ok =
       X509_set_version(cert, X509_VERSION_3) == 1 &&
-      ASN1_INTEGER_set(X509_get_serialNumber(cert), serial++) == 1 &&
+      RAND_bytes((unsigned char*)&serial, sizeof(serial)) == 1 &&
+      ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert), serial) == 1 &&
       X509_gmtime_adj(X509_getm_notBefore(cert), from) != NULL &&
       X509_gmtime_adj(X509_getm_notAfter(cert), until) != NULL && X509_set_pubkey(cert, key) == 1 &&
       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char*)cn, -1, -1, 0) ==

@@ -59,7 +59,6 @@ OURS int clock_gettime(clockid_t id, struct timespec* t) {
 
 OURS int gettimeofday(struct timeval* restrict t, void* restrict zone) {
   struct timespec now;
-  (void)zone;
   if (clock_gettime(CLOCK_REALTIME, &now) != 0)
     return -1;
   t->tv_sec = now.tv_sec;
@@ -103,20 +102,12 @@ bool s3l_clocks_move(void) {
   return false;
 }
 
-void s3l_clocks_skip(int64_t ns) {
-  (void)ns;
-}
+void s3l_clocks_skip(int64_t ns) {}
 
-void s3l_clocks_slew(int64_t ppm) {
-  (void)ppm;
-}
+void s3l_clocks_slew(int64_t ppm) {}
 
-void s3l_clocks_after_reading(void (*then)(void)) {
-  (void)then;
-}
+void s3l_clocks_after_reading(void (*then)(void)) {}
 
-void s3l_clocks_suspend(int64_t ns) {
-  (void)ns;
-}
+void s3l_clocks_suspend(int64_t ns) {}
 
 #endif

@@ -18,13 +18,11 @@ static void on_connect(uv_connect_t* req, int status) {
 
 static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
   s3l_raw_t* raw = handle->data;
-  (void)hint;
   *buf = uv_buf_init(raw->in + raw->n, (unsigned)(S3L_RAW_MAX - raw->n));
 }
 
 static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
   s3l_raw_t* raw = stream->data;
-  (void)buf;
   if (n < 0) {
     raw->ended = (int)n;
     uv_read_stop(stream);
@@ -64,7 +62,6 @@ typedef struct sending_s {
 } sending_t;
 
 static void on_sent(uv_write_t* req, int status) {
-  (void)status;
   free(req);
 }
 

@@ -17,14 +17,12 @@ static s3l_house_t* house_of(s3lect_elector_t* e, int* i) {
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
   int i;
   s3l_house_t* h = house_of(e, &i);
-  (void)ev;
   h->started[i]++;
 }
 
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
   int i;
   s3l_house_t* h = house_of(e, &i);
-  (void)ev;
   h->stopped[i]++;
 }
 

@@ -87,7 +87,6 @@ void procs_begin(procs_t* procs) {
 }
 
 static void close_handle(uv_handle_t* handle, void* arg) {
-  (void)arg;
   if (!uv_is_closing(handle))
     uv_close(handle, NULL);
 }
@@ -114,7 +113,6 @@ void procs_end(procs_t* procs) {
 
 static void on_alloc(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
   output_t* out = handle->data;
-  (void)suggested;
   *buf = uv_buf_init(out->chunk, sizeof out->chunk);
 }
 
@@ -272,9 +270,7 @@ int proc_pid(const proc_t* proc) {
   return proc->process.pid;
 }
 
-static void on_ask_again(uv_timer_t* timer) {
-  (void)timer;
-}
+static void on_ask_again(uv_timer_t* timer) {}
 
 void procs_until(procs_t* procs, bool (*done)(void* arg), void* arg) {
   uv_timer_t ask;

@@ -136,7 +136,6 @@ static void on_data(s3l_test_conn_t* tcp, const char* p, size_t n) {
 
 static void on_end(s3l_test_conn_t* tcp, int status) {
   conn_t* conn = conn_of(tcp);
-  (void)status;
   conn->server->ended++;
   conn->server->strays += (unsigned)conn->received_len;
   if (tcp->ready && conn->step->op == S3L_STEP_EXPECT && !find(conn, conn->step->text))

@@ -82,8 +82,6 @@ static void* looking_realloc(void* p, size_t n) {
 
 /* OpenSSL's blocks live as long as it likes, and so are in no list. */
 static void* openssl_malloc(size_t n, const char* file, int line) {
-  (void)file;
-  (void)line;
   block_t* b = n > 0 ? malloc(sizeof(*b) + n) : NULL;
   if (b == NULL)
     return NULL;
@@ -93,8 +91,6 @@ static void* openssl_malloc(size_t n, const char* file, int line) {
 }
 
 static void openssl_free(void* p, const char* file, int line) {
-  (void)file;
-  (void)line;
   looking_free(p);
 }
 

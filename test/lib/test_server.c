@@ -78,8 +78,8 @@ static void on_written(uv_write_t* req, int status) {
     c->server->on_sent(c);
 }
 
-/* What the kernel takes at once; uv_write would raise SIGPIPE where the client has gone. That it
- * has, reading will tell. */
+/* Sends what the kernel takes at once. uv_write would raise SIGPIPE if the client has closed; here
+ * that is found by reading. */
 static size_t send_now(s3l_test_conn_t* c, const char* p, size_t n) {
   uv_os_fd_t fd;
   if (c->unsent > 0 || uv_fileno((uv_handle_t*)&c->tcp, &fd) != 0)
@@ -108,7 +108,7 @@ static void write_wire(s3l_test_conn_t* c, const char* p, size_t n) {
   free(w);
 }
 
-/* Sends what TLS has to say. */
+/* Sends the records that TLS has produced. */
 static void flush(s3l_test_conn_t* c) {
   char* p;
   long n = BIO_get_mem_data(SSL_get_wbio(c->ssl), &p);
@@ -131,7 +131,7 @@ void s3l_test_conn_send(s3l_test_conn_t* c, const char* p, size_t n) {
   flush(c);
 }
 
-static void say_good_bye(s3l_test_conn_t* c) {
+static void send_close_notify(s3l_test_conn_t* c) {
   if (c->ssl == NULL)
     return;
   ERR_clear_error();
@@ -142,14 +142,11 @@ static void say_good_bye(s3l_test_conn_t* c) {
 void s3l_test_conn_close(s3l_test_conn_t* c) {
   if (c->closing)
     return;
-  say_good_bye(c);
+  send_close_notify(c);
   s3l_test_conn_cut(c, false);
 }
 
-static void on_shutdown(uv_shutdown_t* req, int status) {
-  (void)req;
-  (void)status;
-}
+static void on_shutdown(uv_shutdown_t* req, int status) {}
 
 void s3l_test_conn_shutdown(s3l_test_conn_t* c) {
   if (!c->closing && uv_shutdown(&c->shutdown, (uv_stream_t*)&c->tcp, on_shutdown) != 0)
@@ -170,12 +167,12 @@ void s3l_test_conn_reset_sent(s3l_test_conn_t* c) {
     must_work(uv_timer_start(&c->linger, on_linger, 0, 0));
 }
 
-/* To close with bytes unread would reset the connection, and what was sent would be lost. */
+/* Closing with unread bytes would reset the connection, and data in flight would be lost. */
 void s3l_test_conn_linger(s3l_test_conn_t* c) {
   if (c->closing)
     return;
   c->deaf = true;
-  say_good_bye(c);
+  send_close_notify(c);
   s3l_test_conn_pause(c, false);
   s3l_test_conn_shutdown(c);
   if (c->closing)
@@ -221,7 +218,6 @@ static void receive_tls(s3l_test_conn_t* c, const char* p, size_t n) {
 
 static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
   s3l_test_conn_t* c = handle->data;
-  (void)hint;
   *buf = uv_buf_init(c->buf, sizeof(c->buf));
 }
 
@@ -339,7 +335,7 @@ void s3l_test_server_unlisten(s3l_test_server_t* s) {
   s->listener = NULL;
 }
 
-/* A port just given up can be taken again at once: libuv sets SO_REUSEADDR. */
+/* libuv sets SO_REUSEADDR, so a port can be bound again as soon as its listener has closed. */
 int s3l_test_server_listen(s3l_test_server_t* s, struct sockaddr_storage* address) {
   int len = sizeof(*address);
   s->listener = must(malloc(sizeof(*s->listener)));

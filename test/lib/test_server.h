@@ -1,13 +1,13 @@
-/* The one TCP and TLS server of the tests, on the caller's loop. It moves bytes; its owner gives
- * them a meaning: fakes3 (HTTP, S3), script_server (scripts), proxy_server (bytes of another
- * connection).
+/* The TCP and TLS server under the test servers, on the caller's loop. It moves bytes, and its
+ * owner interprets them: fakes3 (HTTP, S3), script_server (scripts), proxy_server (forwards them).
  *
- * It shares no code with src/net and src/http, which it is to test, and uses libc's heap and
- * OpenSSL directly, so that it does not disturb tests that count or fail the library's allocations.
- * Where memory or a handle is missing the program ends.
+ * It shares no code with src/net and src/http, which it tests, and uses libc's heap and OpenSSL
+ * directly, so that it does not disturb tests that count or fail the library's allocations. If it
+ * gets no memory or no handle, the program ends. fakes3/fakes3.h lists the functions of libuv that
+ * it calls, for simulators.
  *
- * Lifecycle: fill in the options, listen, close; the server's memory may go when `open` is 0, which
- * on_quiet tells. A connection's memory is the server's: it goes after on_closed. */
+ * Lifecycle: set the options, listen, close. The server's memory may be freed when `open` is 0;
+ * on_quiet runs whenever `open` has decreased. The server frees a connection after on_closed. */
 #ifndef S3L_TEST_SERVER_H
 #define S3L_TEST_SERVER_H
 
@@ -28,49 +28,49 @@ typedef struct s3l_test_conn_s {
   uv_timer_t linger;
   uv_connect_t connect;
   uv_shutdown_t shutdown;
-  int handles;   /* that are not closed */
+  int handles;   /* not closed yet */
   SSL* ssl;      /* NULL: plain */
-  bool begun;    /* its first byte is here */
-  bool ready;    /* connected, and shaken hands */
-  bool paused;   /* is not read from */
-  bool deaf;     /* what comes is thrown away */
-  bool closing;  /* only on_closed is still to come */
-  bool reset;    /* is to be reset when all is sent */
+  bool begun;    /* the first byte has been received */
+  bool ready;    /* connected; with TLS, the handshake is complete */
+  bool paused;   /* reading has stopped */
+  bool deaf;     /* received bytes are discarded */
+  bool closing;  /* of the callbacks only on_closed still runs */
+  bool reset;    /* reset the connection when all is sent */
   size_t unsent; /* bytes that the kernel has not taken yet */
   char buf[16 * 1024];
 } s3l_test_conn_t;
 
 struct s3l_test_server_s {
-  /* Set before listening; of the callbacks only on_data and on_end must be there. */
+  /* Set before listening. Of the callbacks only on_data and on_end are required. */
   uv_loop_t* loop;
   SSL_CTX* tls;     /* NULL: plain; the owner's */
   size_t conn_size; /* of the owner's connections, which begin with an s3l_test_conn_t */
-  bool unref;       /* nothing of the server keeps the loop alive */
+  bool unref;       /* the server does not keep the loop alive */
   void* data;
   void (*on_open)(s3l_test_conn_t* conn); /* accepted; `tls` may still be set */
-  /* Whether a connection to a TLS port begins TLS; NULL: each does. It may close the connection. */
+  /* Whether a connection to a TLS port begins with TLS; NULL: always. May close the connection. */
   bool (*wants_tls)(s3l_test_conn_t* conn, char first);
   void (*on_ready)(s3l_test_conn_t* conn);
   void (*on_data)(s3l_test_conn_t* conn, const char* p, size_t n);
-  /* UV_EPROTO: TLS has ended, well or badly, and TCP has not. */
+  /* UV_EPROTO: TLS has ended, in order or not, but TCP has not. */
   void (*on_end)(s3l_test_conn_t* conn, int status);
   void (*on_sent)(s3l_test_conn_t* conn); /* `unsent` has become 0 */
   void (*on_closed)(s3l_test_conn_t* conn);
   void (*on_quiet)(s3l_test_server_t* server);
 
-  /* To be read. */
+  /* For the owner to read. */
   uint16_t port;
   unsigned accepted;
-  size_t open; /* listener and connections that are not closed yet */
+  size_t open; /* the listener and the connections that are not closed yet */
   s3l_list_t conns;
   size_t conns_n;
   uv_tcp_t* listener; /* NULL: not listening */
 };
 
-/** Once, before all else. */
+/** Call first, once. */
 void s3l_test_server_init(s3l_test_server_t* server, uv_loop_t* loop, size_t conn_size);
 
-/** Listens, and writes the port into `address` where that is 0. 0 or a UV_* code. */
+/** Listens; replaces port 0 in `address` by the one that was chosen. 0 or a UV_* code. */
 int s3l_test_server_listen(s3l_test_server_t* server, struct sockaddr_storage* address);
 
 /** Stops listening; connections stay. */
@@ -79,25 +79,25 @@ void s3l_test_server_unlisten(s3l_test_server_t* server);
 /** Stops listening and closes all connections, or resets them. */
 void s3l_test_server_close(s3l_test_server_t* server, bool reset);
 
-/** A connection of the server's, but to somebody else, in plain: on_ready or on_end follows. */
+/** Opens a plain connection to another server; on_ready or on_end follows. */
 s3l_test_conn_t* s3l_test_server_dial(s3l_test_server_t* server, const struct sockaddr* to);
 
 void s3l_test_conn_send(s3l_test_conn_t* conn, const char* p, size_t n);
 void s3l_test_conn_pause(s3l_test_conn_t* conn, bool pause);
 
-/** Ends our direction when all is sent; what comes is still passed on. */
+/** Shuts down the sending side when all is sent; on_data still runs. */
 void s3l_test_conn_shutdown(s3l_test_conn_t* conn);
 
-/** Says good-bye under TLS, and closes at once. */
+/** Sends close_notify with TLS, and closes at once. */
 void s3l_test_conn_close(s3l_test_conn_t* conn);
 
-/** With a TCP reset, soon, when all is sent. */
+/** Resets the connection when all is sent; never within this call. */
 void s3l_test_conn_reset_sent(s3l_test_conn_t* conn);
 
-/** Closes without a good-bye under TLS, or with a TCP reset. */
+/** Closes without close_notify; `reset`: with a TCP reset. */
 void s3l_test_conn_cut(s3l_test_conn_t* conn, bool reset);
 
-/** Closes such that what was sent arrives: stays, deaf, until the client closes too, or for 2 s. */
+/** Closes so that all that was sent arrives: discards input until the client closes, or for 2 s. */
 void s3l_test_conn_linger(s3l_test_conn_t* conn);
 
 #endif

@@ -24,7 +24,6 @@ static unsigned done;
 static int status;
 
 static int begin(void** state) {
-  (void)state;
   snprintf(path, sizeof(path), "/tmp/s3lect-file-%ld", (long)getpid());
   memset(&file, 0, sizeof(file));
   done = 0;
@@ -33,13 +32,11 @@ static int begin(void** state) {
 }
 
 static void on_left(s3l_task_t* task) {
-  (void)task;
   done = 100;
 }
 
 static int end(void** state) {
   s3l_task_t leave;
-  (void)state;
   s3l_file_free(&file);
   unlink(path);
   s3l_task_init(&leave, on_left);
@@ -75,7 +72,6 @@ static int read_both(size_t max) {
 }
 
 static void reads_up_to_its_bound(void** state) {
-  (void)state;
   write_file(" \n token \r\n");
   assert_int_equal(read_both(11), 0);
   assert_int_equal(s3l_file_text(&file).n, 11);
@@ -90,7 +86,6 @@ static void reads_up_to_its_bound(void** state) {
 }
 
 static void tells_what_is_not_there(void** state) {
-  (void)state;
   assert_int_equal(read_both(10), UV_ENOENT);
   assert_int_equal(mkdir(path, 0700), 0);
   assert_int_equal(s3l_file_read_now(&file, path, 10), 0); /* it is not a regular file */
@@ -102,14 +97,12 @@ static void tells_what_is_not_there(void** state) {
 
 /* A pipe that nobody writes to blocks neither of them. */
 static void a_pipe_is_empty(void** state) {
-  (void)state;
   assert_int_equal(mkfifo(path, 0600), 0);
   assert_int_equal(read_both(10), 0);
   assert_int_equal(s3l_file_text(&file).n, 0);
 }
 
 static void a_read_can_be_cancelled(void** state) {
-  (void)state;
   s3l_file_cancel(&file); /* none is under way */
   write_file("text");
   assert_int_equal(s3l_file_start(&file, loop, path, 10, on_done), 0);

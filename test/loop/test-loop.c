@@ -36,7 +36,6 @@ static int number(const item_t* item) {
 }
 
 static void on_left(s3l_task_t* task) {
-  (void)task;
   has_left++;
 }
 
@@ -254,7 +253,6 @@ static void test_sleeps_for_a_part(void** state) {
 /* ---- users ---- */
 
 static void leave_here(item_t* item) {
-  (void)item;
   s3l_loop_leave(loop, &left);
   assert_int_equal(has_left, 0);
 }
@@ -297,7 +295,6 @@ static void test_first_of_two_leaves(void** state) {
 }
 
 static void join_again(item_t* item) {
-  (void)item;
   assert_int_equal(s3l_loop_join(&uv, &loop), 0);
   set_in(1, 1);
 }

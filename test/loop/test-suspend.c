@@ -79,7 +79,6 @@ typedef struct rig_s {
 } rig_t;
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)ev;
   ((candidate_t*)e->data)->started++;
 }
 
