@@ -1,16 +1,10 @@
 /* The names of epoch files, and what is kept of a listing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/epochs.h"
+#include "lib/test.h"
 
 static void test_tails(void** state) {
-  (void)state;
   static const struct {
     uint64_t number;
     const char* tail;
@@ -27,7 +21,6 @@ static void test_tails(void** state) {
 
 /* Keys that are not exactly so are others' business. */
 static void test_other_tails(void** state) {
-  (void)state;
   static const char* const tails[] = {
       "",
       "lock-",
@@ -54,7 +47,6 @@ static void test_other_tails(void** state) {
 }
 
 static void test_listings(void** state) {
-  (void)state;
   s3l_listing_t l;
   memset(&l, 0, sizeof l);
   s3l_listing_add(&l, 0, 5); /* no epoch file */

@@ -7,25 +7,23 @@
  *       read                             and the core decides this (indented: output)
  *   *7000 leading n=2 valid=9000 ...     7 s after the next probe was sent
  *   5020.5 deadline                      the core's own deadline came (output too)
+ *   6000 probed later=5                  what the core says of itself, 5 ns after 6 s (output
+ * below)
  *
  * The test plays the inputs and compares the whole transcript. With S3L_GOLDEN_UPDATE=1 it writes
  * the files anew instead: read the difference before you commit it. */
 #include <dirent.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "core/record.h"
 #include "core/trace.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
+#include "sim/core_step.h"
 
 #define TEXT_MAX 65536
 #define BASE     (INT64_C(1000) * S3L_SECOND) /* the clock does not begin at 0 */
@@ -35,7 +33,8 @@
 typedef struct play_s {
   s3l_core_t core;
   s3l_epochs_t epochs;
-  s3l_ns_t now; /* since BASE */
+  bool takeovers; /* notices tell since when their leader could be replaced */
+  s3l_ns_t now;   /* since BASE */
   char* out;
   size_t len;
 } play_t;
@@ -54,12 +53,17 @@ static void say(play_t* p, const char* format, ...) {
 static void step(play_t* p, s3l_event_t* ev) {
   s3l_effects_t fx;
   ev->wall_ms = WALL_MS + p->now / S3L_MS;
-  s3l_core_step(&p->core, BASE + p->now, ev, &fx);
+  const char* wrong = sim_core_step(&p->core, BASE + p->now, ev, &fx);
   for (size_t i = 0; i < fx.len; i++) {
     char line[S3L_TRACE_SIZE];
     s3l_trace_effect(&fx.at[i], &fx.record, BASE + p->now, line, sizeof line);
-    say(p, "    %s\n", line);
+    say(p, "    %s", line);
+    if (p->takeovers && fx.at[i].takeover_at != 0)
+      say(p, " takeover=%+.3fs", (double)(fx.at[i].takeover_at - BASE - p->now) / 1e9);
+    say(p, "\n");
   }
+  if (wrong != NULL)
+    fail_msg("does not hold: %s", wrong);
 }
 
 static void say_time(play_t* p, s3l_ns_t at) {
@@ -153,6 +157,7 @@ static void config(play_t* p, const char* line) {
       .epochs = &p->epochs,
   };
   p->epochs.keep = has(line, "keep");
+  p->takeovers = has(line, "takeovers");
   s3l_core_init(&p->core, &c);
 }
 
@@ -264,6 +269,19 @@ static s3l_peer_result_t peer_result_of(const char* line, const s3lect_record_t*
   return (s3l_peer_result_t){.kind = S3L_PEER_FAILED, .status = -104};
 }
 
+/* What the core says of itself to a probe. */
+static void say_confirmed(play_t* p, uint64_t later) {
+  s3l_confirmed_t c;
+  if (!s3l_core_confirmed(&p->core, BASE + p->now + (s3l_ns_t)later, &c))
+    say(p, "    not-leading\n");
+  else
+    say(p,
+        "    leading id=%s addr=%s by=%s epoch=%" PRIu64 " n=%" PRIu64 " etag=%s valid=%" PRIu64
+        "\n",
+        c.record.leader_id, c.record.leader_addr, c.record.incarnation, c.record.epoch,
+        c.record.write, c.etag, c.valid_for_ms);
+}
+
 static void input(play_t* p, const char* line) {
   char* rest;
   s3l_ns_t at = time_of(p, line, &rest);
@@ -278,6 +296,12 @@ static void input(play_t* p, const char* line) {
   else
     run_until(p, at);
   say(p, "%s\n", line);
+  if (has(rest, "end"))
+    return;
+  if (has(rest, "probed")) {
+    say_confirmed(p, number(rest, "later", 0));
+    return;
+  }
   if (has(rest, "start"))
     ev = (s3l_event_t){.kind = S3L_EV_START, .incarnation = OWN, .seed = 1};
   else if (line[0] == '*') {
@@ -293,8 +317,6 @@ static void input(play_t* p, const char* line) {
     ev = (s3l_event_t){.kind = S3L_EV_STOP, .reason = S3LECT_REASON_STOPPED};
   else if (has(rest, "ack"))
     ev = (s3l_event_t){.kind = S3L_EV_ACK, .epoch = number(rest, "epoch", UINT64_MAX)};
-  else if (has(rest, "end"))
-    return;
   else if (has(rest, "blocked"))
     ev.kind = S3L_EV_TICK;
   else {
@@ -346,7 +368,6 @@ static void play(const char* path) {
 }
 
 static void test_golden_traces(void** state) {
-  (void)state;
   const char* folder = S3L_TEST_DIR "/core/golden";
   DIR* dir = opendir(folder);
   assert_non_null(dir);

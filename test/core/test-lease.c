@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+/* Lease arithmetic: what the holder and the observer count, whatever their clocks' rates. */
 #include "core/lease.h"
+#include "lib/test.h"
 
 /* Whatever the clocks' rates within the bound, the holder's time is over before the observer's. */
 static void test_hold_ends_before_wait(void** state) {
-  (void)state;
   const s3l_ns_t timeouts[] = {S3L_MS, 1500 * S3L_MS, 15 * S3L_SECOND,
                                INT64_C(2419200) * S3L_SECOND};
   const uint32_t drifts[] = {0, 1, 10000, 200000};
@@ -29,7 +23,6 @@ static void test_hold_ends_before_wait(void** state) {
 }
 
 static void test_add_saturates(void** state) {
-  (void)state;
   assert_int_equal(s3l_ns_add(1, 2), 3);
   assert_int_equal(s3l_ns_add(S3L_NEVER, 1), S3L_NEVER);
   assert_int_equal(s3l_ns_add(S3L_NEVER - 5, 5), S3L_NEVER);
@@ -37,7 +30,6 @@ static void test_add_saturates(void** state) {
 }
 
 static void test_retry_schedule(void** state) {
-  (void)state;
   assert_int_equal(s3l_retry_delay(1), 0);
   assert_int_equal(s3l_retry_delay(2), 100 * S3L_MS);
   assert_int_equal(s3l_retry_delay(3), S3L_SECOND);
@@ -47,7 +39,6 @@ static void test_retry_schedule(void** state) {
 }
 
 static void test_timing_rule(void** state) {
-  (void)state;
   assert_int_equal(s3l_timing_missing_ms(5000, 3000, 15000, 10000, 1), 0);
   assert_int_equal(s3l_timing_missing_ms(5000, 8750, 15000, 10000, 1), 0);
   assert_int_equal(s3l_timing_missing_ms(5000, 8751, 15000, 10000, 1), 1);
@@ -56,7 +47,6 @@ static void test_timing_rule(void** state) {
 }
 
 static void test_defaults_fit(void** state) {
-  (void)state;
   assert_int_equal(s3l_default_renew_ms(5000, 15000), 5000);
   assert_int_equal(s3l_default_renew_ms(5000, 6000), 2000);
   assert_int_equal(s3l_default_request_timeout_ms(5000, 15000, 10000, 1), 3000);
@@ -76,7 +66,6 @@ static void test_defaults_fit(void** state) {
 
 /* What is left on the holder's clock has passed on the observer's, at opposite bounds. */
 static void test_outlasts_what_is_left(void** state) {
-  (void)state;
   const s3l_ns_t left[] = {0, 1, S3L_MS, 14850 * S3L_MS, INT64_C(2419200) * S3L_SECOND};
   const uint32_t drifts[] = {0, 1, 10000, 200000};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++) {

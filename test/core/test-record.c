@@ -1,14 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "core/record.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
 static int parse(const char* body, s3lect_record_t* r) {
@@ -16,7 +11,6 @@ static int parse(const char* body, s3lect_record_t* r) {
 }
 
 static void test_reads_what_go_writes(void** state) {
-  (void)state;
   s3lect_record_t r;
   /* local offset, nine fraction digits; then without address; then released, the ID kept */
   assert_int_equal(parse("{\"leaderID\":\"server-001\",\"leaderAddr\":\"10.0.1.42:8443\","
@@ -38,7 +32,6 @@ static void test_reads_what_go_writes(void** state) {
 }
 
 static void test_keys_in_any_order_and_case(void** state) {
-  (void)state;
   s3lect_record_t r;
   assert_int_equal(parse(" {\"unknown\":{\"a\":[1,2,{}]},\"EPOCH\":9,\"LASTUPDATED\":"
                          "\"2024-10-27T10:30:45Z\",\"leaderid\":\"x\",\"n\":null} ",
@@ -49,7 +42,6 @@ static void test_keys_in_any_order_and_case(void** state) {
 }
 
 static void test_refuses_what_is_no_record(void** state) {
-  (void)state;
   static const char* const bad[] = {
       "",
       " ",
@@ -87,7 +79,6 @@ static void test_refuses_what_is_no_record(void** state) {
 }
 
 static void test_refuses_oversize(void** state) {
-  (void)state;
   size_t n = S3L_RECORD_BODY_MAX + 1;
   char* body = malloc(n);
   s3lect_record_t r;
@@ -119,7 +110,6 @@ static s3lect_record_t example(void) {
 }
 
 static void test_round_trip(void** state) {
-  (void)state;
   char body[1024];
   s3lect_record_t in = example();
   s3lect_record_t out;
@@ -139,7 +129,6 @@ static void test_round_trip(void** state) {
 }
 
 static void test_exact_bytes(void** state) {
-  (void)state;
   char body[1024];
   s3lect_record_t r = example();
   snprintf(r.leader_id, sizeof r.leader_id, "a");
@@ -155,7 +144,6 @@ static void test_exact_bytes(void** state) {
 }
 
 static void test_longest_fits(void** state) {
-  (void)state;
   s3lect_record_t r = example();
   s3lect_record_t out;
   memset(r.leader_id, '<', sizeof r.leader_id - 1);
@@ -176,7 +164,6 @@ static void test_longest_fits(void** state) {
 }
 
 static void test_what_is_wrong_is_named(void** state) {
-  (void)state;
   static const struct {
     const char* body;
     const char* fault;
@@ -199,7 +186,6 @@ static void test_what_is_wrong_is_named(void** state) {
 /* A claim says that it counts no leadership. A record that does not say how many it counts, of the
  * Go package or of another writer, is no claim. */
 static void test_claims(void** state) {
-  (void)state;
 #define WHO  "{\"leaderID\":\"a\",\"epoch\":7,\"lastUpdated\":\"2024-10-27T10:30:45Z\""
 #define OURS WHO ",\"incarnation\":\"0123456789abcdef0123456789abcdef\""
   s3lect_record_t r;
@@ -220,7 +206,6 @@ static int parse_file(const char* body, uint64_t number, s3lect_record_t* r) {
 }
 
 static void test_files_of_others(void** state) {
-  (void)state;
   s3lect_record_t r;
   assert_int_equal(parse_file("{\"validity_ms\":60000,\"expired\":false}", 7, &r), 0);
   assert_int_equal(r.epoch, 7);
@@ -240,7 +225,6 @@ static void test_files_of_others(void** state) {
 }
 
 static void test_files_that_are_none(void** state) {
-  (void)state;
   static const char* const bad[] = {
       "",
       "{}",
@@ -280,7 +264,6 @@ static s3lect_record_t some_file(void) {
 }
 
 static void test_files_round_trip(void** state) {
-  (void)state;
   char body[1024];
   s3lect_record_t in = some_file(), out;
   size_t n = s3l_record_encode_file(&in, body, sizeof body);
@@ -299,7 +282,6 @@ static void test_files_round_trip(void** state) {
 
 /* The number in the key is the epoch. A file that was copied to another belongs to nobody. */
 static void test_copied_files(void** state) {
-  (void)state;
   char body[1024];
   s3lect_record_t in = some_file(), out;
   size_t n = s3l_record_encode_file(&in, body, sizeof body);

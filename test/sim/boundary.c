@@ -51,7 +51,7 @@ sim_boundary_t sim_boundary(sim_world_t* w, sim_request_t* r, s3l_ns_t* at) {
 
 /* The body of before comes back soon after it was overwritten. */
 void sim_boundary_arrives(sim_world_t* w, sim_request_t* r) {
-  const sim_file_t* file = sim_files_find(&w->files, r->file);
+  const sim_object_t* file = sim_store_find(&w->store, r->file);
   r->stale_len = 0;
   if (!is_on(w) || r->condition != S3LECT_ALWAYS || r->op != S3L_OP_RENEW || file == NULL ||
       (w->plan->troubles & SIM_BIT(REPLAY)) == 0)

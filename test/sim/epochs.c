@@ -8,33 +8,16 @@
 
 /* Requests. */
 
-static void take_file(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
-  const sim_file_t* file = sim_files_find(&w->files, r->file);
-  r->status = reply->status;
-  r->outcome = reply->status == S3LECT_EUNSUPPORTED ? S3LECT_NOT_APPLIED : S3LECT_SETTLED;
-  r->store_time_ms = reply->store_time_ms;
-  r->modified_ms = reply->modified_ms;
-  if (reply->status == 0 || reply->has_body)
-    memcpy(r->reply_etag, file->etag, sizeof r->reply_etag);
-  if (!reply->has_body || reply->status != 0)
-    return;
-  r->body_len = file->body_len;
-  memcpy(r->body, file->body, file->body_len);
-}
-
 /* The longest lag, less the lag of this listing: it differs from one listing to the next. */
 static s3l_ns_t catches_up(sim_world_t* w, s3l_prng_t* g) {
-  s3l_ns_t lag = w->files.lag;
+  s3l_ns_t lag = w->store.lag;
   return lag == 0 || sim_chance(g, 300) ? 0 : sim_chance(g, 500) ? lag : sim_between(g, 0, lag);
 }
 
-static void serve_list(sim_world_t* w, sim_request_t* r) {
-  const sim_file_t* newest = sim_files_newest(&w->files);
+void sim_files_list(sim_world_t* w, sim_request_t* r) {
+  const sim_object_t* newest = sim_store_newest(&w->store);
   s3l_ns_t t = w->t + catches_up(w, &w->nodes[r->node].net);
-  sim_files_list(&w->files, t, r->file, &r->listing, &r->listed_last);
-  r->status = 0;
-  r->outcome = S3LECT_SETTLED;
-  r->store_time_ms = sim_store_date(&w->store, w->t);
+  sim_store_list(&w->store, t, r->file, &r->listing, &r->listed_last);
   if (newest != NULL && !r->listing.truncated && newest->number > r->file &&
       r->listing.highest != newest->number)
     sim_met(w, SIM_MET_LISTING_LAGGED);
@@ -44,13 +27,11 @@ static void serve_list(sim_world_t* w, sim_request_t* r) {
  * hand meanwhile are none of the sweeper's. */
 static void check_gc(sim_world_t* w, const sim_request_t* r) {
   const sim_node_t* n = &w->nodes[r->node];
-  const sim_file_t* file = sim_files_find(&w->files, r->file);
+  const sim_object_t* file = sim_store_find(&w->store, r->file);
   if (file == NULL)
     return;
   sim_met(w, SIM_MET_SWEPT);
-  size_t above = 0;
-  for (size_t i = 0; i < w->files.len; i++)
-    above += w->files.at[i].exists && w->files.at[i].number > r->file;
+  size_t above = sim_store_count(&w->store, r->file);
   /* One that a late renewal brought back after it was removed is as old as it was. */
   bool young = w->t - file->born < 2 * (s3l_ns_t)n->plan->config.leader_timeout_ms * S3L_MS;
   bool deleted = (w->plan->troubles & SIM_BIT(DELETE)) != 0;
@@ -65,9 +46,9 @@ static void check_gc(sim_world_t* w, const sim_request_t* r) {
 void sim_files_check_claim(sim_world_t* w, const sim_request_t* r) {
   const uint32_t undoes =
       SIM_BIT(DELETE) | SIM_BIT(UNDONE) | SIM_BIT(CORRUPT) | SIM_BIT(REPLAY) | SIM_BIT(NO_IF_MATCH);
-  const sim_file_t* newest = sim_files_newest(&w->files);
-  if (r->claims && newest != NULL && newest->number == w->nodes[r->node].core.epoch_led &&
-      (w->plan->troubles & undoes) == 0)
+  const sim_object_t* newest = sim_store_newest(&w->store);
+  if (w->plan->epochs && r->claims && newest != NULL &&
+      newest->number == w->nodes[r->node].core.epoch_led && (w->plan->troubles & undoes) == 0)
     oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, r->node, -1,
                 "n%u claims over absence, though it led the newest file", r->node);
 }
@@ -75,35 +56,16 @@ void sim_files_check_claim(sim_world_t* w, const sim_request_t* r) {
 /* What a quiet spell leaves: the newest two, and none that was there when it began. */
 void sim_files_check(sim_world_t* w) {
   size_t most = 3;
-  size_t files = sim_files_count(&w->files);
+  size_t files = sim_store_count(&w->store, 0);
   bool refused = (w->plan->troubles & SIM_BIT(ERRORS)) != 0; /* for a while it is not tried again */
-  if (files > most && !w->plan->keep_epochs && !refused && w->files.lag == 0)
+  if (files > most && !w->plan->keep_epochs && !refused && w->store.lag == 0)
     oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, -1, -1, "%zu files at the end of a quiet spell",
                 files);
 }
 
-void sim_files_serve(sim_world_t* w, sim_request_t* r) {
-  sim_reply_t reply = {.store_time_ms = sim_store_date(&w->store, w->t)};
-  r->served_at = w->t;
-  if (r->is_list) {
-    serve_list(w, r);
-    return;
-  }
-  if (r->is_gc) {
-    check_gc(w, r);
-    sim_files_delete(&w->files, w->t, r->file);
-  } else if (r->is_write) {
-    reply = sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition,
-                          r->etag, r->bare, r->body, r->body_len);
-    if (reply.status == S3LECT_EUNSUPPORTED)
-      sim_met(w, SIM_MET_NO_IF_MATCH);
-  } else {
-    reply = sim_files_get(&w->files, &w->store, w->t, r->file, r->etag);
-  }
-  if (r->is_gc)
-    r->store_time_ms = reply.store_time_ms;
-  else
-    take_file(w, r, &reply);
+void sim_files_gc(sim_world_t* w, const sim_request_t* r) {
+  check_gc(w, r);
+  sim_store_delete(&w->store, w->t, r->file);
 }
 
 bool sim_files_replays(sim_world_t* w, const sim_request_t* r) {
@@ -114,9 +76,7 @@ bool sim_files_replays(sim_world_t* w, const sim_request_t* r) {
 
 /* By something between: with the conditions that it was sent with, which rarely hold again. */
 void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
-  sim_reply_t reply =
-      sim_files_put(&w->files, &w->store, w->t, r->file, (s3lect_condition_t)r->condition, r->etag,
-                    r->bare, r->body, r->body_len);
+  sim_reply_t reply = sim_put(w, r);
   sim_log_line(w->log, w->t, "store: n%u's write %llu comes again, and %s", r->node,
                (unsigned long long)r->write.number, reply.status == 0 ? "lands" : "is refused");
   if (reply.status != 0)
@@ -125,30 +85,22 @@ void sim_files_replay(sim_world_t* w, const sim_request_t* r) {
   oracle_write_landed(&w->oracle, w->t, &r->write);
 }
 
-void sim_gc_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result) {
-  sim_node_t* n = &w->nodes[i];
-  w->requests[n->gc].done = true;
-  n->gc = SIM_NO_REQUEST;
-  s3l_event_t ev = {.kind = S3L_EV_GC_DONE, .result = result};
-  sim_step(w, i, &ev);
-}
-
 /* By hand. */
 
 static void delete_all(sim_world_t* w) {
-  for (size_t i = 0; i < w->files.len; i++)
-    sim_files_delete(&w->files, w->t, w->files.at[i].number);
+  for (size_t i = 0; i < w->store.len; i++)
+    sim_store_delete(&w->store, w->t, w->store.at[i].number);
 }
 
-static void delete_newest(sim_world_t* w, const sim_file_t* newest) {
+static void delete_newest(sim_world_t* w, const sim_object_t* newest) {
   sim_log_line(w->log, w->t, "the newest file is deleted by hand");
   sim_met(w, SIM_MET_NEWEST_DELETED);
-  sim_files_delete(&w->files, w->t, newest->number);
+  sim_store_delete(&w->store, w->t, newest->number);
 }
 
 /* Nobody can count with a file that came and went between two of his looks. Who has not looked for
  * longer than that waits for a whole leader timeout before he believes what is left. */
-static bool may_go(const sim_world_t* w, const sim_file_t* newest) {
+static bool may_go(const sim_world_t* w, const sim_object_t* newest) {
   for (unsigned i = 0; i < w->plan->nodes_len; i++) {
     const sim_node_t* n = &w->nodes[i];
     const s3l_core_config_t* c = &n->plan->config;
@@ -175,7 +127,7 @@ static bool all_know(const sim_world_t* w, uint64_t number, unsigned but) {
 
 /* A create of a file below the newest may still be under way, or a renewal where those are plain:
  * it would bring that file back alone. A claim over absence may, for nobody counts on it. */
-static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest,
+static bool comes_back_without(const sim_world_t* w, const sim_object_t* newest,
                                const sim_request_t* but) {
   for (unsigned i = 0; i < SIM_REQUESTS_MAX; i++) {
     const sim_request_t* r = &w->requests[i];
@@ -187,7 +139,7 @@ static bool comes_back_without(const sim_world_t* w, const sim_file_t* newest,
 }
 
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
-  return (w->plan->troubles & SIM_BIT(UNDONE)) != 0 && w->plan->epochs && !w->files.no_if_match &&
+  return (w->plan->troubles & SIM_BIT(UNDONE)) != 0 && w->plan->epochs && !w->store.no_if_match &&
          r->is_write && r->op == S3L_OP_TAKE_OVER && !sim_is_calm(w) &&
          sim_chance(&w->nodes[r->node].net, 200);
 }
@@ -196,7 +148,7 @@ bool sim_files_undoes(sim_world_t* w, const sim_request_t* r) {
  * look for himself, may not know. Unless it is a claim over absence, which nobody counts on. Where
  * another's file of its number stands, that may go alone. */
 void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
-  const sim_file_t* newest = sim_files_newest(&w->files);
+  const sim_object_t* newest = sim_store_newest(&w->store);
   if (newest == NULL)
     return;
   bool known = all_know(w, newest->number, 1u << r->node) && !comes_back_without(w, newest, r);
@@ -214,13 +166,13 @@ void sim_files_undo(sim_world_t* w, const sim_request_t* r) {
 }
 
 static void delete_some(sim_world_t* w, s3l_prng_t* g) {
-  const sim_file_t* newest = sim_files_newest(&w->files);
+  const sim_object_t* newest = sim_store_newest(&w->store);
   uint64_t kind = sim_below(g, 4);
-  if (kind >= 2 && w->files.len > 1) {
-    size_t i = (size_t)sim_below(g, (uint32_t)w->files.len);
-    if (w->files.at[i].exists && &w->files.at[i] != newest) {
+  if (kind >= 2 && w->store.len > 1) {
+    size_t i = (size_t)sim_below(g, (uint32_t)w->store.len);
+    if (w->store.at[i].exists && &w->store.at[i] != newest) {
       sim_met(w, SIM_MET_GAP);
-      sim_files_delete(&w->files, w->t, w->files.at[i].number);
+      sim_store_delete(&w->store, w->t, w->store.at[i].number);
       return;
     }
   }
@@ -230,7 +182,7 @@ static void delete_some(sim_world_t* w, s3l_prng_t* g) {
   }
   /* What goes as a whole leaves nothing to be believed; unless a late write brings a part back:
    * then the newest would have gone alone. */
-  bool whole = newest != NULL && (!w->files.no_if_match || may_go(w, newest)) &&
+  bool whole = newest != NULL && (!w->store.no_if_match || may_go(w, newest)) &&
                (!comes_back_without(w, newest, NULL) || all_know(w, newest->number, 0));
   if (whole)
     delete_all(w);
@@ -248,7 +200,7 @@ static void damage(sim_world_t* w, int64_t kind) {
       "{\"validity_ms\":15000,\"expired\":false}",
       "%llu",
   };
-  const sim_file_t* newest = sim_files_newest(&w->files);
+  const sim_object_t* newest = sim_store_newest(&w->store);
   if (newest == NULL)
     return; /* where there is nothing, a file of whatever number would send epochs back */
   uint64_t number = newest->number;
@@ -257,18 +209,17 @@ static void damage(sim_world_t* w, int64_t kind) {
     number += 3;
     sim_met(w, SIM_MET_MADE_BY_HAND);
   }
-  char body[SIM_FILE_BODY_MAX];
+  char body[SIM_BODY_MAX];
   int len = snprintf(body, sizeof body, bodies[kind], (unsigned long long)++w->hand_count);
   if (kind == 4 && w->plan->list_lag == 0) { /* a copy of it, or of one before it */
-    const sim_file_t* of = &w->files.at[w->hand_count % w->files.len];
+    const sim_object_t* of = &w->store.at[w->hand_count % w->store.len];
     of = of->exists ? of : newest;
     len = (int)of->body_len;
     memcpy(body, of->body, of->body_len);
     number++;
     sim_met(w, SIM_MET_MADE_BY_HAND);
   }
-  sim_file_t* file = sim_files_set(&w->files, &w->store, w->t, number, body, (size_t)len);
-  file->oversized = kind == 7;
+  sim_store_set(&w->store, w->t, number, body, (size_t)len)->oversized = kind == 7;
   oracle_write_t write = {.node = -1, .epoch = number, .leader_id = ""};
   oracle_write_landed(&w->oracle, w->t, &write);
 }

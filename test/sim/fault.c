@@ -123,8 +123,7 @@ static void damage(sim_world_t* w, int64_t kind) {
   };
   char body[256];
   int len = snprintf(body, sizeof body, bodies[kind], (unsigned long long)++w->hand_count);
-  sim_store_set(&w->store, w->t, body, (size_t)len);
-  w->store.oversized = kind == 7;
+  sim_store_set(&w->store, w->t, 0, body, (size_t)len)->oversized = kind == 7;
   char name[32] = "";
   if (kind == 6)
     snprintf(name, sizeof name, "by-hand-%llu", (unsigned long long)w->hand_count);
@@ -138,7 +137,7 @@ static void touch_by_hand(sim_world_t* w, const sim_fault_t* f) {
   if (w->plan->epochs)
     sim_files_by_hand(w, f);
   if (f->kind == SIM_FAULT_DELETE) {
-    sim_store_delete(&w->store);
+    sim_store_delete(&w->store, w->t, 0);
     oracle_deleted(&w->oracle);
     if (led)
       sim_met(w, SIM_MET_DELETED_UNDER_LEADER);

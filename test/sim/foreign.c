@@ -59,12 +59,12 @@ static void write_record(sim_world_t* w, bool released) {
                      "\"lastUpdated\":\"%s\"}",
                      time);
   bool takes = w->standing.kind == SIM_STANDS_RECORD && !w->standing.released && !released;
-  sim_reply_t r =
-      sim_store_put(&w->store, w->t, x->absent ? "" : x->etag, false, body, (size_t)len);
+  sim_reply_t r = sim_store_put(&w->store, w->t, 0, x->absent ? S3LECT_IF_ABSENT : S3LECT_IF_MATCH,
+                                x->etag, false, body, (size_t)len);
   x->leads = r.status == 0;
   if (!x->leads)
     return;
-  memcpy(x->etag, w->store.etag, sizeof x->etag);
+  memcpy(x->etag, r.object->etag, sizeof x->etag);
   x->absent = false;
   if (takes && sim_leader(w) >= 0)
     sim_met(w, SIM_MET_FOREIGN_TOOK_OVER);
@@ -78,12 +78,13 @@ static void write_record(sim_world_t* w, bool released) {
  */
 static bool decides_to_write(sim_world_t* w) {
   sim_foreign_t* x = &w->foreign;
-  x->absent = !w->store.exists;
+  const sim_object_t* lockfile = sim_store_find(&w->store, 0);
+  x->absent = lockfile == NULL;
   if (x->absent)
     return true;
-  memcpy(x->etag, w->store.etag, sizeof x->etag);
+  memcpy(x->etag, lockfile->etag, sizeof x->etag);
   s3lect_record_t record;
-  if (s3l_record_parse((s3l_span_t){w->store.body, w->store.body_len}, &record) != 0)
+  if (s3l_record_parse((s3l_span_t){lockfile->body, lockfile->body_len}, &record) != 0)
     return false; /* it cannot read it, and never gets past it */
   int64_t age = wall_ms(w) - record.last_updated_ms;
   if (record.released || age > (int64_t)w->plan->nodes[0].config.leader_timeout_ms)

@@ -5,14 +5,9 @@
 #ifndef SIM_HISTORY_H
 #define SIM_HISTORY_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "sim/oracle.h"
 
 #define S  INT64_C(1000000000)
@@ -20,14 +15,12 @@
 
 /* All clocks show true time, but node 2's, which runs 1 % slow. */
 static inline int64_t boot(void* ctx, int node, int64_t t) {
-  (void)ctx;
   return node == 2 ? t - t / 100 : t;
 }
 
 static oracle_t o;
 
 static inline int setup(void** state) {
-  (void)state;
   oracle_config_t config = {.leader_timeout_ms = 15000,
                             .renew_interval_ms = 5000,
                             .frequent_interval_ms = 5000,

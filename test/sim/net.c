@@ -104,7 +104,7 @@ static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
 static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   const s3lect_record_t* record = &w->effects.record;
-  size_t len = w->plan->epochs ? s3l_record_encode_file(record, r->body, SIM_FILE_BODY_MAX)
+  size_t len = w->plan->epochs ? s3l_record_encode_file(record, r->body, SIM_BODY_MAX)
                                : s3l_record_encode(record, r->body, sizeof r->body);
   r->body_len = (uint32_t)len;
   if (e->disputed && !n->dialect_proven) {
@@ -236,23 +236,33 @@ static void hide_success(sim_world_t* w, sim_request_t* r) {
   sim_met(w, SIM_MET_ERROR_AFTER_EFFECT);
 }
 
-static void take_reply(sim_world_t* w, sim_request_t* r, const sim_reply_t* reply) {
-  put_status(r, reply->status, S3LECT_SETTLED);
-  r->store_time_ms = reply->store_time_ms;
-  r->modified_ms = reply->modified_ms;
-  if (reply->status == 0 || reply->has_body)
-    memcpy(r->reply_etag, w->store.etag, sizeof r->reply_etag);
-  if (!reply->has_body || reply->status != 0)
-    return;
-  r->body_len = (uint32_t)w->store.body_len;
-  memcpy(r->body, w->store.body, w->store.body_len);
+sim_reply_t sim_put(sim_world_t* w, const sim_request_t* r) {
+  return sim_store_put(&w->store, w->t, r->file, (s3lect_condition_t)r->condition, r->etag, r->bare,
+                       r->body, r->body_len);
 }
 
 static void serve(sim_world_t* w, sim_request_t* r) {
-  sim_reply_t reply = r->is_write
-                          ? sim_store_put(&w->store, w->t, r->etag, r->bare, r->body, r->body_len)
-                          : sim_store_get(&w->store, w->t, r->etag);
-  take_reply(w, r, &reply);
+  sim_reply_t reply = {.store_time_ms = sim_store_date(&w->store, w->t)};
+  r->served_at = w->t;
+  if (r->is_list)
+    sim_files_list(w, r);
+  else if (r->is_gc)
+    sim_files_gc(w, r);
+  else
+    reply = r->is_write ? sim_put(w, r) : sim_store_get(&w->store, w->t, r->file, r->etag);
+  bool unsupported = reply.status == S3LECT_EUNSUPPORTED;
+  put_status(r, reply.status, unsupported ? S3LECT_NOT_APPLIED : S3LECT_SETTLED);
+  if (unsupported)
+    sim_met(w, SIM_MET_NO_IF_MATCH);
+  r->store_time_ms = reply.store_time_ms;
+  r->modified_ms = reply.modified_ms;
+  if (reply.object == NULL)
+    return;
+  memcpy(r->reply_etag, reply.object->etag, sizeof r->reply_etag);
+  if (r->is_write || reply.status != 0)
+    return;
+  r->body_len = reply.object->body_len;
+  memcpy(r->body, reply.object->body, r->body_len);
 }
 
 static void at_store(sim_world_t* w, sim_request_t* r) {
@@ -260,10 +270,7 @@ static void at_store(sim_world_t* w, sim_request_t* r) {
       r->error >= 0 && (r->is_write ? answer_error_to_write(w, r) : answer_error_to_read(w, r));
   if (replaced)
     return;
-  if (w->plan->epochs)
-    sim_files_serve(w, r);
-  else
-    serve(w, r);
+  serve(w, r);
   if (!r->is_write)
     return;
   r->landed = r->status == 0;
@@ -301,12 +308,35 @@ void sim_on_arrival(sim_world_t* w, unsigned index) {
 
 /* At the node. */
 
-static void done(sim_world_t* w, sim_request_t* r, const s3lect_store_result_t* result) {
-  bool listed = r->is_list && result->status == 0;
-  if (r->is_gc)
-    sim_gc_done(w, r->node, result);
-  else
-    sim_done(w, r->node, result, listed ? &r->listing : NULL);
+static void looked(sim_world_t* w, const sim_request_t* r, const s3lect_store_result_t* result) {
+  bool told =
+      !r->is_list && (result->status == 0 || result->status == S3LECT_ENOTFOUND ||
+                      result->status == S3LECT_ENOTMODIFIED || result->status == S3LECT_ETOOBIG);
+  /* That of a file before the newest is no look at the newest. */
+  bool base = w->plan->epochs && r->file < w->nodes[r->node].core.epoch_seen;
+  oracle_read_done(&w->oracle, r->node, told);
+  if (told && !base)
+    oracle_looked(&w->oracle, r->node, r->served_at);
+}
+
+void sim_done(sim_world_t* w, sim_request_t* r, const s3lect_store_result_t* result,
+              const s3l_listing_t* listing) {
+  sim_node_t* n = &w->nodes[r->node];
+  s3l_event_t ev = {
+      .kind = r->is_gc ? S3L_EV_GC_DONE : S3L_EV_DONE, .result = result, .listing = listing};
+  r->done = true;
+  *(r->is_gc ? &n->gc : &n->request) = SIM_NO_REQUEST;
+  if (r->is_write) {
+    bool known = result->status != 0 || result->etag != NULL;
+    oracle_write_done(&w->oracle, r->node,
+                      result->outcome == S3LECT_UNCERTAIN ||
+                          (result->outcome == S3LECT_SETTLED && !known));
+  } else if (!r->is_gc) {
+    looked(w, r, result);
+  }
+  if (!r->is_gc)
+    sim_saw_done(w, r, result);
+  sim_step(w, r->node, &ev);
   give_back_if_over(w, r);
 }
 
@@ -314,7 +344,7 @@ static void done_without_reply(sim_world_t* w, sim_request_t* r, int status) {
   bool no_effect = !(r->is_write || r->is_gc) || r->never_left;
   s3lect_store_result_t result = {.status = status,
                                   .outcome = no_effect ? S3LECT_NOT_APPLIED : S3LECT_UNCERTAIN};
-  done(w, r, &result);
+  sim_done(w, r, &result, NULL);
 }
 
 void sim_on_reply(sim_world_t* w, unsigned index) {
@@ -334,7 +364,7 @@ void sim_on_reply(sim_world_t* w, unsigned index) {
   }
   if (r->is_write && r->status == 0 && r->etag[0] != '\0')
     n->dialect_proven = true;
-  done(w, r, &result);
+  sim_done(w, r, &result, r->is_list && r->status == 0 ? &r->listing : NULL);
 }
 
 void sim_on_broken(sim_world_t* w, unsigned index) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "loop/clock.h"
+#include "sim/core_step.h"
 #include "sim/mutants.h"
 #include "sim/observe.h"
 #include "sim/world.h"
@@ -103,10 +104,14 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   ev->wall_ms = sim_wall_ms(w, n);
   count_step(w, i);
   sim_before_t before = sim_look(&n->core);
-  s3l_core_step(&n->core, boot, ev, &w->effects);
+  const char* wrong = sim_core_step(&n->core, boot, ev, &w->effects);
+  if (wrong != NULL)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: does not hold: %s", i, wrong);
   w->digest = sim_mix(w->digest, (uint64_t)boot ^ (uint64_t)ev->kind << 60);
   bool published = publish(w, i);
   sim_saw_step(w, i, &before, ev);
+  if (w->saw_step != NULL)
+    w->saw_step(w, i);
   if (w->log != NULL) {
     sim_log_event(w->log, w->t, i, ev);
     sim_log_effects(w->log, w->t, i, boot, &w->effects);
@@ -116,6 +121,11 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
   }
   execute(w, i);
+  bool busy = n->request != SIM_NO_REQUEST;
+  if (n->process == SIM_UP &&
+      ((n->core.op.kind != S3L_OP_NONE) != busy || n->core.peer.probing != n->ask.active))
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1,
+                "n%u: waits for a request that is not under way, or for none that is", i);
   if (!published) {
     s3l_event_t expired = {.kind = S3L_EV_EXPIRED};
     sim_step(w, i, &expired);
@@ -170,30 +180,6 @@ void sim_on_timer(sim_world_t* w, unsigned i) {
     sim_step(w, i, &ev);
   }
   sim_rearm(w, i);
-}
-
-void sim_done(sim_world_t* w, unsigned i, const s3lect_store_result_t* result,
-              const s3l_listing_t* listing) {
-  sim_node_t* n = &w->nodes[i];
-  sim_request_t* r = &w->requests[n->request];
-  r->done = true;
-  n->request = SIM_NO_REQUEST;
-  bool told = result->status == 0 || result->status == S3LECT_ENOTFOUND ||
-              result->status == S3LECT_ENOTMODIFIED || result->status == S3LECT_ETOOBIG;
-  if (r->is_write) {
-    bool known = result->status != 0 || result->etag != NULL;
-    oracle_write_done(&w->oracle, (int)i,
-                      result->outcome == S3LECT_UNCERTAIN ||
-                          (result->outcome == S3LECT_SETTLED && !known));
-  } else {
-    oracle_read_done(&w->oracle, (int)i, told && !r->is_list);
-    bool base = w->plan->epochs && r->file < n->core.epoch_seen; /* that is no look at the newest */
-    if (told && !r->is_list && !base)
-      oracle_looked(&w->oracle, (int)i, r->served_at);
-  }
-  sim_saw_done(w, i, r, result);
-  s3l_event_t ev = {.kind = S3L_EV_DONE, .result = result, .listing = listing};
-  sim_step(w, i, &ev);
 }
 
 void sim_stop(sim_world_t* w, unsigned i, bool closes, s3l_ns_t start_at) {

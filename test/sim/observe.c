@@ -164,7 +164,7 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
                at_opposite_bounds(w, r->node, before.node),
            SIM_MET_DRIFT_AT_BOUND);
   }
-  const sim_file_t* newest = sim_files_newest(&w->files);
+  const sim_object_t* newest = sim_store_newest(&w->store);
   if (newest == NULL || newest->number <= r->file) {
     w->standing = (sim_standing_t){.kind = SIM_STANDS_RECORD,
                                    .node = r->node,
@@ -212,9 +212,7 @@ static void saw_uncertain(sim_world_t* w, const sim_request_t* r) {
   }
 }
 
-void sim_saw_done(sim_world_t* w, unsigned i, const sim_request_t* r,
-                  const s3lect_store_result_t* result) {
-  (void)i;
+void sim_saw_done(sim_world_t* w, const sim_request_t* r, const s3lect_store_result_t* result) {
   bool fine = result->status == 0 || (!r->is_write && (result->status == S3LECT_ENOTMODIFIED ||
                                                        result->status == S3LECT_ENOTFOUND));
   sim_log_mark(w->log, r->is_write ? SIM_MARK_WRITE : SIM_MARK_READ, r->node, r->sent_at, w->t,

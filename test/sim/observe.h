@@ -21,7 +21,7 @@ void sim_saw_step(sim_world_t* w, unsigned node, const sim_before_t* before,
 void sim_saw_note(sim_world_t* w, unsigned node, const s3l_effect_t* note);
 void sim_saw_issue(sim_world_t* w, unsigned node, const sim_request_t* request);
 void sim_saw_arrival(sim_world_t* w, const sim_request_t* request);
-void sim_saw_done(sim_world_t* w, unsigned node, const sim_request_t* request,
+void sim_saw_done(sim_world_t* w, const sim_request_t* request,
                   const s3lect_store_result_t* result);
 void sim_saw_answer(sim_world_t* w, unsigned node, const sim_answer_t* answer);
 void sim_saw_begin(sim_world_t* w, unsigned node);

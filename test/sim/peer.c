@@ -68,6 +68,7 @@ static sim_answer_t stamped(sim_world_t* w, unsigned k) {
 /* Somebody between, who has seen what the node said, and wants to make somebody else believe. */
 static sim_answer_t lie(sim_world_t* w, s3l_prng_t* g, unsigned k) {
   sim_answer_t a = w->nodes[k].said;
+  const sim_object_t* lockfile = sim_store_known(&w->store, 0);
   uint64_t kind = sim_below(g, 8);
   a.authenticated = false;
   a.held = sim_chance(g, 500);
@@ -77,7 +78,7 @@ static sim_answer_t lie(sim_world_t* w, s3l_prng_t* g, unsigned k) {
   case 0:
   case 1: /* nearly over: take it */
     a.valid_for_ms = (int64_t)sim_below(g, 3);
-    memcpy(a.etag, w->store.etag, sizeof a.etag);
+    memcpy(a.etag, lockfile != NULL ? lockfile->etag : "", lockfile != NULL ? sizeof a.etag : 1);
     break;
   case 2: /* renewed, and for long */
     a.record.write += 1 + sim_below(g, 5);

@@ -31,6 +31,23 @@ void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_time
       s3l_default_request_timeout_ms(c->renew_interval_ms, leader_timeout_ms, c->drift_ppm, 1);
 }
 
+void sim_plan_plain(sim_plan_t* p, unsigned nodes, s3l_ns_t end) {
+  memset(p, 0, sizeof *p);
+  p->seed = 7;
+  p->nodes_len = nodes;
+  p->end = p->settle = end;
+  p->uniform = true;
+  p->store_unix_ms = INT64_C(1730025045000);
+  p->list_page = 100;
+  for (unsigned k = 0; k < nodes; k++) {
+    sim_plan_config(&p->nodes[k], k, 15000);
+    p->nodes[k].boot = S3L_SECOND;
+    p->nodes[k].starts_at = (1 + k) * S3L_SECOND;
+  }
+  p->chapters_len = 1;
+  p->chapters[0].calm_from = p->chapters[0].quiet_from = p->chapters[0].quiet_to = end;
+}
+
 static uint32_t pick_leader_timeout(s3l_prng_t* g) {
   static const uint32_t ms[] = {6000,  15000, 15000, 15000, 30000,
                                 30000, 30000, 60000, 60000, 120000};

@@ -190,6 +190,9 @@ s3l_ns_t sim_plan_duration(s3l_prng_t* g, const sim_plan_t* plan);
 /** Decides a run. */
 void sim_plan(sim_plan_t* plan, uint64_t seed, unsigned nodes, unsigned hours, uint32_t troubles);
 
+/** A run without faults, and without a seed: by hand. Its latency is not set. */
+void sim_plan_plain(sim_plan_t* plan, unsigned nodes, s3l_ns_t end);
+
 /** A node's options from few: the rest as the library's defaults would be. */
 void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_timeout_ms);
 /** Within how long after the last fault there must be one leader: sim_plan sets it. */

@@ -45,22 +45,8 @@ bool sim_scenario(const char* name, sim_plan_t* p) {
     i++;
   if (i == sizeof scenarios / sizeof scenarios[0])
     return false;
-  memset(p, 0, sizeof *p);
-  p->seed = 7;
-  p->nodes_len = 3;
-  p->end = 110 * S3L_SECOND;
-  p->uniform = true;
+  sim_plan_plain(p, 3, 110 * S3L_SECOND);
   p->latency = 60 * S3L_MS;
-  p->store_unix_ms = INT64_C(1730025045000);
-  p->settle = p->end;
-  for (unsigned k = 0; k < p->nodes_len; k++) {
-    sim_plan_config(&p->nodes[k], k, 15000);
-    p->nodes[k].boot = S3L_SECOND;
-    p->nodes[k].starts_at = (1 + k) * S3L_SECOND;
-  }
-  p->chapters_len = 1;
-  p->chapters[0].calm_from = p->end;
-  p->chapters[0].quiet_from = p->chapters[0].quiet_to = p->end;
   p->chapters[0].faults_to = p->faults_len = scenarios[i].faults_len;
   memcpy(p->faults, scenarios[i].faults, scenarios[i].faults_len * sizeof p->faults[0]);
   return true;

@@ -25,14 +25,12 @@ static void lands_again(int node, int64_t t, uint64_t epoch, const char* success
 }
 
 static void test_released_while_leading(void** state) {
-  (void)state;
   leads(0, S, 5);
   releases(0, 2 * S, 5);
   assert_found(ONLY(RELEASE));
 }
 
 static void test_led_after_its_release(void** state) {
-  (void)state;
   writes(0, S, 5, 1);
   releases(0, 2 * S, 5);
   oracle_valid(&o, 0, 3 * S, lease(0, S));
@@ -41,7 +39,6 @@ static void test_led_after_its_release(void** state) {
 }
 
 static void test_acknowledgement(void** state) {
-  (void)state;
   o.nodes[0].config.stop_ack_ms = 1000;
   leads(0, S, 5);
   stops(0, 2 * S, 5);
@@ -57,7 +54,6 @@ static void test_acknowledgement(void** state) {
 
 /* A later leadership, or a claim that never led, does not cover an earlier leadership. */
 static void test_acknowledgement_of_an_earlier_leadership(void** state) {
-  (void)state;
   o.nodes[0].config.stop_ack_ms = 1000;
   leads(0, S, 5);
   stops(0, 2 * S, 5);
@@ -76,7 +72,6 @@ static void creates(int node, int64_t t, uint64_t epoch, int64_t looked) {
 }
 
 static void test_head_start_by_files(void** state) {
-  (void)state;
   o.epochs = true;
   creates(0, 0, 5, 0);
   names_successor(0, S, 5, "b");
@@ -88,7 +83,6 @@ static void test_head_start_by_files(void** state) {
 }
 
 static void test_head_start_by_files_of_another(void** state) {
-  (void)state;
   o.epochs = true;
   creates(0, 0, 5, 0);
   names_successor(0, S, 5, "b");
@@ -98,7 +92,6 @@ static void test_head_start_by_files_of_another(void** state) {
 
 /* He was on his way when the release landed, which stops nobody where creating is no swap. */
 static void test_head_start_by_files_unseen(void** state) {
-  (void)state;
   o.epochs = true;
   creates(0, 0, 5, 0);
   names_successor(0, S, 5, "b");
@@ -110,7 +103,6 @@ static void test_head_start_by_files_unseen(void** state) {
 
 /* A file that was made by hand stands above the one that is released then. */
 static void test_head_start_by_files_below_another(void** state) {
-  (void)state;
   o.epochs = true;
   creates(0, 0, 5, 0);
   oracle_write_t by_hand = {.node = -1, .epoch = 6, .leader_id = ""};
@@ -121,7 +113,6 @@ static void test_head_start_by_files_below_another(void** state) {
 }
 
 static void test_trial(void** state) {
-  (void)state;
   leads(0, S, 5);
   stops(0, 10 * S, 5);
   leads(1, 11 * S, 6);
@@ -133,14 +124,12 @@ static void test_trial(void** state) {
 }
 
 static void test_trial_of_one_who_leads_on(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_trial_ends(&o, 12 * S, 0);
   assert_found(ONLY(REPLACED));
 }
 
 static void test_head_start(void** state) {
-  (void)state;
   names_successor(0, S, 5, "b");
   writes(1, S + MS, 6, 1);
   names_successor(1, 2 * S, 6, "a");
@@ -149,7 +138,6 @@ static void test_head_start(void** state) {
 }
 
 static void test_head_start_of_another(void** state) {
-  (void)state;
   names_successor(0, S, 5, "b");
   writes(2, 2 * S, 6, 1);
   assert_found(ONLY(HEAD_START));

@@ -22,25 +22,21 @@ static void quiet_hour(int64_t renew, int64_t poll) {
 }
 
 static void test_quiet_hour(void** state) {
-  (void)state;
   quiet_hour(4750 * MS, 12 * S);
   assert_found(0);
 }
 
 static void test_a_leader_that_writes_too_often(void** state) {
-  (void)state;
   quiet_hour(4 * S, 12 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_read_too_often(void** state) {
-  (void)state;
   quiet_hour(4750 * MS, 8 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_hardly_read(void** state) {
-  (void)state;
   quiet_hour(4750 * MS, 24 * S);
   assert_found(ONLY(BUDGET));
 }
@@ -78,35 +74,30 @@ static void all_in_peer_mode(bool proven) {
 }
 
 static void test_followers_that_ask_a_proven_leader(void** state) {
-  (void)state;
   all_in_peer_mode(true);
   quiet_hour(4750 * MS, 0);
   assert_found(0);
 }
 
 static void test_followers_that_ask_and_read(void** state) {
-  (void)state;
   all_in_peer_mode(true);
   quiet_hour(4750 * MS, 1000 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_ask_whoever_it_is(void** state) {
-  (void)state;
   all_in_peer_mode(false);
   quiet_hour(4750 * MS, 48 * S);
   assert_found(0);
 }
 
 static void test_followers_that_trust_whoever_it_is(void** state) {
-  (void)state;
   all_in_peer_mode(false);
   quiet_hour(4750 * MS, 1000 * S);
   assert_found(ONLY(BUDGET));
 }
 
 static void test_followers_that_ask_in_vain(void** state) {
-  (void)state;
   all_in_peer_mode(true);
   o.nodes[0].config.peer_mode = false;
   quiet_hour(4750 * MS, 5 * S);
@@ -114,13 +105,11 @@ static void test_followers_that_ask_in_vain(void** state) {
 }
 
 static void test_no_leader_in_quiet(void** state) {
-  (void)state;
   oracle_quiet_begins(&o, S);
   assert_found(ONLY(LIVENESS));
 }
 
 static void test_a_change_of_leader_in_quiet(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_quiet_begins(&o, 2 * S);
   assert_found(0);

@@ -2,7 +2,6 @@
 #include "sim/history.h"
 
 static void test_nothing_wrong(void** state) {
-  (void)state;
   leads(0, S, 5);
   writes(0, 6 * S, 5, 2);
   oracle_valid(&o, 0, 6 * S, lease(0, 6 * S));
@@ -17,7 +16,6 @@ static void test_nothing_wrong(void** state) {
 }
 
 static void test_two_leaders(void** state) {
-  (void)state;
   leads(0, S, 5);
   leads(1, S + 14850 * MS - 1, 6);
   assert_found(ONLY(EXCLUSION));
@@ -26,7 +24,6 @@ static void test_two_leaders(void** state) {
 }
 
 static void test_the_next_one_at_the_end_of_validity(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_blocked(&o, 0, 100 * S); /* paused: not told in time, and no longer leader all the same */
   leads(1, S + 14850 * MS, 6);
@@ -34,7 +31,6 @@ static void test_the_next_one_at_the_end_of_validity(void** state) {
 }
 
 static void test_a_slow_clock_believes_longer(void** state) {
-  (void)state;
   leads(2, 0, 5);
   oracle_blocked(&o, 2, 100 * S);
   leads(1, 14990 * MS, 6); /* 14840.1 ms on the clock of node 2 */
@@ -42,7 +38,6 @@ static void test_a_slow_clock_believes_longer(void** state) {
 }
 
 static void test_a_dead_process_does_not_believe(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_dies(&o, 0, 2 * S);
   leads(1, 3 * S, 6);
@@ -50,7 +45,6 @@ static void test_a_dead_process_does_not_believe(void** state) {
 }
 
 static void test_epochs(void** state) {
-  (void)state;
   leads(0, S, 5);
   stops(0, 2 * S, 5);
   oracle_deleted(&o);
@@ -63,62 +57,53 @@ static void test_epochs(void** state) {
 }
 
 static void test_a_record_replaces_one_of_a_higher_epoch(void** state) {
-  (void)state;
   writes(0, S, 5, 1);
   writes(1, 2 * S, 4, 1);
   assert_found(ONLY(EPOCH_ORDER));
 }
 
 static void test_two_write_records_of_one_epoch(void** state) {
-  (void)state;
   writes(0, S, 5, 1);
   writes(1, 2 * S, 5, 1);
   assert_found(ONLY(EPOCH_SHARED));
 }
 
 static void test_started_twice(void** state) {
-  (void)state;
   leads(0, S, 5);
   tells(0, 2 * S, ORACLE_STARTED, 6, lease(0, S));
   assert_found(ONLY(PAIRING));
 }
 
 static void test_stopped_without_start(void** state) {
-  (void)state;
   stops(0, S, 5);
   assert_found(ONLY(PAIRING));
 }
 
 static void test_stopped_of_another_epoch(void** state) {
-  (void)state;
   leads(0, S, 5);
   stops(0, 2 * S, 4);
   assert_found(ONLY(PAIRING));
 }
 
 static void test_stopped_yet_leader(void** state) {
-  (void)state;
   leads(0, S, 5);
   tells(0, 2 * S, ORACLE_STOPPED, 5, 2 * S);
   assert_found(ONLY(PAIRING));
 }
 
 static void test_renewed_backwards(void** state) {
-  (void)state;
   leads(0, S, 5);
   tells(0, 2 * S, ORACLE_RENEWED, 5, lease(0, S));
   assert_found(ONLY(PAIRING));
 }
 
 static void test_stopped_late(void** state) {
-  (void)state;
   leads(0, S, 5);
   stops(0, 16 * S, 5);
   assert_found(ONLY(STOP_LATE));
 }
 
 static void test_stopped_late_after_a_pause(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_blocked(&o, 0, 16 * S);
   stops(0, 16 * S, 5);
@@ -126,14 +111,12 @@ static void test_stopped_late_after_a_pause(void** state) {
 }
 
 static void test_never_stopped(void** state) {
-  (void)state;
   leads(0, S, 5);
   oracle_dies(&o, 0, 16 * S);
   assert_found(ONLY(STOP_LATE));
 }
 
 static void test_validity_without_a_write(void** state) {
-  (void)state;
   oracle_write_t w = record(0, S, 5, 1);
   oracle_write_sent(&o, S, &w); /* and never landed */
   oracle_valid(&o, 0, 2 * S, lease(0, S));
@@ -141,14 +124,12 @@ static void test_validity_without_a_write(void** state) {
 }
 
 static void test_validity_from_the_reply(void** state) {
-  (void)state;
   writes(0, S, 5, 1);
   oracle_valid(&o, 0, 2 * S, lease(0, S) + 1);
   assert_found(ONLY(LEASE));
 }
 
 static void test_validity_from_a_former_process(void** state) {
-  (void)state;
   writes(0, S, 5, 1);
   oracle_dies(&o, 0, 2 * S);
   oracle_begins(&o, 0, 3 * S);
@@ -157,7 +138,6 @@ static void test_validity_from_a_former_process(void** state) {
 }
 
 static void test_resurrected(void** state) {
-  (void)state;
   leads(0, S, 5);
   writes(0, 15 * S, 5, 2);
   oracle_blocked(&o, 0, 17 * S);
@@ -166,7 +146,6 @@ static void test_resurrected(void** state) {
 }
 
 static void test_a_leader_who_never_wrote(void** state) {
-  (void)state;
   oracle_note_t named = {.kind = ORACLE_NEW_LEADER, .leader_id = "b"};
   writes(0, S, 5, 1);
   oracle_note(&o, 0, 2 * S, &named);
@@ -174,7 +153,6 @@ static void test_a_leader_who_never_wrote(void** state) {
 }
 
 static void test_a_claim_told_as_a_leader(void** state) {
-  (void)state;
   oracle_note_t named = {.kind = ORACLE_NEW_LEADER, .leader_id = "a", .epoch = 6};
   oracle_write_t w = record(0, S, 5, 1);
   w.claims = true;
@@ -188,7 +166,6 @@ static void test_a_claim_told_as_a_leader(void** state) {
 }
 
 static void test_written_while_uncertain(void** state) {
-  (void)state;
   oracle_write_t w = record(0, S, 5, 1);
   oracle_write_sent(&o, S, &w);
   oracle_write_done(&o, 0, true);
@@ -206,7 +183,6 @@ static void test_written_while_uncertain(void** state) {
 }
 
 static void test_a_write_number_twice(void** state) {
-  (void)state;
   writes(0, S, 5, 3);
   writes(0, 2 * S, 5, 3);
   assert_found(ONLY(WRITE_NUMBER));

@@ -279,16 +279,16 @@ void sim_world_init(sim_world_t* w, const sim_plan_t* plan) {
   w->wanted = ~0u;
 }
 
-void sim_world_run(sim_world_t* w) {
+void sim_world_begin(sim_world_t* w) {
   sim_heap_init(&w->heap);
   w->store.clock.ppb = w->plan->store_ppb;
   w->store.unix_ms = w->plan->store_unix_ms;
   w->store.dialect = w->plan->dialect;
-  w->files.lag = w->plan->list_lag;
-  w->files.blind = w->plan->blind;
-  w->files.blind_from = w->plan->blind_from;
-  w->files.page = w->plan->list_page;
-  w->files.no_if_match = w->plan->no_if_match;
+  w->store.lag = w->plan->list_lag;
+  w->store.blind = w->plan->blind;
+  w->store.blind_from = w->plan->blind_from;
+  w->store.page = w->plan->list_page;
+  w->store.no_if_match = w->plan->no_if_match;
   w->hand = sim_rnd(w->plan->seed, RND_HAND);
   w->trials = sim_rnd(w->plan->seed, RND_TRIALS);
   w->on_trial = -1;
@@ -299,11 +299,24 @@ void sim_world_run(sim_world_t* w) {
   for (unsigned i = 0; i < w->plan->nodes_len; i++)
     init_node(w, i);
   on_chapter(w, 0);
+}
+
+static void run_until(sim_world_t* w, s3l_ns_t until) {
   sim_item_t item;
-  while (sim_heap_pop(&w->heap, &item) && item.at <= w->until) {
+  while (w->heap.len > 0 && w->heap.items[0].at <= until && (w->oracle.found & w->wanted) == 0) {
+    (void)sim_heap_pop(&w->heap, &item);
     w->t = item.at;
     dispatch(w, &item);
-    if ((w->oracle.found & w->wanted) != 0)
-      break;
   }
+}
+
+void sim_world_run(sim_world_t* w) {
+  sim_world_begin(w);
+  run_until(w, w->until);
+}
+
+void sim_world_advance(sim_world_t* w, s3l_ns_t by) {
+  s3l_ns_t until = w->t + by;
+  run_until(w, until);
+  w->t = until;
 }

@@ -25,7 +25,6 @@
 #include <stdint.h>
 
 #include "core/core.h"
-#include "sim/files.h"
 #include "sim/heap.h"
 #include "sim/log.h"
 #include "sim/oracle.h"
@@ -98,7 +97,7 @@ typedef struct sim_request_s {
   uint64_t listed_last;
   uint32_t body_len;
   char body[SIM_BODY_MAX]; /* what is written; then what was read */
-  char stale[SIM_FILE_BODY_MAX];
+  char stale[SIM_BODY_MAX];
 } sim_request_t;
 
 /** What holds for a node's requests: the sum of the faults at work. */
@@ -210,7 +209,6 @@ typedef struct sim_world_s {
   s3l_ns_t t;
   sim_heap_t heap;
   sim_store_t store;
-  sim_files_t files;
   sim_node_t nodes[SIM_NODES_MAX];
   sim_request_t requests[SIM_REQUESTS_MAX];
   uint16_t free_request;
@@ -229,6 +227,8 @@ typedef struct sim_world_s {
   oracle_t oracle;
   unsigned wanted; /* checks at whose violation the run ends */
   sim_log_t* log;  /* NULL: nobody looks */
+  void (*saw_step)(struct sim_world_s* w,
+                   unsigned node); /* its effects are in `effects`; or NULL */
   uint64_t digest;
   uint64_t faults_met;
   sim_situations_t met;
@@ -239,6 +239,9 @@ typedef struct sim_world_s {
 /** Runs from the start to `until`, or to the first violation of a wanted check. */
 void sim_world_run(sim_world_t* w);
 void sim_world_init(sim_world_t* w, const sim_plan_t* plan);
+/** In parts, between which a test may do anything. */
+void sim_world_begin(sim_world_t* w);
+void sim_world_advance(sim_world_t* w, s3l_ns_t by);
 void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp);
 void sim_begin(sim_world_t* w, unsigned node);
 void sim_crash(sim_world_t* w, unsigned node);
@@ -255,9 +258,6 @@ void sim_met(sim_world_t* w, sim_situation_t situation);
 
 void sim_step(sim_world_t* w, unsigned node, s3l_event_t* event);
 void sim_on_timer(sim_world_t* w, unsigned node);
-/** The request under way ends for its node. */
-void sim_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result,
-              const s3l_listing_t* listing);
 void sim_stop(sim_world_t* w, unsigned node, bool closes, s3l_ns_t start_at);
 void sim_rearm(sim_world_t* w, unsigned node);
 
@@ -266,6 +266,11 @@ void sim_rearm(sim_world_t* w, unsigned node);
 void sim_issue(sim_world_t* w, unsigned node, const s3l_effect_t* effect);
 /** `request` is a node's. */
 void sim_cancel(sim_world_t* w, unsigned node, uint16_t request);
+/** A write is carried out, if its condition holds. */
+sim_reply_t sim_put(sim_world_t* w, const sim_request_t* request);
+/** A request ends for its node. */
+void sim_done(sim_world_t* w, sim_request_t* request, const s3lect_store_result_t* result,
+              const s3l_listing_t* listing);
 void sim_timed_out(sim_world_t* w, uint16_t request);
 void sim_on_arrival(sim_world_t* w, unsigned request);
 void sim_on_reply(sim_world_t* w, unsigned request);
@@ -306,8 +311,9 @@ bool sim_boundary_replays(sim_request_t* request);
 
 /* epochs.c */
 
-/** A write, a read, a list or a delete arrives; the reply is filled in. */
-void sim_files_serve(sim_world_t* w, sim_request_t* request);
+/** A list or a delete arrives. */
+void sim_files_list(sim_world_t* w, sim_request_t* request);
+void sim_files_gc(sim_world_t* w, const sim_request_t* request);
 /** Whether a write that has just landed is to land once more; and that. */
 bool sim_files_replays(sim_world_t* w, const sim_request_t* request);
 void sim_files_replay(sim_world_t* w, const sim_request_t* request);
@@ -318,7 +324,6 @@ void sim_files_check_claim(sim_world_t* w, const sim_request_t* r);
 /** Whether a create is held up until all files are deleted; and that. */
 bool sim_files_undoes(sim_world_t* w, const sim_request_t* request);
 void sim_files_undo(sim_world_t* w, const sim_request_t* request);
-void sim_gc_done(sim_world_t* w, unsigned node, const s3lect_store_result_t* result);
 
 /* fault.c */
 
