@@ -52,16 +52,6 @@ static void revive_backend(int i) {
   proc_line(proxies[i].proc, PROC_OUT, "standing: ");
 }
 
-/* The next connection of a client's: questions whether a backend is there come without a word. */
-static int accept_speaking(int i) {
-  for (;;) {
-    int fd = sock_accept(backends[i]);
-    if (sock_next(fd) == SOCK_DATA)
-      return fd;
-    close(fd);
-  }
-}
-
 static int connect_saying(int by, const char* text) {
   int client = sock_connect(proxies[by].clients);
   assert_true(client >= 0);
@@ -71,18 +61,14 @@ static int connect_saying(int by, const char* text) {
 
 /* Both clients reach that backend, in whichever order. */
 static void reach(const int clients[2], int backend) {
-  char got[8] = "";
   int upstreams[2];
   for (int i = 0; i < 2; i++) {
-    upstreams[i] = accept_speaking(backend);
-    sock_recv(upstreams[i], got, 5);
-    assert_string_equal(got, "hello");
+    upstreams[i] = sock_accept_speaking(backends[backend]);
+    sock_expect(upstreams[i], "hello");
     sock_send(upstreams[i], "world", 5);
   }
-  for (int i = 0; i < 2; i++) {
-    sock_recv(clients[i], got, 5);
-    assert_string_equal(got, "world");
-  }
+  for (int i = 0; i < 2; i++)
+    sock_expect(clients[i], "world");
   for (int i = 0; i < 2; i++) {
     close(clients[i]);
     close(upstreams[i]);

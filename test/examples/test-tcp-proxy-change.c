@@ -56,50 +56,9 @@ static uint64_t start_both(const char* const* more) {
   return epoch;
 }
 
-/* The next connection of a client's: questions whether a backend is there come without a word. */
-static int accept_speaking(int i) {
-  for (;;) {
-    int fd = sock_accept(backends[i]);
-    if (sock_next(fd) == SOCK_DATA)
-      return fd;
-    close(fd);
-  }
-}
-
-static void expect(int fd, const char* text) {
-  char got[64];
-  sock_recv(fd, got, strlen(text));
-  assert_memory_equal(got, text, strlen(text));
-}
-
-typedef struct link_s {
-  int client, upstream;
-} link_t;
-
-static link_t connect_by(int by, int leader) {
-  link_t link = {.client = sock_connect(proxies[by].clients)};
-  assert_true(link.client >= 0);
-  sock_send(link.client, "hello", 5);
-  link.upstream = accept_speaking(leader);
-  expect(link.upstream, "hello");
-  return link;
-}
-
-static void close_link(link_t link) {
-  close(link.client);
-  close(link.upstream);
-}
-
-/* Somebody else's record, in place of what is there. */
-static void put_leader(const char* addr, uint64_t epoch) {
-  char body[512];
-  snprintf(body, sizeof body,
-           "{\"leaderID\":\"other\",\"leaderAddr\":\"%s\",\"lastUpdated\":\"2026-01-01T00:00:00Z\","
-           "\"epoch\":%" PRIu64 ",\"incarnation\":\"0123456789abcdef0123456789abcdef\","
-           "\"write\":1,\"transitions\":1,\"leaderTimeoutMs\":60000,"
-           "\"renewIntervalMs\":20000}",
-           addr, epoch);
-  s3proc_put(&s3, body);
+/* Connects by one proxy; the connection arrives at the backend of another one. */
+static tcp_proxy_link_t connect_by(int by, int leader) {
+  return tcp_proxy_connect(&proxies[by], backends[leader]);
 }
 
 /* ---- Without a leader ---- */
@@ -122,9 +81,9 @@ static void held_until_somebody_leads(void** state) {
   tcp_proxy_leads(&proxies[0]);
   for (int i = 0; i < 2; i++) { /* in whatever order */
     char first;
-    int fd = accept_speaking(0);
+    int fd = sock_accept_speaking(backends[0]);
     sock_recv(fd, &first, 1);
-    expect(fd, first == 'e' ? "arly" : "nce");
+    sock_expect(fd, first == 'e' ? "arly" : "nce");
     if (first == 'o')
       assert_int_equal(sock_next(fd), SOCK_END);
     sock_expect_text(fd, first == 'e' ? speaks : ends, "welcome");
@@ -137,7 +96,7 @@ static void held_until_somebody_leads(void** state) {
 static void refused_after_the_hold(void** state) {
   const char* short_hold[] = {"--hold", "200ms", NULL};
   const char* none[] = {"--hold", "0s", NULL};
-  put_leader("127.0.0.1:1", 7); /* nobody is there */
+  tcp_proxy_put_leader(&s3, 1, 7); /* nobody is there */
   start(0, short_hold);
   start(1, none);
   for (int i = 0; i < 2; i++) {
@@ -161,8 +120,8 @@ static void waits_for_its_backend(void** state) {
   int again = sock_listen_at(ports[0], 16);
   proc_line(proxies[0].proc, PROC_OUT, "open: ");
   backends[0] = again;
-  int upstream = accept_speaking(0);
-  expect(upstream, "patient");
+  int upstream = sock_accept_speaking(backends[0]);
+  sock_expect(upstream, "patient");
 
   /* It goes away again, and the next client waits. */
   close(backends[0]);
@@ -171,8 +130,8 @@ static void waits_for_its_backend(void** state) {
   sock_send(next, "next", 4);
   sock_expect_text(client, upstream, "still here");
   backends[0] = sock_listen_at(ports[0], 16);
-  int second = accept_speaking(0);
-  expect(second, "next");
+  int second = sock_accept_speaking(backends[0]);
+  sock_expect(second, "next");
   close(client);
   close(upstream);
   close(next);
@@ -184,7 +143,7 @@ static void waits_for_its_backend(void** state) {
 static void killed_leader_is_replaced(void** state) {
   const char* long_hold[] = {"--hold", "1m", NULL};
   uint64_t first = start_both(long_hold);
-  link_t by_b = connect_by(1, 0);
+  tcp_proxy_link_t by_b = connect_by(1, 0);
   proc_signal(proxies[0].proc, SIGKILL);
   assert_int_not_equal(sock_next(by_b.client), SOCK_DATA); /* the system ends it, or resets it */
   int held = sock_connect(proxies[1].clients);
@@ -192,19 +151,19 @@ static void killed_leader_is_replaced(void** state) {
   sock_send(held, "held", 4);
   uint64_t second = tcp_proxy_leads(&proxies[1]);
   assert_true(second > first);
-  int upstream = accept_speaking(1);
-  expect(upstream, "held");
+  int upstream = sock_accept_speaking(backends[1]);
+  sock_expect(upstream, "held");
   assert_true(sock_none_waits(backends[0]));
   close(held);
   close(upstream);
-  close_link(by_b);
+  tcp_proxy_close_link(by_b);
 
   /* Back again, it follows. */
   start(0, NULL);
   tcp_proxy_follows(&proxies[0], &proxies[1], second);
-  link_t by_a = connect_by(0, 1);
+  tcp_proxy_link_t by_a = connect_by(0, 1);
   sock_expect_text(by_a.client, by_a.upstream, "all is well");
-  close_link(by_a);
+  tcp_proxy_close_link(by_a);
   tcp_proxy_stop(&proxies[0]);
   tcp_proxy_stop(&proxies[1]);
 }
@@ -212,12 +171,12 @@ static void killed_leader_is_replaced(void** state) {
 /* The record names another one: the leader stops, and the other proxy leaves it. */
 static void connections_to_an_old_leader_are_closed(void** state) {
   uint64_t epoch = start_both(NULL);
-  link_t links[2] = {connect_by(0, 0), connect_by(1, 0)};
-  put_leader("127.0.0.1:1", epoch + 1);
+  tcp_proxy_link_t links[2] = {connect_by(0, 0), connect_by(1, 0)};
+  tcp_proxy_put_leader(&s3, 1, epoch + 1);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(sock_next(links[i].client), SOCK_RESET);
     assert_int_equal(sock_next(links[i].upstream), SOCK_RESET);
-    close_link(links[i]);
+    tcp_proxy_close_link(links[i]);
   }
   proc_line(proxies[0].proc, PROC_OUT, "stopped: ");
   assert_int_equal(tcp_proxy_metric(&proxies[0], "passing"), 0);
@@ -226,9 +185,9 @@ static void connections_to_an_old_leader_are_closed(void** state) {
 static void drained_connections_hear_the_end(void** state) {
   const char* drain[] = {"--drain", "1s", NULL};
   uint64_t epoch = start_both(drain);
-  link_t answered[2] = {connect_by(0, 0), connect_by(1, 0)};
-  link_t silent[2] = {connect_by(0, 0), connect_by(1, 0)};
-  put_leader("127.0.0.1:1", epoch + 1);
+  tcp_proxy_link_t answered[2] = {connect_by(0, 0), connect_by(1, 0)};
+  tcp_proxy_link_t silent[2] = {connect_by(0, 0), connect_by(1, 0)};
+  tcp_proxy_put_leader(&s3, 1, epoch + 1);
   tcp_proxy_await_metric(&s3, &proxies[0], "draining", 4);
   tcp_proxy_await_metric(&s3, &proxies[1], "draining", 2);
   for (int i = 0; i < 2; i++) {
@@ -242,8 +201,8 @@ static void drained_connections_hear_the_end(void** state) {
     assert_true(event == SOCK_RESET || event == SOCK_END);
     assert_int_equal(sock_next(silent[i].client), SOCK_RESET);
     assert_int_equal(sock_next(silent[i].upstream), SOCK_RESET);
-    close_link(answered[i]);
-    close_link(silent[i]);
+    tcp_proxy_close_link(answered[i]);
+    tcp_proxy_close_link(silent[i]);
   }
 }
 
@@ -251,7 +210,7 @@ static void ends_in_good_order(void** state) {
   const char* drain[] = {"--drain", "20s", NULL};
   start(0, drain);
   tcp_proxy_leads(&proxies[0]);
-  link_t link = connect_by(0, 0), silent = connect_by(0, 0);
+  tcp_proxy_link_t link = connect_by(0, 0), silent = connect_by(0, 0);
   proc_signal(proxies[0].proc, SIGTERM);
   proc_line(proxies[0].proc, PROC_OUT, "stopped: ");
   assert_int_equal(sock_connect(proxies[0].clients), -1);
@@ -262,14 +221,14 @@ static void ends_in_good_order(void** state) {
   assert_int_equal(proc_wait(proxies[0].proc), 0);
   assert_int_equal(sock_next(link.upstream), SOCK_RESET);
   assert_int_equal(sock_next(silent.client), SOCK_RESET);
-  close_link(link);
-  close_link(silent);
+  tcp_proxy_close_link(link);
+  tcp_proxy_close_link(silent);
 }
 
 /* ---- A leader that is stopped in the midst of passing on ---- */
 
 typedef struct flood_s {
-  link_t link;
+  tcp_proxy_link_t link;
   pthread_t sender, reader;
   atomic_uint_fast64_t arrived;
 } flood_t;
@@ -312,7 +271,7 @@ static uint64_t stop_amid_a_flood(int leader, uint64_t* epoch) {
   uint64_t next = tcp_proxy_leads(&proxies[!leader]);
   assert_true(next > *epoch);
   *epoch = next;
-  link_t fresh = connect_by(!leader, !leader);
+  tcp_proxy_link_t fresh = connect_by(!leader, !leader);
   sock_expect_text(fresh.client, fresh.upstream, "of the new epoch");
   for (int i = 0; i < FLOODS; i++)
     before[i] = atomic_load(&floods[i].arrived);
@@ -321,11 +280,11 @@ static uint64_t stop_amid_a_flood(int leader, uint64_t* epoch) {
     assert_int_equal(pthread_join(floods[i].sender, NULL), 0);
     assert_int_equal(pthread_join(floods[i].reader, NULL), 0);
     assert_int_equal(atomic_load(&floods[i].arrived), before[i]);
-    close_link(floods[i].link);
+    tcp_proxy_close_link(floods[i].link);
   }
   proc_line(proxies[leader].proc, PROC_OUT, "stopped: ");
   tcp_proxy_follows(&proxies[leader], &proxies[!leader], next);
-  close_link(fresh);
+  tcp_proxy_close_link(fresh);
   return tcp_proxy_metric(&proxies[leader], "fenced_total") - fenced;
 }
 

@@ -246,19 +246,13 @@ static void no_proxy_is_refused(void** state) {
 
 /* ---- Addresses ---- */
 
-static int free_port(void) {
-  int port;
-  close(sock_listen(&port, 1));
-  return port;
-}
-
 /* Names are looked up, and all that they mean is tried: localhost is ::1, too, where nobody
  * listens. */
 static void names_are_looked_up(void** state) {
   static s3proc_t s3b; /* not on the stack: a test that fails jumps out of here */
   tcp_proxy_t a, b;
   char by_name[32], advertise[32], peer_listen[32], text[64];
-  int port, listener = sock_listen(&port, 16), peers = free_port();
+  int port, listener = sock_listen(&port, 16), peers = sock_free_port();
   snprintf(by_name, sizeof by_name, "localhost:%d", port);
   snprintf(advertise, sizeof advertise, "localhost:%d", peers);
   snprintf(peer_listen, sizeof peer_listen, "127.0.0.1:%d", peers);
@@ -297,7 +291,7 @@ static void addresses_of_ipv6_are_told(void** state) {
   tcp_proxy_t by;
   char listen_at[32];
   uint8_t h[63], want[63];
-  int port = free_port();
+  int port = sock_free_port();
   int probe = connect_v6(port);
   if (probe < 0 && errno != ECONNREFUSED)
     skip(); /* no IPv6 here */
@@ -372,18 +366,6 @@ static void failure_behind_unread_bytes_ends(void** state) {
 
 /* ---- Circles ---- */
 
-static void put_leader(s3proc_t* at, int port, uint64_t of_epoch) {
-  char body[512];
-  snprintf(
-      body, sizeof body,
-      "{\"leaderID\":\"other\",\"leaderAddr\":\"127.0.0.1:%d\",\"lastUpdated\":\"2026-01-01T00:"
-      "00:00Z\",\"epoch\":%" PRIu64 ",\"incarnation\":\"0123456789abcdef0123456789abcdef\","
-      "\"write\":1,\"transitions\":1,\"leaderTimeoutMs\":60000,"
-      "\"renewIntervalMs\":20000}",
-      port, of_epoch);
-  s3proc_put(at, body);
-}
-
 /* The record names an address at which no proxy listens for others: a proxy's own for clients, its
  * own for proxies, that of another one's clients. Whatever arrives there is held, or refused, and
  * nothing multiplies. */
@@ -393,13 +375,13 @@ static void records_cannot_make_circles(void** state) {
   const char* more[] = {"--hold", "1500ms", "--connect-timeout", "300ms", NULL};
   int port, listener = sock_listen(&port, 16);
   s3proc_begin_file(&s3b, S3L_BUILD_DIR);
-  put_leader(&s3b, 1, 1);
+  tcp_proxy_put_leader(&s3b, 1, 1);
   tcp_proxy_start(&s3b, &a, "a", port, more, NULL);
   tcp_proxy_start(&s3b, &b, "b", port, more, NULL);
   const int places[] = {a.clients, a.peers, b.clients};
   for (size_t i = 0; i < 3; i++) {
     char text[64];
-    put_leader(&s3b, places[i], i + 2);
+    tcp_proxy_put_leader(&s3b, places[i], i + 2);
     snprintf(text, sizeof text, "127.0.0.1:%d, epoch %zu: ", places[i], i + 2);
     proc_line(a.proc, PROC_ERR, text); /* it has been asked, and it is none */
     proc_line(b.proc, PROC_ERR, text);

@@ -386,7 +386,7 @@ static int begin(void** state) {
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   for (int i = 0; i < MACHINES; i++) {
     start_relay(i);
-    machines[i].redis_port = redis_free_port();
+    machines[i].redis_port = sock_free_port();
     machines[i].redis = redis_start(&s3.procs, machines[i].redis_port, s3.dir);
   }
   return 0;

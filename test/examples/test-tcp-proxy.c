@@ -32,37 +32,6 @@ static tcp_proxy_t leader, follower;
 static int backend, idle_backend; /* listening: the leader's and the other one's */
 static uint64_t epoch;
 
-/* A connection that begins at one of the two proxies, and its other end. */
-typedef struct link_s {
-  int client, upstream;
-} link_t;
-
-/* Where the connection was asked for: the epoch's questions to a backend come as connections
- * without a word, and are not what is waited for. */
-static int accept_speaking(void) {
-  for (;;) {
-    int fd = sock_accept(backend);
-    if (sock_next(fd) == SOCK_DATA)
-      return fd;
-    close(fd);
-  }
-}
-
-static link_t connect_by(const tcp_proxy_t* proxy) {
-  link_t link = {.client = sock_connect(proxy->clients)};
-  char byte;
-  assert_true(link.client >= 0);
-  sock_send(link.client, ">", 1);
-  link.upstream = accept_speaking();
-  sock_recv(link.upstream, &byte, 1);
-  return link;
-}
-
-static void close_link(link_t link) {
-  close(link.client);
-  close(link.upstream);
-}
-
 static const tcp_proxy_t* both[] = {&leader, &follower};
 
 static int begin(void** state) {
@@ -92,11 +61,11 @@ static int end(void** state) {
 
 static void passes_both_ways(void** state) {
   for (size_t i = 0; i < 2; i++) {
-    link_t link = connect_by(both[i]);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i], backend);
     sock_expect_text(link.client, link.upstream, "SET x 1\r\n");
     sock_expect_text(link.upstream, link.client, "+OK\r\n");
     sock_expect_text(link.client, link.upstream, "GET x\r\n");
-    close_link(link);
+    tcp_proxy_close_link(link);
   }
 }
 
@@ -114,7 +83,7 @@ static void server_speaks_first(void** state) {
 
 static void half_close_is_passed_on(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    link_t link = connect_by(both[i % 2]);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
     int first = i < 2 ? link.client : link.upstream;
     int second = i < 2 ? link.upstream : link.client;
     sock_expect_text(first, second, "the last word");
@@ -124,13 +93,13 @@ static void half_close_is_passed_on(void** state) {
     sock_expect_text(second, first, "and more");
     sock_end_sending(second);
     assert_int_equal(sock_next(first), SOCK_END);
-    close_link(link);
+    tcp_proxy_close_link(link);
   }
 }
 
 static void reset_is_passed_on(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    link_t link = connect_by(both[i % 2]);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
     int first = i < 2 ? link.client : link.upstream;
     int second = i < 2 ? link.upstream : link.client;
     sock_reset(first);
@@ -142,7 +111,7 @@ static void reset_is_passed_on(void** state) {
 /* What a backend has said before it breaks off is still heard. */
 static void words_before_a_reset_arrive(void** state) {
   char text[8];
-  link_t link = connect_by(&leader);
+  tcp_proxy_link_t link = tcp_proxy_connect(&leader, backend);
   sock_send(link.client, "unread", 6);
   while (sock_is_quiet(link.upstream))
     sched_yield();
@@ -184,7 +153,7 @@ static void empty(int fd, size_t len) {
 
 static void slow_reader_slows_its_sender(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    link_t link = connect_by(both[i % 2]);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
     int from = i < 2 ? link.client : link.upstream;
     int to = i < 2 ? link.upstream : link.client;
     size_t sent = fill(from);
@@ -194,7 +163,7 @@ static void slow_reader_slows_its_sender(void** state) {
     empty(to, sent);
     assert_int_equal(sock_next(to), SOCK_END);
     sock_expect_text(to, from, "done");
-    close_link(link);
+    tcp_proxy_close_link(link);
     assert_int_equal(tcp_proxy_metric(both[i % 2], "buffered"), 0);
   }
 }
@@ -224,7 +193,7 @@ static void* send_much(void* arg) {
 
 static void much_passes_both_ways_at_once(void** state) {
   for (size_t i = 0; i < 2; i++) {
-    link_t link = connect_by(both[i]);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i], backend);
     sender_t up = {link.client, 16 << 20}, down = {link.upstream, 16 << 20};
     pthread_t threads[2];
     assert_int_equal(pthread_create(&threads[0], NULL, send_much, &up), 0);
@@ -235,14 +204,14 @@ static void much_passes_both_ways_at_once(void** state) {
     assert_int_equal(sock_next(link.client), SOCK_END);
     assert_int_equal(pthread_join(threads[0], NULL), 0);
     assert_int_equal(pthread_join(threads[1], NULL), 0);
-    close_link(link);
+    tcp_proxy_close_link(link);
   }
 }
 
 static void thousands_at_once(void** state) {
-  static link_t links[MANY];
+  static tcp_proxy_link_t links[MANY];
   for (int i = 0; i < MANY; i++)
-    links[i] = connect_by(&follower);
+    links[i] = tcp_proxy_connect(&follower, backend);
   assert_int_equal(tcp_proxy_metric(&follower, "passing"), MANY);
   assert_int_equal(tcp_proxy_metric(&leader, "passing"), MANY);
   for (int i = 0; i < MANY; i++) {
@@ -252,7 +221,7 @@ static void thousands_at_once(void** state) {
     sock_expect_text(links[i].upstream, links[i].client, text);
   }
   for (int i = 0; i < MANY; i++)
-    close_link(links[i]);
+    tcp_proxy_close_link(links[i]);
   for (size_t i = 0; i < 2; i++) {
     while (tcp_proxy_metric(both[i], "connections") > 0)
       sched_yield();
@@ -277,7 +246,7 @@ static void too_many_are_refused(void** state) {
     close(clients[i]);
   while (tcp_proxy_metric(&follower, "connections") > 0)
     sched_yield();
-  close_link(connect_by(&follower));
+  tcp_proxy_close_link(tcp_proxy_connect(&follower, backend));
 }
 
 static void metrics_only(void** state) {

@@ -3,94 +3,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/test.h"
+#include "loop/clock.h"
 #include "util/span.h"
 #include "util/xml.h"
 
 /* ---- Connections ---- */
 
-static void on_connect(uv_connect_t* req, int status) {
-  s3l_raw_t* raw = req->data;
-  raw->connected = status;
-}
-
-static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
-  s3l_raw_t* raw = handle->data;
-  *buf = uv_buf_init(raw->in + raw->n, (unsigned)(S3L_RAW_MAX - raw->n));
-}
-
-static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
-  s3l_raw_t* raw = stream->data;
-  if (n < 0) {
-    raw->ended = (int)n;
-    uv_read_stop(stream);
-    return;
-  }
-  raw->n += (size_t)n;
+static void on_data(s3l_test_conn_t* conn, const char* p, size_t n) {
+  s3l_raw_t* raw = conn->server->data;
+  assert_true(n <= S3L_RAW_MAX - raw->n);
+  memcpy(raw->in + raw->n, p, n);
+  raw->n += n;
   raw->in[raw->n] = '\0';
+}
+
+static void on_end(s3l_test_conn_t* conn, int status) {
+  s3l_raw_t* raw = conn->server->data;
+  raw->ended = status;
+}
+
+static void turn(s3l_raw_t* raw) {
+  uv_run(raw->net.loop, UV_RUN_ONCE);
 }
 
 int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server) {
   struct sockaddr_in addr;
   fakes3_counters_t before, now;
   fakes3_counters(server, &before);
-  raw->n = 0;
-  raw->in[0] = '\0';
-  raw->ended = 0;
-  raw->connected = 1;
+  memset(raw, 0, sizeof(*raw));
+  s3l_test_server_init(&raw->net, loop, sizeof(s3l_test_conn_t));
+  raw->net.data = raw;
+  raw->net.on_data = on_data;
+  raw->net.on_end = on_end;
   assert_int_equal(uv_ip4_addr("127.0.0.1", fakes3_port(server), &addr), 0);
-  assert_int_equal(uv_tcp_init(loop, &raw->tcp), 0);
-  raw->open = true;
-  raw->tcp.data = raw;
-  raw->connect.data = raw;
-  assert_int_equal(
-      uv_tcp_connect(&raw->connect, &raw->tcp, (const struct sockaddr*)&addr, on_connect), 0);
-  while (raw->connected == 1)
-    uv_run(loop, UV_RUN_ONCE);
-  if (raw->connected != 0)
-    return raw->connected;
-  while (fakes3_counters(server, &now), now.connections == before.connections)
-    uv_run(loop, UV_RUN_ONCE);
-  return uv_read_start((uv_stream_t*)&raw->tcp, on_alloc, on_read);
-}
-
-typedef struct sending_s {
-  uv_write_t req;
-  char bytes[];
-} sending_t;
-
-static void on_sent(uv_write_t* req, int status) {
-  free(req);
+  raw->conn = s3l_test_server_dial(&raw->net, (const struct sockaddr*)&addr);
+  while (!raw->conn->ready && raw->ended == 0)
+    turn(raw);
+  while (fakes3_counters(server, &now), raw->ended == 0 && now.connections == before.connections)
+    turn(raw);
+  return raw->ended;
 }
 
 void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n) {
-  sending_t* s = malloc(sizeof(*s) + n);
-  assert_non_null(s);
-  memcpy(s->bytes, p, n);
-  uv_buf_t buf = uv_buf_init(s->bytes, (unsigned)n);
-  assert_int_equal(uv_write(&s->req, (uv_stream_t*)&raw->tcp, &buf, 1, on_sent), 0);
-}
-
-static void on_closed(uv_handle_t* handle) {
-  s3l_raw_t* raw = handle->data;
-  raw->closed = true;
+  s3l_test_conn_send(raw->conn, p, n);
 }
 
 void s3l_raw_close(s3l_raw_t* raw) {
-  if (!raw->open)
+  if (raw->conn == NULL)
     return;
-  raw->open = false;
-  raw->closed = false;
-  uv_close((uv_handle_t*)&raw->tcp, on_closed);
-  while (!raw->closed)
-    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+  s3l_test_conn_cut(raw->conn, false);
+  raw->conn = NULL;
+  while (raw->net.open > 0)
+    turn(raw);
 }
 
 int s3l_raw_wait_end(s3l_raw_t* raw) {
   while (raw->ended == 0)
-    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+    turn(raw);
   return raw->ended;
 }
 
@@ -119,11 +90,6 @@ const char* s3l_raw_tag(const s3l_raw_reply_t* reply, const char* name) {
   return found ? value : NULL;
 }
 
-static void run_until(s3l_raw_t* raw, size_t n) {
-  while (raw->ended == 0 && raw->n < n)
-    uv_run(raw->tcp.loop, UV_RUN_ONCE);
-}
-
 /* Whole chunked bodies are left in their framing; a body without length goes up to the end. */
 static size_t body_end(s3l_raw_t* raw, bool head, size_t start, const s3l_raw_reply_t* reply) {
   const char* length = s3l_raw_header(reply, "Content-Length");
@@ -137,7 +103,7 @@ static size_t body_end(s3l_raw_t* raw, bool head, size_t start, const s3l_raw_re
   if (s3l_raw_header(reply, "Transfer-Encoding") != NULL) {
     const char* end;
     while ((end = strstr(raw->in + start, "0\r\n\r\n")) == NULL && raw->ended == 0)
-      uv_run(raw->tcp.loop, UV_RUN_ONCE);
+      turn(raw);
     return end != NULL ? (size_t)(end + 5 - raw->in) : S3L_RAW_MAX;
   }
   s3l_raw_wait_end(raw);
@@ -149,7 +115,7 @@ int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply) {
   uint64_t status = 0;
   memset(reply, 0, sizeof(*reply));
   while ((end = strstr(raw->in, "\r\n\r\n")) == NULL && raw->ended == 0)
-    uv_run(raw->tcp.loop, UV_RUN_ONCE);
+    turn(raw);
   if (end == NULL)
     return raw->ended;
   size_t start = (size_t)(end - raw->in) + 4;
@@ -160,7 +126,8 @@ int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply) {
     return UV_EPROTO;
   reply->status = (int)status;
   size_t whole = body_end(raw, head, start, reply);
-  run_until(raw, whole);
+  while (raw->ended == 0 && raw->n < whole)
+    turn(raw);
   if (raw->n < whole)
     return raw->ended;
   memcpy(reply->body, raw->in + start, whole - start);
@@ -219,9 +186,7 @@ void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* q) {
       .after = text_or(q->after, ""),
       .max_keys = q->max_keys > 0 ? q->max_keys : 1000,
   };
-  struct timespec now;
-  assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
-  int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + q->skew_ms;
+  int64_t ms = s3l_clock_wall_ms() + q->skew_ms;
   assert_int_equal(s3l_s3_request_write(&rig->signer, &target, &keys, &request, ms, rig->bytes,
                                         sizeof(rig->bytes) - 1, &rig->bytes_n),
                    0);
@@ -243,7 +208,7 @@ void s3l_fakes3_bend(s3l_fakes3_rig_t* rig, const char* from, const char* to) {
 int s3l_fakes3_exchange(s3l_fakes3_rig_t* rig, bool head) {
   if (rig->raw.ended != 0)
     s3l_raw_close(&rig->raw);
-  if (!rig->raw.open) {
+  if (rig->raw.conn == NULL) {
     int err = s3l_raw_connect(&rig->raw, &rig->loop, rig->server);
     if (err != 0) {
       s3l_raw_close(&rig->raw);

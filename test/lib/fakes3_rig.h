@@ -1,5 +1,6 @@
-/* The fake S3 and a raw client on one loop: requests are signed by the library, and may be bent
- * before they are sent; replies are taken apart by hand, so that broken ones can be looked at. */
+/* The fake S3 and a raw client on one loop. The library signs requests, which a test can change
+ * before they are sent; the rig itself parses the replies, so that a test can inspect broken ones.
+ */
 #ifndef S3L_TEST_FAKES3_RIG_H
 #define S3L_TEST_FAKES3_RIG_H
 
@@ -9,20 +10,18 @@
 #include <uv.h>
 
 #include "fakes3/fakes3.h"
+#include "lib/test_server.h"
 #include "wire/s3_request.h"
 
 #define S3L_RAW_MAX (64 * 1024)
 
 /* A connection. */
 typedef struct s3l_raw_s {
-  uv_tcp_t tcp;
-  uv_connect_t connect;
-  bool open;
-  int connected; /* 1: not yet; else 0 or the error */
-  int ended;     /* 0: not yet; else UV_EOF, UV_ECONNRESET ... */
-  bool closed;
+  s3l_test_server_t net; /* does not listen; has this connection only */
+  s3l_test_conn_t* conn; /* NULL: closed */
+  int ended;             /* 0: not yet; else UV_EOF, UV_ECONNRESET ... */
   size_t n;
-  char in[S3L_RAW_MAX + 1]; /* what came and was not taken yet, with a NUL */
+  char in[S3L_RAW_MAX + 1]; /* bytes that were received and not taken yet, with a NUL */
 } s3l_raw_t;
 
 typedef struct s3l_raw_reply_s {

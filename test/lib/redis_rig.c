@@ -22,17 +22,6 @@ static struct sockaddr_in loopback(int port) {
   return addr;
 }
 
-int redis_free_port(void) {
-  struct sockaddr_in addr = loopback(0);
-  socklen_t len = sizeof addr;
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  assert_true(fd >= 0);
-  assert_int_equal(bind(fd, (struct sockaddr*)&addr, sizeof addr), 0);
-  assert_int_equal(getsockname(fd, (struct sockaddr*)&addr, &len), 0);
-  close(fd);
-  return ntohs(addr.sin_port);
-}
-
 proc_t* redis_start(procs_t* procs, int port, const char* dir) {
   char number[16], name[32];
   snprintf(number, sizeof number, "%d", port);

@@ -10,8 +10,6 @@
 
 /** Whether there is a redis-server to run. */
 bool redis_is_there(void);
-/** A port that was free just now. */
-int redis_free_port(void);
 /** Starts one, empty, on loopback, and waits until it answers. `dir` is for its scratch files. */
 proc_t* redis_start(procs_t* procs, int port, const char* dir);
 

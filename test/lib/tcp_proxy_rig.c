@@ -105,6 +105,31 @@ void tcp_proxy_stop(tcp_proxy_t* proxy) {
   assert_int_equal(proc_wait(proxy->proc), 0);
 }
 
+void tcp_proxy_put_leader(s3proc_t* s3, int port, uint64_t epoch) {
+  char body[512];
+  snprintf(body, sizeof body,
+           "{\"leaderID\":\"other\",\"leaderAddr\":\"127.0.0.1:%d\",\"lastUpdated\":"
+           "\"2026-01-01T00:00:00Z\",\"epoch\":%" PRIu64
+           ",\"incarnation\":\"0123456789abcdef0123456789abcdef\",\"write\":1,\"transitions\":1,"
+           "\"leaderTimeoutMs\":60000,\"renewIntervalMs\":20000}",
+           port, epoch);
+  s3proc_put(s3, body);
+}
+
+tcp_proxy_link_t tcp_proxy_connect(const tcp_proxy_t* proxy, int backend) {
+  tcp_proxy_link_t link = {.client = sock_connect(proxy->clients)};
+  assert_true(link.client >= 0);
+  sock_send(link.client, "hello", 5);
+  link.upstream = sock_accept_speaking(backend);
+  sock_expect(link.upstream, "hello");
+  return link;
+}
+
+void tcp_proxy_close_link(tcp_proxy_link_t link) {
+  close(link.client);
+  close(link.upstream);
+}
+
 /* ---- Sockets ---- */
 
 static struct sockaddr_in loopback(int port) {
@@ -139,6 +164,12 @@ int sock_listen(int* port, int backlog) {
   return fd;
 }
 
+int sock_free_port(void) {
+  int port;
+  close(sock_listen(&port, 1));
+  return port;
+}
+
 static bool is_ready(int fd, int timeout_ms) {
   struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
   int n;
@@ -158,6 +189,15 @@ int sock_accept(int listener) {
   assert_true(fd >= 0);
   set_patience(fd);
   return fd;
+}
+
+int sock_accept_speaking(int listener) {
+  for (;;) {
+    int fd = sock_accept(listener);
+    if (sock_next(fd) == SOCK_DATA)
+      return fd;
+    close(fd);
+  }
 }
 
 int sock_connect(int port) {
@@ -198,13 +238,17 @@ void sock_recv(int fd, void* bytes, size_t len) {
   }
 }
 
-void sock_expect_text(int from, int to, const char* text) {
+void sock_expect(int fd, const char* text) {
   char got[256];
   size_t len = strlen(text);
   assert_true(len < sizeof got);
-  sock_send(from, text, len);
-  sock_recv(to, got, len);
+  sock_recv(fd, got, len);
   assert_memory_equal(got, text, len);
+}
+
+void sock_expect_text(int from, int to, const char* text) {
+  sock_send(from, text, strlen(text));
+  sock_expect(to, text);
   assert_true(sock_is_quiet(to));
 }
 

@@ -35,11 +35,27 @@ void tcp_proxy_await_metric(s3proc_t* s3, const tcp_proxy_t* proxy, const char* 
                             uint64_t value);
 /** Ends it with SIGTERM: it must end well. */
 void tcp_proxy_stop(tcp_proxy_t* proxy);
+/** Replaces the record by that of a leader at 127.0.0.1:`port`. */
+void tcp_proxy_put_leader(s3proc_t* s3, int port, uint64_t epoch);
+
+/** A connection through a proxy: both of its ends. */
+typedef struct tcp_proxy_link_s {
+  int client, upstream;
+} tcp_proxy_link_t;
+
+/** Connects by that proxy; the connection must arrive at the backend. */
+tcp_proxy_link_t tcp_proxy_connect(const tcp_proxy_t* proxy, int backend);
+void tcp_proxy_close_link(tcp_proxy_link_t link);
 
 /** A socket that listens on loopback, on a port of its own, with a backlog of `backlog`. */
 int sock_listen(int* port, int backlog);
 int sock_listen_at(int port, int backlog);
+/** A port that was free just now. */
+int sock_free_port(void);
 int sock_accept(int listener);
+/** The next connection on which a client sends something. Proxies probe their backends by
+ * connections on which they send nothing; these are closed. */
+int sock_accept_speaking(int listener);
 /** Nobody waits to be accepted, now. */
 bool sock_none_waits(int listener);
 /** Connected to loopback, or -1 if that was refused. */
@@ -47,6 +63,8 @@ int sock_connect(int port);
 void sock_send(int fd, const void* bytes, size_t len);
 /** Exactly so many bytes. */
 void sock_recv(int fd, void* bytes, size_t len);
+/** Exactly this text. */
+void sock_expect(int fd, const char* text);
 /** Sends `text`, and expects it on the other socket, with nothing around it. */
 void sock_expect_text(int from, int to, const char* text);
 typedef enum { SOCK_END, SOCK_RESET, SOCK_DATA } sock_event_t;
