@@ -14,44 +14,43 @@ static const char help[] =
     "usage: example-tcp-proxy --store STORE --id ID --listen ADDRESS --backend HOST:PORT "
     "[OPTION...]\n"
     "\n"
-    "A TCP proxy that stands in an election, and passes every connection to the leader's backend.\n"
-    "ADDRESS is IP:PORT or [IP6]:PORT, port 0 any; DUR is 500ms, 2s, 1m.\n"
+    "A TCP proxy that takes part in an election and forwards every connection to the leader's\n"
+    "backend. ADDRESS is IP:PORT or [IP6]:PORT; port 0 is any free port. DUR is a duration such "
+    "as\n"
+    "500ms, 2s or 1m.\n"
     "\n"
     "  --store STORE            s3://BUCKET/KEY or file:///DIRECTORY/NAME\n"
-    "  --id ID                  this proxy's name in the election, unlike any other's\n"
-    "  --listen ADDRESS         where clients connect\n"
-    "  --backend HOST:PORT      the replica beside this proxy\n"
-    "  --peer-listen ADDRESS    where the other proxies connect (default 127.0.0.1:0)\n"
-    "  --advertise HOST:PORT    how they reach it (default: as it listens)\n"
-    "  --hold DUR               how long a new connection waits for a leader, then it is refused\n"
-    "                           (default: the leader timeout and a quarter; 0s: refuse at once)\n"
-    "  --drain DUR              after a change of leader, pass on what the old backend still "
-    "sends,\n"
-    "                           and nothing to it (default 0s: close at once)\n"
-    "  --proxy-protocol         begin each connection to the backend with a PROXY protocol "
-    "header,\n"
-    "                           version 2: the client's address and the epoch\n"
-    "  --max-connections N      refuse more than N at once (default: as many as the limit of open\n"
-    "                           files allows, up to 10000)\n"
-    "  --buffer SIZE            bytes under way per direction, 4k to 16m (default 64k)\n"
-    "  --yield-after DUR        when the backend could not be reached for so long, give leadership "
-    "up,\n"
-    "                           and do not stand again before it is back (default 5s; 0s: never). "
-    "To\n"
-    "                           find out, the proxy connects to it every second, or every fifth "
-    "of\n"
-    "                           a shorter time\n"
-    "  --connect-timeout DUR    for the backend, and for the leader's proxy (default 1s)\n"
-    "  --half-closed DUR        ends a connection that one side has ended, once nothing has moved\n"
-    "                           for so long (default 1m)\n"
+    "  --id ID                  this proxy's name in the election; must be unique\n"
+    "  --listen ADDRESS         address for clients\n"
+    "  --backend HOST:PORT      this proxy's own backend\n"
+    "  --peer-listen ADDRESS    address for the other proxies (default 127.0.0.1:0)\n"
+    "  --advertise HOST:PORT    address that the other proxies connect to (default: the one of\n"
+    "                           --peer-listen)\n"
+    "  --hold DUR               refuse a new connection after waiting that long for a leader\n"
+    "                           (default: 1.25 leader timeouts; 0s: refuse at once)\n"
+    "  --drain DUR              after a change of leader, forward data from the old backend for\n"
+    "                           that long, but none to it (default 0s: close at once)\n"
+    "  --proxy-protocol         begin each connection to the backend with a PROXY protocol\n"
+    "                           header, version 2, with the client's address and the epoch\n"
+    "  --max-connections N      maximum number of connections (default: as many as the limit of\n"
+    "                           open files allows, at most 10000)\n"
+    "  --buffer SIZE            buffer per direction of a connection, 4k to 16m (default 64k)\n"
+    "  --yield-after DUR        give up leadership when the backend has been unreachable for that\n"
+    "                           long, and rejoin the election when it is back (default 5s; 0s:\n"
+    "                           never). The proxy probes its backend every second, or five times\n"
+    "                           in DUR if that is shorter\n"
+    "  --connect-timeout DUR    for connects to the backend and to the leader's proxy (default "
+    "1s)\n"
+    "  --half-closed DUR        close a connection that one side has shut down when no data has\n"
+    "                           moved for that long (default 1m)\n"
     "  --metrics-listen ADDRESS serve GET /metrics over HTTP\n"
     "  --leader-timeout DUR, --renew DUR, --request-timeout DUR, --frequent DUR, --infrequent DUR\n"
     "                           the election's timing (15s, 5s, 3s, 1s, 5s)\n"
     "  --endpoint URL, --region NAME, --ca-file FILE\n"
-    "                           of the S3 store, where AWS's environment does not tell\n"
+    "                           of the S3 store, if AWS's environment variables do not set them\n"
     "  --help\n"
     "\n"
-    "SIGTERM and SIGINT end it in good order.\n";
+    "SIGTERM and SIGINT stop the proxy gracefully; a second signal stops it at once.\n";
 
 typedef enum { TEXT, ADDRESS, HOST_PORT, DURATION, NUMBER, SIZE, FLAG } kind_t;
 
@@ -112,14 +111,14 @@ static bool read_number(const char* text, kind_t kind, uint32_t min, uint32_t ma
   return false;
 }
 
-static int complain(const char* name, const char* value, const char* mend) {
+static int complain(const char* name, const char* value, const char* advice) {
   fprintf(stderr, "example-tcp-proxy: %s%s%.200s: %s\n", name, value[0] != '\0' ? " " : "", value,
-          mend);
+          advice);
   return -1;
 }
 
 static int set(options_t* options, size_t i, const char* value) {
-  static const char* const mends[] = {
+  static const char* const advice[] = {
       [TEXT] = "must not be empty",
       [ADDRESS] = "write IP:PORT or [IP6]:PORT",
       [HOST_PORT] = "write HOST:PORT or [IP6]:PORT, with a port of 1 to 65535",
@@ -141,7 +140,7 @@ static int set(options_t* options, size_t i, const char* value) {
   else
     good = read_number(value, kind, table[i].min, table[i].max, (uint32_t*)(void*)field);
   if (!good)
-    return complain(table[i].name, value, mends[kind]);
+    return complain(table[i].name, value, advice[kind]);
   if (kind == TEXT || kind == ADDRESS || kind == HOST_PORT)
     memcpy(field, &value, sizeof value);
   return 0;
@@ -154,11 +153,11 @@ static int read_all(options_t* options, int argc, char** argv) {
     while (i < count && strcmp(argv[a], table[i].name) != 0)
       i++;
     if (i == count)
-      return complain(argv[a], "", "there is no such option: see --help");
+      return complain(argv[a], "", "unknown option; see --help");
     if (table[i].kind == FLAG)
       *((char*)options + table[i].at) = true;
     else if (a + 1 == argc)
-      return complain(argv[a], "", "its value is missing");
+      return complain(argv[a], "", "needs a value");
     else if (set(options, i, argv[++a]) != 0)
       return -1;
   }
@@ -170,20 +169,20 @@ static int check(const options_t* options) {
   if (options->store == NULL)
     return complain("--store", "", "is required: s3://BUCKET/KEY or file:///DIRECTORY/NAME");
   if (options->id == NULL)
-    return complain("--id", "", "is required: a name unlike any other proxy's");
+    return complain("--id", "", "is required: a name that no other proxy has");
   if (options->listen == NULL)
     return complain("--listen", "", "is required: where clients connect, such as 0.0.0.0:6379");
   if (options->backend == NULL)
     return complain("--backend", "", "is required: the replica's HOST:PORT");
   if (options->yield_after_ms != 0 && options->yield_after_ms < YIELD_AFTER_MIN_MS)
     return complain("--yield-after", "",
-                    "write 500ms or more, time enough to ask the backend several times; or 0s, to "
-                    "keep leadership whatever it does");
+                    "write 500ms or more, so that the backend can be probed several times; or 0s "
+                    "to keep leadership while the backend is unreachable");
   if (options->advertise == NULL && addr_parse(options->peer_listen, &address) &&
       addr_is_wildcard(&address))
     return complain("--advertise", "",
-                    "is required with a --peer-listen that stands for every address: the HOST:PORT "
-                    "at which the other proxies reach this one");
+                    "is required if --peer-listen is a wildcard address: the HOST:PORT that the "
+                    "other proxies connect to");
   return 0;
 }
 

@@ -59,9 +59,8 @@ typedef struct bench_server_s {
 void bench_server_start(bench_server_t* server, const char* const* options);
 void bench_server_stop(const bench_server_t* server);
 
-/** Asks its control path; fills `reply` with the answer's body, and returns its length. */
-size_t bench_server_control(const bench_server_t* server, const char* method, const char* path,
-                            const char* body, char* reply, size_t cap);
+/** Reads its state (GET /_fakes3/state) into `reply`; returns the length. */
+size_t bench_server_state(const bench_server_t* server, char* reply, size_t cap);
 
 /** A store on it. */
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,

@@ -65,7 +65,7 @@ void bench_server_stop(const bench_server_t* server) {
   bench_child_stop(&server->child);
 }
 
-/* The whole of an answer that ends with its connection. */
+/* Reads a whole reply, which ends with its connection. */
 static size_t exchange(int fd, const char* request, char* reply, size_t cap) {
   size_t len = strlen(request);
   size_t n = 0;
@@ -80,27 +80,22 @@ static size_t exchange(int fd, const char* request, char* reply, size_t cap) {
   }
 }
 
-size_t bench_server_control(const bench_server_t* server, const char* method, const char* path,
-                            const char* body, char* reply, size_t cap) {
-  char text[16384];
+size_t bench_server_state(const bench_server_t* server, char* reply, size_t cap) {
+  static const char request[] =
+      "GET /_fakes3/state HTTP/1.1\r\nHost: fakes3\r\nConnection: close\r\n\r\n";
   const char* colon = strrchr(server->url, ':');
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   to.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   bench_require(fd >= 0 && connect(fd, (const struct sockaddr*)&to, sizeof(to)) == 0,
                 "the server cannot be reached");
-  snprintf(
-      text, sizeof(text),
-      "%s /_fakes3/%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
-      method, path, server->url + strlen("http://"), strlen(body), body);
-  size_t n = exchange(fd, text, text, sizeof(text));
+  size_t n = exchange(fd, request, reply, cap);
   close(fd);
-  const char* end = memmem(text, n, "\r\n\r\n", 4);
-  bench_require(end != NULL && n > 12 && memcmp(text + 9, "200", 3) == 0, "the server refuses");
-  size_t len = n - (size_t)(end + 4 - text);
-  bench_require(len <= cap, "the server's answer is too long");
-  memcpy(reply, end + 4, len);
-  return len;
+  const char* end = memmem(reply, n, "\r\n\r\n", 4);
+  bench_require(end != NULL && n > 12 && memcmp(reply + 9, "200", 3) == 0, "the server refuses");
+  n -= (size_t)(end + 4 - reply);
+  memmove(reply, end + 4, n);
+  return n;
 }
 
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,

@@ -164,7 +164,7 @@ static uint64_t reads_so_far(const failover_group_t* g) {
   char state[8192];
   s3l_json_t j;
   uint64_t reads = 0;
-  size_t n = bench_server_control(&g->server, "GET", "state", "", state, sizeof(state));
+  size_t n = bench_server_state(&g->server, state, sizeof(state));
   bool parsed = s3l_json_parse(&j, (s3l_span_t){state, n}) == 0;
   int counters = parsed ? s3l_json_find(&j, S3L_JSON_ROOT, "counters") : -1;
   bench_require(counters >= 0 && s3l_json_get_u64(&j, counters, "get", &reads) == 0,
@@ -195,11 +195,9 @@ void failover_rest(failover_group_t* g) {
 /* ---- From beginning to end ---- */
 
 void failover_group_open(failover_group_t* g) {
-  static const char* const options[] = {"--buckets", BENCH_BUCKET, NULL};
-  char rule[64], reply[256];
-  bench_server_start(&g->server, options);
+  char rule[64];
   snprintf(rule, sizeof(rule), "{\"latency_ms\":%u}", g->o->latency_ms);
-  bench_server_control(&g->server, "POST", "faults", rule, reply, sizeof(reply));
+  bench_server_start(&g->server, (const char*[]){"--buckets", BENCH_BUCKET, "--fault", rule, NULL});
   for (size_t i = 0; i < FAILOVER_PROCS; i++) {
     snprintf(g->proc[i].id, sizeof(g->proc[i].id), "%c", (char)('a' + (int)i));
     failover_start(g, &g->proc[i]);

@@ -1,6 +1,7 @@
 /* s3lect-bench: see bench.h and docs/performance.md. */
 #include <getopt.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,22 +17,22 @@ static const char help[] =
     "\n"
     "  http       runs signed and unsigned GETs over warm connections, with this library and with\n"
     "             libcurl. What they cost is counted by valgrind: use test/bench/run.sh http\n"
-    "  electors   many electors on one loop: late renewals, stalls of the loop, memory\n"
+    "  electors   runs many electors on one loop: late renewals, stalls of the loop, memory\n"
     "  size       size of the shared library; memory of a process with one elector over TLS\n"
-    "  failover   how long it takes until somebody leads again, after SIGTERM and after SIGKILL, "
-    "in\n"
-    "             peer mode and in storage mode. Fails if two led at once\n"
+    "  failover   time until there is a leader again, after SIGTERM and after SIGKILL, in peer "
+    "mode\n"
+    "             and in storage mode. Fails if two candidates lead at once\n"
     "\n"
     "  --runs N        requests of each kind (default 3)\n"
     "  --store WHICH   memory, or s3 (default): a fake S3 in another process\n"
     "  --electors N    default 10000\n"
     "  --renew MS      renewal interval (default 5000); the leader timeout is three times that\n"
-    "  --seconds N     measure for that long (default 20)\n"
+    "  --seconds N     how long to measure (default 20)\n"
     "  --settle MS     spread the electors' start over that time (default: --renew)\n"
     "  --library FILE  the stripped shared library\n"
     "  --count N       hand-overs (default 200); half as many crashes\n"
     "  --quick         --count 5\n"
-    "  --latency MS    how long the store takes for each request (default 20)\n"
+    "  --latency MS    the store's delay for each request (default 20)\n"
     "  --svg FILE      draw the distributions\n";
 
 static void refuse(const char* what, const char* value) {
@@ -39,71 +40,63 @@ static void refuse(const char* what, const char* value) {
   exit(2);
 }
 
-static unsigned number(const char* name, const char* text, unsigned max) {
-  uint64_t value;
-  if (!s3l_span_to_u64(s3l_span_cstr(text), &value) || value == 0 || value > max)
-    refuse(name, text);
-  return (unsigned)value;
+static void set_store(bench_options_t* o, const char* text) {
+  o->memory_store = strcmp(text, "memory") == 0;
+  if (!o->memory_store && strcmp(text, "s3") != 0)
+    refuse("--store", text);
 }
 
+static void set_quick(bench_options_t* o, const char* text) {
+  o->count = 5;
+}
+
+static void print_help(bench_options_t* o, const char* text) {
+  fputs(help, stdout);
+  exit(0);
+}
+
+/* An option sets a number, which is 1 to `max`, or a text, or calls a function. */
+static const struct {
+  const char* name;
+  int has_value;
+  size_t at;
+  unsigned max; /* 0: a text */
+  void (*set)(bench_options_t* o, const char* text);
+} table[] = {
+    {"runs", required_argument, offsetof(bench_options_t, runs), 1000, NULL},
+    {"store", required_argument, 0, 0, set_store},
+    {"electors", required_argument, offsetof(bench_options_t, electors), 1000 * 1000, NULL},
+    {"renew", required_argument, offsetof(bench_options_t, renew_ms), 1000 * 1000, NULL},
+    {"seconds", required_argument, offsetof(bench_options_t, seconds), 100 * 1000, NULL},
+    {"settle", required_argument, offsetof(bench_options_t, settle_ms), 1000 * 1000, NULL},
+    {"library", required_argument, offsetof(bench_options_t, library), 0, NULL},
+    {"count", required_argument, offsetof(bench_options_t, count), 100 * 1000, NULL},
+    {"quick", no_argument, 0, 0, set_quick},
+    {"latency", required_argument, offsetof(bench_options_t, latency_ms), 500, NULL},
+    {"svg", required_argument, offsetof(bench_options_t, svg), 0, NULL},
+    {"help", no_argument, 0, 0, print_help},
+};
+
+#define OPTIONS (sizeof(table) / sizeof(table[0]))
+
 static void take_options(int argc, char** argv, bench_options_t* o) {
-  static const struct option known[] = {{"runs", required_argument, NULL, 'r'},
-                                        {"store", required_argument, NULL, 's'},
-                                        {"electors", required_argument, NULL, 'e'},
-                                        {"renew", required_argument, NULL, 'i'},
-                                        {"seconds", required_argument, NULL, 't'},
-                                        {"settle", required_argument, NULL, 'u'},
-                                        {"library", required_argument, NULL, 'l'},
-                                        {"count", required_argument, NULL, 'c'},
-                                        {"quick", no_argument, NULL, 'q'},
-                                        {"latency", required_argument, NULL, 'd'},
-                                        {"svg", required_argument, NULL, 'p'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
-  int option;
-  while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-    switch (option) {
-    case 'r':
-      o->runs = number("--runs", optarg, 1000);
-      break;
-    case 's':
-      o->memory_store = strcmp(optarg, "memory") == 0;
-      if (!o->memory_store && strcmp(optarg, "s3") != 0)
-        refuse("--store", optarg);
-      break;
-    case 'e':
-      o->electors = number("--electors", optarg, 1000 * 1000);
-      break;
-    case 'i':
-      o->renew_ms = number("--renew", optarg, 1000 * 1000);
-      break;
-    case 't':
-      o->seconds = number("--seconds", optarg, 100 * 1000);
-      break;
-    case 'u':
-      o->settle_ms = number("--settle", optarg, 1000 * 1000);
-      break;
-    case 'l':
-      o->library = optarg;
-      break;
-    case 'c':
-      o->count = number("--count", optarg, 100 * 1000);
-      break;
-    case 'q':
-      o->count = 5;
-      break;
-    case 'd':
-      o->latency_ms = number("--latency", optarg, 500);
-      break;
-    case 'p':
-      o->svg = optarg;
-      break;
-    case 'h':
-      fputs(help, stdout);
-      exit(0);
-    default:
+  struct option known[OPTIONS + 1] = {0};
+  int option, i;
+  for (size_t k = 0; k < OPTIONS; k++)
+    known[k] = (struct option){table[k].name, table[k].has_value, NULL, 0};
+  while ((option = getopt_long(argc, argv, "", known, &i)) != -1) {
+    uint64_t value;
+    if (option == '?') /* getopt_long has printed what is wrong */
       exit(2);
-    }
+    void* to = (char*)o + table[i].at;
+    if (table[i].set != NULL)
+      table[i].set(o, optarg);
+    else if (table[i].max == 0)
+      *(const char**)to = optarg;
+    else if (s3l_span_to_u64(s3l_span_cstr(optarg), &value) && value > 0 && value <= table[i].max)
+      *(unsigned*)to = (unsigned)value;
+    else
+      refuse(table[i].name, optarg);
   }
 }
 
@@ -119,15 +112,16 @@ int main(int argc, char** argv) {
   if (optind + 1 != argc)
     refuse("one benchmark must be named, not", optind < argc ? argv[optind + 1] : "");
   signal(SIGPIPE, SIG_IGN); /* libcurl's OpenSSL may write to a closed socket */
-  const char* which = argv[optind];
-  if (strcmp(which, "http") == 0)
-    return bench_http(&o);
-  if (strcmp(which, "electors") == 0)
-    return bench_electors(&o);
-  if (strcmp(which, "size") == 0)
-    return bench_size(&o);
-  if (strcmp(which, "failover") == 0)
-    return bench_failover(&o);
-  refuse("no such benchmark:", which);
+  static const struct {
+    const char* name;
+    int (*run)(const bench_options_t* options);
+  } benchmarks[] = {{"http", bench_http},
+                    {"electors", bench_electors},
+                    {"size", bench_size},
+                    {"failover", bench_failover}};
+  for (size_t i = 0; i < sizeof(benchmarks) / sizeof(benchmarks[0]); i++)
+    if (strcmp(argv[optind], benchmarks[i].name) == 0)
+      return benchmarks[i].run(&o);
+  refuse("no such benchmark:", argv[optind]);
   return 2;
 }

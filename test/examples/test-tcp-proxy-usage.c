@@ -104,9 +104,9 @@ static void bad_usage_is_told(void** state) {
       {"--store", "file:///no/such/place", "directory \"/no/such\": there is no such directory"},
       {"--leader-timeout", "900ms", "leader_timeout_ms: 900 ms is unsafe"},
       {"--id", "", "--id: must not be empty"},
-      {"--nonsense", "x", "--nonsense: there is no such option"},
+      {"--nonsense", "x", "--nonsense: unknown option"},
       {"--metrics-listen", "127.0.0.1:1x", "--metrics-listen 127.0.0.1:1x: write IP:PORT"},
-      {"--hold", NULL, "--hold: its value is missing"},
+      {"--hold", NULL, "--hold: needs a value"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const char* argv[] = {PROGRAM,       "--store",       s3.store,       "--id",
