@@ -7,24 +7,17 @@
 #include "lib/fakes3_rig.h"
 #include "lib/test.h"
 
-static s3l_fakes3_rig_t rig;
-
 static int open_rig(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.keys = {{"test", "testtest", NULL},
-                                                     {"other", "secret", NULL},
-                                                     {"temporary", "secret", "TOKEN/+=="}}});
-  return 0;
-}
-
-static int close_rig(void** state) {
-  s3l_fakes3_close(&rig);
+  s3l_fakes3_open(&(fakes3_options_t){.keys = {{"test", "testtest", NULL},
+                                               {"other", "secret", NULL},
+                                               {"temporary", "secret", "TOKEN/+=="}}});
   return 0;
 }
 
 static void refused(int status, const char* code) {
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), status);
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), code);
-  assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
+  assert_int_equal(s3l_fakes3_exchange(false), status);
+  assert_string_equal(s3l_raw_tag("Code"), code);
+  assert_int_equal(s3l_fakes3_last()->order, 0);
 }
 
 /* docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html: V1 to V4 of its examples,
@@ -66,75 +59,70 @@ static const struct {
 };
 
 static void accepts_published_vectors(void** state) {
-  s3l_fakes3_rig_t* r = &rig;
   int64_t back = (1369353600 - (int64_t)time(NULL)) * 1000;
-  s3l_fakes3_open(
-      r, &(fakes3_options_t){
-             .domain = "s3.amazonaws.com",
-             .clock_offset_ms = back,
-             .keys = {{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", NULL}}});
+  s3l_fakes3_open(&(fakes3_options_t){
+      .domain = "s3.amazonaws.com",
+      .clock_offset_ms = back,
+      .keys = {{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", NULL}}});
   for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
-    r->bytes_n = strlen(vectors[i].request);
-    memcpy(r->bytes, vectors[i].request, r->bytes_n + 1);
-    int status = s3l_fakes3_exchange(r, false);
+    rig.bytes_n = strlen(vectors[i].request);
+    memcpy(rig.bytes, vectors[i].request, rig.bytes_n + 1);
+    int status = s3l_fakes3_exchange(false);
     if (status != vectors[i].status)
-      fail_msg("%s: %d\n%s", vectors[i].name, status, r->reply.body);
+      fail_msg("%s: %d\n%s", vectors[i].name, status, rig.reply.body);
     /* One digit of the signature changed: the same request does not pass. */
-    char* signature = strstr(r->bytes, "Signature=") + 10;
+    char* signature = strstr(rig.bytes, "Signature=") + 10;
     *signature = *signature == '0' ? '1' : '0';
     refused(403, "SignatureDoesNotMatch");
   }
-  s3l_fakes3_close(r);
+  s3l_fakes3_close();
 }
 
 static void accepts_the_library(void** state) {
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "a b/c+d~e=\xC3\xA9", .body = "x"), 200);
-  assert_string_equal(s3l_fakes3_last(&rig)->key, "a b/c+d~e=\xC3\xA9");
-  assert_int_equal(S3L_DO(&rig, .key = "a b/c+d~e=\xC3\xA9"), 200);
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "a b/c+d~e=\xC3\xA9", .body = "x"), 200);
+  assert_string_equal(s3l_fakes3_last()->key, "a b/c+d~e=\xC3\xA9");
+  assert_int_equal(S3L_DO(.key = "a b/c+d~e=\xC3\xA9"), 200);
   assert_string_equal(rig.reply.body, "x");
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST, .key = "a b/", .after = "a b/b&"), 200);
-  assert_int_equal(S3L_DO(&rig, .key = "k", .access_key = "other", .secret = "secret"), 404);
-  assert_int_equal(S3L_DO(&rig, .key = "k", .region = "mars-1"), 404);
+  assert_int_equal(S3L_DO(.op = S3L_S3_LIST, .key = "a b/", .after = "a b/b&"), 200);
+  assert_int_equal(S3L_DO(.key = "k", .access_key = "other", .secret = "secret"), 404);
+  assert_int_equal(S3L_DO(.key = "k", .region = "mars-1"), 404);
   assert_int_equal(
-      S3L_DO(&rig, .key = "k", .access_key = "temporary", .secret = "secret", .token = "TOKEN/+=="),
-      404);
-  assert_int_equal(S3L_DO(&rig, .bucket = "", .key = "k", .host = "bucket.s3.localhost"), 404);
-  assert_string_equal(s3l_fakes3_last(&rig)->bucket, "bucket");
+      S3L_DO(.key = "k", .access_key = "temporary", .secret = "secret", .token = "TOKEN/+=="), 404);
+  assert_int_equal(S3L_DO(.bucket = "", .key = "k", .host = "bucket.s3.localhost"), 404);
+  assert_string_equal(s3l_fakes3_last()->bucket, "bucket");
 }
 
 static void refuses_wrong_keys(void** state) {
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .access_key = "nobody"});
+  S3L_SIGN(.key = "k", .access_key = "nobody");
   refused(403, "InvalidAccessKeyId");
-  assert_string_equal(s3l_raw_tag(&rig.reply, "AWSAccessKeyId"), "nobody");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .secret = "wrong"});
+  assert_string_equal(s3l_raw_tag("AWSAccessKeyId"), "nobody");
+  S3L_SIGN(.key = "k", .secret = "wrong");
   refused(403, "SignatureDoesNotMatch");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .token = "unasked"});
+  S3L_SIGN(.key = "k", .token = "unasked");
   refused(400, "InvalidToken");
-  s3l_fakes3_sign(&rig,
-                  &(s3l_fakes3_request_t){
-                      .key = "k", .access_key = "temporary", .secret = "secret", .token = "no"});
+  S3L_SIGN(.key = "k", .access_key = "temporary", .secret = "secret", .token = "no");
   refused(400, "InvalidToken");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
-  s3l_fakes3_bend(&rig, "AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA512 ");
+  S3L_SIGN(.key = "k");
+  s3l_fakes3_bend("AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA512 ");
   refused(400, "AuthorizationHeaderMalformed");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
-  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
+  S3L_SIGN(.key = "k");
+  s3l_fakes3_bend("authorization:", "x-nothing:");
   refused(403, "AccessDenied");
 }
 
 static void refuses_wrong_times(void** state) {
   const int64_t minute = 60 * 1000;
-  assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = 14 * minute), 404);
-  assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = -14 * minute), 404);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .skew_ms = 16 * minute});
+  assert_int_equal(S3L_DO(.key = "k", .skew_ms = 14 * minute), 404);
+  assert_int_equal(S3L_DO(.key = "k", .skew_ms = -14 * minute), 404);
+  S3L_SIGN(.key = "k", .skew_ms = 16 * minute);
   refused(403, "RequestTimeTooSkewed");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .skew_ms = -16 * minute});
+  S3L_SIGN(.key = "k", .skew_ms = -16 * minute);
   refused(403, "RequestTimeTooSkewed");
-  assert_non_null(s3l_raw_tag(&rig.reply, "ServerTime"));
-  assert_non_null(s3l_raw_tag(&rig.reply, "RequestTime"));
-  assert_string_equal(s3l_raw_tag(&rig.reply, "MaxAllowedSkewMilliseconds"), "900000");
+  assert_non_null(s3l_raw_tag("ServerTime"));
+  assert_non_null(s3l_raw_tag("RequestTime"));
+  assert_string_equal(s3l_raw_tag("MaxAllowedSkewMilliseconds"), "900000");
   fakes3_set_clock_offset(rig.server, -16 * minute);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  S3L_SIGN(.key = "k");
   refused(403, "RequestTimeTooSkewed");
   fakes3_set_clock_offset(rig.server, 0);
 }
@@ -157,18 +145,15 @@ static void refuses_what_was_tampered_with(void** state) {
       {"us-east-1/s3", "us-east-1/s4", 400, "AuthorizationHeaderMalformed"},
   };
   for (size_t i = 0; i < sizeof(bends) / sizeof(bends[0]); i++) {
-    s3l_fakes3_sign(&rig,
-                    &(s3l_fakes3_request_t){
-                        .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "body-here"});
-    s3l_fakes3_bend(&rig, bends[i].from, bends[i].to);
+    S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "body-here");
+    s3l_fakes3_bend(bends[i].from, bends[i].to);
     refused(bends[i].status, bends[i].code);
   }
 }
 
 /* What a middlebox may do: drop the condition, or its place in the signature. */
 static void refuses_a_lost_condition(void** state) {
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){
-                            .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x");
   char* line = strstr(rig.bytes, "\"e\"\r\n");
   assert_non_null(line);
   while (line[-1] != '\n')
@@ -178,48 +163,47 @@ static void refuses_a_lost_condition(void** state) {
   assert_true(n < sizeof(whole));
   memcpy(whole, line, n);
   whole[n] = '\0';
-  s3l_fakes3_bend(&rig, whole, "");
+  s3l_fakes3_bend(whole, "");
   refused(403, "SignatureDoesNotMatch");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){
-                            .op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x"});
-  s3l_fakes3_bend(&rig, "host;if-match;", "host;");
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .if_match = "\"e\"", .body = "x");
+  s3l_fakes3_bend("host;if-match;", "host;");
   refused(403, "AccessDenied");
-  assert_string_equal(s3l_raw_tag(&rig.reply, "HeadersNotSigned"), "if-match");
+  assert_string_equal(s3l_raw_tag("HeadersNotSigned"), "if-match");
 }
 
 /* As of a public bucket; writes still want a signature. */
 static void reads_without_signature_if_told_to(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.anonymous_reads = true});
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
-  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), 200);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "y"});
-  s3l_fakes3_bend(&rig, "authorization:", "x-nothing:");
+  s3l_fakes3_open(&(fakes3_options_t){.anonymous_reads = true});
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
+  S3L_SIGN(.key = "k");
+  s3l_fakes3_bend("authorization:", "x-nothing:");
+  assert_int_equal(s3l_fakes3_exchange(false), 200);
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "y");
+  s3l_fakes3_bend("authorization:", "x-nothing:");
   refused(403, "AccessDenied");
   /* One that is given must be right. */
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .secret = "wrong"});
+  S3L_SIGN(.key = "k", .secret = "wrong");
   refused(403, "SignatureDoesNotMatch");
-  s3l_fakes3_close(&rig);
+  s3l_fakes3_close();
 }
 
 static void refuses_another_region(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.region = "eu-north-1"});
-  assert_int_equal(S3L_DO(&rig, .key = "k", .region = "eu-north-1"), 404);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k", .region = "us-east-1"});
+  s3l_fakes3_open(&(fakes3_options_t){.region = "eu-north-1"});
+  assert_int_equal(S3L_DO(.key = "k", .region = "eu-north-1"), 404);
+  S3L_SIGN(.key = "k", .region = "us-east-1");
   refused(400, "AuthorizationHeaderMalformed");
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Region"), "eu-north-1");
-  s3l_fakes3_close(&rig);
+  assert_string_equal(s3l_raw_tag("Region"), "eu-north-1");
+  s3l_fakes3_close();
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(accepts_published_vectors),
-      cmocka_unit_test_setup_teardown(accepts_the_library, open_rig, close_rig),
-      cmocka_unit_test_setup_teardown(refuses_wrong_keys, open_rig, close_rig),
-      cmocka_unit_test_setup_teardown(refuses_wrong_times, open_rig, close_rig),
-      cmocka_unit_test_setup_teardown(refuses_what_was_tampered_with, open_rig, close_rig),
-      cmocka_unit_test_setup_teardown(refuses_a_lost_condition, open_rig, close_rig),
+      cmocka_unit_test_setup_teardown(accepts_the_library, open_rig, s3l_close_rig),
+      cmocka_unit_test_setup_teardown(refuses_wrong_keys, open_rig, s3l_close_rig),
+      cmocka_unit_test_setup_teardown(refuses_wrong_times, open_rig, s3l_close_rig),
+      cmocka_unit_test_setup_teardown(refuses_what_was_tampered_with, open_rig, s3l_close_rig),
+      cmocka_unit_test_setup_teardown(refuses_a_lost_condition, open_rig, s3l_close_rig),
       cmocka_unit_test(reads_without_signature_if_told_to),
       cmocka_unit_test(refuses_another_region),
   };

@@ -9,31 +9,19 @@
 #include "lib/test.h"
 #include "util/json.h"
 
-static s3l_fakes3_rig_t rig;
-
-static int open_rig(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
-  return 0;
-}
-
-static int close_rig(void** state) {
-  s3l_fakes3_close(&rig);
-  return 0;
-}
-
 static void adds_and_removes_rules(void** state) {
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"status\":503}"), 200);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/faults", "{\"status\":503}"), 200);
   assert_string_equal(rig.reply.body, "{\"id\":1}\n");
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"latency_ms\":1}"), 200);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 503);
-  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 204);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_string_equal(s3l_fakes3_last(&rig)->fault, "latency_ms");
-  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/1", ""), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults/x", ""), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_null(s3l_fakes3_last(&rig)->fault);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/faults", "{\"latency_ms\":1}"), 200);
+  assert_int_equal(S3L_DO(.key = "k"), 503);
+  assert_int_equal(s3l_fakes3_control("DELETE", "/_fakes3/faults/1", ""), 204);
+  assert_int_equal(S3L_DO(.key = "k"), 404);
+  assert_string_equal(s3l_fakes3_last()->fault, "latency_ms");
+  assert_int_equal(s3l_fakes3_control("DELETE", "/_fakes3/faults/1", ""), 404);
+  assert_int_equal(s3l_fakes3_control("DELETE", "/_fakes3/faults/x", ""), 404);
+  assert_int_equal(s3l_fakes3_control("DELETE", "/_fakes3/faults", ""), 204);
+  assert_int_equal(S3L_DO(.key = "k"), 404);
+  assert_null(s3l_fakes3_last()->fault);
 }
 
 /* Each with the word that the answer must name. */
@@ -72,14 +60,14 @@ static void names_what_it_does_not_understand(void** state) {
       {"{\"refuse_ms\":1,\"match\":{\"key\":\"k\"}}", "refuse_ms"},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    if (s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", rows[i].rule) != 400 ||
+    if (s3l_fakes3_control("POST", "/_fakes3/faults", rows[i].rule) != 400 ||
         strstr(rig.reply.body, rows[i].named) == NULL)
       fail_msg("%s: %s", rows[i].rule, rig.reply.body);
   }
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/state", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"rules\":[]"));
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/nothing", ""), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/faults", ""), 404);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/nothing", ""), 404);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/faults", ""), 404);
 }
 
 static uint64_t number(const s3l_json_t* j, int object, const char* name) {
@@ -92,17 +80,17 @@ static uint64_t number(const s3l_json_t* j, int object, const char* name) {
 static void gives_its_state(void** state) {
   static s3l_json_t j;
   int counters;
-  s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":3}");
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 500);
+  s3l_fakes3_fault("{\"status\":500,\"count\":3}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), 500);
   fakes3_fault_clear(rig.server, 0);
-  s3l_fakes3_fault(&rig, "{\"status\":500,\"count\":3,\"match\":{\"method\":\"HEAD\"}}");
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_HEAD, .key = "k"), 500);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
-  assert_int_equal(S3L_DO(&rig, .key = "k", .secret = "wrong"), 403);
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "none"), 204);
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_LIST), 200);
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  s3l_fakes3_fault("{\"status\":500,\"count\":3,\"match\":{\"method\":\"HEAD\"}}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
+  assert_int_equal(S3L_DO(.op = S3L_S3_HEAD, .key = "k"), 500);
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  assert_int_equal(S3L_DO(.key = "k", .secret = "wrong"), 403);
+  assert_int_equal(S3L_DO(.op = S3L_S3_DELETE, .key = "none"), 204);
+  assert_int_equal(S3L_DO(.op = S3L_S3_LIST), 200);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/state", ""), 200);
   assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(rig.reply.body)), 0);
   assert_int_equal(number(&j, S3L_JSON_ROOT, "connections_open"), 2);
   assert_int_equal(number(&j, S3L_JSON_ROOT, "objects"), 1);
@@ -122,34 +110,33 @@ static void gives_its_state(void** state) {
 }
 
 static void gives_its_log(void** state) {
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k\"1", .if_none_match = "*", .body = "x"),
-                   200);
-  assert_int_equal(S3L_DO(&rig, .key = "none"), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log", ""), 200);
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k\"1", .if_none_match = "*", .body = "x"), 200);
+  assert_int_equal(S3L_DO(.key = "none"), 404);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/log", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"key\":\"k\\\"1\",\"if_match\":null,"
                                          "\"if_none_match\":\"*\""));
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log?since=1", ""), 200);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/log?since=1", ""), 200);
   static s3l_json_t j;
   assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(rig.reply.body)), 0);
   assert_null(strstr(rig.reply.body, "\"seq\":1,"));
   assert_non_null(strstr(rig.reply.body, "\"seq\":2,"));
   assert_non_null(strstr(rig.reply.body, "\"status\":404,\"code\":\"NoSuchKey\""));
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/log?since=x", ""), 400);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/log?since=x", ""), 400);
 }
 
 /* Entries tell the order of effects, which need not be that of arrival. */
 static void logs_the_order_of_effects(void** state) {
   static s3l_raw_t slow, quick;
-  s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
-  assert_int_equal(s3l_raw_connect(&slow, &rig.loop, rig.server), 0);
-  assert_int_equal(s3l_raw_connect(&quick, &rig.loop, rig.server), 0);
+  s3l_fakes3_fault("{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
+  assert_int_equal(s3l_raw_connect(&slow), 0);
+  assert_int_equal(s3l_raw_connect(&quick), 0);
   /* Both are sent before the loop runs again, so before any timer. */
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "slow"});
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "slow");
   s3l_raw_send(&slow, rig.bytes, rig.bytes_n);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  S3L_SIGN(.key = "k");
   s3l_raw_send(&quick, rig.bytes, rig.bytes_n);
-  assert_int_equal(s3l_raw_reply(&quick, false, &rig.reply), 404);
-  assert_int_equal(s3l_raw_reply(&slow, false, &rig.reply), 200);
+  assert_int_equal(s3l_raw_reply(&quick, false), 404);
+  assert_int_equal(s3l_raw_reply(&slow, false), 200);
   const fakes3_entry_t* first = fakes3_log_after(rig.server, 0);
   const fakes3_entry_t* second = fakes3_log_after(rig.server, first->seq);
   assert_true(second->arrived_ns >= first->arrived_ns);
@@ -162,9 +149,9 @@ static void logs_the_order_of_effects(void** state) {
 }
 
 static void bounds_its_log(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.log_entries = 3});
+  s3l_fakes3_open(&(fakes3_options_t){.log_entries = 3});
   for (int i = 0; i < 10; i++)
-    assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
+    assert_int_equal(S3L_DO(.key = "k"), 404);
   uint64_t seq = 0;
   int entries = 0;
   const fakes3_entry_t* e;
@@ -174,7 +161,7 @@ static void bounds_its_log(void** state) {
   }
   assert_int_equal(entries, 3);
   assert_int_equal(seq, 10);
-  s3l_fakes3_close(&rig);
+  s3l_fakes3_close();
 }
 
 static void writes_its_log(void** state) {
@@ -183,10 +170,10 @@ static void writes_its_log(void** state) {
   char line[2048];
   int fd = mkstemp(path);
   assert_true(fd >= 0);
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.log_file = path});
-  s3l_fakes3_fault(&rig, "{\"drop_after\":true}");
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), UV_EOF);
-  s3l_fakes3_close(&rig);
+  s3l_fakes3_open(&(fakes3_options_t){.log_file = path});
+  s3l_fakes3_fault("{\"drop_after\":true}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), UV_EOF);
+  s3l_fakes3_close();
   FILE* file = fdopen(fd, "r");
   assert_non_null(file);
   assert_non_null(fgets(line, sizeof(line), file));
@@ -201,20 +188,18 @@ static void writes_its_log(void** state) {
 }
 
 static void resets_and_sets_its_clock(void** state) {
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/reset", ""), 204);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":-3600000}"),
-                   204);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 403);
-  assert_int_equal(S3L_DO(&rig, .key = "k", .skew_ms = -3600000), 404);
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset\":1}"), 400);
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/clock", "{\"offset_ms\":0,\"x\":1}"),
-                   400);
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/reset", ""), 204);
+  assert_int_equal(S3L_DO(.key = "k"), 404);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/clock", "{\"offset_ms\":-3600000}"), 204);
+  assert_int_equal(S3L_DO(.key = "k"), 403);
+  assert_int_equal(S3L_DO(.key = "k", .skew_ms = -3600000), 404);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/clock", "{\"offset\":1}"), 400);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/clock", "{\"offset_ms\":0,\"x\":1}"), 400);
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, s3l_open_rig, s3l_close_rig)
   const struct CMUnitTest tests[] = {
       TEST(adds_and_removes_rules),
       TEST(names_what_it_does_not_understand),

@@ -7,28 +7,21 @@
 
 #define MILLISECOND 1000000u
 
-static s3l_fakes3_rig_t rig;
-
 static int open_rig(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
-  return 0;
-}
-
-static int close_rig(void** state) {
-  s3l_fakes3_close(&rig);
+  s3l_fakes3_open(&(fakes3_options_t){.port = 0});
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "old"), 200);
   return 0;
 }
 
 /* What is stored now, seen past all faults. */
 static void stored(const char* body) {
   fakes3_fault_clear(rig.server, 0);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
+  assert_int_equal(S3L_DO(.key = "k"), 200);
   assert_string_equal(rig.reply.body, body);
 }
 
 static int put_new(void) {
-  return S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "new");
+  return S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "new");
 }
 
 /* Clocks of timers count whole milliseconds, so that one may be missing at either end. */
@@ -37,18 +30,18 @@ static void at_least(uint64_t from, uint64_t to, uint64_t ms) {
 }
 
 static void delays_the_effect(void** state) {
-  s3l_fakes3_fault(&rig, "{\"latency_ms\":30}");
+  s3l_fakes3_fault("{\"latency_ms\":30}");
   assert_int_equal(put_new(), 200);
-  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last();
   at_least(e->arrived_ns, e->effect_ns, 30);
   assert_string_equal(e->fault, "latency_ms");
   stored("new");
 }
 
 static void delays_the_reply(void** state) {
-  s3l_fakes3_fault(&rig, "{\"reply_delay_ms\":30}");
+  s3l_fakes3_fault("{\"reply_delay_ms\":30}");
   assert_int_equal(put_new(), 200);
-  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last();
   at_least(e->effect_ns, e->replied_ns, 30);
   stored("new");
 }
@@ -56,16 +49,15 @@ static void delays_the_reply(void** state) {
 /* A client that does not wait for its reply does not undo its request. */
 static void goes_on_without_its_client(void** state) {
   static s3l_raw_t raw;
-  s3l_fakes3_fault(&rig, "{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
-  assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
-  s3l_raw_send(&raw, rig.bytes, rig.bytes_n);
+  s3l_fakes3_fault("{\"latency_ms\":30,\"match\":{\"method\":\"PUT\"}}");
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "new");
+  s3l_raw_start(&raw);
   /* Request and end are there before the loop runs again, so before any timer. */
   s3l_raw_close(&raw);
-  while (s3l_fakes3_last(&rig)->fault == NULL || !s3l_fakes3_last(&rig)->ended)
+  while (s3l_fakes3_last()->fault == NULL || !s3l_fakes3_last()->ended)
     uv_run(&rig.loop, UV_RUN_ONCE);
-  assert_true(s3l_fakes3_last(&rig)->client_gone);
-  assert_int_equal(s3l_fakes3_last(&rig)->replied_ns, 0);
+  assert_true(s3l_fakes3_last()->client_gone);
+  assert_int_equal(s3l_fakes3_last()->replied_ns, 0);
   stored("new");
 }
 
@@ -86,52 +78,51 @@ static void answers_errors(void** state) {
       {"{\"status\":400,\"code\":\"ExpiredToken\"}", 400, "ExpiredToken"},
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    s3l_fakes3_fault(&rig, rows[i].rule);
+    s3l_fakes3_fault(rows[i].rule);
     assert_int_equal(put_new(), rows[i].status);
-    assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), rows[i].code);
-    assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
+    assert_string_equal(s3l_raw_tag("Code"), rows[i].code);
+    assert_int_equal(s3l_fakes3_last()->order, 0);
     stored("old");
   }
 }
 
 static void words_errors_as_told(void** state) {
-  s3l_fakes3_fault(&rig, "{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}");
+  s3l_fakes3_fault("{\"status\":504,\"code\":\"Late\",\"message\":\"too <late>\"}");
   assert_int_equal(put_new(), 504);
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Message"), "too <late>");
+  assert_string_equal(s3l_raw_tag("Message"), "too <late>");
 }
 
 static void answers_as_a_proxy(void** state) {
-  s3l_fakes3_fault(&rig, "{\"status\":502,\"html\":\"<html><h1>Bad Gateway</h1></html>\"}");
+  s3l_fakes3_fault("{\"status\":502,\"html\":\"<html><h1>Bad Gateway</h1></html>\"}");
   assert_int_equal(put_new(), 502);
   assert_string_equal(rig.reply.body, "<html><h1>Bad Gateway</h1></html>");
-  assert_string_equal(s3l_raw_header(&rig.reply, "Content-Type"), "text/html");
+  assert_string_equal(s3l_raw_header("Content-Type"), "text/html");
   stored("old");
 }
 
 static void fails_after_the_effect(void** state) {
-  s3l_fakes3_fault(&rig, "{\"status\":503,\"after_effect\":true}");
+  s3l_fakes3_fault("{\"status\":503,\"after_effect\":true}");
   assert_int_equal(put_new(), 503);
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), "SlowDown");
+  assert_string_equal(s3l_raw_tag("Code"), "SlowDown");
   stored("new");
 }
 
 static void drops(void** state) {
-  s3l_fakes3_fault(&rig, "{\"drop_before\":true}");
+  s3l_fakes3_fault("{\"drop_before\":true}");
   assert_int_equal(put_new(), UV_EOF);
-  assert_int_equal(s3l_fakes3_last(&rig)->order, 0);
+  assert_int_equal(s3l_fakes3_last()->order, 0);
   stored("old");
-  s3l_fakes3_fault(&rig, "{\"drop_after\":true}");
+  s3l_fakes3_fault("{\"drop_after\":true}");
   assert_int_equal(put_new(), UV_EOF);
-  assert_int_equal(s3l_fakes3_last(&rig)->replied_ns, 0);
+  assert_int_equal(s3l_fakes3_last()->replied_ns, 0);
   stored("new");
 }
 
 static void resets_within_the_reply(void** state) {
-  s3l_fakes3_fault(&rig, "{\"reset_mid_reply\":true}");
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
+  s3l_fakes3_fault("{\"reset_mid_reply\":true}");
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "new");
   s3l_raw_close(&rig.raw);
-  assert_int_equal(s3l_raw_connect(&rig.raw, &rig.loop, rig.server), 0);
-  s3l_raw_send(&rig.raw, rig.bytes, rig.bytes_n);
+  s3l_raw_start(&rig.raw);
   /* libuv makes an EOF of a reset that it meets together with the last bytes. */
   int end = s3l_raw_wait_end(&rig.raw);
   assert_true(end == UV_ECONNRESET || end == UV_EOF);
@@ -145,11 +136,10 @@ static void resets_within_the_reply(void** state) {
  * all that can be seen. */
 static void stalls(const char* rule, bool effect) {
   static s3l_raw_t raw;
-  s3l_fakes3_fault(&rig, rule);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
-  assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
-  s3l_raw_send(&raw, rig.bytes, rig.bytes_n);
-  while (s3l_fakes3_last(&rig)->fault == NULL)
+  s3l_fakes3_fault(rule);
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "new");
+  s3l_raw_start(&raw);
+  while (s3l_fakes3_last()->fault == NULL)
     uv_run(&rig.loop, UV_RUN_ONCE);
   stored(effect ? "new" : "old");
   assert_int_equal(raw.n, 0);
@@ -172,11 +162,11 @@ static void stalls_after(void** state) {
 
 /* The client is sent away at once; the write lands later, and by the conditions of that time. */
 static void lands_late(void** state) {
-  s3l_fakes3_fault(&rig, "{\"late_ms\":20}");
+  s3l_fakes3_fault("{\"late_ms\":20}");
   assert_int_equal(put_new(), UV_EOF);
-  while (!s3l_fakes3_last(&rig)->ended)
+  while (!s3l_fakes3_last()->ended)
     uv_run(&rig.loop, UV_RUN_ONCE);
-  const fakes3_entry_t* e = s3l_fakes3_last(&rig);
+  const fakes3_entry_t* e = s3l_fakes3_last();
   at_least(e->arrived_ns, e->effect_ns, 20);
   assert_int_equal(e->replied_ns, 0);
   assert_int_equal(e->status, 200);
@@ -184,65 +174,65 @@ static void lands_late(void** state) {
 }
 
 static void lands_in_another_world(void** state) {
-  s3l_fakes3_fault(&rig, "{\"late_ms\":600000,\"count\":1}");
-  assert_int_equal(
-      S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"), UV_EOF);
-  assert_int_equal(S3L_DO(&rig, .key = "absent"), 404);
+  s3l_fakes3_fault("{\"late_ms\":600000,\"count\":1}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"),
+                   UV_EOF);
+  assert_int_equal(S3L_DO(.key = "absent"), 404);
   fakes3_reset(rig.server);
-  s3l_fakes3_fault(&rig, "{\"late_ms\":20,\"count\":1}");
-  assert_int_equal(
-      S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "a"), UV_EOF);
-  uint64_t late = s3l_fakes3_last(&rig)->seq;
+  s3l_fakes3_fault("{\"late_ms\":20,\"count\":1}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "a"),
+                   UV_EOF);
+  uint64_t late = s3l_fakes3_last()->seq;
   const fakes3_entry_t* e;
   do {
-    assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "other", .body = "b"), 200);
+    assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "other", .body = "b"), 200);
     e = fakes3_log_after(rig.server, late - 1);
   } while (!e->ended);
   assert_int_equal(e->status, 200);
-  assert_int_equal(
-      S3L_DO(&rig, .op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "c"), 412);
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "c"),
+                   412);
 }
 
 static void breaks_replies(void** state) {
-  s3l_fakes3_fault(&rig, "{\"truncate\":true}");
-  assert_int_equal(S3L_DO(&rig, .key = "k"), UV_EOF);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "new"});
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), UV_EOF);
-  assert_string_equal(s3l_raw_header(&rig.reply, "Content-Length"), "16");
+  s3l_fakes3_fault("{\"truncate\":true}");
+  assert_int_equal(S3L_DO(.key = "k"), UV_EOF);
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "new");
+  assert_int_equal(s3l_fakes3_exchange(false), UV_EOF);
+  assert_string_equal(s3l_raw_header("Content-Length"), "16");
   stored("new");
-  s3l_fakes3_fault(&rig, "{\"garbage\":true}");
-  int status = S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "newer");
+  s3l_fakes3_fault("{\"garbage\":true}");
+  int status = S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "newer");
   assert_true(status == UV_EPROTO || status == UV_EOF);
   stored("newer");
 }
 
 static void frames_otherwise(void** state) {
-  s3l_fakes3_fault(&rig, "{\"chunked\":true}");
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
+  s3l_fakes3_fault("{\"chunked\":true}");
+  assert_int_equal(S3L_DO(.key = "k"), 200);
   assert_string_equal(rig.reply.body, "1\r\no\r\n2;piece=2\r\nld\r\n0\r\n\r\n");
-  assert_null(s3l_raw_header(&rig.reply, "Content-Length"));
+  assert_null(s3l_raw_header("Content-Length"));
   assert_int_equal(put_new(), 200);
   assert_string_equal(rig.reply.body, "0\r\n\r\n");
   stored("new");
-  s3l_fakes3_fault(&rig, "{\"http10\":true}");
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
+  s3l_fakes3_fault("{\"http10\":true}");
+  assert_int_equal(S3L_DO(.key = "k"), 200);
   assert_int_equal(strncmp(rig.reply.head, "HTTP/1.0 200", 12), 0);
-  assert_null(s3l_raw_header(&rig.reply, "Content-Length"));
+  assert_null(s3l_raw_header("Content-Length"));
   assert_string_equal(rig.reply.body, "new");
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
 }
 
 static void sends_interim_replies(void** state) {
-  s3l_fakes3_fault(&rig, "{\"continue\":103}");
+  s3l_fakes3_fault("{\"continue\":103}");
   assert_int_equal(put_new(), 103);
-  assert_int_equal(s3l_raw_reply(&rig.raw, false, &rig.reply), 200);
-  assert_non_null(s3l_raw_header(&rig.reply, "ETag"));
+  assert_int_equal(s3l_raw_reply(&rig.raw, false), 200);
+  assert_non_null(s3l_raw_header("ETag"));
 }
 
 static void closes_kept_connections(void** state) {
-  s3l_fakes3_fault(&rig, "{\"close_after\":true}");
+  s3l_fakes3_fault("{\"close_after\":true}");
   assert_int_equal(put_new(), 200);
-  assert_null(s3l_raw_header(&rig.reply, "Connection"));
+  assert_null(s3l_raw_header("Connection"));
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
 }
 
@@ -250,38 +240,37 @@ static void closes_kept_connections(void** state) {
 
 static void refuses_until_cleared(void** state) {
   static s3l_raw_t before;
-  assert_int_equal(s3l_raw_connect(&before, &rig.loop, rig.server), 0);
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse\":true}"), 200);
+  assert_int_equal(s3l_raw_connect(&before), 0);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/faults", "{\"refuse\":true}"), 200);
   assert_int_equal(s3l_raw_wait_end(&before), UV_ECONNRESET);
   s3l_raw_close(&before);
   s3l_raw_close(&rig.raw);
-  uint64_t seq = s3l_fakes3_last(&rig)->seq;
+  uint64_t seq = s3l_fakes3_last()->seq;
   assert_int_equal(put_new(), UV_ECONNRESET);
-  assert_int_equal(s3l_fakes3_last(&rig)->seq, seq);
-  assert_int_equal(s3l_fakes3_control(&rig, "DELETE", "/_fakes3/faults", ""), 204);
+  assert_int_equal(s3l_fakes3_last()->seq, seq);
+  assert_int_equal(s3l_fakes3_control("DELETE", "/_fakes3/faults", ""), 204);
   assert_int_equal(put_new(), 200);
 }
 
 static void refuses_for_a_while(void** state) {
-  assert_int_equal(s3l_fakes3_control(&rig, "POST", "/_fakes3/faults", "{\"refuse_ms\":600000}"),
-                   200);
+  assert_int_equal(s3l_fakes3_control("POST", "/_fakes3/faults", "{\"refuse_ms\":600000}"), 200);
   s3l_raw_close(&rig.raw);
   assert_int_equal(put_new(), UV_ECONNREFUSED);
   fakes3_fault_clear(rig.server, 0);
   assert_int_equal(put_new(), 200);
-  s3l_fakes3_fault(&rig, "{\"refuse_ms\":20}");
+  s3l_fakes3_fault("{\"refuse_ms\":20}");
   s3l_raw_close(&rig.raw);
   int status;
   do
     status = put_new();
   while (status == UV_ECONNREFUSED);
   assert_int_equal(status, 200);
-  assert_int_equal(s3l_fakes3_control(&rig, "GET", "/_fakes3/state", ""), 200);
+  assert_int_equal(s3l_fakes3_control("GET", "/_fakes3/state", ""), 200);
   assert_non_null(strstr(rig.reply.body, "\"rules\":[]"));
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, close_rig)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, s3l_close_rig)
   const struct CMUnitTest tests[] = {
       TEST(delays_the_effect),
       TEST(delays_the_reply),

@@ -6,26 +6,14 @@
 #include "lib/fakes3_rig.h"
 #include "lib/test.h"
 
-static s3l_fakes3_rig_t rig;
-
-static int open_rig(void** state) {
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
-  return 0;
-}
-
-static int close_rig(void** state) {
-  s3l_fakes3_close(&rig);
-  return 0;
-}
-
 /* A bad request gets this answer, and then the end of the connection. */
 static void refused(const char* text, int status, const char* code) {
   rig.bytes_n = strlen(text);
   assert_true(rig.bytes_n < sizeof(rig.bytes));
   memcpy(rig.bytes, text, rig.bytes_n + 1);
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), status);
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Code"), code);
-  assert_string_equal(s3l_raw_header(&rig.reply, "Connection"), "close");
+  assert_int_equal(s3l_fakes3_exchange(false), status);
+  assert_string_equal(s3l_raw_tag("Code"), code);
+  assert_string_equal(s3l_raw_header("Connection"), "close");
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
 }
 
@@ -33,7 +21,7 @@ static void refuses_bad_framing(void** state) {
   refused("PUT /b/k HTTP/1.1\r\nHost: x\r\n\r\n", 411, "MissingContentLength");
   refused("PUT /b/k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
           501, "NotImplemented");
-  assert_string_equal(s3l_raw_tag(&rig.reply, "Header"), "Transfer-Encoding");
+  assert_string_equal(s3l_raw_tag("Header"), "Transfer-Encoding");
   refused("PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 5242881\r\n\r\nx", 400,
           "EntityTooLarge");
   refused("nonsense\r\n\r\n", 400, "BadRequest");
@@ -74,11 +62,11 @@ static void refuses_bad_targets(void** state) {
 
 /* Several requests on one connection, one after another. */
 static void keeps_connections(void** state) {
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_HEAD, .key = "k"), 200);
-  assert_int_equal(S3L_DO(&rig, .op = S3L_S3_DELETE, .key = "k"), 204);
-  assert_int_equal(s3l_fakes3_last(&rig)->conn, 1);
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "x"), 200);
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  assert_int_equal(S3L_DO(.op = S3L_S3_HEAD, .key = "k"), 200);
+  assert_int_equal(S3L_DO(.op = S3L_S3_DELETE, .key = "k"), 204);
+  assert_int_equal(s3l_fakes3_last()->conn, 1);
   assert_int_equal(fakes3_connections(rig.server), 1);
 }
 
@@ -88,20 +76,20 @@ static void serves_pipelined_requests_in_order(void** state) {
   static s3l_raw_t raw;
   const char* const bodies[] = {"one", "two"};
   size_t n = 0;
-  s3l_fakes3_fault(&rig, "{\"latency_ms\":20,\"count\":1}");
+  s3l_fakes3_fault("{\"latency_ms\":20,\"count\":1}");
   for (int i = 0; i < 2; i++) {
-    s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = bodies[i]});
+    S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = bodies[i]);
     memcpy(all + n, rig.bytes, rig.bytes_n);
     n += rig.bytes_n;
   }
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
+  S3L_SIGN(.key = "k");
   memcpy(all + n, rig.bytes, rig.bytes_n);
   n += rig.bytes_n;
-  assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
+  assert_int_equal(s3l_raw_connect(&raw), 0);
   s3l_raw_send(&raw, all, n);
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 200);
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 200);
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 200);
+  assert_int_equal(s3l_raw_reply(&raw, false), 200);
+  assert_int_equal(s3l_raw_reply(&raw, false), 200);
+  assert_int_equal(s3l_raw_reply(&raw, false), 200);
   assert_string_equal(rig.reply.body, "two");
   s3l_raw_close(&raw);
 }
@@ -109,41 +97,41 @@ static void serves_pipelined_requests_in_order(void** state) {
 /* The same request a byte at a time. */
 static void reads_split_requests(void** state) {
   static s3l_raw_t raw;
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "split"});
-  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nX-Empty:\r\nX-Blank: \r\n\r\n");
-  assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "split");
+  s3l_fakes3_bend("\r\n\r\n", "\r\nX-Empty:\r\nX-Blank: \r\n\r\n");
+  assert_int_equal(s3l_raw_connect(&raw), 0);
   for (size_t i = 0; i < rig.bytes_n; i++) {
     s3l_raw_send(&raw, rig.bytes + i, 1);
     uv_run(&rig.loop, UV_RUN_NOWAIT);
   }
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 200);
+  assert_int_equal(s3l_raw_reply(&raw, false), 200);
   s3l_raw_close(&raw);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 200);
+  assert_int_equal(S3L_DO(.key = "k"), 200);
   assert_string_equal(rig.reply.body, "split");
 }
 
 static void answers_expect(void** state) {
   static s3l_raw_t raw;
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.op = S3L_S3_PUT, .key = "k", .body = "late"});
-  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+  S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "late");
+  s3l_fakes3_bend("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
   size_t head = rig.bytes_n - 4;
-  assert_int_equal(s3l_raw_connect(&raw, &rig.loop, rig.server), 0);
+  assert_int_equal(s3l_raw_connect(&raw), 0);
   s3l_raw_send(&raw, rig.bytes, head);
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 100);
+  assert_int_equal(s3l_raw_reply(&raw, false), 100);
   s3l_raw_send(&raw, rig.bytes + head, 4);
-  assert_int_equal(s3l_raw_reply(&raw, false, &rig.reply), 200);
+  assert_int_equal(s3l_raw_reply(&raw, false), 200);
   s3l_raw_close(&raw);
 }
 
 static void follows_the_clients_wish_to_close(void** state) {
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
-  s3l_fakes3_bend(&rig, "\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), 404);
-  assert_string_equal(s3l_raw_header(&rig.reply, "Connection"), "close");
+  S3L_SIGN(.key = "k");
+  s3l_fakes3_bend("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  assert_int_equal(s3l_fakes3_exchange(false), 404);
+  assert_string_equal(s3l_raw_header("Connection"), "close");
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "k"});
-  s3l_fakes3_bend(&rig, "HTTP/1.1", "HTTP/1.0");
-  assert_int_equal(s3l_fakes3_exchange(&rig, false), 404);
+  S3L_SIGN(.key = "k");
+  s3l_fakes3_bend("HTTP/1.1", "HTTP/1.0");
+  assert_int_equal(s3l_fakes3_exchange(false), 404);
   assert_int_equal(s3l_raw_wait_end(&rig.raw), UV_EOF);
 }
 
@@ -151,15 +139,15 @@ static void follows_the_clients_wish_to_close(void** state) {
 static void stops_at_any_time(void** state) {
   static s3l_raw_t idle, half, stalled, late;
   s3l_raw_t* const all[] = {&idle, &half, &stalled, &late};
-  s3l_fakes3_open(&rig, &(fakes3_options_t){.port = 0});
-  s3l_fakes3_fault(&rig, "{\"stall\":true,\"match\":{\"key\":\"stalled\"}}");
-  s3l_fakes3_fault(&rig, "{\"latency_ms\":600000,\"match\":{\"key\":\"late\"}}");
+  s3l_fakes3_open(&(fakes3_options_t){.port = 0});
+  s3l_fakes3_fault("{\"stall\":true,\"match\":{\"key\":\"stalled\"}}");
+  s3l_fakes3_fault("{\"latency_ms\":600000,\"match\":{\"key\":\"late\"}}");
   for (size_t i = 0; i < 4; i++)
-    assert_int_equal(s3l_raw_connect(all[i], &rig.loop, rig.server), 0);
+    assert_int_equal(s3l_raw_connect(all[i]), 0);
   s3l_raw_send(&half, "PUT /b/k HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc", 54);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "stalled"});
+  S3L_SIGN(.key = "stalled");
   s3l_raw_send(&stalled, rig.bytes, rig.bytes_n);
-  s3l_fakes3_sign(&rig, &(s3l_fakes3_request_t){.key = "late"});
+  S3L_SIGN(.key = "late");
   s3l_raw_send(&late, rig.bytes, rig.bytes_n);
   fakes3_counters_t counters;
   do {
@@ -175,8 +163,8 @@ static void stops_at_any_time(void** state) {
   char why[256] = "";
   assert_int_equal(
       fakes3_start(&rig.loop, &(fakes3_options_t){.port = port}, &rig.server, why, sizeof(why)), 0);
-  assert_int_equal(S3L_DO(&rig, .key = "k"), 404);
-  s3l_fakes3_close(&rig);
+  assert_int_equal(S3L_DO(.key = "k"), 404);
+  s3l_fakes3_close();
 }
 
 static void refuses_bad_options(void** state) {
@@ -222,7 +210,7 @@ static void listens_on_ipv6(void** state) {
 }
 
 int main(void) {
-#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
+#define WITH_RIG(test) cmocka_unit_test_setup_teardown(test, s3l_open_rig, s3l_close_rig)
   const struct CMUnitTest tests[] = {
       WITH_RIG(refuses_bad_framing),
       WITH_RIG(bounds_headers),

@@ -9,6 +9,8 @@
 #include "util/span.h"
 #include "util/xml.h"
 
+s3l_fakes3_rig_t rig;
+
 /* ---- Connections ---- */
 
 static void on_data(s3l_test_conn_t* conn, const char* p, size_t n) {
@@ -28,26 +30,32 @@ static void turn(s3l_raw_t* raw) {
   uv_run(raw->net.loop, UV_RUN_ONCE);
 }
 
-int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server) {
+int s3l_raw_connect(s3l_raw_t* raw) {
   struct sockaddr_in addr;
   fakes3_counters_t before, now;
-  fakes3_counters(server, &before);
+  fakes3_counters(rig.server, &before);
   memset(raw, 0, sizeof(*raw));
-  s3l_test_server_init(&raw->net, loop, sizeof(s3l_test_conn_t));
+  s3l_test_server_init(&raw->net, &rig.loop, sizeof(s3l_test_conn_t));
   raw->net.data = raw;
   raw->net.on_data = on_data;
   raw->net.on_end = on_end;
-  assert_int_equal(uv_ip4_addr("127.0.0.1", fakes3_port(server), &addr), 0);
+  assert_int_equal(uv_ip4_addr("127.0.0.1", fakes3_port(rig.server), &addr), 0);
   raw->conn = s3l_test_server_dial(&raw->net, (const struct sockaddr*)&addr);
   while (!raw->conn->ready && raw->ended == 0)
     turn(raw);
-  while (fakes3_counters(server, &now), raw->ended == 0 && now.connections == before.connections)
+  while (fakes3_counters(rig.server, &now),
+         raw->ended == 0 && now.connections == before.connections)
     turn(raw);
   return raw->ended;
 }
 
 void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n) {
   s3l_test_conn_send(raw->conn, p, n);
+}
+
+void s3l_raw_start(s3l_raw_t* raw) {
+  assert_int_equal(s3l_raw_connect(raw), 0);
+  s3l_raw_send(raw, rig.bytes, rig.bytes_n);
 }
 
 void s3l_raw_close(s3l_raw_t* raw) {
@@ -67,10 +75,10 @@ int s3l_raw_wait_end(s3l_raw_t* raw) {
 
 /* ---- Replies ---- */
 
-const char* s3l_raw_header(const s3l_raw_reply_t* reply, const char* name) {
+const char* s3l_raw_header(const char* name) {
   static char value[1024];
   size_t n = strlen(name);
-  for (const char* line = strstr(reply->head, "\r\n"); line != NULL;
+  for (const char* line = strstr(rig.reply.head, "\r\n"); line != NULL;
        line = strstr(line + 2, "\r\n")) {
     s3l_span_t found = {line + 2, n};
     if (strlen(line + 2) <= n || !s3l_span_ieq(found, s3l_span_cstr(name)) || line[2 + n] != ':')
@@ -84,23 +92,23 @@ const char* s3l_raw_header(const s3l_raw_reply_t* reply, const char* name) {
   return NULL;
 }
 
-const char* s3l_raw_tag(const s3l_raw_reply_t* reply, const char* name) {
+const char* s3l_raw_tag(const char* name) {
   static char value[2048];
-  bool found = s3l_xml_text(s3l_span_cstr(reply->body), name, value, sizeof(value));
+  bool found = s3l_xml_text(s3l_span_cstr(rig.reply.body), name, value, sizeof(value));
   return found ? value : NULL;
 }
 
 /* Whole chunked bodies are left in their framing; a body without length goes up to the end. */
-static size_t body_end(s3l_raw_t* raw, bool head, size_t start, const s3l_raw_reply_t* reply) {
-  const char* length = s3l_raw_header(reply, "Content-Length");
+static size_t body_end(s3l_raw_t* raw, bool head, size_t start) {
+  const char* length = s3l_raw_header("Content-Length");
   uint64_t n = 0;
-  if (head || reply->status == 204 || reply->status == 304 || reply->status < 200)
+  if (head || rig.reply.status == 204 || rig.reply.status == 304 || rig.reply.status < 200)
     return start;
   if (length != NULL) {
     assert_true(s3l_span_to_u64(s3l_span_cstr(length), &n));
     return start + (size_t)n;
   }
-  if (s3l_raw_header(reply, "Transfer-Encoding") != NULL) {
+  if (s3l_raw_header("Transfer-Encoding") != NULL) {
     const char* end;
     while ((end = strstr(raw->in + start, "0\r\n\r\n")) == NULL && raw->ended == 0)
       turn(raw);
@@ -110,64 +118,74 @@ static size_t body_end(s3l_raw_t* raw, bool head, size_t start, const s3l_raw_re
   return raw->n;
 }
 
-int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply) {
+int s3l_raw_reply(s3l_raw_t* raw, bool head) {
   const char* end;
   uint64_t status = 0;
-  memset(reply, 0, sizeof(*reply));
+  memset(&rig.reply, 0, sizeof(rig.reply));
   while ((end = strstr(raw->in, "\r\n\r\n")) == NULL && raw->ended == 0)
     turn(raw);
   if (end == NULL)
     return raw->ended;
   size_t start = (size_t)(end - raw->in) + 4;
-  assert_true(start < sizeof(reply->head));
-  memcpy(reply->head, raw->in, start - 2);
-  if (strncmp(reply->head, "HTTP/1.", 7) != 0 ||
-      !s3l_span_to_u64((s3l_span_t){reply->head + 9, 3}, &status))
+  assert_true(start < sizeof(rig.reply.head));
+  memcpy(rig.reply.head, raw->in, start - 2);
+  if (strncmp(rig.reply.head, "HTTP/1.", 7) != 0 ||
+      !s3l_span_to_u64((s3l_span_t){rig.reply.head + 9, 3}, &status))
     return UV_EPROTO;
-  reply->status = (int)status;
-  size_t whole = body_end(raw, head, start, reply);
+  rig.reply.status = (int)status;
+  size_t whole = body_end(raw, head, start);
   while (raw->ended == 0 && raw->n < whole)
     turn(raw);
   if (raw->n < whole)
     return raw->ended;
-  memcpy(reply->body, raw->in + start, whole - start);
+  memcpy(rig.reply.body, raw->in + start, whole - start);
   memmove(raw->in, raw->in + whole, raw->n - whole + 1);
   raw->n -= whole;
-  return reply->status;
+  return rig.reply.status;
 }
 
 /* ---- The rig ---- */
 
-void s3l_fakes3_open(s3l_fakes3_rig_t* rig, const fakes3_options_t* options) {
+void s3l_fakes3_open(const fakes3_options_t* options) {
   char why[256] = "";
-  memset(rig, 0, sizeof(*rig));
-  assert_int_equal(uv_loop_init(&rig->loop), 0);
-  if (fakes3_start(&rig->loop, options, &rig->server, why, sizeof(why)) != 0)
+  memset(&rig, 0, sizeof(rig));
+  assert_int_equal(uv_loop_init(&rig.loop), 0);
+  if (fakes3_start(&rig.loop, options, &rig.server, why, sizeof(why)) != 0)
     fail_msg("%s", why);
-  assert_true(s3l_signer_open(&rig->signer));
+  assert_true(s3l_signer_open(&rig.signer));
 }
 
 static void on_stopped(void* arg) {
   *(bool*)arg = true;
 }
 
-void s3l_fakes3_close(s3l_fakes3_rig_t* rig) {
+void s3l_fakes3_close(void) {
   bool stopped = false;
-  s3l_raw_close(&rig->raw);
-  fakes3_stop(rig->server, on_stopped, &stopped);
-  uv_run(&rig->loop, UV_RUN_DEFAULT);
+  s3l_raw_close(&rig.raw);
+  fakes3_stop(rig.server, on_stopped, &stopped);
+  uv_run(&rig.loop, UV_RUN_DEFAULT);
   assert_true(stopped);
-  assert_int_equal(uv_loop_close(&rig->loop), 0);
-  s3l_signer_close(&rig->signer);
+  assert_int_equal(uv_loop_close(&rig.loop), 0);
+  s3l_signer_close(&rig.signer);
+}
+
+int s3l_open_rig(void** state) {
+  s3l_fakes3_open(&(fakes3_options_t){0});
+  return 0;
+}
+
+int s3l_close_rig(void** state) {
+  s3l_fakes3_close();
+  return 0;
 }
 
 static s3l_span_t text_or(const char* s, const char* standard) {
   return s3l_span_cstr(s != NULL ? s : standard);
 }
 
-void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* q) {
+void s3l_fakes3_sign(const s3l_fakes3_request_t* q) {
   const s3l_s3_target_t target = {
-      .host = s3l_span_cstr(q->host != NULL ? q->host : strstr(fakes3_url(rig->server), "//") + 2),
+      .host = s3l_span_cstr(q->host != NULL ? q->host : strstr(fakes3_url(rig.server), "//") + 2),
       .bucket = text_or(q->bucket, "bucket"),
       .region = text_or(q->region, "us-east-1"),
       .user_agent = text_or(q->user_agent, "rig"),
@@ -187,48 +205,47 @@ void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* q) {
       .max_keys = q->max_keys > 0 ? q->max_keys : 1000,
   };
   int64_t ms = s3l_clock_wall_ms() + q->skew_ms;
-  assert_int_equal(s3l_s3_request_write(&rig->signer, &target, &keys, &request, ms, rig->bytes,
-                                        sizeof(rig->bytes) - 1, &rig->bytes_n),
+  assert_int_equal(s3l_s3_request_write(&rig.signer, &target, &keys, &request, ms, rig.bytes,
+                                        sizeof(rig.bytes) - 1, &rig.bytes_n),
                    0);
-  rig->bytes[rig->bytes_n] = '\0';
+  rig.bytes[rig.bytes_n] = '\0';
 }
 
-void s3l_fakes3_bend(s3l_fakes3_rig_t* rig, const char* from, const char* to) {
-  char* at = strstr(rig->bytes, from);
+void s3l_fakes3_bend(const char* from, const char* to) {
+  char* at = strstr(rig.bytes, from);
   size_t old = strlen(from), new = strlen(to);
   if (at == NULL)
     fail_msg("\"%s\" is not in the request", from);
-  assert_true(rig->bytes_n + new < sizeof(rig->bytes));
-  memmove(at + new, at + old, rig->bytes_n - (size_t)(at - rig->bytes) - old + 1);
+  assert_true(rig.bytes_n + new < sizeof(rig.bytes));
+  memmove(at + new, at + old, rig.bytes_n - (size_t)(at - rig.bytes) - old + 1);
   memcpy(at, to, new);
-  rig->bytes_n += new;
-  rig->bytes_n -= old;
+  rig.bytes_n += new;
+  rig.bytes_n -= old;
 }
 
-int s3l_fakes3_exchange(s3l_fakes3_rig_t* rig, bool head) {
-  if (rig->raw.ended != 0)
-    s3l_raw_close(&rig->raw);
-  if (rig->raw.conn == NULL) {
-    int err = s3l_raw_connect(&rig->raw, &rig->loop, rig->server);
+int s3l_fakes3_exchange(bool head) {
+  if (rig.raw.ended != 0)
+    s3l_raw_close(&rig.raw);
+  if (rig.raw.conn == NULL) {
+    int err = s3l_raw_connect(&rig.raw);
     if (err != 0) {
-      s3l_raw_close(&rig->raw);
+      s3l_raw_close(&rig.raw);
       return err;
     }
   }
-  s3l_raw_send(&rig->raw, rig->bytes, rig->bytes_n);
-  int status = s3l_raw_reply(&rig->raw, head, &rig->reply);
+  s3l_raw_send(&rig.raw, rig.bytes, rig.bytes_n);
+  int status = s3l_raw_reply(&rig.raw, head);
   if (status < 0)
-    s3l_raw_close(&rig->raw);
+    s3l_raw_close(&rig.raw);
   return status;
 }
 
-int s3l_fakes3_do(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request) {
-  s3l_fakes3_sign(rig, request);
-  return s3l_fakes3_exchange(rig, request->op == S3L_S3_HEAD);
+int s3l_fakes3_do(const s3l_fakes3_request_t* request) {
+  s3l_fakes3_sign(request);
+  return s3l_fakes3_exchange(request->op == S3L_S3_HEAD);
 }
 
-int s3l_fakes3_control(s3l_fakes3_rig_t* rig, const char* method, const char* path,
-                       const char* body) {
+int s3l_fakes3_control(const char* method, const char* path, const char* body) {
   char text[4096];
   s3l_raw_t* raw = calloc(1, sizeof(*raw));
   assert_non_null(raw);
@@ -237,26 +254,26 @@ int s3l_fakes3_control(s3l_fakes3_rig_t* rig, const char* method, const char* pa
                "%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
                method, path, strlen(body), body);
   assert_true(n > 0 && (size_t)n < sizeof(text));
-  assert_int_equal(s3l_raw_connect(raw, &rig->loop, rig->server), 0);
+  assert_int_equal(s3l_raw_connect(raw), 0);
   s3l_raw_send(raw, text, (size_t)n);
-  int status = s3l_raw_reply(raw, false, &rig->reply);
+  int status = s3l_raw_reply(raw, false);
   s3l_raw_close(raw);
   free(raw);
   return status;
 }
 
-int s3l_fakes3_fault(s3l_fakes3_rig_t* rig, const char* json) {
+int s3l_fakes3_fault(const char* json) {
   char why[256] = "";
-  int rule = fakes3_fault(rig->server, json, why, sizeof(why));
+  int rule = fakes3_fault(rig.server, json, why, sizeof(why));
   if (rule <= 0)
     fail_msg("%s: %s", json, why);
   return rule;
 }
 
-const fakes3_entry_t* s3l_fakes3_last(const s3l_fakes3_rig_t* rig) {
+const fakes3_entry_t* s3l_fakes3_last(void) {
   const fakes3_entry_t* last = NULL;
   const fakes3_entry_t* next;
-  while ((next = fakes3_log_after(rig->server, last != NULL ? last->seq : 0)) != NULL)
+  while ((next = fakes3_log_after(rig.server, last != NULL ? last->seq : 0)) != NULL)
     last = next;
   assert_non_null(last);
   return last;

@@ -59,47 +59,55 @@ typedef struct s3l_fakes3_s {
   size_t bytes_n;
 } s3l_fakes3_rig_t;
 
-void s3l_fakes3_open(s3l_fakes3_rig_t* rig, const fakes3_options_t* options);
-void s3l_fakes3_close(s3l_fakes3_rig_t* rig);
+extern s3l_fakes3_rig_t rig; /* which all functions here use */
 
-/* Signs into rig->bytes. */
-void s3l_fakes3_sign(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request);
+void s3l_fakes3_open(const fakes3_options_t* options);
+void s3l_fakes3_close(void);
 
-/* Replaces text in rig->bytes; fails the test if it is not there. */
-void s3l_fakes3_bend(s3l_fakes3_rig_t* rig, const char* from, const char* to);
+/* Set-up, with all options zero, and tear-down of a test. */
+int s3l_open_rig(void** state);
+int s3l_close_rig(void** state);
 
-/* Sends rig->bytes over rig->raw, connecting first where that is not open, and waits. The reply's
+/* Signs into rig.bytes. */
+void s3l_fakes3_sign(const s3l_fakes3_request_t* request);
+#define S3L_SIGN(...) s3l_fakes3_sign(&(s3l_fakes3_request_t){__VA_ARGS__})
+
+/* Replaces text in rig.bytes; fails the test if it is not there. */
+void s3l_fakes3_bend(const char* from, const char* to);
+
+/* Sends rig.bytes over rig.raw, connecting first where that is not open, and waits. The reply's
  * status, or a negative code if the connection ended before a whole one came. */
-int s3l_fakes3_exchange(s3l_fakes3_rig_t* rig, bool head);
+int s3l_fakes3_exchange(bool head);
 
-int s3l_fakes3_do(s3l_fakes3_rig_t* rig, const s3l_fakes3_request_t* request);
-#define S3L_DO(rig, ...) s3l_fakes3_do(rig, &(s3l_fakes3_request_t){__VA_ARGS__})
+int s3l_fakes3_do(const s3l_fakes3_request_t* request);
+#define S3L_DO(...) s3l_fakes3_do(&(s3l_fakes3_request_t){__VA_ARGS__})
 
 /* Unsigned, over a connection of its own. */
-int s3l_fakes3_control(s3l_fakes3_rig_t* rig, const char* method, const char* path,
-                       const char* body);
+int s3l_fakes3_control(const char* method, const char* path, const char* body);
 
 /* A rule, and its number; fails the test if it is refused. */
-int s3l_fakes3_fault(s3l_fakes3_rig_t* rig, const char* json);
+int s3l_fakes3_fault(const char* json);
 
 /* The newest entry of the log. */
-const fakes3_entry_t* s3l_fakes3_last(const s3l_fakes3_rig_t* rig);
+const fakes3_entry_t* s3l_fakes3_last(void);
 
 /* ---- Connections of their own ---- */
 
 /* Waits for the server to accept, too: what is sent then arrives before the loop's next timer. */
-int s3l_raw_connect(s3l_raw_t* raw, uv_loop_t* loop, const fakes3_t* server);
+int s3l_raw_connect(s3l_raw_t* raw);
 void s3l_raw_send(s3l_raw_t* raw, const char* p, size_t n);
+/* Connects, and sends rig.bytes. */
+void s3l_raw_start(s3l_raw_t* raw);
 /* As s3l_fakes3_exchange returns it. */
-int s3l_raw_reply(s3l_raw_t* raw, bool head, s3l_raw_reply_t* reply);
+int s3l_raw_reply(s3l_raw_t* raw, bool head);
 /* Runs the loop until the server has ended the connection; how it did. */
 int s3l_raw_wait_end(s3l_raw_t* raw);
 void s3l_raw_close(s3l_raw_t* raw);
 
 /* The value of a header of the reply, or NULL; lives until the next call. */
-const char* s3l_raw_header(const s3l_raw_reply_t* reply, const char* name);
+const char* s3l_raw_header(const char* name);
 
 /* The text of an XML element of its body, likewise. */
-const char* s3l_raw_tag(const s3l_raw_reply_t* reply, const char* name);
+const char* s3l_raw_tag(const char* name);
 
 #endif
