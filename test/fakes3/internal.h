@@ -364,6 +364,8 @@ struct fakes3_s {
   size_t keys_n;
   int64_t clock_offset_ms;
   bool anonymous_reads;
+  void (*on_change)(void* arg, const char* key, const char* body, size_t n);
+  void* on_change_arg;
   s3l_list_t requests;
   s3l_list_t buckets;
   s3l_list_t rules;

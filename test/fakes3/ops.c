@@ -210,6 +210,11 @@ static bool check_md5(fakes3_request_t* r) {
   return false;
 }
 
+static void tell_change(const fakes3_request_t* r, s3l_span_t body) {
+  if (r->server->on_change != NULL)
+    r->server->on_change(r->server->on_change_arg, r->key, body.p, body.n);
+}
+
 static void put_object(fakes3_request_t* r, fakes3_bucket_t* b) {
   const fakes3_object_t* o = fakes3_object_find(b, r->key);
   if (fakes3_header(r, "x-amz-copy-source") != NULL) {
@@ -220,6 +225,7 @@ static void put_object(fakes3_request_t* r, fakes3_bucket_t* b) {
     return;
   fakes3_version_t* v = make_version(r);
   fakes3_object_set(b, r->key, v);
+  tell_change(r, fakes3_span(&v->body));
   r->server->counters.writes++;
   r->reply.status = 200;
   put_etag(r, v);
@@ -233,6 +239,7 @@ static void delete_object(fakes3_request_t* r, fakes3_bucket_t* b) {
   if (o == NULL || o->now == NULL)
     return;
   fakes3_object_set(b, r->key, NULL);
+  tell_change(r, (s3l_span_t){NULL, 0});
   r->server->counters.writes++;
 }
 

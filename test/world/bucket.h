@@ -1,0 +1,32 @@
+/* world/bucket.h: the store: the fake S3 on a host of its own, with several front ends (addresses),
+ * and what its log must not show. */
+#ifndef WORLD_BUCKET_H
+#define WORLD_BUCKET_H
+
+#include "fakes3/fakes3.h"
+#include "world/world.h"
+
+#define WORLD_STORE_MACHINE   12
+#define WORLD_STORE_ADDRESS   UINT32_C(0x0a0000c8) /* 10.0.0.200 and the next ones */
+#define WORLD_STORE_FRONTENDS 3
+
+extern struct world_bucket_s {
+  world_host_t* host;
+  fakes3_t* server;
+  bool stopped;
+  uint64_t seq; /* of its log, looked at */
+  uint64_t requests, puts, gets, lists, deletes, faults;
+} bucket;
+
+void world_bucket_begin(uint64_t seed);
+/** Stops the server; its host is free when it has run until then. */
+void world_bucket_stop(void);
+/** True when it is stopped and freed. */
+bool world_bucket_end(void);
+int world_bucket_fault(const char* json);
+void world_bucket_clear(int rule);
+void world_bucket_listen(bool on);
+void world_bucket_restart(void);
+void world_bucket_empty(void);
+
+#endif

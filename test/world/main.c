@@ -1,0 +1,274 @@
+/* s3lect-world: the shipped library under deterministic simulation. See --help. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "world/run.h"
+
+static const char help[] =
+    "usage: s3lect-world [options]\n"
+    "Runs elections of the shipped library in virtual time: its own object files over a simulated\n"
+    "libuv, network and clock, against the fake S3, with seeded faults, and an oracle that "
+    "judges.\n"
+    "A seed decides everything. Exit 1: a promise was broken.\n"
+    "\n"
+    "  --seeds A..B      seeds to run, or one (default 1..10)\n"
+    "  --nodes N         1 to 9 processes (default 5)\n"
+    "  --minutes M       simulated, of each seed (default 360)\n"
+    "  --protocol P      lockfile (default) or epochs\n"
+    "  --faults LIST     all, none, or of the names that --list-faults prints (default all)\n"
+    "  --seconds S       begin no further seed after S seconds\n"
+    "  --jobs N          processes (default 2)\n"
+    "  --twice           run each seed twice, and compare\n"
+    "  --trace           one seed: print what happens\n"
+    "  --list-faults\n";
+
+typedef struct totals_s {
+  uint64_t seeds, violations, digest;
+  uint64_t turns, segments, requests;
+  world_counters_t counters;
+  uint64_t faults[WORLD_FAULT_END];
+} totals_t;
+
+typedef struct options_s {
+  uint64_t first, last;
+  unsigned nodes, minutes, jobs, seconds;
+  bool epochs, twice;
+  uint32_t faults;
+} options_t;
+
+static void refuse(const char* option, const char* value, const char* rule) {
+  fprintf(stderr, "s3lect-world: %s %s: must be %s\n", option, value, rule);
+  exit(2);
+}
+
+static uint64_t number(const char* option, const char* value, uint64_t min, uint64_t max) {
+  char* end;
+  char rule[80];
+  uint64_t v = strtoull(value, &end, 10);
+  snprintf(rule, sizeof(rule), "a number from %" PRIu64 " to %" PRIu64, min, max);
+  if (end == value || *end != '\0' || value[0] == '-' || v < min || v > max)
+    refuse(option, value, rule);
+  return v;
+}
+
+static void set_seeds(options_t* o, char* value) {
+  char* dots = strstr(value, "..");
+  if (dots != NULL)
+    *dots = '\0';
+  o->first = number("--seeds", value, 0, UINT32_MAX);
+  o->last = dots != NULL ? number("--seeds", dots + 2, o->first, UINT32_MAX) : o->first;
+}
+
+static uint32_t fault_bit(const char* name) {
+  for (int i = 0; i < WORLD_FAULT_END; i++)
+    if (strcmp(name, world_fault_name((world_fault_t)i)) == 0)
+      return UINT32_C(1) << i;
+  refuse("--faults", name, "all, none, or names that --list-faults prints");
+  return 0;
+}
+
+static uint32_t fault_bits(char* list) {
+  uint32_t bits = 0;
+  if (strcmp(list, "all") == 0)
+    return UINT32_MAX;
+  if (strcmp(list, "none") == 0)
+    return 0;
+  for (char* name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
+    bits |= fault_bit(name);
+  return bits;
+}
+
+static void add(totals_t* t, const world_verdict_t* v) {
+  t->seeds++;
+  t->violations += v->found != 0;
+  t->digest ^= v->digest;
+  t->turns += v->turns;
+  t->segments += v->segments;
+  t->requests += v->requests;
+  t->counters.leaderships += v->counters.leaderships;
+  t->counters.renewals += v->counters.renewals;
+  t->counters.errors += v->counters.errors;
+  t->counters.lives += v->counters.lives;
+  t->counters.refused_starts += v->counters.refused_starts;
+  if (v->counters.bytes_most > t->counters.bytes_most)
+    t->counters.bytes_most = v->counters.bytes_most;
+  if (v->counters.fds_most > t->counters.fds_most)
+    t->counters.fds_most = v->counters.fds_most;
+  for (int i = 0; i < WORLD_FAULT_END; i++)
+    t->faults[i] += v->faults[i];
+}
+
+static void run_one(const options_t* o, uint64_t seed, totals_t* t) {
+  world_verdict_t v, again;
+  world_run_seed(seed, o->nodes, o->minutes, o->epochs, o->faults, &v);
+  if (o->twice) {
+    world_run_seed(seed, o->nodes, o->minutes, o->epochs, o->faults, &again);
+    if (again.digest != v.digest) {
+      v.found |= WORLD_FOUND_BROKEN;
+      snprintf(v.text, sizeof(v.text), "the second run of this seed is another one");
+    }
+  }
+  if (v.found != 0) {
+    printf("seed %" PRIu64 ": %s\n", seed, v.text);
+    fflush(stdout);
+  }
+  add(t, &v);
+}
+
+static totals_t run_share(const options_t* o, unsigned job) {
+  totals_t t = {0};
+  time_t stop = o->seconds > 0 ? time(NULL) + (time_t)o->seconds : 0;
+  for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs) {
+    if (stop != 0 && time(NULL) >= stop)
+      break;
+    run_one(o, seed, &t);
+  }
+  return t;
+}
+
+/* One job for each process, which writes its totals into a pipe. */
+static bool run_jobs(const options_t* o, totals_t* all) {
+  bool fine = true;
+  int pipes[64][2];
+  for (unsigned i = 0; i < o->jobs; i++) {
+    if (pipe(pipes[i]) != 0)
+      return false;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+      totals_t t = run_share(o, i);
+      _exit(write(pipes[i][1], &t, sizeof(t)) == (ssize_t)sizeof(t) ? 0 : 1);
+    }
+    close(pipes[i][1]);
+  }
+  for (unsigned i = 0; i < o->jobs; i++) {
+    totals_t t;
+    int status;
+    bool got = read(pipes[i][0], &t, sizeof(t)) == (ssize_t)sizeof(t);
+    fine = wait(&status) > 0 && status == 0 && got && fine;
+    if (!got)
+      continue;
+    world_verdict_t v = {.digest = t.digest,
+                         .turns = t.turns,
+                         .segments = t.segments,
+                         .requests = t.requests,
+                         .counters = t.counters};
+    memcpy(v.faults, t.faults, sizeof(v.faults));
+    add(all, &v);
+    all->seeds += t.seeds - 1;
+    all->violations += t.violations;
+  }
+  return fine;
+}
+
+static void print(const totals_t* t, const options_t* o) {
+  printf("seeds: %" PRIu64 " of %u simulated minutes, %u processes, %s: %" PRIu64
+         " leaderships, %" PRIu64 " renewals, %" PRIu64 " requests, %" PRIu64 " processes begun\n",
+         t->seeds, o->minutes, o->nodes, o->epochs ? "epoch files" : "lockfile",
+         t->counters.leaderships, t->counters.renewals, t->requests, t->counters.lives);
+  printf("  %" PRIu64 " turns, %" PRIu64 " segments, %" PRIu64 " errors told, %" PRIu64
+         " starts refused; at most %zu bytes and %zu descriptors a process; digest %016" PRIx64
+         "\n ",
+         t->turns, t->segments, t->counters.errors, t->counters.refused_starts,
+         t->counters.bytes_most, t->counters.fds_most, t->digest);
+  for (int i = 0; i < WORLD_FAULT_END; i++)
+    printf(" %s %" PRIu64, world_fault_name((world_fault_t)i), t->faults[i]);
+  printf("\n%" PRIu64 " violations\n", t->violations);
+}
+
+enum {
+  OPT_SEEDS = 1,
+  OPT_NODES,
+  OPT_MINUTES,
+  OPT_PROTOCOL,
+  OPT_FAULTS,
+  OPT_SECONDS,
+  OPT_JOBS,
+  OPT_TWICE,
+  OPT_TRACE,
+  OPT_LIST,
+  OPT_HELP
+};
+
+static const struct option rows[] = {
+    {"seeds", required_argument, NULL, OPT_SEEDS},
+    {"nodes", required_argument, NULL, OPT_NODES},
+    {"minutes", required_argument, NULL, OPT_MINUTES},
+    {"protocol", required_argument, NULL, OPT_PROTOCOL},
+    {"faults", required_argument, NULL, OPT_FAULTS},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"jobs", required_argument, NULL, OPT_JOBS},
+    {"twice", no_argument, NULL, OPT_TWICE},
+    {"trace", no_argument, NULL, OPT_TRACE},
+    {"list-faults", no_argument, NULL, OPT_LIST},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static void read_option(options_t* o, int option, char* value) {
+  switch (option) {
+  case OPT_SEEDS:
+    set_seeds(o, value);
+    break;
+  case OPT_NODES:
+    o->nodes = (unsigned)number("--nodes", value, 1, WORLD_NODES);
+    break;
+  case OPT_MINUTES:
+    o->minutes = (unsigned)number("--minutes", value, 1, 1000000);
+    break;
+  case OPT_PROTOCOL:
+    o->epochs = strcmp(value, "epochs") == 0;
+    if (!o->epochs && strcmp(value, "lockfile") != 0)
+      refuse("--protocol", value, "lockfile or epochs");
+    break;
+  case OPT_FAULTS:
+    o->faults = fault_bits(value);
+    break;
+  case OPT_SECONDS:
+    o->seconds = (unsigned)number("--seconds", value, 1, 86400);
+    break;
+  case OPT_JOBS:
+    o->jobs = (unsigned)number("--jobs", value, 1, 64);
+    break;
+  case OPT_TWICE:
+    o->twice = true;
+    break;
+  case OPT_TRACE:
+    world.log = stdout;
+    break;
+  case OPT_LIST:
+    for (int i = 0; i < WORLD_FAULT_END; i++)
+      puts(world_fault_name((world_fault_t)i));
+    exit(0);
+  case OPT_HELP:
+    fputs(help, stdout);
+    exit(0);
+  default:
+    exit(2);
+  }
+}
+
+int main(int argc, char** argv) {
+  options_t o = {
+      .first = 1, .last = 10, .nodes = 5, .minutes = 360, .jobs = 2, .faults = UINT32_MAX};
+  totals_t t = {0};
+  int option;
+  bool fine = true;
+  while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1)
+    read_option(&o, option, optarg);
+  if (optind < argc)
+    refuse(argv[optind], "", "left out: see --help");
+  if (world.log != NULL || o.first == o.last || o.jobs == 1) {
+    o.jobs = 1;
+    t = run_share(&o, 0);
+  } else {
+    fine = run_jobs(&o, &t);
+  }
+  print(&t, &o);
+  return fine && t.violations == 0 ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+/* world/names.c: see names.h. */
+#include "world/names.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/rnd.h"
+
+struct world_names_s world_names;
+
+typedef struct answer_s {
+  struct addrinfo info;
+  struct sockaddr_in address;
+} answer_t;
+
+/* The order of a name's addresses is another one each time, as with S3. */
+static struct addrinfo* make(world_host_t* host, const world_name_t* name, uint16_t port) {
+  answer_t* a = calloc(name->len, sizeof(*a));
+  size_t turn = sim_below(&host->random, (uint32_t)name->len);
+  if (a == NULL)
+    abort();
+  for (size_t i = 0; i < name->len; i++) {
+    a[i].address.sin_family = AF_INET;
+    a[i].address.sin_port = htons(port);
+    a[i].address.sin_addr.s_addr = htonl(name->addresses[(i + turn) % name->len]);
+    a[i].info = (struct addrinfo){.ai_family = AF_INET,
+                                  .ai_socktype = SOCK_STREAM,
+                                  .ai_addrlen = sizeof(a[i].address),
+                                  .ai_addr = (struct sockaddr*)&a[i].address,
+                                  .ai_next = i + 1 < name->len ? &a[i + 1].info : NULL};
+  }
+  return &a->info;
+}
+
+int world_look_up(world_host_t* host, const char* name, uint16_t port, struct addrinfo** found,
+                  int64_t* delay_ns) {
+  *found = NULL;
+  *delay_ns = world_names.delay_ns + sim_heavy(&host->random, WORLD_MS, 6);
+  if (world_names.error != 0)
+    return world_names.error;
+  if (host->fds >= host->fds_max)
+    return UV_EAI_NONAME; /* as glibc says it where it has no descriptor to ask with */
+  for (size_t i = 0; i < world_names.len; i++)
+    if (strcmp(world_names.at[i].name, name) == 0) {
+      *found = make(host, &world_names.at[i], port);
+      return 0;
+    }
+  return UV_EAI_NONAME;
+}

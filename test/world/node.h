@@ -1,0 +1,95 @@
+/* world/node.h: the candidates of an election, each a process with the library's public API, and
+ * what the oracle is told of them.
+ *
+ * Vocabulary
+ *   node   one candidate, with its options; it lives again and again
+ *   life   one process of a node: a host, a store, an elector, and in peer mode client and server
+ *   ghost  a life that was killed: its host is mute, and closes everything unseen. Thereby each
+ *          kill also shows that the library can be closed when nothing works any more
+ *   birth  one start of an elector: one incarnation */
+#ifndef WORLD_NODE_H
+#define WORLD_NODE_H
+
+#include "s3lect.h"
+#include "sim/oracle.h"
+#include "world/world.h"
+
+#define WORLD_NODES    ORACLE_NODES_MAX
+#define WORLD_BIRTHS   8192
+#define WORLD_SENDS    32
+#define WORLD_KEY      "locks/world"
+#define WORLD_BUCKET   "bucket"
+#define WORLD_PORT     9000
+#define WORLD_PEERPORT 8443
+
+typedef struct world_config_s {
+  uint32_t leader_timeout_ms;
+  uint32_t renew_interval_ms;
+  uint32_t frequent_interval_ms;
+  uint32_t infrequent_interval_ms;
+  uint32_t request_timeout_ms;
+  uint32_t grace_period_ms;
+  uint32_t stop_ack_ms;
+  uint32_t ack_delay_ms; /* of the application */
+  uint32_t max_connections;
+  uint32_t idle_timeout_ms;
+  bool store_clock;
+  bool peer_mode;
+  bool epochs;
+  bool by_name; /* the endpoint is a name, not an address */
+} world_config_t;
+
+typedef struct world_life_s world_life_t;
+
+typedef struct world_node_s {
+  int index;
+  char name[16];
+  world_config_t config;
+  world_life_t* life; /* NULL: down */
+  uint32_t lives;
+  int64_t lease_ppb; /* its machine's clocks */
+  int64_t timer_ppb;
+  int64_t blocked_until;
+} world_node_t;
+
+typedef struct world_counters_s {
+  uint64_t leaderships;
+  uint64_t renewals;
+  uint64_t requests;
+  uint64_t errors;
+  uint64_t connections;
+  uint64_t lives;
+  uint64_t refused_starts; /* an init that failed, for want of memory or descriptors */
+  size_t bytes_most;
+  size_t fds_most;
+} world_counters_t;
+
+extern struct world_election_s {
+  uint64_t seed;
+  int nodes_len;
+  bool epochs;
+  world_node_t nodes[WORLD_NODES];
+  oracle_t oracle;
+  world_counters_t counters;
+  unsigned ghosts;  /* lives that are closing, killed or not */
+  char broken[256]; /* what else went wrong; "": nothing */
+} election;
+
+void world_election_begin(uint64_t seed, int nodes);
+/** A process begins; nothing happens if it cannot, as when it has no memory. */
+void world_node_begin(world_node_t* node);
+/** A process ends: by itself, closing all; by a signal; or with its machine, without a word. */
+typedef enum { WORLD_LEAVES, WORLD_KILLED, WORLD_CRASHED } world_end_t;
+void world_node_end(world_node_t* node, world_end_t how);
+void world_node_resign(world_node_t* node, int to);
+void world_node_pause(world_node_t* node, int64_t until);
+/** Sets the rates of its machine's clocks. */
+void world_node_rates(world_node_t* node, int64_t lease_ppb, int64_t timer_ppb);
+
+/** The store changed an object. */
+void world_saw_change(const char* key, const char* body, size_t n);
+
+/** Notes what broke a promise of the library; the first one is kept. */
+void world_broken(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

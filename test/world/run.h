@@ -1,0 +1,57 @@
+/* world/run.h: one seed: its election, what happens to it, and the verdict. */
+#ifndef WORLD_RUN_H
+#define WORLD_RUN_H
+
+#include "world/node.h"
+
+/* Rows: id, name. */
+#define WORLD_FAULTS(XX)                                                                           \
+  XX(PARTITION, "partition")                                                                       \
+  XX(SLOW, "slow")                                                                                 \
+  XX(REFUSE, "refuse")                                                                             \
+  XX(FREEZE, "freeze")                                                                             \
+  XX(RESTART, "restart")                                                                           \
+  XX(EMPTY, "empty")                                                                               \
+  XX(DNS, "dns")                                                                                   \
+  XX(HTTP, "http")                                                                                 \
+  XX(BREAK, "break")                                                                               \
+  XX(FDS, "fds")                                                                                   \
+  XX(MEMORY, "memory")                                                                             \
+  XX(PAUSE, "pause")                                                                               \
+  XX(STARVE, "starve")                                                                             \
+  XX(KILL, "kill")                                                                                 \
+  XX(CRASH, "crash")                                                                               \
+  XX(LEAVE, "leave")                                                                               \
+  XX(RESIGN, "resign")                                                                             \
+  XX(WALL, "wall")                                                                                 \
+  XX(RATE, "rate")                                                                                 \
+  XX(SLEW, "slew")                                                                                 \
+  XX(SUSPEND, "suspend")                                                                           \
+  XX(TRICKLE, "trickle")
+
+typedef enum {
+#define XX(id, name) WORLD_FAULT_##id,
+  WORLD_FAULTS(XX)
+#undef XX
+      WORLD_FAULT_END
+} world_fault_t;
+
+const char* world_fault_name(world_fault_t fault);
+
+typedef struct world_verdict_s {
+  unsigned found; /* the oracle's checks; bit 31: another promise of the library */
+  char text[512];
+  uint64_t digest;
+  uint64_t turns, segments;
+  world_counters_t counters;
+  uint64_t requests;
+  uint64_t faults[WORLD_FAULT_END];
+} world_verdict_t;
+
+#define WORLD_FOUND_BROKEN (1u << 31)
+
+/** Runs a seed; `faults` is a bit for each kind that may happen. */
+void world_run_seed(uint64_t seed, unsigned nodes, unsigned minutes, bool epochs, uint32_t faults,
+                    world_verdict_t* verdict);
+
+#endif
