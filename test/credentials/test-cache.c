@@ -1,18 +1,12 @@
 /* creds/cache over a source that the test plays, on a wall clock that the test sets: one question
  * for many, replacement ahead of the end, old sets while they are good, failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "credentials/cache.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
@@ -142,7 +136,6 @@ static void answer_failure(int status, const char* why) {
 }
 
 static void asks_once_for_many(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(-1));
   assert_int_equal(rig.source.asked, 0); /* nobody waits */
@@ -165,7 +158,6 @@ static void asks_once_for_many(void** state) {
 }
 
 static void replaces_ahead_of_the_end(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
@@ -183,7 +175,6 @@ static void replaces_ahead_of_the_end(void** state) {
 
 /* Nobody asks for hours, and still there are good ones when they are needed. */
 static void replaces_by_itself(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   answer("A1", 40); /* three quarters of its life on the loop's clock, less jitter */
@@ -195,7 +186,6 @@ static void replaces_by_itself(void** state) {
 }
 
 static void short_lives_are_used(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   answer("A1", 4 * MINUTE); /* shorter than the usual advance */
@@ -210,7 +200,6 @@ static void short_lives_are_used(void** state) {
 }
 
 static void old_ones_serve_until_their_end(void** state) {
-  (void)state;
   rig_open(&eager);
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
@@ -237,7 +226,6 @@ static void old_ones_serve_until_their_end(void** state) {
 }
 
 static void leaves_a_failed_source_alone(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   answer_failure(S3LECT_ECREDENTIALS, "no luck");
@@ -253,7 +241,6 @@ static void leaves_a_failed_source_alone(void** state) {
 }
 
 static void refuses_expired_ones(void** state) {
-  (void)state;
   rig_open(&eager);
   assert_null(get(0));
   answer("A1", -1);
@@ -271,7 +258,6 @@ static void refuses_expired_ones(void** state) {
 /* What the store refuses is replaced, even if it has just come: a service may give old ones. But
  * when the next set is refused as well, it is not its age. */
 static void refused_ones_are_replaced(void** state) {
-  (void)state;
   rig_open(&quiet);
   s3l_creds_cache_refused(rig.cache); /* there is none */
   assert_null(get(0));
@@ -291,7 +277,6 @@ static void refused_ones_are_replaced(void** state) {
 
 /* They may have been refused for another reason. */
 static void refused_ones_are_better_than_none(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   answer("A1", 60 * MINUTE);
@@ -306,7 +291,6 @@ static void refused_ones_are_better_than_none(void** state) {
 }
 
 static void closing_ends_the_waiting(void** state) {
-  (void)state;
   rig_open(&quiet);
   assert_null(get(0));
   assert_null(get(1));
@@ -321,7 +305,6 @@ static void closing_ends_the_waiting(void** state) {
 
 /* Nothing was asked: nothing is in the loop, and memory is given back at once. */
 static void an_unused_one_closes_at_once(void** state) {
-  (void)state;
   rig_open(&quiet);
   s3l_creds_cache_close(rig.cache, on_closed, &rig.closed);
   assert_int_equal(rig.closed, 1);
@@ -330,7 +313,6 @@ static void an_unused_one_closes_at_once(void** state) {
 }
 
 static void a_warm_one_allocates_nothing(void** state) {
-  (void)state;
   s3l_heap_install();
   rig_open(&quiet);
   assert_null(get(0));

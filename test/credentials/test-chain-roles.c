@@ -1,16 +1,10 @@
 /* creds/chain: the roles of profiles, one after the other; closing at every moment, and no memory
  * at every allocation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 
 #include "lib/creds_rig.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 
@@ -40,7 +34,6 @@ static void begin_with_config(const char* config, const s3l_step_t* const* scrip
 
 /* Each is assumed with the keys of the one before. */
 static void assumes_one_role_after_the_other(void** state) {
-  (void)state;
   begin_with_config("[profile c]\nrole_arn = rc\nsource_profile = b\n"
                     "[profile b]\nrole_arn = rb\nsource_profile = a\n"
                     "[profile a]\naws_access_key_id = AK\naws_secret_access_key = SK\n",
@@ -54,7 +47,6 @@ static void assumes_one_role_after_the_other(void** state) {
 
 /* The second role's refusal names the second role. */
 static void names_the_role_that_failed(void** state) {
-  (void)state;
   begin_with_config("[profile c]\nrole_arn = rc\nsource_profile = b\n"
                     "[profile b]\nrole_arn = rb\nsource_profile = a\n"
                     "[profile a]\naws_access_key_id = AK\naws_secret_access_key = SK\n",
@@ -66,7 +58,6 @@ static void names_the_role_that_failed(void** state) {
 }
 
 static void a_program_can_be_the_base(void** state) {
-  (void)state;
   begin_with_config("[profile r]\nrole_arn = rr\nsource_profile = p\n[profile p]\n"
                     "credential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\","
                     "\"SecretAccessKey\":\"SK\"}'\n",
@@ -77,7 +68,6 @@ static void a_program_can_be_the_base(void** state) {
 }
 
 static void a_service_can_be_the_base(void** state) {
-  (void)state;
   begin_with_config(
       "[profile r]\nrole_arn = rr\ncredential_source = EcsContainer\n",
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /c "), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON_OF("CK")))),
@@ -113,7 +103,6 @@ static void a_service_can_be_the_base(void** state) {
 }
 
 static void a_token_can_be_the_base(void** state) {
-  (void)state;
   begin_with_config(
       "[profile r]\nrole_arn = rr\nsource_profile = w\n"
       "[profile w]\nrole_arn = rw\nweb_identity_token_file = ~/jwt\nrole_session_name = me\n",
@@ -139,7 +128,6 @@ static void a_token_can_be_the_base(void** state) {
 /* After each number of turns of the loop: while files are read, a program runs, STS is asked. */
 static void closes_at_every_moment(void** state) {
   unsigned turns = 0;
-  (void)state;
   for (bool over = false; !over; turns++) {
     begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
     rig.cut_short = true;
@@ -156,7 +144,6 @@ static void closes_at_every_moment(void** state) {
 static unsigned inside_closed;
 
 static void on_inside_closed(s3lect_credentials_provider_t* chain) {
-  (void)chain;
   inside_closed++;
 }
 
@@ -167,7 +154,6 @@ static void close_inside(s3l_creds_rig_t* r) {
 
 /* In the very callback that brings the keys, or the failure. */
 static void closes_inside_the_answer(void** state) {
-  (void)state;
   inside_closed = 0;
   begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
   rig.then = close_inside;
@@ -214,7 +200,6 @@ static bool run_without_memory(size_t at, bool on) {
 }
 
 static void survives_without_memory(void** state) {
-  (void)state;
   for (int on = 0; on < 2; on++) {
     size_t n = 0;
     while (run_without_memory(n, on == 1))

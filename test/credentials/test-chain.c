@@ -1,16 +1,10 @@
 /* creds/chain: the order of the sources, what ends the search, what its failure tells. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
 #define NOT_IN_ENVIRONMENT "environment: AWS_ACCESS_KEY_ID is not set; "
@@ -72,7 +66,6 @@ static void asks_in_the_order_of_the_sdks(void** state) {
                {"Action=AssumeRoleWithWebIdentity&", "WEB"},
                {NULL, "FILE"},
                {"GET /container HTTP/1.1\r\n", "CONTAINER"}};
-  (void)state;
   for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     const char* reply =
         i == 1 ? S3L_OK(S3L_CREDS_RIG_XML_OF("WEB")) : S3L_OK(S3L_CREDS_RIG_JSON_OF("CONTAINER"));
@@ -93,7 +86,6 @@ static void asks_in_the_order_of_the_sdks(void** state) {
 }
 
 static void an_empty_variable_is_none(void** state) {
-  (void)state;
   begin_with_all(0, NULL, 0);
   setenv("AWS_ACCESS_KEY_ID", "", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "", 1);
@@ -105,7 +97,6 @@ static void an_empty_variable_is_none(void** state) {
 }
 
 static void asks_only_what_it_is_told_to(void** state) {
-  (void)state;
   begin_with_all(0, NULL, 0);
   open_chain(NULL, S3LECT_CREDENTIALS_PROFILE);
   s3l_creds_rig_gets(&rig, "FILE");
@@ -121,7 +112,6 @@ static void asks_only_what_it_is_told_to(void** state) {
 
 /* A profile of the code comes before the environment's keys; one of the environment does not. */
 static void a_profile_of_the_code_comes_first(void** state) {
-  (void)state;
   begin_with_all(0, NULL, 0);
   open_chain("other", 0);
   s3l_creds_rig_gets(&rig, "OTHER");
@@ -143,7 +133,6 @@ static void a_profile_of_the_code_comes_first(void** state) {
 }
 
 static void reads_files_anew(void** state) {
-  (void)state;
   begin_with_all(2, NULL, 0);
   open_chain(NULL, 0);
   s3l_creds_rig_gets(&rig, "FILE");
@@ -156,7 +145,6 @@ static void reads_files_anew(void** state) {
 /* ---- What ends the search ---- */
 
 static void tells_all_that_was_tried(void** state) {
-  (void)state;
   s3l_creds_rig_init(&rig, NULL, 0);
   setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
   open_chain(NULL, 0);
@@ -180,7 +168,6 @@ static void tells_all_that_was_tried(void** state) {
 /* A message that is too long is cut, not lost. */
 static void long_messages_are_cut(void** state) {
   static char path[1300] = "/";
-  (void)state;
   memset(path + 1, 'x', sizeof(path) - 2);
   s3l_creds_rig_init(&rig, NULL, 0);
   setenv("AWS_CONFIG_FILE", path, 1);
@@ -217,7 +204,6 @@ static void stops_at_what_is_broken(void** state) {
        NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files: profile \"default\": does not exist..."},
       {4, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.0.0.1/",
        NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files: profile \"default\": does not exist..."}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     begin_with_all(cases[i].taken_out, ONE_SCRIPT(S3L_CLOSE));
     setenv(cases[i].variable, cases[i].value, 1);
@@ -239,7 +225,6 @@ static void stops_at_what_is_broken(void** state) {
 static void broken_files_end_it(void** state) {
   static char large[(1 << 20) + 2];
   char want[512];
-  (void)state;
   memset(large, '#', sizeof(large) - 1);
   begin_with_all(2, NULL, 0);
   set_file("AWS_CONFIG_FILE", "config", large);
@@ -270,7 +255,6 @@ static void broken_files_end_it(void** state) {
 static void refuses_bad_options(void** state) {
   s3lect_credentials_chain_options_t o;
   s3l_settings_t settings;
-  (void)state;
   s3l_creds_rig_clear_environment();
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.sources = 0x20;

@@ -1,11 +1,4 @@
 /* creds/container against a scripted agent: ECS and EKS Pod Identity, good answers and bad ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +6,7 @@
 #include "credentials/service.h"
 #include "lib/certs.h"
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 
 #define GET "GET /v2/creds?id=1 HTTP/1.1\r\nhost: 127.0.0.1:"
 
@@ -41,7 +35,6 @@ static void answered(const char* reply, const char* why) {
 }
 
 static void gets_keys(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("accept: application/json\r\n\r\n"),
                    S3L_SPLIT(S3L_OK(S3L_CREDS_RIG_JSON), 1)));
   open_chain();
@@ -54,7 +47,6 @@ static void gets_keys(void** state) {
 
 /* The end is told by the service's clock: what counts is how long they are good. */
 static void goes_by_the_service_clock(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"),
                    S3L_SEND(s3l_creds_rig_reply("200 OK", "Date: Sun, 27 Oct 2024 10:50:00 GMT\r\n",
                                                 S3L_CREDS_RIG_JSON))));
@@ -66,7 +58,6 @@ static void goes_by_the_service_clock(void** state) {
 
 static void shows_its_token(void** state) {
   char url[128];
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("GET /v1/credentials HTTP/1.1\r\n"),
                    S3L_EXPECT("\r\nauthorization: Basic abc\r\n\r\n"),
                    S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
@@ -82,7 +73,6 @@ static void shows_its_token(void** state) {
 /* It is replaced while we run. */
 static void reads_the_token_anew(void** state) {
   char says[256];
-  (void)state;
   BEGIN(S3L_SCRIPT(
       S3L_EXPECT("\r\nauthorization: one\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)),
       S3L_EXPECT("\r\nauthorization: two\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
@@ -110,7 +100,6 @@ static void reads_the_token_anew(void** state) {
 }
 
 static void names_bad_answers(void** state) {
-  (void)state;
   answered(S3L_ANSWER("403 Forbidden", "{\"code\":\"AccessDenied\",\"message\":\"not\\nyours\"}"),
            "container: 127.0.0.1:...");
   assert_true(rig.done == 1);
@@ -140,7 +129,6 @@ static void names_bad_answers(void** state) {
 
 static void shows_an_error_as_one_line(void** state) {
   char want[160];
-  (void)state;
   BEGIN(
       S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"),
                  S3L_SEND(S3L_ANSWER("403 Forbidden",
@@ -154,7 +142,6 @@ static void shows_an_error_as_one_line(void** state) {
 }
 
 static void tries_again(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_RESET),
         S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ANSWER("500 Oops", "{}")),
                    S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
@@ -171,7 +158,6 @@ static void tries_again(void** state) {
 }
 
 static void does_not_wait_for_ever(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_DEAF));
   s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_CONTAINER);
   rig.settings.service_timeout_ms = 20;
@@ -191,7 +177,6 @@ static void keeps_secrets_from_the_open_network(void** state) {
       "http://169.254.170.2",      "http://169.254.170.23/v1", "http://[fd00:ec2::23]/v1",
       "http://[FD00:EC2::23]:80/", "http://[::1]:1/",          "http://127.0.0.1",
       "http://127.9.9.9:8",        "http://localhost:1",       "https://example.org"};
-  (void)state;
   for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
     char want[256], host[128];
     begin(NULL, 0);
@@ -215,7 +200,6 @@ static void keeps_secrets_from_the_open_network(void** state) {
 }
 
 static void refuses_bad_addresses(void** state) {
-  (void)state;
   begin(NULL, 0);
   setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "@example.org/x", 1);
   open_chain();
@@ -240,7 +224,6 @@ static void refuses_bad_addresses(void** state) {
 /* The longest host, code and message that there may be, and none of it is lost. */
 static void long_errors_are_shown_whole(void** state) {
   char body[512], code[65], text[241];
-  (void)state;
   memset(code, 'C', sizeof(code) - 1);
   memset(text, 'm', sizeof(text) - 1);
   code[sizeof(code) - 1] = text[sizeof(text) - 1] = '\0';
@@ -258,7 +241,6 @@ static void speaks_tls(void** state) {
   s3l_certs_t certs;
   s3l_tls_context_t* tls;
   char url[64];
-  (void)state;
   assert_int_equal(s3l_certs_make(&certs), 0);
   assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
   static const char* const files[2] = {NULL, "other"};

@@ -1,16 +1,10 @@
 /* creds/imds against a scripted metadata service: version 2 only, good answers and bad ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 
 #define PUT         "PUT /latest/api/token HTTP/1.1\r\nhost: 127.0.0.1:"
 #define TTL         "x-aws-ec2-metadata-token-ttl-seconds: 600\r\n\r\n"
@@ -45,7 +39,6 @@ static void failed(const char* why) {
 }
 
 static void gets_keys(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(TAKES_TOKEN, TAKES_ROLE, S3L_EXPECT(GET_KEYS), S3L_EXPECT(TOKEN),
                    S3L_SPLIT(S3L_OK(S3L_CREDS_RIG_JSON), 1)));
   open_chain();
@@ -59,7 +52,6 @@ static void gets_keys(void** state) {
 
 /* Each time with a new token; the role may be another by then. */
 static void asks_anew(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(TAKES_TOKEN, TAKES_ROLE, S3L_EXPECT(GET_KEYS), S3L_EXPECT(TOKEN),
                    S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)), S3L_EXPECT(PUT), S3L_EXPECT(TTL),
                    S3L_SEND(S3L_OK("t2")), S3L_EXPECT(GET_ROLE),
@@ -75,7 +67,6 @@ static void asks_anew(void** state) {
 static void has_no_way_back_to_version_1(void** state) {
   static const char* const statuses[] = {"403 Forbidden", "404 Not Found",
                                          "405 Method Not Allowed"};
-  (void)state;
   for (size_t i = 0; i < 3; i++) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_EXPECT(TTL), S3L_SEND(S3L_ANSWER(statuses[i], ""))));
     open_chain();
@@ -89,7 +80,6 @@ static void has_no_way_back_to_version_1(void** state) {
 }
 
 static void names_bad_answers(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_SEND(S3L_OK(""))));
   failed("instance metadata: the metadata service's token is none");
   BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_SEND(S3L_OK("a\r\nb"))));
@@ -116,7 +106,6 @@ static void names_bad_answers(void** state) {
 }
 
 static void is_patient_as_told(void** state) {
-  (void)state;
   /* One attempt by default, */
   BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_RESET));
   failed("instance metadata: request to 127.0.0.1:...");
@@ -144,7 +133,6 @@ static void is_patient_as_told(void** state) {
 }
 
 static void asks_only_where_it_may(void** state) {
-  (void)state;
   begin(NULL, 0);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.1.2.3/", 1);
   failed("instance metadata: http://10.1.2.3: plain http is only for loopback and for the metadata "
@@ -160,7 +148,6 @@ static void asks_only_where_it_may(void** state) {
 
 static void knows_a_path_in_front(void** state) {
   char url[96];
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("PUT /fake/latest/api/token HTTP/1.1\r\n"), S3L_EXPECT(TTL),
                    S3L_SEND(S3L_ANSWER("500 Oops", ""))));
   snprintf(url, sizeof(url), "%s/fake/", rig.base);
@@ -171,7 +158,6 @@ static void knows_a_path_in_front(void** state) {
 /* When the service has no new keys it gives old ones, which AWS then honours: they are used, and
  * soon asked for again. */
 static void old_keys_are_better_than_none(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(TAKES_TOKEN, TAKES_ROLE, S3L_EXPECT(GET_KEYS), S3L_EXPECT(TOKEN),
                    S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   s3l_creds_rig_wall = S3L_CREDS_RIG_NOW + 2 * 3600000;

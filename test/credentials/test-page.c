@@ -1,17 +1,11 @@
 /* docs/credentials.md names every variable that a chain reads, and none that it does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "credentials/settings.h"
+#include "lib/test.h"
 
 static const char* const read_ones[] = {
 #define XX(field, name) name,
@@ -33,7 +27,6 @@ static bool is_in(const char* const* names, size_t n, const char* name, size_t l
 }
 
 static int read_page(void** state) {
-  (void)state;
   FILE* f = fopen(S3L_TEST_DIR "/../docs/credentials.md", "r");
   assert_non_null(f);
   page[fread(page, 1, sizeof(page) - 1, f)] = '\0';
@@ -42,7 +35,6 @@ static int read_page(void** state) {
 }
 
 static void every_variable_is_named(void** state) {
-  (void)state;
   for (size_t i = 0; i < sizeof(read_ones) / sizeof(read_ones[0]); i++) {
     char quoted[80];
     snprintf(quoted, sizeof(quoted), "`%s`", read_ones[i]);
@@ -53,7 +45,6 @@ static void every_variable_is_named(void** state) {
 
 static void no_other_is(void** state) {
   unsigned seen = 0;
-  (void)state;
   for (const char* at = page; (at = strstr(at, "`AWS_")) != NULL; at++) {
     size_t len = strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (at[1 + len] != '`')

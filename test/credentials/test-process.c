@@ -1,13 +1,6 @@
 /* creds/process: programs that print keys, through a profile and the chain: good ones, and all the
  * ways in which they fail. Whether a program is still there shows in a pipe that it has inherited.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 
 #include "credentials/process.h"
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 
 #define KEYS "\"Version\":1,\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"SK\""
@@ -71,13 +65,10 @@ typedef struct watch_s {
 static watch_t watch;
 
 static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
-  (void)handle;
-  (void)hint;
   *buf = uv_buf_init(watch.buf, sizeof(watch.buf));
 }
 
 static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
-  (void)buf;
   if (n > 0) {
     watch.came += (unsigned)n;
     return;
@@ -124,7 +115,6 @@ static void check_split(const char* command, const char* want) {
 }
 
 static void splits_words(void** state) {
-  (void)state;
   check_split("", "");
   check_split(" \t\n", "");
   check_split("a", "a|");
@@ -146,7 +136,6 @@ static void splits_words(void** state) {
 /* ---- Good ones ---- */
 
 static void gets_keys(void** state) {
-  (void)state;
   open_with("printf %s '{" KEYS ",\"SessionToken\":\"T==\",\"Expiration\":\"" S3L_CREDS_RIG_END
             "\"}'");
   s3l_creds_rig_gets(&rig, "AK");
@@ -163,18 +152,15 @@ static void gets_keys(void** state) {
 }
 
 static void gives_nothing_on_standard_input(void** state) {
-  (void)state;
   gets("sh -c 'if read x; then exit 1; fi; echo \"$0\"' '{" KEYS "}'");
 }
 
 static void does_not_mind_standard_error(void** state) {
-  (void)state;
   gets("sh -c 'head -c 300000 /dev/zero >&2; echo \"$0\"' '{" KEYS "}'");
 }
 
 /* In pieces, with an output that ends before the program does. */
 static void waits_for_the_program(void** state) {
-  (void)state;
   gets("sh -c 'printf %s \"$0\"; printf %s \"$1\"; exec >&- 2>&-; cd /' '{" KEYS "' '}'");
   fails("sh -c 'echo \"$0\"; exec >&- 2>&-; exit 4' '{" KEYS "}'", "exited with status 4");
 }
@@ -183,7 +169,6 @@ static void waits_for_the_program(void** state) {
 static void does_not_wait_for_what_is_left_behind(void** state) {
   char command[256];
   int fds[2];
-  (void)state;
   make_pipe(fds);
   assert_int_equal(fcntl(fds[1], F_SETFD, FD_CLOEXEC), 0);
   snprintf(command, sizeof(command), "sh -c '(read x </proc/self/fd/%d) & echo \"$0\"' '{%s}'",
@@ -196,7 +181,6 @@ static void does_not_wait_for_what_is_left_behind(void** state) {
 /* ---- Bad ones ---- */
 
 static void names_how_it_ended(void** state) {
-  (void)state;
   fails("sh -c 'exit 3'", "exited with status 3");
   fails("sh -c 'echo no session >&2; echo more >&2; exit 1'", "exited with status 1: no session");
   fails("sh -c 'printf \"\\n\\n An error\\tof kind\\33[1m X\" >&2; exit 255'",
@@ -207,7 +191,6 @@ static void names_how_it_ended(void** state) {
 }
 
 static void names_what_cannot_be_started(void** state) {
-  (void)state;
   fails("/nonexistent/program --secret abc", "/nonexistent/program: no such file or directory");
   assert_null(strstr(rig.why, "abc")); /* arguments may be secrets */
   fails("/dev/null", "/dev/null: permission denied");
@@ -216,7 +199,6 @@ static void names_what_cannot_be_started(void** state) {
 /* These are found before anything is started. */
 static void names_bad_commands(void** state) {
   static char longest[9000];
-  (void)state;
   open_with("sh -c 'x");
   s3l_creds_rig_fails(&rig,
                       "shared files: credential_process has an open quote, or too many words");
@@ -231,7 +213,6 @@ static void names_bad_commands(void** state) {
 }
 
 static void names_bad_output(void** state) {
-  (void)state;
   printed("", "its output is not a JSON object");
   printed("keys: none", "its output is not a JSON object");
   printed("[1]", "its output is not a JSON object");
@@ -251,7 +232,6 @@ static void names_bad_output(void** state) {
 }
 
 static void bounds_the_output(void** state) {
-  (void)state;
   fails("head -c 1000000 /dev/zero", "printed more than 64 KiB");
   fails("cat /dev/zero", "printed more than 64 KiB"); /* it is killed */
 }
@@ -272,7 +252,6 @@ static void open_with_two_that_hang(void) {
 }
 
 static void kills_what_takes_too_long(void** state) {
-  (void)state;
   open_with_two_that_hang();
   rig.settings.process_timeout_ms = 50;
   s3l_creds_rig_open(&rig);
@@ -282,7 +261,6 @@ static void kills_what_takes_too_long(void** state) {
 }
 
 static void kills_it_when_it_is_closed(void** state) {
-  (void)state;
   open_with_two_that_hang();
   s3l_creds_rig_open(&rig);
   s3l_creds_rig_ask(&rig);
@@ -321,7 +299,6 @@ static void cancelling_is_told(void** state) {
   direct_t d = {.done = 0};
   s3l_loop_t* runtime;
   uv_loop_t loop;
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3l_loop_join(&loop, &runtime), 0);
   assert_int_equal(

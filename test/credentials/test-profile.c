@@ -1,16 +1,10 @@
 /* creds/profile: what texts of the shared files come to, and what is said about broken ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "credentials/profile.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 
 static s3l_settings_t settings;
@@ -65,7 +59,6 @@ static void finds_keys(void** state) {
   static const char keys[] = "[default]\naws_access_key_id = AK\naws_secret_access_key = SK\n"
                              "[other]\naws_access_key_id=A2\nAWS_SECRET_ACCESS_KEY=S2\n"
                              "aws_session_token=T2\n";
-  (void)state;
   begin();
   assert_int_equal(resolve(NULL, "", keys), 0);
   assert_keys("AK", "SK", "");
@@ -82,7 +75,6 @@ static void finds_keys(void** state) {
 }
 
 static void merges_files(void** state) {
-  (void)state;
   begin();
   /* Property by property, credentials over config, "[profile default]" over "[default]". */
   assert_int_equal(resolve(NULL,
@@ -106,7 +98,6 @@ static void merges_files(void** state) {
 }
 
 static void finds_other_bases(void** state) {
-  (void)state;
   begin();
   assert_int_equal(resolve("p", "[profile p]\ncredential_process = /bin/x \"a b\" # why\n", ""), 0);
   assert_int_equal(plan.base, S3L_BASE_PROCESS);
@@ -146,7 +137,6 @@ static void follows_source_profiles(void** state) {
       "[profile b]\nrole_arn = arn:b\nsource_profile = a\nrole_session_name = sess\n"
       "[profile self]\nrole_arn = arn:s\nsource_profile = self\naws_access_key_id = K\n"
       "aws_secret_access_key = S\n";
-  (void)state;
   begin();
   assert_int_equal(
       resolve("c", config, "[a]\naws_access_key_id = AK\naws_secret_access_key = SK\n"), 0);
@@ -173,7 +163,6 @@ static void finds_endpoints(void** state) {
                                "endpoint_url = https://all\nservices = local\n"
                                "[services local]\ns3 =\n  endpoint_url = https://s3\nsts =\n"
                                "  endpoint_url = https://sts\n";
-  (void)state;
   begin();
   assert_int_equal(resolve("r", config, ""), 0);
   assert_span(plan.roles[0].endpoint, "https://sts");
@@ -189,7 +178,6 @@ static void finds_endpoints(void** state) {
 }
 
 static void names_what_is_broken(void** state) {
-  (void)state;
   begin();
   refused("a",
           "[profile a]\nrole_arn=x\nsource_profile=b\n[profile b]\nrole_arn=y\n"
@@ -235,7 +223,6 @@ static void names_what_is_broken(void** state) {
 static void bounds_the_roles(void** state) {
   char config[2048];
   size_t n = 0;
-  (void)state;
   begin();
   for (int i = 0; i < 9; i++)
     n += (size_t)snprintf(config + n, sizeof(config) - n,
@@ -250,7 +237,6 @@ static void bounds_the_roles(void** state) {
 }
 
 static void finds_the_files(void** state) {
-  (void)state;
   begin();
   assert_int_equal(resolve(NULL, "", ""), S3LECT_ENOTFOUND);
   assert_string_equal(settings.config_path, "/home/x/.aws/config");
@@ -263,7 +249,6 @@ static void finds_the_files(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   s3l_settings_free(&settings);
   return 0;
 }

@@ -2,13 +2,6 @@
  * chain that is asked once for all, by requesters and by stores; closing while questions are under
  * way.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 
 #include "lib/creds_rig.h"
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -79,7 +73,6 @@ static void close_theirs(void) {
 
 static void fixed_keys_are_given_to_all(void** state) {
   question_t q[3] = {{.done = 0}};
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "", "SK", NULL, NULL),
                    S3LECT_ECREDENTIALS);
@@ -112,7 +105,6 @@ static void ask_again(question_t* q) {
 
 static void a_request_can_be_used_again_inside(void** state) {
   question_t q = {.then = ask_again};
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
   question(&q);
@@ -122,14 +114,12 @@ static void a_request_can_be_used_again_inside(void** state) {
 }
 
 static void close_inside(question_t* q) {
-  (void)q;
   theirs_closed = 0;
   s3lect_credentials_close(&theirs, on_theirs_closed);
 }
 
 static void closing_ends_questions(void** state) {
   question_t q[3] = {{.done = 0}};
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
   question(&q[0]);
@@ -181,7 +171,6 @@ static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* resu
 }
 
 static void on_store_closed(s3lect_store_t* store) {
-  (void)store;
   stores_closed++;
 }
 
@@ -248,7 +237,6 @@ static void open_theirs(const s3l_step_t* const* scripts, size_t n) {
 
 static void a_chain_is_asked_once_for_all(void** state) {
   question_t q[3] = {{.done = 0}};
-  (void)state;
   open_theirs(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /c "), S3L_EXPECT("\r\n\r\n"),
                                      S3L_SEND(S3L_OK(EXPIRES_LATE)))),
               1);
@@ -269,7 +257,6 @@ static void a_chain_is_asked_once_for_all(void** state) {
 
 static void a_chain_tells_why_it_has_none(void** state) {
   question_t q = {.done = 0};
-  (void)state;
   open_theirs(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"),
                                      S3L_SEND(S3L_ANSWER("403 Forbidden", "{\"code\":\"No\"}")))),
               1);
@@ -284,7 +271,6 @@ static void a_chain_tells_why_it_has_none(void** state) {
 
 static void a_chain_is_closed_while_it_asks(void** state) {
   question_t q = {.done = 0};
-  (void)state;
   open_theirs(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_DEAF)), 1);
   question(&q);
   while (rig.server.accepted == 0)
@@ -305,7 +291,6 @@ static void stores_share_a_chain(void** state) {
       S3L_SCRIPT(S3L_EXPECT("Credential=CK/"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(object),
                  S3L_CLOSE)};
   question_t q = {.done = 0};
-  (void)state;
   open_theirs(scripts, 2);
   for (int i = 0; i < STORES; i++) {
     open_store(&uses[i], rig.server.port, &theirs);
@@ -327,7 +312,6 @@ static void stores_share_a_chain(void** state) {
 }
 
 static void opens_without_memory(void** state) {
-  (void)state;
   s3l_creds_rig_clear_environment();
   for (int chain = 0; chain < 2; chain++) {
     bool failed = true;

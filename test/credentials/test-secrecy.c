@@ -1,12 +1,5 @@
 /* Secrets: no block of memory that the library gives back holds one, nor does any block that it
  * still has once a newer set has come; no message shows one; and none goes out in the clear. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 #include "lib/certs.h"
 #include "lib/creds_rig.h"
 #include "lib/secret_heap.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 #include "util/mem.h"
@@ -26,7 +20,6 @@
 
 /* That it finds one at all, in the middle of memory that nobody has written to. */
 static void the_watch_sees(void** state) {
-  (void)state;
   WATCH("hush-hush");
   char* p = s3l_malloc(100000);
   memcpy(p + 70000, "hush-hush", 9);
@@ -85,7 +78,6 @@ static void leaves_nothing(const char* profile) {
 }
 
 static void environment_leaves_nothing(void** state) {
-  (void)state;
   begin(NULL, 0);
   setenv("AWS_ACCESS_KEY_ID", "AK", 1);
   setenv("AWS_SECRET_ACCESS_KEY", SECRET, 1);
@@ -94,7 +86,6 @@ static void environment_leaves_nothing(void** state) {
 }
 
 static void files_leave_nothing(void** state) {
-  (void)state;
   begin(NULL, 0);
   set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials",
            "[default]\naws_access_key_id = AK\naws_secret_access_key = " SECRET
@@ -103,7 +94,6 @@ static void files_leave_nothing(void** state) {
 }
 
 static void programs_leave_nothing(void** state) {
-  (void)state;
   begin(NULL, 0);
   set_file("AWS_CONFIG_FILE", "config",
            "[profile p]\ncredential_process = sh -c 'echo " BEARER
@@ -112,7 +102,6 @@ static void programs_leave_nothing(void** state) {
 }
 
 static void containers_leave_nothing(void** state) {
-  (void)state;
   const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER "\r\n\r\n"), S3L_SPLIT(reply, 1),
                    S3L_EXPECT(BEARER "\r\n\r\n"), S3L_SPLIT(reply, 100)));
@@ -129,7 +118,6 @@ static void tls_leaves_nothing(void** state) {
   const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
   const s3l_step_t* const scripts[] = {
       S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(reply), S3L_EXPECT(BEARER), S3L_SEND(reply))};
-  (void)state;
   assert_int_equal(s3l_certs_make(&certs), 0);
   assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
   begin(NULL, 0);
@@ -147,7 +135,6 @@ static void tls_leaves_nothing(void** state) {
 }
 
 static void instances_leave_nothing(void** state) {
-  (void)state;
   const char* reply = S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END));
   const char* token = S3L_OK(BEARER);
   const char* role = S3L_OK("role");
@@ -160,7 +147,6 @@ static void instances_leave_nothing(void** state) {
 }
 
 static void web_identity_leaves_nothing(void** state) {
-  (void)state;
   const char* reply = S3L_OK(XML(SECRET, TOKEN));
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SPLIT(reply, 1), S3L_EXPECT(BEARER), S3L_SEND(reply)));
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
@@ -171,7 +157,6 @@ static void web_identity_leaves_nothing(void** state) {
 
 /* The keys that assume the role are secrets as well. */
 static void roles_leave_nothing(void** state) {
-  (void)state;
   const char* reply = S3L_OK(XML(SECRET, TOKEN));
   BEGIN(S3L_SCRIPT(S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(reply),
                    S3L_EXPECT("Action=AssumeRole&"), S3L_SEND(reply)));
@@ -187,8 +172,6 @@ static void roles_leave_nothing(void** state) {
 static int got;
 
 static void on_wait(s3l_creds_wait_t* wait, int status, const char* why) {
-  (void)wait;
-  (void)why;
   got = status == 0 ? 1 : status;
 }
 
@@ -211,7 +194,6 @@ static void nothing_is_left_of_old_keys(void** state) {
   unsigned closed = 0;
   s3l_creds_cache_t* cache;
   s3l_creds_cache_options_t options = s3l_creds_cache_defaults;
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("GET "), S3L_EXPECT("\r\n\r\n"),
                    S3L_SEND(S3L_OK(JSON(SECRET, TOKEN, S3L_CREDS_RIG_END))), S3L_EXPECT("GET "),
                    S3L_EXPECT("\r\n\r\n"),
@@ -287,7 +269,6 @@ static void use_store(const char* access_key, const char* secret, const char* to
 #define OBJECT "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\n\r\nx"
 
 static void a_store_leaves_nothing(void** state) {
-  (void)state;
   const s3l_step_t object[] = {S3L_EXPECT(TOKEN), S3L_EXPECT("\r\n\r\n"), S3L_SEND(OBJECT),
                                S3L_SCRIPT_END};
   BEGIN(object);
@@ -308,7 +289,6 @@ static void a_store_leaves_nothing(void** state) {
 
 /* S3 shows the token that it refuses, and what was signed, in the reply. */
 static void what_s3_repeats_is_not_shown(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(
       S3L_EXPECT(TOKEN), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND(S3L_ANSWER("400 Bad Request",
@@ -346,7 +326,6 @@ static void files_are_not_shown(void** state) {
                                        "[default] " SECRET "\n",
                                        "[default]\naws_access_key_id = AK\n"
                                        "aws_secret_access_key = a " SECRET "\n"};
-  (void)state;
   for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
     begin(NULL, 0);
     set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", broken[i]);
@@ -369,7 +348,6 @@ static void programs_are_not_shown(void** state) {
                                          "'" SECRET,
                                          "printf %s '{\"Version\":1,\"AccessKeyId\":\"" SECRET
                                          "\"}'"};
-  (void)state;
   for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
     char config[1024];
     begin(NULL, 0);
@@ -387,7 +365,6 @@ static void answers_are_not_shown(void** state) {
   static const char* const xml[] = {
       SECRET, "<Credentials><SecretAccessKey>" SECRET "</SecretAccessKey></Credentials>",
       XML(SECRET " x", TOKEN), ("<Credentials><SecretAccessKey>" SECRET)};
-  (void)state;
   for (size_t i = 0; i < sizeof(json) / sizeof(json[0]); i++) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT(BEARER), S3L_SEND(S3L_OK(json[i]))));
     setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
@@ -430,7 +407,6 @@ static void nothing_goes_out_in_the_clear(void** state) {
                {"AWS_ENDPOINT_URL_STS", "e"},
                {NULL, "e"},
                {NULL, "s"}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     begin(NULL, 0);
     set_file("AWS_CONFIG_FILE", "config", config);

@@ -1,17 +1,11 @@
 /* credentials/cache with fixed credentials, and that secrets do not stay in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #include "credentials/cache.h"
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/mem.h"
 
@@ -26,7 +20,6 @@ static void hands_out_copies(void** state) {
   s3l_creds_cache_t* cache = NULL;
   const char* why;
   int closed = 0;
-  (void)state;
   assert_int_equal(s3l_creds_cache_fixed(&loop, key, secret, token, &cache, &why), 0);
   key[0] = secret[0] = token[0] = 'x';
   const s3lect_credentials_t* c = s3l_creds_cache_get(cache);
@@ -85,7 +78,6 @@ static int open_secret(s3l_creds_cache_t** cache) {
 static void wipes_secrets(void** state) {
   const s3l_mem_hooks_t hooks = {sized_malloc, realloc, sized_calloc, spying_free};
   s3l_creds_cache_t* cache;
-  (void)state;
   s3l_mem_set(&hooks);
   left = 1;
   char* probe = s3l_malloc(64);

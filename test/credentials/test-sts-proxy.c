@@ -1,12 +1,5 @@
 /* creds/sts through an HTTP proxy, which sees a host's name and no more; the machine's own services
  * are never asked through one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include "lib/certs.h"
 #include "lib/creds_rig.h"
 #include "lib/proxy_server.h"
+#include "lib/test.h"
 
 #define XML                                                                                        \
   "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"              \
@@ -60,7 +54,6 @@ static void open_chain(void) {
 }
 
 static void asks_sts_through_a_tunnel(void** state) {
-  (void)state;
   begin(
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("POST / HTTP/1.1\r\nhost: sts.eu-west-1.amazonaws.com\r\n"),
                              S3L_EXPECT("&WebIdentityToken=eyJ"), S3L_SEND(S3L_OK(XML)))));
@@ -75,7 +68,6 @@ static void asks_sts_through_a_tunnel(void** state) {
 }
 
 static void tells_of_the_proxy(void** state) {
-  (void)state;
   begin(&silent);
   proxy.authorization = "Basic dTpw";
   setenv("HTTPS_PROXY", proxy_url, 1);
@@ -99,7 +91,6 @@ static void tells_of_the_proxy(void** state) {
  * machine only. */
 static void asks_the_machine_directly(void** state) {
   const s3l_proxy_rules_t nowhere = s3l_proxy_rules("http://127.0.0.1:1");
-  (void)state;
   s3l_creds_rig_init(
       &rig,
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /creds HTTP/1.1\r\n"), S3L_EXPECT("\r\n\r\n"),
@@ -131,12 +122,10 @@ static void asks_the_machine_directly(void** state) {
 }
 
 static int make_certs(void** state) {
-  (void)state;
   return s3l_certs_make(&certs);
 }
 
 static int remove_certs(void** state) {
-  (void)state;
   s3l_certs_remove(&certs);
   return 0;
 }

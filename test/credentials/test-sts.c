@@ -1,17 +1,11 @@
 /* creds/sts against a scripted STS: web identity (IRSA) and AssumeRole, good answers and bad ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 #include "wire/sigv4.h"
 
 #define XML(kind)                                                                                  \
@@ -59,7 +53,6 @@ static void answered(const char* reply, const char* why) {
 }
 
 static void gets_keys_for_a_token(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("POST / HTTP/1.1\r\nhost: 127.0.0.1:"),
                    S3L_EXPECT("\r\ncontent-type: application/x-www-form-urlencoded\r\n"),
                    S3L_EXPECT("content-length: 144"), S3L_EXPECT(WEB_BODY "eyJ.a-b_c.d%3D"),
@@ -77,7 +70,6 @@ static void gets_keys_for_a_token(void** state) {
 }
 
 static void makes_a_session_name_up(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("&RoleSessionName=s3lect-1730023200000&WebIdentityToken="),
                    S3L_SEND(S3L_OK(WEB_XML))));
   unsetenv("AWS_ROLE_SESSION_NAME");
@@ -95,7 +87,6 @@ static void asks_the_region(void** state) {
                {"cn-north-1", "sts.cn-north-1.amazonaws.com.cn"},
                {"auto", "sts.us-east-1.amazonaws.com"},
                {NULL, "sts.us-east-1.amazonaws.com"}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     begin(NULL, 0);
     unsetenv("AWS_ENDPOINT_URL_STS");
@@ -117,7 +108,6 @@ static void asks_the_region(void** state) {
 }
 
 static void names_bad_answers(void** state) {
-  (void)state;
   answered(S3L_ANSWER("403 Forbidden",
                       "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>"
                       "<Message>Not authorized to perform sts:AssumeRoleWithWebIdentity</Message>"
@@ -145,7 +135,6 @@ static void names_bad_answers(void** state) {
 }
 
 static void tries_again_where_that_helps(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(WEB_BODY), S3L_EXPECT("d%3D"),
                    S3L_SEND(S3L_ANSWER("400 Bad Request",
                                        "<ErrorResponse><Error><Code>IDPCommunicationError</Code>"
@@ -172,7 +161,6 @@ static void failed_with_file(const char* what) {
 static void minds_its_inputs(void** state) {
   static char large[30000];
   char says[256];
-  (void)state;
   memset(large, 'x', sizeof(large) - 1);
   begin(NULL, 0);
   setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/nonexistent/token", 1);
@@ -209,7 +197,6 @@ static void minds_its_inputs(void** state) {
 /* A message of STS is not lost because the role has a long name. */
 static void long_errors_are_shown(void** state) {
   char arn[200], body[512], text[241];
-  (void)state;
   memset(arn, 'r', sizeof(arn) - 1);
   memset(text, 'm', sizeof(text) - 1);
   arn[sizeof(arn) - 1] = text[sizeof(text) - 1] = '\0';
@@ -231,7 +218,6 @@ static void long_errors_are_shown(void** state) {
 /* A token of the longest length that can be sent. */
 static void sends_long_tokens(void** state) {
   static char token[19000];
-  (void)state;
   memset(token, 'x', sizeof(token) - 1);
   BEGIN(S3L_SCRIPT(S3L_EXPECT("content-length: 19129\r\n"), S3L_EXPECT("xxxxxxxxxxxxxxxx"),
                    S3L_SEND(S3L_OK(WEB_XML))));
@@ -293,7 +279,6 @@ static void open_role(const char* more) {
 static void assumes_roles(void** state) {
   char signature[1024];
   static const char* const tokens[] = {NULL, "T=="};
-  (void)state;
   for (int i = 0; i < 2; i++) {
     const s3l_step_t* const scripts[] = {S3L_SCRIPT(
         S3L_EXPECT("POST / HTTP/1.1\r\n"), S3L_EXPECT("\r\nx-amz-date: 20241027T100000Z"),
@@ -321,7 +306,6 @@ static void assumes_roles(void** state) {
 /* Where our clock is wrong it is STS's time that signs, from then on; and ours again where it was
  * set right. */
 static void signs_with_the_time_of_sts(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("08:30:00"), SIGNED_AT("083000"), ASSUMED,
                    SIGNED_AT("083000"), REFUSED_AT("10:00:01"), SIGNED_AT("100000"), ASSUMED));
   open_role("");
@@ -340,7 +324,6 @@ static void is_refused(void) {
 
 /* Once in a question; and not where the clocks agree. */
 static void a_refusal_is_not_always_the_clock(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("10:04:59")));
   is_refused();
   BEGIN(S3L_SCRIPT(SIGNED_AT("100000"), REFUSED_AT("08:30:00"), SIGNED_AT("083000"),

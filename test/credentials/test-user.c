@@ -1,18 +1,12 @@
 /* credentials/cache over a caller's own provider, by itself and under a store: what it gives, how
  * it fails, closing while it is asked, and ones that do not keep their contract. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "credentials/cache.h"
 #include "lib/script_server.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 
@@ -145,7 +139,6 @@ static void ask(void) {
 }
 
 static void on_cache_closed(void* arg) {
-  (void)arg;
   cache_closed++;
 }
 
@@ -166,7 +159,6 @@ static void takes_what_comes(void** state) {
                                              .secret_access_key = "SK",
                                              .session_token = "",
                                              .expires_ms = 0};
-  (void)state;
   begin(LATER);
   ask();
   answer(take_req(), "AK");
@@ -181,7 +173,6 @@ static void takes_what_comes(void** state) {
 
 static void refuses_what_is_none(void** state) {
   s3lect_credentials_t c = {.size = sizeof(c), .access_key_id = "AK"};
-  (void)state;
   begin(LATER);
   ask();
   s3lect_credentials_req_t* req = take_req();
@@ -207,7 +198,6 @@ static void refuses_what_is_none(void** state) {
 }
 
 static void passes_failures_on(void** state) {
-  (void)state;
   begin(LATER);
   ask();
   s3lect_credentials_req_t* req = take_req();
@@ -222,7 +212,6 @@ static void passes_failures_on(void** state) {
 }
 
 static void a_refusal_is_told_later(void** state) {
-  (void)state;
   begin(REFUSES);
   for (unsigned i = 1; i < 3; i++) {
     ask();
@@ -238,7 +227,6 @@ static void a_refusal_is_told_later(void** state) {
 
 /* Against the contract; the keys come all the same, later, and once. */
 static void an_answer_inside_get_is_told_later(void** state) {
-  (void)state;
   for (int i = 0; i < 2; i++) {
     begin(i == 0 ? INSIDE : TWICE);
     ask();
@@ -258,7 +246,6 @@ static void an_answer_inside_get_is_told_later(void** state) {
 }
 
 static void an_answer_nobody_waits_for_is_nothing(void** state) {
-  (void)state;
   begin(LATER);
   ask();
   s3lect_credentials_req_t* req = take_req();
@@ -270,7 +257,6 @@ static void an_answer_nobody_waits_for_is_nothing(void** state) {
 }
 
 static void closing_waits_for_the_provider(void** state) {
-  (void)state;
   begin(LATER);
   ask();
   close_cache();
@@ -313,7 +299,6 @@ static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* resu
 }
 
 static void on_store_closed(s3lect_store_t* store) {
-  (void)store;
   stores_closed++;
 }
 
@@ -364,7 +349,6 @@ static void a_store_asks_once(void** state) {
   s3l_script_server_t server;
   const s3l_step_t* const scripts[] = {S3L_SCRIPT(
       S3L_EXPECT("Credential=AK/"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(object), S3L_CLOSE)};
-  (void)state;
   begin(LATER);
   serve(&server, scripts, 1);
   open_store(&uses[0], server.port, &mine.provider);
@@ -389,7 +373,6 @@ static void a_store_asks_once(void** state) {
 }
 
 static void a_store_tells_why_there_are_none(void** state) {
-  (void)state;
   begin(LATER);
   open_store(&uses[0], 1, &mine.provider);
   get(&uses[0]);
@@ -409,7 +392,6 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
   s3lect_credentials_t c = {
       .size = sizeof(c), .access_key_id = "AK", .secret_access_key = "SK", .session_token = "T"};
   use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
-  (void)state;
   begin(LATER);
   mine.cancels_inside = true;
   serve(&server, scripts, 1);
@@ -435,7 +417,6 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
 }
 
 static void a_store_closes_while_it_asks(void** state) {
-  (void)state;
   begin(LATER);
   mine.cancels_inside = true;
   open_store(&uses[0], 1, &mine.provider);

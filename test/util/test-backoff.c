@@ -1,19 +1,12 @@
 /* util/backoff and util/error_kind: when to try again, and what is worth it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/backoff.h"
 #include "util/error_kind.h"
 
 static void doubles_up_to_the_maximum(void** state) {
-  (void)state;
   assert_int_equal(s3l_backoff_ms(100, 1000, 1, NULL), 100);
   assert_int_equal(s3l_backoff_ms(100, 1000, 2, NULL), 200);
   assert_int_equal(s3l_backoff_ms(100, 1000, 4, NULL), 800);
@@ -27,7 +20,6 @@ static void doubles_up_to_the_maximum(void** state) {
 static void takes_up_to_a_quarter_off(void** state) {
   s3l_prng_t random;
   uint32_t least = UINT32_MAX, most = 0;
-  (void)state;
   s3l_prng_seed(&random, 1);
   for (int i = 0; i < 1000; i++) {
     uint32_t ms = s3l_backoff_ms(100, 1000, 4, &random);
@@ -39,7 +31,6 @@ static void takes_up_to_a_quarter_off(void** state) {
 }
 
 static void kinds_are_those_of_the_table(void** state) {
-  (void)state;
   assert_true(s3l_error_is_transient(S3LECT_ESERVER));
   assert_false(s3l_error_is_lasting(S3LECT_ESERVER));
   assert_true(s3l_error_is_lasting(S3LECT_EDENIED));

@@ -1,13 +1,7 @@
 /* util/base64: the vectors of RFC 4648, section 10. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/base64.h"
 
 static void encodes(void** state) {
@@ -19,7 +13,6 @@ static void encodes(void** state) {
                                          {"fooba", "Zm9vYmE="},
                                          {"foobar", "Zm9vYmFy"},
                                          {"\xfb\xff\xfe", "+//+"}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     char out[16];
     s3l_buf_t b;

@@ -1,20 +1,13 @@
 /* util/buf: bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/buf.h"
 
 static void writes(void** state) {
   char p[80];
   s3l_buf_t b;
-  (void)state;
   s3l_buf_init(&b, p, sizeof(p));
   s3l_buf_puts(&b, "a=");
   s3l_buf_u64(&b, UINT64_MAX);
@@ -31,7 +24,6 @@ static void writes(void** state) {
 static void stops_at_the_end(void** state) {
   char p[5] = "....";
   s3l_buf_t b;
-  (void)state;
   s3l_buf_init(&b, p, 4);
   s3l_buf_puts(&b, "abc");
   assert_non_null(s3l_buf_cstr(&b));
@@ -48,7 +40,6 @@ static void stops_at_the_end(void** state) {
 }
 
 static void cuts_behind_a_word(void** state) {
-  (void)state;
   static const struct {
     const char* text;
     const char* cut;
@@ -64,7 +55,6 @@ static void cuts_behind_a_word(void** state) {
 }
 
 static void makes_one_line(void** state) {
-  (void)state;
   char text[] = "a\nb\x1b[2J\x7f\tc\xc2\x9b"
                 "31m\xc3\xa9\xc2";
   s3l_buf_line(text);

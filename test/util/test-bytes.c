@@ -1,14 +1,8 @@
 /* util/hex, util/prng and util/mem: the small ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/hex.h"
 #include "util/mem.h"
 #include "util/prng.h"
@@ -17,7 +11,6 @@ static void hex_both_ways(void** state) {
   const uint8_t in[4] = {0x00, 0x9f, 0xa0, 0xff};
   char text[9] = {0};
   uint8_t out[4];
-  (void)state;
   s3l_hex_encode(in, sizeof(in), text);
   assert_string_equal(text, "009fa0ff");
   assert_true(s3l_hex_decode(S3L_SPAN("009FA0ff"), out, sizeof(out)));
@@ -30,7 +23,6 @@ static void hex_both_ways(void** state) {
 static void prng_replays_a_seed(void** state) {
   s3l_prng_t a, b, c;
   int same = 0;
-  (void)state;
   s3l_prng_seed(&a, 42);
   s3l_prng_seed(&b, 42);
   s3l_prng_seed(&c, 43);
@@ -45,7 +37,6 @@ static void prng_replays_a_seed(void** state) {
 /* The published first output for the state 1, 2, 3, 4 is 5 * 2 rotated by 7, times 9. */
 static void prng_is_xoshiro(void** state) {
   s3l_prng_t g = {{1, 2, 3, 4}};
-  (void)state;
   assert_true(s3l_prng_next(&g) == 11520);
   assert_true(s3l_prng_next(&g) == 0);
   assert_true(s3l_prng_next(&g) == 1509978240);
@@ -54,7 +45,6 @@ static void prng_is_xoshiro(void** state) {
 static void prng_below_is_even(void** state) {
   s3l_prng_t g;
   int counts[10] = {0};
-  (void)state;
   s3l_prng_seed(&g, 0);
   for (int i = 0; i < 100000; i++) {
     uint64_t v = s3l_prng_below(&g, 10);
@@ -96,7 +86,6 @@ static void count_free(void* p) {
 
 static void mem_goes_through_the_hook(void** state) {
   const s3l_mem_hooks_t hooks = {count_malloc, count_realloc, count_calloc, count_free};
-  (void)state;
   s3l_mem_set(&hooks);
   char* s = s3l_strdup("hello");
   char* z = s3l_calloc(2, 8);

@@ -1,15 +1,9 @@
 /* util/ini: the shared files of AWS's tools, as people write them, and what is none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/ini.h"
 
 /* All items of a text as one line: "[section]", "name=value;" and "parent.name=value;". */
@@ -39,7 +33,6 @@ static void expect(const char* text, const char* want) {
 }
 
 static void reads_files(void** state) {
-  (void)state;
   expect("", "");
   expect("\n\n# only\n  ; comments\n", "");
   expect("[default]\naws_access_key_id = AK\naws_secret_access_key=S/+=\n",
@@ -51,14 +44,12 @@ static void reads_files(void** state) {
 }
 
 static void knows_comments(void** state) {
-  (void)state;
   expect("[a]\nk = v # no\nl = v ; no\nm = v#yes;yes\nn = #no\no\t=v\t;no",
          "[a]k=v;l=v;m=v#yes;yes;n=;o=v;");
   expect("[a]\nk = cmd \"a # b\" c # d", "[a]k=cmd \"a # b\" c;");
 }
 
 static void nests(void** state) {
-  (void)state;
   expect("[a]\ns3 =\n  endpoint_url = http://x\n\n  # no\n\tuse = y\nregion = r\n  more\n",
          "[a]s3=;s3.endpoint_url=http://x;s3.use=y;region=r\n  more;");
   expect("[a]\nk = v # no\n  w # no\nl = x", "[a]k=v # no\n  w;l=x;");
@@ -67,7 +58,6 @@ static void nests(void** state) {
 }
 
 static void names_errors(void** state) {
-  (void)state;
   expect("[a]\n\nnonsense\n[b]",
          "[a]!3: must be \"name = value\", a section in brackets, or a comment");
   expect("k = v", "!1: a property must stand in a section");

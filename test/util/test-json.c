@@ -1,13 +1,7 @@
 /* util/json: what is JSON and what is not, look-up as Go does it, escapes both ways. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/json.h"
 
@@ -26,7 +20,6 @@ static void accepts_objects(void** state) {
                                      "{\"a\":[]}",
                                      "{\"a\":[[],{}]}"};
   s3l_json_t j;
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     if (parse(&j, good[i]) != 0)
       fail_msg("refused %s", good[i]);
@@ -88,7 +81,6 @@ static void refuses_what_is_not_json(void** state) {
                                     "<html></html>",
                                     "{\"a\":1]"};
   s3l_json_t j;
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     if (parse(&j, bad[i]) != S3LECT_ERECORD)
       fail_msg("accepted %s", bad[i]);
@@ -106,7 +98,6 @@ static void keeps_to_its_limits(void** state) {
   char text[4096];
   s3l_buf_t b;
   s3l_json_t j;
-  (void)state;
   for (int depth = S3L_JSON_DEPTH_MAX - 1; depth <= S3L_JSON_DEPTH_MAX + 1; depth++) {
     s3l_buf_init(&b, text, sizeof(text));
     s3l_buf_puts(&b, "{\"a\":");
@@ -136,7 +127,6 @@ static void looks_up_as_go_does(void** state) {
   s3l_json_t j;
   char s[32];
   uint64_t u;
-  (void)state;
   assert_int_equal(
       parse(&j,
             "{\"x\":{\"leaderID\":\"inner\",\"n\":3},\"LEADERid\":\"a\",\"y\":[\"leaderID\",\"q\"],"
@@ -167,7 +157,6 @@ static void reads_values(void** state) {
   int64_t i = 9;
   bool b = false;
   char s[8];
-  (void)state;
   assert_int_equal(
       parse(&j,
             "{\"max\":18446744073709551615,\"over\":18446744073709551616,\"neg\":-1,"
@@ -203,7 +192,6 @@ static void reads_values(void** state) {
 static void unescapes(void** state) {
   s3l_json_t j;
   char s[64];
-  (void)state;
   assert_int_equal(
       parse(&j,
             "{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\",\"b\":\"\\u0041\\u00e9\\u20AC\\ud83d\\ude00\","
@@ -226,7 +214,6 @@ static void unescapes(void** state) {
 static void writes_strings(void** state) {
   char out[128];
   s3l_buf_t b;
-  (void)state;
   s3l_buf_init(&b, out, sizeof(out));
   s3l_json_put_string(&b, S3L_SPAN("a\"\\\n\r\t\x01\x7f<>&\xC3\xA9\xE2\x80\xA8\xFF\0"));
   assert_string_equal(s3l_buf_cstr(&b),
@@ -248,7 +235,6 @@ static void writes_strings(void** state) {
 }
 
 static void replaces_invalid_utf8(void** state) {
-  (void)state;
   static const struct {
     const char* in;
     const char* out;
@@ -269,7 +255,6 @@ static void replaces_invalid_utf8(void** state) {
 }
 
 static void writes_members(void** state) {
-  (void)state;
   static const char want[] = "{\"a\":\"{\",\"b\":1,\"c\":[{\"d\":-2},{}],\"e\":[]}";
   for (size_t cap = sizeof want; cap >= sizeof want - 1; cap--) {
     char out[sizeof want];
@@ -294,7 +279,6 @@ static void writes_members(void** state) {
 }
 
 static void walks_members(void** state) {
-  (void)state;
   s3l_json_t j;
   char name[8];
   const char* text = "{\"a\":{\"x\":[1,2]},\"b\":null,\"a\":3,\"too long a name\":4,\"\\u0063\":5}";

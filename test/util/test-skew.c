@@ -1,18 +1,11 @@
 /* util/skew: when a clock counts as wrong, and what corrects it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "util/skew.h"
 
 #define NOW INT64_C(1730023200000)
 
 static void learns_an_offset(void** state) {
   int64_t offset = 0;
-  (void)state;
   assert_true(s3l_skew_learn(&offset, NOW - 60000, NOW, 60000));
   assert_int_equal(offset, -60000);
   assert_true(s3l_skew_learn(&offset, NOW + 7200000, NOW, 60000));
@@ -27,7 +20,6 @@ static void learns_an_offset(void** state) {
 
 static void leaves_what_is_near_or_unknown(void** state) {
   int64_t offset = 0;
-  (void)state;
   assert_false(s3l_skew_learn(&offset, NOW + 59999, NOW, 60000));
   assert_false(s3l_skew_learn(&offset, NOW - 59999, NOW, 60000));
   assert_false(s3l_skew_learn(&offset, 0, NOW, 60000));

@@ -1,15 +1,8 @@
 /* util/span: comparison, trimming, numbers, copies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "util/span.h"
 
 static void compares(void** state) {
-  (void)state;
   assert_true(s3l_span_eq(S3L_SPAN("abc"), s3l_span_cstr("abc")));
   assert_false(s3l_span_eq(S3L_SPAN("abc"), S3L_SPAN("abC")));
   assert_false(s3l_span_eq(S3L_SPAN("abc"), S3L_SPAN("ab")));
@@ -24,7 +17,6 @@ static void compares(void** state) {
 }
 
 static void trims(void** state) {
-  (void)state;
   assert_true(s3l_span_eq(s3l_span_trim(S3L_SPAN(" \t a b\t")), S3L_SPAN("a b")));
   assert_int_equal(s3l_span_trim(S3L_SPAN(" \t ")).n, 0);
   assert_true(s3l_span_eq(s3l_span_trim(S3L_SPAN("\ra")), S3L_SPAN("\ra")));
@@ -34,7 +26,6 @@ static void reads_numbers(void** state) {
   static const char* const bad[] = {
       "", "-1", "+1", " 1", "1 ", "0x1", "1.0", "18446744073709551616", "99999999999999999999999"};
   uint64_t v = 7;
-  (void)state;
   assert_true(s3l_span_to_u64(S3L_SPAN("0"), &v));
   assert_int_equal(v, 0);
   assert_true(s3l_span_to_u64(S3L_SPAN("18446744073709551615"), &v));
@@ -46,7 +37,6 @@ static void reads_numbers(void** state) {
 
 static void copies(void** state) {
   char out[4] = "xyz";
-  (void)state;
   assert_true(s3l_span_copy(S3L_SPAN("abc"), out, sizeof(out)));
   assert_string_equal(out, "abc");
   assert_false(s3l_span_copy(S3L_SPAN("abcd"), out, sizeof(out)));

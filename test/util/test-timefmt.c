@@ -1,14 +1,8 @@
 /* util/timefmt: every form both ways, and what must be refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 #include <time.h>
 
+#include "lib/test.h"
 #include "util/prng.h"
 #include "util/timefmt.h"
 
@@ -32,7 +26,6 @@ static void reads_rfc3339(void** state) {
       {"1969-12-31T23:59:59.999Z", -1},
       {"9999-12-31T23:59:59.999Z", 253402300799999},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     int64_t ms = 5;
     if (!s3l_time_parse_rfc3339(s3l_span_cstr(good[i].text), &ms))
@@ -72,7 +65,6 @@ static void refuses_bad_rfc3339(void** state) {
                                     "12024-10-27T10:30:45Z",
                                     "-024-10-27T10:30:45Z",
                                     "2024-1-27T10:30:45Z"};
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     int64_t ms = 5;
     if (s3l_time_parse_rfc3339(s3l_span_cstr(bad[i]), &ms))
@@ -89,7 +81,6 @@ static void refuses_bad_rfc3339(void** state) {
 
 static void writes_rfc3339(void** state) {
   char out[S3L_TIME_RFC3339_SIZE];
-  (void)state;
   assert_true(s3l_time_format_rfc3339(1730025045123, out));
   assert_string_equal(out, "2024-10-27T10:30:45.123Z");
   assert_true(s3l_time_format_rfc3339(1730025045000, out));
@@ -126,7 +117,6 @@ static void reads_http_dates(void** state) {
                                     "Xyz, 06 Nov 1994 08:49:37 GMT",
                                     "Sun Nov  6 08:49:37 94"};
   int64_t ms = 5;
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     assert_true(s3l_time_parse_http(s3l_span_cstr(good[i]), &ms));
     assert_true(ms == 784111777000);
@@ -144,7 +134,6 @@ static void reads_http_dates(void** state) {
 static void amz_dates(void** state) {
   char out[S3L_TIME_AMZ_SIZE];
   int64_t ms;
-  (void)state;
   assert_true(s3l_time_format_amz(1369353600000, out));
   assert_string_equal(out, "20130524T000000Z");
   assert_true(s3l_time_parse_amz(S3L_SPAN("20130524T000000Z"), &ms));
@@ -157,7 +146,6 @@ static void amz_dates(void** state) {
 /* Against libc's calendar, over the whole range. */
 static void agrees_with_libc(void** state) {
   s3l_prng_t g;
-  (void)state;
   s3l_prng_seed(&g, 1);
   for (int i = 0; i < 20000; i++) {
     int64_t ms = (int64_t)s3l_prng_below(&g, 253402300800000 + 62135596800000) - 62135596800000;

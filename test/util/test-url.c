@@ -1,11 +1,5 @@
 /* util/url: endpoints, and percent-encoding. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "util/url.h"
 
 static void reads_urls(void** state) {
@@ -26,7 +20,6 @@ static void reads_urls(void** state) {
       {"http://10.0.0.1:1?x", false, false, "10.0.0.1", 1, "", "x"},
       {"http://h?", false, false, "h", 80, "", ""},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     s3l_url_t u;
     const char* reason = "";
@@ -76,7 +69,6 @@ static void refuses_other_urls(void** state) {
                                     "http://h\xC3\xA9",
                                     "http://a,b",
                                     "//h"};
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     s3l_url_t u;
     const char* reason = NULL;
@@ -95,7 +87,6 @@ static void refuses_other_urls(void** state) {
 }
 
 static void tells_addresses_from_names(void** state) {
-  (void)state;
   assert_true(s3l_url_host_is_ip(S3L_SPAN("127.0.0.1")));
   assert_true(s3l_url_host_is_ip(S3L_SPAN("::1")));
   assert_false(s3l_url_host_is_ip(S3L_SPAN("localhost")));
@@ -110,7 +101,6 @@ static void writes_hosts(void** state) {
   } cases[] = {{"https://a.example:443/x", "a.example"}, {"https://a.example:80", "a.example:80"},
                {"http://a.example", "a.example"},        {"http://a.example:443", "a.example:443"},
                {"http://[::1]:9000", "[::1]:9000"},      {"https://[fd00::1]", "[fd00::1]"}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     char out[32];
     s3l_buf_t b;
@@ -125,7 +115,6 @@ static void writes_hosts(void** state) {
 static void encodes(void** state) {
   char out[200];
   s3l_buf_t b;
-  (void)state;
   s3l_buf_init(&b, out, sizeof(out));
   s3l_url_encode(&b, S3L_SPAN("leases/a b+c~d=1/\xC3\xA9"), true);
   assert_string_equal(s3l_buf_cstr(&b), "leases/a%20b%2Bc~d%3D1/%C3%A9");

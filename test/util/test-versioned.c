@@ -2,13 +2,9 @@
 #include "util/versioned.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "lib/test.h"
 
 typedef struct known_s {
   size_t size;
@@ -30,7 +26,6 @@ static int copy(unsigned char* from, size_t size, known_t* to) {
 static void takes_larger_structs(void** state) {
   static unsigned char bytes[S3L_SIZED_MAX + 64];
   known_t from = {.first = 7, .second = 9}, to;
-  (void)state;
   memcpy(bytes, &from, sizeof(from));
   memset(&to, 0xff, sizeof(to));
   assert_int_equal(copy(bytes, sizeof(from), &to), 0);
@@ -48,7 +43,6 @@ static void takes_larger_structs(void** state) {
 static void refuses_sizes_that_are_none(void** state) {
   known_t from = {.first = 7}, to;
   const size_t bad[] = {0, 1, sizeof(known_t) - 1, S3L_SIZED_MAX + 1, SIZE_MAX};
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     assert_int_equal(copy((unsigned char*)&from, bad[i], &to), -EINVAL);
     assert_int_equal(to.first, 0);
@@ -56,7 +50,6 @@ static void refuses_sizes_that_are_none(void** state) {
 }
 
 static void zero_is_what_is_usual(void** state) {
-  (void)state;
   assert_int_equal(s3l_or_default(0, 7), 7);
   assert_int_equal(s3l_or_default(UINT32_MAX, 7), UINT32_MAX);
 }

@@ -1,14 +1,8 @@
 /* util/xml: what stores and proxies send in place of tidy XML. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/xml.h"
 
 static void expect(const char* doc, const char* name, const char* want) {
@@ -20,7 +14,6 @@ static void expect(const char* doc, const char* name, const char* want) {
 }
 
 static void finds_text(void** state) {
-  (void)state;
   expect("<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>", "Code", "NoSuchKey");
   expect("<Error><Message>m</Message>\n <Code>\n X </Code></Error>", "Code", "X");
   expect("<s:Error xmlns:s='u'><s:Code a=\"&gt;>\" b='/'>X</s:Code ></s:Error>", "Code", "X");
@@ -44,7 +37,6 @@ static void finds_text(void** state) {
 }
 
 static void decodes(void** state) {
-  (void)state;
   expect("<a>&lt;&gt;&amp;&quot;&apos;</a>", "a", "<>&\"'");
   expect("<a>&#65;&#x42;&#xe9;&#x20AC;&#x1F600;</a>", "a",
          "AB\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
@@ -68,7 +60,6 @@ static void walks_over_repeated_elements(void** state) {
                      "<CommonPrefixes><Prefix>p</Prefix></CommonPrefixes></ListBucketResult>";
   s3l_span_t rest = S3L_SPAN(doc), inner;
   char key[8];
-  (void)state;
   assert_true(s3l_xml_next(&rest, "Contents", &inner));
   assert_true(s3l_xml_text(inner, "Key", key, sizeof(key)));
   assert_string_equal(key, "k1");
@@ -89,7 +80,6 @@ static void walks_over_repeated_elements(void** state) {
 static void bears_any_cut(void** state) {
   const char doc[] =
       "<?xml?><!--c--><e:Error a='b'><Code>x&#65;</Code><M><![CDATA[y]]></M></e:Error>";
-  (void)state;
   for (size_t n = 0; n < sizeof(doc) - 1; n++) {
     char out[16];
     s3l_span_t rest = {doc, n}, inner;

@@ -1,11 +1,5 @@
 /* wire/aws_host: partitions, what a region's name is, regions in hosts' names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "wire/aws_host.h"
 
 static void assert_span(s3l_span_t s, const char* wanted) {
@@ -25,7 +19,6 @@ static void knows_partitions(void** state) {
                                          {"eusc-de-east-1", ".amazonaws.eu"},
                                          {"mars", ".amazonaws.com"},
                                          {"", ".amazonaws.com"}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
     assert_span(s3l_aws_suffix(s3l_span_cstr(cases[i][0])), cases[i][1]);
 }
@@ -36,7 +29,6 @@ static void knows_regions(void** state) {
   static const char* const bad[] = {"",          "auto",       "us-east",    "US-EAST-1",
                                     "us_east_1", "us-east-1.", "1-us-east-", "us.east-1",
                                     "-a-b-1",    "a/b-c-1"};
-  (void)state;
   for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
     if (!s3l_aws_is_region(s3l_span_cstr(good[i])))
       fail_msg("%s", good[i]);
@@ -73,7 +65,6 @@ static void finds_regions_in_hosts(void** state) {
       {".amazonaws.com", "-"},
       {"", "-"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
     assert_span(s3l_aws_region_of_host(s3l_span_cstr(cases[i][0])), cases[i][1]);
 }

@@ -2,18 +2,12 @@
  * table, write the page again with: S3LECT_WRITE_DOCS=1 .../test-wire-errors_page
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/error_kind.h"
 #include "wire/s3_reply.h"
@@ -134,7 +128,6 @@ static void make_page(void) {
 
 static void says_what_the_tables_say(void** state) {
   static char there[PAGE_MAX];
-  (void)state;
   make_page();
   if (getenv("S3LECT_WRITE_DOCS") != NULL) {
     FILE* out = fopen(PAGE, "we");
@@ -155,7 +148,6 @@ static void says_what_the_tables_say(void** state) {
 static void every_row_can_be_reached(void** state) {
   size_t n;
   const s3l_s3_row_t* rows = s3l_s3_rows(&n);
-  (void)state;
   for (size_t i = 0; i < n; i++) {
     bool reached = false;
     for (int http = rows[i].first; http <= rows[i].last && !reached; http++) {

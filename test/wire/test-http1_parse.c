@@ -1,15 +1,10 @@
 /* Every case is run whole, one byte at a time, and at seeded random splits: the outcome must be the
  * same each time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/prng.h"
 #include "wire/http1_parse.h"
@@ -329,7 +324,6 @@ static void check(s3l_http1_t* p, const case_t* c, int mode, s3l_prng_t* rng) {
 static void test_cases(void** state) {
   s3l_http1_t* p = malloc(sizeof(*p));
   s3l_prng_t rng;
-  (void)state;
   assert_non_null(p);
   s3l_prng_seed(&rng, 20241027);
   s3l_http1_init(p, head_text, sizeof(head_text));
@@ -376,7 +370,6 @@ static void test_head_limit(void** state) {
       "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 204 ", /* the same after an interim reply */
   };
   static const char* const after[] = {"\r\n\r\n", ": 1\r\n\r\n", "\r\n\r\n", "\r\n\r\n"};
-  (void)state;
   for (size_t i = 0; i < 4; i++) {
     case_t c = {.name = "head above the limit", .result = S3LECT_ETOOBIG};
     char* bytes = head_of(S3L_HTTP1_HEAD_MAX + 1, before[i], after[i]);
@@ -400,7 +393,6 @@ static void test_endless_interim(void** state) {
   static const char one[] = "HTTP/1.1 100 Continue\r\n\r\n";
   size_t n = 2 * S3L_HTTP1_HEAD_MAX / (sizeof(one) - 1);
   char* bytes = malloc(n * (sizeof(one) - 1) + 1);
-  (void)state;
   assert_non_null(bytes);
   for (size_t i = 0; i < n; i++)
     memcpy(bytes + i * (sizeof(one) - 1), one, sizeof(one));
@@ -409,7 +401,6 @@ static void test_endless_interim(void** state) {
 }
 
 static void test_header_count(void** state) {
-  (void)state;
   for (int extra = 0; extra <= 1; extra++) {
     char bytes[2048];
     char headers[512] = "";
@@ -439,7 +430,6 @@ static void test_big_body(void** state) {
   char* chunk = malloc(CHUNK);
   size_t used;
   static const char head[] = "HTTP/1.1 200 OK\r\nA: 1\r\n\r\n";
-  (void)state;
   assert_non_null(p);
   assert_non_null(chunk);
   s3l_http1_init(p, head_text, sizeof(head_text));

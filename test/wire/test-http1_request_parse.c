@@ -1,16 +1,11 @@
 /* Every case is run whole, one byte at a time, and at seeded random splits: the outcome must be the
  * same each time. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "lib/test.h"
 #include "util/prng.h"
 #include "wire/http1_parse.h"
 
@@ -303,7 +298,6 @@ static void check_modes(const case_t* c, size_t head_max, int random_runs) {
 }
 
 static void test_cases(void** state) {
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
     check_modes(&cases[i], HEAD_MAX, RANDOM_RUNS);
 }
@@ -332,7 +326,6 @@ static void test_head_limit(void** state) {
       {"GET / HTTP/1.1\r\nHost: ", "\r\n\r\n", 431, 1},
       {"GET /", " HTTP/1.1\r\nHost: x\r\n\r\n", 0, 1},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
     char* bytes = head_of(HEAD_MAX, places[i].before, places[i].after);
     char path[HEAD_MAX] = "/";
@@ -357,7 +350,6 @@ static void test_head_limit(void** state) {
 }
 
 static void test_header_count(void** state) {
-  (void)state;
   for (int extra = 0; extra <= 1; extra++) {
     char bytes[2048];
     size_t at = (size_t)snprintf(bytes, sizeof(bytes), "GET / HTTP/1.1\r\nHost: x\r\n");
@@ -384,7 +376,6 @@ static void test_pipeline(void** state) {
       "GET /4 HTTP/1.1\r\n" H "\r\n";
   s3l_http1_t r;
   char head[HEAD_MAX];
-  (void)state;
   s3l_http1_init(&r, head, sizeof(head));
   s3l_http1_start_request(&r, BODY_MAX);
   for (size_t piece = 1; piece < sizeof(bytes); piece++) {

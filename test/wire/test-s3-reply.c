@@ -1,13 +1,7 @@
 /* wire/s3_reply: what each status and code comes to, for each operation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "s3lect/store.h"
 #include "wire/s3_reply.h"
@@ -74,13 +68,11 @@ static void judges_puts(void** state) {
       {407, "", S3LECT_EPROXY, S3LECT_NOT_APPLIED},
       {504, "", S3LECT_ESERVER, S3LECT_UNCERTAIN},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     expect(S3L_S3_PUT, rows[i].http, rows[i].code, rows[i].status, rows[i].outcome);
 }
 
 static void judges_the_others(void** state) {
-  (void)state;
   expect(S3L_S3_GET, 200, "", 0, S3LECT_SETTLED);
   expect(S3L_S3_GET, 304, "", S3LECT_ENOTMODIFIED, S3LECT_SETTLED);
   expect(S3L_S3_HEAD, 304, "", S3LECT_ENOTMODIFIED, S3LECT_SETTLED);
@@ -106,7 +98,6 @@ static void judges_the_others(void** state) {
 }
 
 static void a_named_region_is_the_reason(void** state) {
-  (void)state;
   s3l_s3_verdict_t v =
       s3l_s3_verdict(S3L_S3_PUT, 400, S3L_SPAN("AuthorizationHeaderMalformed"), true);
   assert_int_equal(v.status, S3LECT_EREGION);
@@ -122,7 +113,6 @@ static void reads_error_bodies(void** state) {
   s3l_s3_error_t e;
   char line[600];
   s3l_buf_t b;
-  (void)state;
   assert_true(s3l_s3_error_parse(
       S3L_SPAN("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><HostId>h</HostId>"
                "<Message>At least\none &lt;of&gt; them</Message><Code>PreconditionFailed</Code>"
@@ -167,7 +157,6 @@ static void reads_error_bodies(void** state) {
 static void takes_etags_as_they_are(void** state) {
   char out[S3LECT_ETAG_SIZE];
   char longest[S3LECT_ETAG_SIZE];
-  (void)state;
   assert_true(s3l_s3_etag(S3L_SPAN("\"d41d8\""), out));
   assert_string_equal(out, "\"d41d8\"");
   assert_true(s3l_s3_etag(S3L_SPAN("bare"), out));
@@ -188,7 +177,6 @@ static void takes_etags_as_they_are(void** state) {
 }
 
 static void reads_retry_after(void** state) {
-  (void)state;
   assert_int_equal(s3l_s3_retry_after(S3L_SPAN("2"), 0), 2000);
   assert_int_equal(s3l_s3_retry_after(S3L_SPAN("99999999999"), 0), 3600000);
   assert_int_equal(s3l_s3_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 784111772000),

@@ -1,15 +1,9 @@
 /* wire/s3_request: the bytes that go out, checked as a store would check them: from what was sent.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/test.h"
 #include "s3lect/errno.h"
 #include "wire/s3_request.h"
 
@@ -150,7 +144,6 @@ static void composes_a_get(void** state) {
   const s3l_s3_request_t r = {
       .op = S3L_S3_GET, .key = S3L_SPAN("leases/a b"), .if_none_match = S3L_SPAN("\"abc\"")};
   parsed_t p;
-  (void)state;
   assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
   assert_memory_equal(sent, want, sizeof(want) - 1);
   parse(&p);
@@ -165,7 +158,6 @@ static void composes_a_conditional_put(void** state) {
                         .if_match = S3L_SPAN("\"d41d8\""),
                         .body = S3L_SPAN("{\"epoch\":1}")};
   parsed_t p;
-  (void)state;
   assert_int_equal(write_to(&virtual_host, &temporary, &r, sizeof(sent)), 0);
   parse(&p);
   assert_true(s3l_span_eq(p.method, S3L_SPAN("PUT")));
@@ -198,7 +190,6 @@ static void composes_a_conditional_put(void** state) {
 static void composes_the_others(void** state) {
   s3l_s3_request_t r = {.op = S3L_S3_DELETE, .key = S3L_SPAN("k"), .if_match = S3L_SPAN("x")};
   parsed_t p;
-  (void)state;
   assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
   parse(&p);
   assert_true(s3l_span_eq(p.method, S3L_SPAN("DELETE")));
@@ -235,7 +226,6 @@ static void composes_what_was_added(void** state) {
                                           {{"cache-tag", 9}, {"first  of  all", 14}}};
   s3l_s3_target_t t = path_style;
   parsed_t p;
-  (void)state;
   t.headers = more;
   t.headers_len = 2;
   t.owner = S3L_SPAN("123456789012");
@@ -267,7 +257,6 @@ static void composes_for_a_plain_proxy(void** state) {
   static const char line[] = "PUT http://127.0.0.1:9000/bucket/a%20b HTTP/1.1\r\n";
   s3l_s3_target_t t = path_style;
   parsed_t p;
-  (void)state;
   t.origin = S3L_SPAN("http://127.0.0.1:9000");
   t.proxy_authorization = S3L_SPAN("Basic YTpi");
   s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("a b"), .if_none_match = S3L_SPAN("*")};
@@ -282,7 +271,6 @@ static void composes_for_a_plain_proxy(void** state) {
 
 static void nothing_can_be_smuggled_in(void** state) {
   static const s3l_span_t evil[] = {{"a\r\nX: y", 7}, {"a\nb", 3}, {"a\rb", 3}, {"a\0b", 3}};
-  (void)state;
   for (size_t i = 0; i < sizeof(evil) / sizeof(evil[0]); i++) {
     s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("k"), .if_match = evil[i]};
     assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
@@ -336,7 +324,6 @@ static void writes_within_its_buffer(void** state) {
                               .key = S3L_SPAN("k"),
                               .if_none_match = S3L_SPAN("*"),
                               .body = S3L_SPAN("0123456789")};
-  (void)state;
   assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
   size_t whole = sent_len;
   for (size_t cap = 0; cap < whole; cap++) {
@@ -355,12 +342,10 @@ static void writes_within_its_buffer(void** state) {
 }
 
 static int open_signer(void** state) {
-  (void)state;
   return s3l_signer_open(&signer) ? 0 : -1;
 }
 
 static int close_signer(void** state) {
-  (void)state;
   s3l_signer_close(&signer);
   return 0;
 }

@@ -1,13 +1,7 @@
 /* wire/sha256: FIPS 180 and RFC 4231 vectors, and that an engine can be used again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "util/hex.h"
 #include "util/prng.h"
 #include "wire/sha256.h"
@@ -16,7 +10,6 @@ static void hashes(void** state) {
   s3l_sha256_t e;
   char hex[S3L_SHA256_HEX_SIZE + 1];
   char many[1000];
-  (void)state;
   assert_true(s3l_sha256_open(&e));
   for (int round = 0; round < 2; round++) {
     assert_true(s3l_sha256_hex(&e, (s3l_span_t){NULL, 0}, hex));
@@ -53,7 +46,6 @@ static void authenticates(void** state) {
       {{NULL, 0}, {NULL, 0}, "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"},
   };
   s3l_sha256_t e;
-  (void)state;
   assert_true(s3l_sha256_open(&e));
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_hmac_key_t key;
@@ -76,7 +68,6 @@ static void remembers_beginnings(void** state) {
   s3l_prng_t rng;
   char text[400];
   char want[S3L_SHA256_HEX_SIZE + 1], got[S3L_SHA256_HEX_SIZE + 1];
-  (void)state;
   s3l_prng_seed(&rng, 1);
   memset(&memo, 0, sizeof(memo));
   memset(text, 'a', sizeof(text));
