@@ -153,7 +153,7 @@ static void install(s3l_creds_cache_t* c, s3lect_credentials_t* creds, int64_t n
 }
 
 static void keep_why(s3l_creds_cache_t* c, const char* why) {
-  (void)snprintf(c->why, sizeof c->why, "%s", why != NULL ? why : "no reason was given");
+  (void)snprintf(c->why, sizeof c->why, "%s", why);
 }
 
 static void note_failure(s3l_creds_cache_t* c, int status, int64_t now) {
@@ -209,24 +209,26 @@ static void settle_early(s3l_creds_cache_t* c) {
 }
 
 /* A provider that was compiled against an older header may give a smaller struct. */
-static int copy(const s3lect_credentials_t* from, s3lect_credentials_t** out, const char** why) {
+static int copy(const s3lect_credentials_t* from, s3lect_credentials_t** out,
+                s3lect_error_t* error) {
   s3lect_credentials_t known = {0};
   if (from != NULL)
     memcpy(&known, from, from->size < sizeof known ? from->size : sizeof known);
   return s3l_creds_new(s3l_span_cstr(known.access_key_id), s3l_span_cstr(known.secret_access_key),
-                       s3l_span_cstr(known.session_token), known.expires_ms, out, why);
+                       s3l_span_cstr(known.session_token), known.expires_ms, out, error);
 }
 
 static void on_answer(s3lect_credentials_req_t* req, int status,
                       const s3lect_credentials_t* credentials, const char* message) {
   s3l_creds_cache_t* c = req->data;
   s3lect_credentials_t* creds = NULL;
+  s3lect_error_t error = {0};
   if (!c->asking || c->early)
     return; /* a second answer */
-  if (status == 0)
-    status = copy(credentials, &creds, &message);
   if (status != 0)
     keep_why(c, message != NULL ? message : s3lect_strerror(status));
+  else if ((status = copy(credentials, &creds, &error)) != 0)
+    keep_why(c, error.text);
   if (c->inside)
     keep_early(c, status, creds);
   else
@@ -361,10 +363,10 @@ int s3l_creds_cache_open(s3lect_credentials_provider_t* provider, bool owned,
 }
 
 int s3l_creds_cache_fixed(uv_loop_t* loop, const char* access_key, const char* secret,
-                          const char* token, s3l_creds_cache_t** out, const char** why) {
+                          const char* token, s3l_creds_cache_t** out, s3lect_error_t* error) {
   s3lect_credentials_t* creds;
   int err = s3l_creds_new(s3l_span_cstr(access_key), s3l_span_cstr(secret), s3l_span_cstr(token), 0,
-                          &creds, why);
+                          &creds, error);
   if (err != 0)
     return err;
   *out = create(loop, &s3l_creds_cache_defaults);

@@ -67,7 +67,7 @@ int s3l_creds_cache_open(s3lect_credentials_provider_t* provider, bool owned,
 
 /** A cache with fixed credentials, which it copies. token may be NULL. Errors: as s3l_creds_new. */
 int s3l_creds_cache_fixed(uv_loop_t* loop, const char* access_key, const char* secret,
-                          const char* token, s3l_creds_cache_t** out, const char** why);
+                          const char* token, s3l_creds_cache_t** out, s3lect_error_t* error);
 
 /** Credentials to sign with now, valid until the loop goes on; NULL: there are none at hand. */
 const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* cache);

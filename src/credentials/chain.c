@@ -3,10 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "credentials/container.h"
-#include "credentials/imds.h"
+#include "credentials/metadata.h"
 #include "credentials/process.h"
 #include "credentials/profile.h"
+#include "credentials/sts.h"
 #include "util/mem.h"
 
 #define FILE_MAX    (1u << 20)
@@ -33,29 +33,21 @@ typedef struct chain_s {
   s3lect_credentials_t* signing; /* keys that assume it */
   char token_path[TOKEN_PATH];
 
+  s3l_service_t service;
   s3l_sts_t sts;
-  s3l_container_t container;
-  s3l_imds_t imds;
   s3l_process_t* process; /* running, or NULL */
 
-  s3l_buf_t why;
+  s3l_buf_t why; /* to which each source adds; a longer message is cut */
   char why_text[WHY_MAX];
+  size_t why_len; /* up to the step's name */
   bool closing;
-  unsigned open; /* parts not yet closed */
   s3lect_credentials_close_cb close_cb;
 } chain_t;
 
 /* ---- The course of a question ---- */
 
 static void try_step(chain_t* c);
-static void close_parts(chain_t* c);
-
-/* A message that is too long is cut. */
-static void say(chain_t* c, const char* text) {
-  s3l_span_t s = s3l_span_cstr(text);
-  size_t room = c->why.cap - c->why.len - 1;
-  s3l_buf_put(&c->why, (s3l_span_t){s.p, s.n < room ? s.n : room});
-}
+static void close_service(chain_t* c);
 
 static void free_secrets(chain_t* c) {
   s3l_file_free(&c->files[CONFIG_FILE]);
@@ -73,45 +65,46 @@ static void finish(chain_t* c, int status, s3lect_credentials_t* creds) {
     status = UV_ECANCELED;
   else if (status != 0 && status != UV_ENOMEM)
     status = S3LECT_ECREDENTIALS;
-  req->cb(req, status, status == 0 ? creds : NULL, s3l_buf_cstr(&c->why));
+  c->why_text[c->why.len] = '\0';
+  req->cb(req, status, status == 0 ? creds : NULL, c->why_text);
   s3l_creds_free(creds);
   if (closing)
-    close_parts(c);
+    close_service(c);
 }
 
 /* The step is configured, but broken. */
-static void fail(chain_t* c, int status, const char* text) {
-  say(c, text);
-  finish(c, status, NULL);
+static void fail(chain_t* c, const char* text) {
+  s3l_buf_printf(&c->why, "%s", text);
+  finish(c, S3LECT_ECREDENTIALS, NULL);
 }
 
 /* The step is not configured. */
 static void skip(chain_t* c, const char* text) {
-  say(c, text);
+  s3l_buf_printf(&c->why, "%s", text);
   c->step++;
   try_step(c);
 }
 
 /* Keys that the step, its profile's base, or a role gave. They assume the next role, if any. */
-static void on_keys(void* arg, int status, s3lect_credentials_t* creds, const char* why) {
+static void on_keys(void* arg, int status, s3lect_credentials_t* creds) {
   chain_t* c = arg;
   c->process = NULL;
-  if (status != 0) {
-    fail(c, status, why);
-  } else if (c->cancelled || c->role == c->plan.roles_len) {
-    finish(c, 0, creds);
+  if (status != 0 || c->cancelled || c->role == c->plan.roles_len) {
+    finish(c, status, creds);
   } else {
     s3l_creds_free(c->signing);
     c->signing = creds;
-    s3l_sts_assume_role(&c->sts, c->loop, &c->plan.roles[c->role++], creds);
+    c->why.len = c->why_len; /* what the source of these keys began to say */
+    s3l_sts_assume_role(&c->sts, &c->plan.roles[c->role++], creds);
   }
 }
 
 static void use_keys(chain_t* c, s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
   s3lect_credentials_t* creds = NULL;
-  const char* why;
-  int err = s3l_creds_new(access_key, secret, token, 0, &creds, &why);
-  on_keys(c, err, creds, why);
+  s3lect_error_t error = {0};
+  int err = s3l_creds_new(access_key, secret, token, 0, &creds, &error);
+  s3l_buf_printf(&c->why, "%s", error.text);
+  on_keys(c, err, creds);
 }
 
 /* ---- Environment ---- */
@@ -138,24 +131,23 @@ static void try_web_identity(chain_t* c) {
     return;
   }
   if (s->role_arn == NULL) {
-    fail(c, S3LECT_ECREDENTIALS, "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
+    fail(c, "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     return;
   }
   const s3l_sts_role_t role = {.arn = s3l_span_cstr(s->role_arn),
                                .session_name = s3l_span_cstr(s->role_session_name),
                                .region = s3l_span_cstr(s->region),
                                .endpoint = s3l_sts_endpoint(s)};
-  s3l_sts_web_identity(&c->sts, c->loop, &role, s->web_identity_token_file);
+  s3l_sts_web_identity(&c->sts, &role, s->web_identity_token_file);
 }
 
 /* ---- Profile ---- */
 
 static void begin_process(chain_t* c) {
-  const char* why;
   int err = s3l_process_start(c->loop, c->plan.command, c->settings.process_timeout_ms, on_keys, c,
-                              &c->process, &why);
+                              &c->why, &c->process);
   if (err != 0)
-    fail(c, err, why);
+    finish(c, err, NULL);
 }
 
 static void begin_profile_web_identity(chain_t* c) {
@@ -164,13 +156,13 @@ static void begin_profile_web_identity(chain_t* c) {
   s3l_buf_init(&b, c->token_path, sizeof c->token_path);
   if (s3l_span_starts_with(path, S3L_SPAN("~/")) && c->settings.home != NULL) {
     s3l_buf_puts(&b, c->settings.home);
-    path = (s3l_span_t){path.p + 1, path.n - 1};
+    s3l_span_skip(&path, 1);
   }
   s3l_buf_put(&b, path);
   if (s3l_buf_cstr(&b) == NULL)
-    fail(c, S3LECT_ECREDENTIALS, "web_identity_token_file is too long a path");
+    fail(c, "web_identity_token_file is too long a path");
   else
-    s3l_sts_web_identity(&c->sts, c->loop, &c->plan.web_role, c->token_path);
+    s3l_sts_web_identity(&c->sts, &c->plan.web_role, c->token_path);
 }
 
 static void begin_base(chain_t* c) {
@@ -181,7 +173,7 @@ static void begin_base(chain_t* c) {
     break;
   case S3L_BASE_ENVIRONMENT:
     if (c->settings.access_key == NULL || c->settings.secret == NULL)
-      fail(c, S3LECT_ECREDENTIALS, "credential_source = Environment: no keys in it");
+      fail(c, "credential_source = Environment: no keys in it");
     else
       use_environment(c);
     break;
@@ -193,13 +185,12 @@ static void begin_base(chain_t* c) {
     break;
   case S3L_BASE_CONTAINER:
     if (s3l_container_is_configured(&c->settings))
-      s3l_container_fetch(&c->container, c->loop);
+      s3l_container_fetch(&c->service);
     else
-      fail(c, S3LECT_ECREDENTIALS,
-           "credential_source = EcsContainer: no AWS_CONTAINER_CREDENTIALS_*_URI is set");
+      fail(c, "credential_source = EcsContainer: no AWS_CONTAINER_CREDENTIALS_*_URI is set");
     break;
   case S3L_BASE_INSTANCE:
-    s3l_imds_fetch(&c->imds, c->loop);
+    s3l_imds_fetch(&c->service);
     break;
   case S3L_BASE_NONE:
     skip(c, "the profile has no credentials");
@@ -207,35 +198,32 @@ static void begin_base(chain_t* c) {
   }
 }
 
+static const char* path_of(const chain_t* c, unsigned which) {
+  return which == CONFIG_FILE ? c->settings.config_path : c->settings.credentials_path;
+}
+
 /* Why a file gave nothing. */
-static void say_file(chain_t* c, const char* path, int err) {
-  if (path == NULL || err == 0)
-    return;
-  say(c, " (");
-  say(c, path);
-  say(c, ": ");
-  say(c, err == S3LECT_ETOOBIG ? "too large" : s3lect_strerror(err));
-  say(c, ")");
+static void say_file(chain_t* c, unsigned which, int err) {
+  if (path_of(c, which) != NULL && err != 0)
+    s3l_buf_printf(&c->why, " (%s: %s)", path_of(c, which),
+                   err == S3LECT_ETOOBIG ? "too large" : s3lect_strerror(err));
 }
 
 static void on_files_read(chain_t* c) {
-  char text[WHY_MAX];
-  s3l_buf_t why;
-  s3l_buf_init(&why, text, sizeof(text));
+  s3lect_error_t error = {0};
   int err = s3l_profile_resolve(&c->settings, s3l_file_text(&c->files[CONFIG_FILE]),
-                                s3l_file_text(&c->files[KEYS_FILE]), &c->plan, &why);
+                                s3l_file_text(&c->files[KEYS_FILE]), &c->plan, &error);
   if (err == 0) {
     begin_base(c);
     return;
   }
-  const char* line = s3l_buf_cstr(&why);
-  say(c, line != NULL ? line : "the shared files are broken");
-  say_file(c, c->settings.config_path, c->file_errors[CONFIG_FILE]);
-  say_file(c, c->settings.credentials_path, c->file_errors[KEYS_FILE]);
+  s3l_buf_printf(&c->why, "%s", error.text);
+  say_file(c, CONFIG_FILE, c->file_errors[CONFIG_FILE]);
+  say_file(c, KEYS_FILE, c->file_errors[KEYS_FILE]);
   if (err == S3LECT_ENOTFOUND && !c->settings.profile_named)
     skip(c, "");
   else
-    fail(c, err, "");
+    finish(c, err, NULL);
 }
 
 static void read_file(chain_t* c, unsigned which);
@@ -245,8 +233,7 @@ static void on_file(s3l_file_t* file, int status) {
   unsigned which = file == &c->files[CONFIG_FILE] ? CONFIG_FILE : KEYS_FILE;
   c->file_errors[which] = status;
   if (status == UV_ENOMEM || status == UV_ECANCELED || status == S3LECT_ETOOBIG) {
-    say_file(c, which == CONFIG_FILE ? c->settings.config_path : c->settings.credentials_path,
-             status);
+    say_file(c, which, status);
     finish(c, status, NULL);
   } else if (which == CONFIG_FILE) {
     read_file(c, KEYS_FILE);
@@ -256,7 +243,7 @@ static void on_file(s3l_file_t* file, int status) {
 }
 
 static void read_file(chain_t* c, unsigned which) {
-  const char* path = which == CONFIG_FILE ? c->settings.config_path : c->settings.credentials_path;
+  const char* path = path_of(c, which);
   s3l_file_t* file = &c->files[which];
   file->data = c;
   int err = path == NULL ? UV_ENOENT : s3l_file_start(file, c->loop, path, FILE_MAX, on_file);
@@ -272,7 +259,7 @@ static void try_profile(chain_t* c) {
 
 static void try_container(chain_t* c) {
   if (s3l_container_is_configured(&c->settings))
-    s3l_container_fetch(&c->container, c->loop);
+    s3l_container_fetch(&c->service);
   else
     skip(c, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI are "
             "not set");
@@ -282,7 +269,7 @@ static void try_instance(chain_t* c) {
   if (s3l_settings_is_true(c->settings.imds_disabled))
     skip(c, "AWS_EC2_METADATA_DISABLED is true");
   else
-    s3l_imds_fetch(&c->imds, c->loop);
+    s3l_imds_fetch(&c->service);
 }
 
 /* ---- The order ---- */
@@ -313,9 +300,8 @@ static void try_step(chain_t* c) {
     finish(c, S3LECT_ECREDENTIALS, NULL);
     return;
   }
-  if (c->why.len > 0)
-    say(c, "; ");
-  say(c, steps[c->step].name);
+  s3l_buf_printf(&c->why, "%s%s", c->why.len > 0 ? "; " : "", steps[c->step].name);
+  c->why_len = c->why.len;
   steps[c->step].try(c);
 }
 
@@ -325,7 +311,7 @@ static void on_begin(s3l_task_t* task) {
   chain_t* c = S3L_CONTAINER_OF(task, chain_t, task);
   c->step = 0;
   c->role = c->plan.roles_len = 0;
-  s3l_buf_init(&c->why, c->why_text, sizeof c->why_text);
+  s3l_buf_init(&c->why, c->why_text, sizeof c->why_text - 1);
   try_step(c);
 }
 
@@ -335,6 +321,7 @@ static int chain_get(s3lect_credentials_provider_t* provider, s3lect_credentials
     return UV_ENOMEM;
   c->req = req;
   c->cancelled = false;
+  s3l_service_begin(&c->service, c->loop);
   s3l_task_init(&c->task, on_begin);
   s3l_loop_defer(c->loop, &c->task);
   return 0;
@@ -349,9 +336,7 @@ static void chain_cancel(s3lect_credentials_provider_t* provider, s3lect_credent
     s3l_process_cancel(c->process);
   for (int i = 0; i < FILES; i++)
     s3l_file_cancel(&c->files[i]);
-  s3l_service_cancel(&c->sts.service);
-  s3l_service_cancel(&c->container.service);
-  s3l_service_cancel(&c->imds.service);
+  s3l_service_cancel(&c->service);
 }
 
 static void on_left(s3l_task_t* task) {
@@ -362,10 +347,8 @@ static void on_left(s3l_task_t* task) {
   s3l_free(c);
 }
 
-static void part_closed(void* arg) {
+static void on_service_closed(void* arg) {
   chain_t* c = arg;
-  if (--c->open > 0)
-    return;
   s3l_task_init(&c->task, on_left);
   if (c->loop != NULL)
     s3l_loop_leave(c->loop, &c->task);
@@ -373,11 +356,8 @@ static void part_closed(void* arg) {
     on_left(&c->task);
 }
 
-static void close_parts(chain_t* c) {
-  c->open = 3;
-  s3l_service_close(&c->sts.service, part_closed, c);
-  s3l_service_close(&c->container.service, part_closed, c);
-  s3l_service_close(&c->imds.service, part_closed, c);
+static void close_service(chain_t* c) {
+  s3l_service_close(&c->service, on_service_closed, c);
 }
 
 static void chain_close(s3lect_credentials_provider_t* provider, s3lect_credentials_close_cb cb) {
@@ -387,7 +367,7 @@ static void chain_close(s3lect_credentials_provider_t* provider, s3lect_credenti
   if (c->req != NULL)
     chain_cancel(provider, c->req);
   else
-    close_parts(c);
+    close_service(c);
 }
 
 static const s3lect_credentials_ops_t chain_ops = {.version = S3LECT_CREDENTIALS_VERSION,
@@ -403,9 +383,8 @@ int s3l_creds_chain_provider(uv_loop_t* loop, s3l_settings_t* settings,
     return UV_ENOMEM;
   }
   c->settings = *settings;
-  s3l_service_init(&c->sts.service, &c->settings, &c->settings.proxies, on_keys, c);
-  s3l_service_init(&c->container.service, &c->settings, NULL, on_keys, c);
-  s3l_service_init(&c->imds.service, &c->settings, NULL, on_keys, c);
+  s3l_service_init(&c->service, &c->settings, &c->why, on_keys, c);
+  c->sts.service = &c->service;
   c->provider.loop = loop;
   c->provider.ops = &chain_ops;
   c->provider.internal = c;

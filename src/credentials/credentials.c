@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "util/error.h"
 #include "util/list.h"
 #include "util/mem.h"
 
@@ -45,16 +46,14 @@ static const char* put(char** at, s3l_span_t s) {
 }
 
 int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, int64_t expires_ms,
-                  s3lect_credentials_t** out, const char** why) {
-  *why = find_fault(access_key, secret, token);
-  if (*why != NULL)
-    return S3LECT_ECREDENTIALS;
+                  s3lect_credentials_t** out, s3lect_error_t* error) {
+  const char* fault = find_fault(access_key, secret, token);
+  if (fault != NULL)
+    return s3l_error_say(error, S3LECT_ECREDENTIALS, "", NULL, "%s", fault);
   size_t size = access_key.n + secret.n + token.n + 3;
   block_t* b = s3l_malloc(sizeof *b + size);
-  if (b == NULL) {
-    *why = "out of memory";
-    return UV_ENOMEM;
-  }
+  if (b == NULL)
+    return s3l_error_end(error, UV_ENOMEM);
   char* at = b->text;
   b->text_size = size;
   b->credentials = (s3lect_credentials_t){.size = sizeof b->credentials,

@@ -21,15 +21,14 @@
 #define S3L_CREDS_SECRET_MAX     255
 #define S3L_CREDS_TOKEN_MAX      8192
 
-/** Ends the work of a source, once. status 0: `credentials` belong to the callee. Else `why` is one
- * line for people, valid during the call, without secrets. */
-typedef void (*s3l_creds_cb)(void* arg, int status, s3lect_credentials_t* credentials,
-                             const char* why);
+/** Ends the work of a source, once. status 0: `credentials` belong to the callee. Else the source
+ * has added the reason, without secrets, to the message of its caller. */
+typedef void (*s3l_creds_cb)(void* arg, int status, s3lect_credentials_t* credentials);
 
-/** Copies the texts into one block. token.n may be 0. Errors: UV_ENOMEM; S3LECT_ECREDENTIALS, with
- * what is wrong with them in *why (static text). */
+/** Copies the texts into one block. token.n may be 0. Errors: UV_ENOMEM; S3LECT_ECREDENTIALS
+ * (they are none that can be). */
 int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, int64_t expires_ms,
-                  s3lect_credentials_t** out, const char** why);
+                  s3lect_credentials_t** out, s3lect_error_t* error);
 
 /** Wipes and frees what s3l_creds_new made; NULL is a no-op. */
 void s3l_creds_free(s3lect_credentials_t* credentials);

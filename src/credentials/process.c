@@ -11,14 +11,14 @@
 #define WORDS_MAX   64
 #define COMMAND_MAX 8192
 #define OUT_MAX     65536
-#define ERR_MAX     512 /* of standard error, for the message */
-#define WHY_MAX     512
+#define ERR_MAX     512  /* of standard error, for the message */
 #define LINGER_MS   1000 /* how long others may keep the output open after the program's end */
 
 struct s3l_process_s {
   s3l_loop_t* loop;
   s3l_creds_cb ended;
   void* arg;
+  s3l_buf_t* why;
   uv_process_t process;
   uv_pipe_t out_pipe;
   uv_pipe_t err_pipe;
@@ -87,28 +87,22 @@ int s3l_process_split(char* command, char** words, int cap) {
 
 /* ---- The end ---- */
 
-static int judge(const s3l_process_t* p, s3lect_credentials_t** creds, s3l_buf_t* why) {
+static int judge(const s3l_process_t* p, s3lect_credentials_t** creds) {
+  s3l_buf_t* why = p->why;
   s3l_buf_puts(why, "credential_process ");
   if (p->error == UV_ECANCELED || p->error == UV_ENOMEM)
     return p->error;
   if (p->error == UV_ETIMEDOUT) {
-    s3l_buf_puts(why, "did not end within ");
-    s3l_buf_u64(why, p->timeout_ms);
-    s3l_buf_puts(why, " ms");
+    s3l_buf_printf(why, "did not end within %u ms", (unsigned)p->timeout_ms);
   } else if (p->error == S3LECT_ETOOBIG) {
     s3l_buf_puts(why, "printed more than 64 KiB");
   } else if (p->error != 0) {
     s3l_reply_put_shown(why, s3l_span_cstr(p->words[0]), 128); /* the rest may hold secrets */
-    s3l_buf_puts(why, ": ");
-    s3l_buf_puts(why, s3lect_strerror(p->error));
+    s3l_buf_printf(why, ": %s", s3lect_strerror(p->error));
   } else if (p->term_signal != 0) {
-    s3l_buf_puts(why, "was ended by signal ");
-    s3l_buf_i64(why, p->term_signal);
+    s3l_buf_printf(why, "was ended by signal %d", p->term_signal);
   } else if (p->exit_status != 0) {
-    s3l_buf_puts(why, "exited with status ");
-    s3l_buf_i64(why, p->exit_status);
-    if (p->err_len > 0)
-      s3l_buf_puts(why, ": ");
+    s3l_buf_printf(why, "exited with status %d%s", (int)p->exit_status, p->err_len > 0 ? ": " : "");
     s3l_reply_put_shown(why, (s3l_span_t){p->err, p->err_len}, 200);
   } else {
     s3l_buf_puts(why, "ran, but ");
@@ -119,19 +113,15 @@ static int judge(const s3l_process_t* p, s3lect_credentials_t** creds, s3l_buf_t
 
 static void on_handle_closed(uv_handle_t* handle) {
   s3l_process_t* p = handle->data;
-  char text[WHY_MAX];
   s3lect_credentials_t* creds = NULL;
-  s3l_buf_t why;
   if (--p->handles > 0)
     return;
   s3l_creds_cb ended = p->ended;
   void* arg = p->arg;
-  s3l_buf_init(&why, text, sizeof(text));
-  int status = judge(p, &creds, &why);
+  int status = judge(p, &creds);
   s3l_wipe(p, sizeof(*p));
   s3l_free(p);
-  const char* line = s3l_buf_cstr(&why);
-  ended(arg, status, creds, line != NULL ? line : "credential_process failed");
+  ended(arg, status, creds);
 }
 
 static void close_handle(void* handle) {
@@ -262,29 +252,31 @@ static int spawn(s3l_process_t* p) {
 }
 
 int s3l_process_start(s3l_loop_t* loop, s3l_span_t command, uint32_t timeout_ms, s3l_creds_cb ended,
-                      void* arg, s3l_process_t** out, const char** why) {
-  *why = "out of memory";
+                      void* arg, s3l_buf_t* why, s3l_process_t** out) {
   s3l_process_t* p = s3l_calloc(1, sizeof(*p));
-  if (p == NULL)
+  if (p == NULL) {
+    s3l_buf_puts(why, s3lect_strerror(UV_ENOMEM));
     return UV_ENOMEM;
+  }
   p->loop = loop;
   p->ended = ended;
   p->arg = arg;
+  p->why = why;
   p->timeout_ms = timeout_ms;
-  *why = "credential_process is too long";
-  if (s3l_span_copy(command, p->command, sizeof(p->command))) {
-    int n = s3l_process_split(p->command, p->words, WORDS_MAX);
-    *why = n < 0 ? "credential_process has an open quote, or too many words"
-                 : "credential_process is empty";
-    if (n > 0) {
-      init_handles(p);
-      int err = spawn(p);
-      if (err != 0) /* `ended` says so, when the handles are closed */
-        kill_all(p, err);
-      *out = p;
-      return 0;
-    }
+  bool fits = s3l_span_copy(command, p->command, sizeof(p->command));
+  int n = fits ? s3l_process_split(p->command, p->words, WORDS_MAX) : 0;
+  if (n > 0) {
+    init_handles(p);
+    int err = spawn(p);
+    if (err != 0) /* `ended` says so, when the handles are closed */
+      kill_all(p, err);
+    *out = p;
+    return 0;
   }
+  s3l_buf_printf(why, "credential_process %s",
+                 !fits   ? "is too long"
+                 : n < 0 ? "has an open quote, or too many words"
+                         : "is empty");
   s3l_wipe(p, sizeof(*p));
   s3l_free(p);
   return S3LECT_ECREDENTIALS;

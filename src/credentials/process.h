@@ -11,14 +11,15 @@
 
 #include "credentials/credentials.h"
 #include "loop/loop.h"
+#include "util/buf.h"
 
 typedef struct s3l_process_s s3l_process_t;
 
 /** Splits `command` at blanks, with '...', "..." and \ as in a shell, and starts it. After a
- * success `ended` runs once with `arg`, from the loop, and *out is gone then. Errors, with the
- * reason in *why (static text): S3LECT_ECREDENTIALS, UV_ENOMEM. */
+ * success `ended` runs once with `arg`, from the loop, and *out is gone then. Failures are added to
+ * `why`, which must stay. Errors: S3LECT_ECREDENTIALS, UV_ENOMEM. */
 int s3l_process_start(s3l_loop_t* loop, s3l_span_t command, uint32_t timeout_ms, s3l_creds_cb ended,
-                      void* arg, s3l_process_t** out, const char** why);
+                      void* arg, s3l_buf_t* why, s3l_process_t** out);
 
 /** Kills it: it ends soon with UV_ECANCELED. */
 void s3l_process_cancel(s3l_process_t* p);

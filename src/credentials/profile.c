@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "credentials/reply.h"
-#include "s3lect/errno.h"
+#include "util/error.h"
 #include "util/ini.h"
 
 #define NAME_SHOWN_MAX 64
@@ -45,33 +44,22 @@ typedef struct resolve_s {
   s3l_span_t config;
   s3l_span_t credentials;
   s3l_plan_t* plan;
-  s3l_buf_t* why;
+  s3lect_error_t* error;
   s3l_span_t visited[S3L_PROFILE_ROLES_MAX];
   size_t visited_len;
 } resolve_t;
 
 /* ---- Messages ---- */
 
-static void put_profile(s3l_buf_t* why, s3l_span_t name) {
-  s3l_buf_puts(why, "profile \"");
-  s3l_reply_put_shown(why, name, NAME_SHOWN_MAX);
-  s3l_buf_puts(why, "\"");
-}
-
 static int refuse(const resolve_t* r, s3l_span_t name, const char* text) {
-  put_profile(r->why, name);
-  s3l_buf_puts(r->why, ": ");
-  s3l_buf_puts(r->why, text);
-  return S3LECT_ECREDENTIALS;
+  int shown = name.n < NAME_SHOWN_MAX ? (int)name.n : NAME_SHOWN_MAX;
+  return s3l_error_say(r->error, S3LECT_ECREDENTIALS, "", NULL, "profile \"%.*s\": %s", shown,
+                       name.p, text);
 }
 
 static int refuse_file(const resolve_t* r, const char* path, const s3l_ini_t* ini) {
-  s3l_buf_puts(r->why, path != NULL ? path : "the shared file");
-  s3l_buf_puts(r->why, ", line ");
-  s3l_buf_u64(r->why, ini->line);
-  s3l_buf_puts(r->why, ": ");
-  s3l_buf_puts(r->why, ini->error);
-  return S3LECT_ECREDENTIALS;
+  return s3l_error_say(r->error, S3LECT_ECREDENTIALS, "", NULL, "%.400s, line %zu: %s",
+                       path != NULL ? path : "the shared file", ini->line, ini->error);
 }
 
 /* ---- Reading a profile ---- */
@@ -123,14 +111,11 @@ static int take_part(const resolve_t* r, s3l_span_t text, const char* path, s3l_
 static int read_profile(const resolve_t* r, s3l_span_t name, profile_t* p) {
   const s3l_settings_t* s = r->settings;
   memset(p, 0, sizeof(*p));
-  int err = 0;
-  if (s3l_span_eq(name, S3L_SPAN("default")))
-    err = take_part(r, r->config, s->config_path, S3L_SPAN(""), name, p);
+  bool is_default = s3l_span_eq(name, S3L_SPAN("default"));
+  int err = is_default ? take_part(r, r->config, s->config_path, S3L_SPAN(""), name, p) : 0;
   if (err == 0)
     err = take_part(r, r->config, s->config_path, S3L_SPAN("profile"), name, p);
-  if (err == 0)
-    err = take_part(r, r->credentials, s->credentials_path, S3L_SPAN(""), name, p);
-  return err;
+  return err != 0 ? err : take_part(r, r->credentials, s->credentials_path, S3L_SPAN(""), name, p);
 }
 
 static bool is_true(s3l_span_t s) {
@@ -277,9 +262,12 @@ static void reverse_roles(s3l_plan_t* plan) {
 }
 
 int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
-                        s3l_plan_t* plan, s3l_buf_t* why) {
-  resolve_t r = {
-      .settings = settings, .config = config, .credentials = credentials, .plan = plan, .why = why};
+                        s3l_plan_t* plan, s3lect_error_t* error) {
+  resolve_t r = {.settings = settings,
+                 .config = config,
+                 .credentials = credentials,
+                 .plan = plan,
+                 .error = error};
   s3l_span_t name = s3l_span_cstr(settings->profile);
   memset(plan, 0, sizeof(*plan));
   while (name.p != NULL) {
@@ -294,8 +282,9 @@ int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_s
 }
 
 int s3l_profile_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
-                      s3l_span_t service, s3l_profile_place_t* place, s3l_buf_t* why) {
-  resolve_t r = {.settings = settings, .config = config, .credentials = credentials, .why = why};
+                      s3l_span_t service, s3l_profile_place_t* place, s3lect_error_t* error) {
+  resolve_t r = {
+      .settings = settings, .config = config, .credentials = credentials, .error = error};
   profile_t p;
   memset(place, 0, sizeof(*place));
   int err = read_profile(&r, s3l_span_cstr(settings->profile), &p);

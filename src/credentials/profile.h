@@ -11,7 +11,7 @@
 
 #include "credentials/settings.h"
 #include "credentials/sts.h"
-#include "util/buf.h"
+#include "util/span.h"
 
 #define S3L_PROFILE_ROLES_MAX 8
 
@@ -37,11 +37,11 @@ typedef struct s3l_plan_s {
   size_t roles_len;
 } s3l_plan_t;
 
-/** Makes the plan of the settings' profile. A text with n == 0 stands for a missing file. Errors,
- * with one line in `why`: S3LECT_ENOTFOUND (there is no such profile), S3LECT_ECREDENTIALS (a file
+/** Makes the plan of the settings' profile. A text with n == 0 stands for a missing file. Errors:
+ * S3LECT_ENOTFOUND (there is no such profile), S3LECT_ECREDENTIALS (a file
  * or the profile is broken, or asks for something that is not supported). */
 int s3l_profile_resolve(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
-                        s3l_plan_t* plan, s3l_buf_t* why);
+                        s3l_plan_t* plan, s3lect_error_t* error);
 
 /** Where a service is, by a profile. */
 typedef struct s3l_profile_place_s {
@@ -51,9 +51,9 @@ typedef struct s3l_profile_place_s {
   s3l_span_t dualstack; /* use_dualstack_endpoint */
 } s3l_profile_place_t;
 
-/** Reads the same texts. `service` is the name below "[services x]": "s3". Errors, with one line in
- * `why`: S3LECT_ECREDENTIALS (a broken file). */
+/** Reads the same texts. `service` is the name below "[services x]": "s3". Errors:
+ * S3LECT_ECREDENTIALS (a broken file). */
 int s3l_profile_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t credentials,
-                      s3l_span_t service, s3l_profile_place_t* place, s3l_buf_t* why);
+                      s3l_span_t service, s3l_profile_place_t* place, s3lect_error_t* error);
 
 #endif

@@ -107,12 +107,9 @@ int s3lect_credentials_static_init(uv_loop_t* loop, s3lect_credentials_provider_
                                    const char* access_key_id, const char* secret_access_key,
                                    const char* session_token, s3lect_error_t* error) {
   s3l_creds_cache_t* cache;
-  const char* why = NULL;
   s3l_error_clear(error);
   int err =
-      s3l_creds_cache_fixed(loop, access_key_id, secret_access_key, session_token, &cache, &why);
-  if (err == S3LECT_ECREDENTIALS)
-    return s3l_error_say(error, err, "", NULL, "%s", why);
+      s3l_creds_cache_fixed(loop, access_key_id, secret_access_key, session_token, &cache, error);
   return s3l_error_end(error, err != 0 ? err : open_shell(loop, provider, cache));
 }
 

@@ -39,11 +39,9 @@ static int fail(s3l_buf_t* why, const char* text) {
 
 /* ": CODE: MESSAGE", or what there is of it. */
 static void put_code(s3l_buf_t* why, const char* code, const char* message) {
-  if (code[0] != '\0')
-    s3l_buf_puts(why, ": ");
+  s3l_buf_puts(why, code[0] != '\0' ? ": " : "");
   s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
-  if (message[0] != '\0')
-    s3l_buf_puts(why, ": ");
+  s3l_buf_puts(why, message[0] != '\0' ? ": " : "");
   s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
 }
 
@@ -59,7 +57,7 @@ static int64_t local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t 
 /* `expiration` is empty for keys that do not end. `reply` NULL: by this machine's clock. */
 static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
                 s3lect_credentials_t** out, s3l_buf_t* why) {
-  const char* fault = NULL;
+  s3lect_error_t error = {0};
   int64_t expires_ms = 0;
   if (t->expiration[0] != '\0') {
     if (!s3l_time_parse_rfc3339(s3l_span_cstr(t->expiration), &expires_ms))
@@ -70,9 +68,8 @@ static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
       expires_ms = 1; /* long ago; 0 would mean never */
   }
   int err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
-                          s3l_span_cstr(t->token), expires_ms, out, &fault);
-  if (err != 0)
-    s3l_buf_puts(why, fault);
+                          s3l_span_cstr(t->token), expires_ms, out, &error);
+  s3l_buf_puts(why, error.text);
   return err;
 }
 

@@ -1,6 +1,5 @@
 #include "credentials/service.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "credentials/reply.h"
@@ -43,11 +42,11 @@ static void on_pause(s3l_deadline_t* deadline) {
   submit(S3L_CONTAINER_OF(deadline, s3l_service_t, pause));
 }
 
-void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings,
-                      const s3l_proxy_rules_t* proxies, s3l_creds_cb ended, void* arg) {
+void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings, s3l_buf_t* why,
+                      s3l_creds_cb ended, void* arg) {
   memset(s, 0, sizeof *s);
   s->settings = settings;
-  s->proxies = proxies;
+  s->why = why;
   s->ended = ended;
   s->arg = arg;
   s3l_deadline_init(&s->pause, on_pause);
@@ -57,40 +56,34 @@ void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings,
 void s3l_service_begin(s3l_service_t* s, s3l_loop_t* loop) {
   s->loop = loop;
   s->cancelled = false;
-  s3l_buf_init(&s->why, s->why_text, sizeof s->why_text - 1);
 }
 
 void s3l_service_end(s3l_service_t* s, int status, s3lect_credentials_t* creds) {
   s3l_file_free(&s->token_file);
   s3l_wipe(s->token, sizeof s->token);
-  s->why_text[s->why.len] = '\0'; /* a longer text has been cut */
-  s->ended(s->arg, status, creds, s->why_text);
+  s->ended(s->arg, status, creds);
 }
 
 void s3l_service_fail(s3l_service_t* s, const char* text) {
-  s3l_buf_puts(&s->why, text);
+  s3l_buf_printf(s->why, "%s", text);
   s3l_service_end(s, S3LECT_ECREDENTIALS, NULL);
 }
 
-void s3l_service_fail_reply(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
-  s3l_buf_puts(&s->why, why);
-  if (reply->http_status != 0)
-    s3l_reply_put_error(reply->body, &s->why);
-  s3l_service_end(s, S3LECT_ECREDENTIALS, NULL);
+bool s3l_service_is_good(const s3l_http_reply_t* reply) {
+  return reply->status == 0 && reply->http_status == 200;
 }
 
-void s3l_service_end_json(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why,
-                          int64_t least_life_ms) {
-  s3lect_credentials_t* creds = NULL;
-  int64_t now = s->settings->wall_ms();
-  if (why != NULL) {
-    s3l_service_fail_reply(s, reply, why);
-    return;
-  }
-  int status = s3l_reply_service_json(reply, now, &creds, &s->why);
-  if (status == 0 && least_life_ms > 0 && creds->expires_ms <= now)
-    creds->expires_ms = now + least_life_ms;
-  s3l_service_end(s, status, creds);
+void s3l_service_fail_reply(s3l_service_t* s, const s3l_http_reply_t* reply, const char* note) {
+  if (reply->status == UV_ENOBUFS)
+    s3l_buf_printf(s->why, "what there is to be sent to %s is too long", s->host_header);
+  else if (reply->status != 0)
+    s3l_buf_printf(s->why, "%s",
+                   reply->message != NULL ? reply->message : s3lect_strerror(reply->status));
+  else
+    s3l_buf_printf(s->why, "%s answered %d", s->host_header, reply->http_status);
+  if (note == NULL && reply->http_status != 0)
+    s3l_reply_put_error(reply->body, s->why);
+  s3l_service_fail(s, note != NULL ? note : "");
 }
 
 /* ---- The client ---- */
@@ -122,9 +115,7 @@ static bool choose_proxy(s3l_service_t* s, const s3l_url_t* url, s3l_proxy_t* ou
   if (s->proxies == NULL || !url->tls ||
       s3l_proxy_choose(s->proxies, true, url->host, url->port, out, &name, &reason))
     return true;
-  s3l_buf_puts(&s->why, name);
-  s3l_buf_putc(&s->why, ' ');
-  s3l_buf_puts(&s->why, reason);
+  s3l_buf_printf(s->why, "%s %s", name, reason);
   return false;
 }
 
@@ -152,7 +143,7 @@ static int open_client(s3l_service_t* s, const s3l_url_t* url) {
   if (err != 0) {
     s->client = NULL;
     (void)s3l_error_end(&error, err);
-    s3l_buf_puts(&s->why, error.text);
+    s3l_buf_printf(s->why, "%s", error.text);
     return err == UV_ENOMEM ? err : S3LECT_ECREDENTIALS;
   }
   s->clients++;
@@ -160,31 +151,43 @@ static int open_client(s3l_service_t* s, const s3l_url_t* url) {
   return 0;
 }
 
-bool s3l_service_set_origin(s3l_service_t* s, s3l_span_t text, const char* name, s3l_url_t* url) {
+static int refuse_origin(s3l_service_t* s, const char* name, const char* reason) {
+  s3l_buf_printf(s->why, "%s %s", name, reason);
+  return S3LECT_ECREDENTIALS;
+}
+
+static int point_at(s3l_service_t* s, const s3l_service_origin_t* origin, const s3l_url_t* url) {
   char header[S3L_SERVICE_HOST_MAX];
-  const char* reason = NULL;
   s3l_buf_t b;
-  if (!s3l_url_parse(text, url, &reason)) {
-    s3l_buf_puts(&s->why, name);
-    s3l_buf_putc(&s->why, ' ');
-    s3l_service_fail(s, reason);
-    return false;
-  }
   s3l_buf_init(&b, header, sizeof header);
   s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
   (void)s3l_buf_cstr(&b);
   if (!s3l_service_allows(url)) {
-    s3l_buf_puts(&s->why, "http://");
-    s3l_buf_puts(&s->why, header);
-    s3l_service_fail(s, ": plain http is only for loopback and for the metadata addresses of AWS; "
-                        "use https");
-    return false;
+    s3l_buf_printf(s->why,
+                   "http://%s: plain http is only for loopback and for the metadata addresses of "
+                   "AWS; use https",
+                   header);
+    return S3LECT_ECREDENTIALS;
   }
-  if (s->client != NULL && s->tls == url->tls && strcmp(header, s->host_header) == 0)
-    return true;
+  if (url->query.p != NULL && !origin->query)
+    return refuse_origin(s, origin->name, "must not have a query");
+  if (!s3l_span_copy((s3l_span_t){url->path.p, url->path.n + (url->query.p != NULL) + url->query.n},
+                     s->path, sizeof s->path))
+    return refuse_origin(s, origin->name, "is too long");
+  if (s->client != NULL && s->tls == url->tls && s->proxies == origin->proxies &&
+      strcmp(header, s->host_header) == 0)
+    return 0;
   close_client(s);
-  int err = open_client(s, url);
+  s->proxies = origin->proxies;
   memcpy(s->host_header, header, sizeof s->host_header);
+  return open_client(s, url);
+}
+
+bool s3l_service_set_origin(s3l_service_t* s, const s3l_service_origin_t* origin) {
+  s3l_url_t url = {0};
+  const char* reason = NULL;
+  int err = s3l_url_parse(origin->url, &url, &reason) ? point_at(s, origin, &url)
+                                                      : refuse_origin(s, origin->name, reason);
   if (err != 0)
     s3l_service_end(s, err, NULL);
   return err == 0;
@@ -199,13 +202,12 @@ static void on_token(s3l_file_t* file, int status) {
   else if (status == 0 && s3l_file_line(file).n > 0)
     s->then(s);
   else {
-    s3l_buf_puts(&s->why, s->token_name);
-    s3l_buf_putc(&s->why, ' ');
-    s3l_reply_put_shown(&s->why, s3l_span_cstr(s->token_path), S3L_PATH_SHOWN_MAX);
-    s3l_buf_puts(&s->why, ": ");
-    s3l_buf_puts(&s->why, status == 0                ? "is empty"
-                          : status == S3LECT_ETOOBIG ? "is too large to be one"
-                                                     : s3lect_strerror(status));
+    s3l_buf_printf(s->why, "%s ", s->token_name);
+    s3l_reply_put_shown(s->why, s3l_span_cstr(s->token_path), S3L_PATH_SHOWN_MAX);
+    s3l_buf_printf(s->why, ": %s",
+                   status == 0                ? "is empty"
+                   : status == S3LECT_ETOOBIG ? "is too large to be one"
+                                              : s3lect_strerror(status));
     s3l_service_end(s, status == UV_ENOMEM ? status : S3LECT_ECREDENTIALS, NULL);
   }
 }
@@ -224,54 +226,58 @@ void s3l_service_read_token(s3l_service_t* s, const char* path, size_t max, cons
 /* ---- Calls ---- */
 
 void s3l_service_put_head(const s3l_service_t* s, s3l_buf_t* b, const char* method,
-                          s3l_span_t path) {
-  s3l_buf_puts(b, method);
-  s3l_buf_putc(b, ' ');
-  s3l_buf_put(b, path.n > 0 ? path : S3L_SPAN("/"));
-  s3l_buf_puts(b, " HTTP/1.1\r\nhost: ");
-  s3l_buf_puts(b, s->host_header);
-  s3l_buf_puts(b, "\r\nuser-agent: s3lect/" S3LECT_VERSION_STRING "\r\n");
+                          const char* more, const char* last) {
+  const char* slash = s->path[0] != '/' && more[0] != '/' ? "/" : "";
+  s3l_buf_printf(b,
+                 "%s %s%s%s%s HTTP/1.1\r\nhost: %s\r\n"
+                 "user-agent: s3lect/" S3LECT_VERSION_STRING "\r\n",
+                 method, slash, s->path, more, last, s->host_header);
 }
 
 static ssize_t on_compose(s3l_http_req_t* req, char* buf, size_t cap) {
   s3l_service_t* s = req->data;
   s3l_buf_t b;
   s3l_buf_init(&b, buf, cap);
-  if (!s->call.compose(s, &b) || b.overflow)
+  if (!s->call->compose(s, &b) || b.overflow)
     return UV_ENOBUFS;
   return (ssize_t)b.len;
 }
 
 static bool is_worth_another(s3l_service_t* s, const s3l_http_reply_t* reply) {
-  if (s->attempt >= s->call.attempts)
+  if (s->attempt >= s->attempts)
     return false;
   if (reply->http_status == 0)
     return s3l_error_is_transient(reply->status);
   return reply->http_status >= 500 || reply->http_status == 429 ||
-         (s->call.is_transient != NULL && reply->status == 0 && s->call.is_transient(s, reply));
+         (s->call->is_transient != NULL && reply->status == 0 && s->call->is_transient(s, reply));
+}
+
+/* The reply to the last call of a question. */
+static void end_with(s3l_service_t* s, const s3l_http_reply_t* reply) {
+  s3lect_credentials_t* creds = NULL;
+  int64_t now = s->settings->wall_ms();
+  if (!s3l_service_is_good(reply)) {
+    s3l_service_fail_reply(s, reply, NULL);
+    return;
+  }
+  int status = s->call->parse(reply, now, &creds, s->why);
+  if (status == 0 && s->call->least_life_ms > 0 && creds->expires_ms <= now)
+    creds->expires_ms = now + s->call->least_life_ms;
+  s3l_service_end(s, status, creds);
 }
 
 static void on_done(s3l_http_req_t* req, const s3l_http_reply_t* reply) {
   s3l_service_t* s = req->data;
-  char why[S3L_SERVICE_WHY_MAX] = "";
-  bool ok = reply->status == 0 && reply->http_status == 200;
   if (s->cancelled) {
     s3l_service_end(s, UV_ECANCELED, NULL);
-    return;
-  }
-  if (!ok && is_worth_another(s, reply)) {
+  } else if (!s3l_service_is_good(reply) && is_worth_another(s, reply)) {
     uint32_t ms = s3l_backoff_ms(s->settings->retry_delay_ms, RETRY_MAX_MS, s->attempt, &s->prng);
     s3l_loop_deadline_set(s->loop, &s->pause, s3l_clock_in_ms(ms));
-    return;
+  } else if (s->call->done != NULL) {
+    s->call->done(s, reply);
+  } else {
+    end_with(s, reply);
   }
-  if (reply->status == UV_ENOBUFS)
-    (void)snprintf(why, sizeof why, "what there is to be sent to %s is too long", s->host_header);
-  else if (reply->status != 0)
-    (void)snprintf(why, sizeof why, "%s",
-                   reply->message != NULL ? reply->message : s3lect_strerror(reply->status));
-  else if (!ok)
-    (void)snprintf(why, sizeof why, "%s answered %d", s->host_header, reply->http_status);
-  s->call.done(s, reply, ok ? NULL : why);
 }
 
 static void submit(s3l_service_t* s) {
@@ -280,18 +286,20 @@ static void submit(s3l_service_t* s) {
     return;
   }
   s->attempt++;
-  s->req.data = s;
-  s->req.compose = on_compose;
-  s->req.done = on_done;
-  s->req.timeout_ms = s->call.timeout_ms;
-  s->req.body_max = S3L_SERVICE_BODY_MAX;
-  s->req.replayable = true;                         /* asking twice for credentials harms nobody */
   (void)s3l_http_client_submit(s->client, &s->req); /* refused only when it is closing */
 }
 
-void s3l_service_call(s3l_service_t* s, const s3l_service_call_t* call) {
-  s->call = *call;
+void s3l_service_call(s3l_service_t* s, const s3l_service_call_t* call, uint32_t timeout_ms,
+                      uint32_t attempts) {
+  s->call = call;
+  s->attempts = attempts;
   s->attempt = 0;
+  s->req.data = s;
+  s->req.compose = on_compose;
+  s->req.done = on_done;
+  s->req.timeout_ms = timeout_ms;
+  s->req.body_max = S3L_SERVICE_BODY_MAX;
+  s->req.replayable = true; /* asking twice for credentials harms nobody */
   submit(s);
 }
 

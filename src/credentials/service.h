@@ -1,11 +1,11 @@
-/* credentials/service.h: questions to a service that gives credentials: IMDS, a container's agent,
- * STS.
+/* credentials/service.h: questions to a service that gives credentials: IMDS, a container's agent
+ * (metadata.h), STS (sts.h).
  *
  * - This module alone decides where secrets may go: https anywhere; plain http only to loopback and
  *   to AWS's link-local metadata addresses. Redirects are not followed.
  * - A proxy never sees secrets: what goes through one is https, through a tunnel.
  * - A question is one or more calls. A call is retried, with growing pauses, where that may help
- *   (no connection, 5xx, 429).
+ *   (no connection, 5xx, 429). The last one is answered by the credentials.
  * - Tokens and the connections' buffers are wiped.
  *
  * Lifecycle: init; then, for each question, begin; set_origin; read_token, if there is one in a
@@ -26,42 +26,46 @@
 
 #define S3L_SERVICE_HOST_MAX 264 /* with brackets, port and NUL */
 #define S3L_SERVICE_BODY_MAX 65536
-#define S3L_SERVICE_WHY_MAX  1024 /* the longest host, code and message fit */
 
 typedef struct s3l_service_s s3l_service_t;
 
 typedef struct s3l_service_call_s {
-  void* data;
   /* Writes the whole request; false if it cannot be written. */
   bool (*compose)(s3l_service_t* service, s3l_buf_t* b);
-  /* Once, from the loop, never inside call. why NULL: a reply of status 200. Else what came
-   * instead, for people; http_status may be 0. Valid during the call. It makes another call, or
-   * ends the question. */
-  void (*done)(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why);
-  uint32_t timeout_ms; /* of each attempt */
-  uint32_t attempts;
+  /* Reads the credentials of the last call's reply, whose status is 200, as in reply.h. */
+  int (*parse)(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
+               s3l_buf_t* why);
+  int64_t least_life_ms; /* credentials that have ended already count as good for this time; 0:
+                            they do not */
+  /* In place of parse, of a call that is not the last: runs once, from the loop, never inside call,
+   * with whatever came. It makes another call, or ends the question. */
+  void (*done)(s3l_service_t* service, const s3l_http_reply_t* reply);
   /* Whether a reply that is neither 200 nor a 5xx is worth another attempt; may be NULL. */
   bool (*is_transient)(s3l_service_t* service, const s3l_http_reply_t* reply);
 } s3l_service_call_t;
 
 struct s3l_service_s {
   const s3l_settings_t* settings;
+  s3l_buf_t* why;                         /* the question's message, to which failures are added */
   char host_header[S3L_SERVICE_HOST_MAX]; /* for compose */
-  s3l_service_call_t call;                /* the one under way */
+  char path[2048];                        /* of the origin's URL, with its query; may be empty */
   s3l_file_t token_file;                  /* freed at the end of the question */
   char token[512];                        /* that the service itself gave; wiped likewise */
-  s3l_buf_t why;                          /* of this question's failure; sources write into it */
+  char role[128];                         /* that the service named */
+  void* data;                             /* the source's */
 
   /* Private. */
   s3l_loop_t* loop;
   s3l_creds_cb ended;
   void* arg;
-  const s3l_proxy_rules_t* proxies;
+  const s3l_proxy_rules_t* proxies; /* of the origin */
   s3l_http_client_t* client;
   unsigned clients; /* not yet closed */
   bool tls;
   s3l_http_req_t req;
+  const s3l_service_call_t* call; /* the one under way */
   uint32_t attempt;
+  uint32_t attempts;
   s3l_deadline_t pause;
   s3l_prng_t prng;
   bool cancelled;
@@ -70,17 +74,16 @@ struct s3l_service_s {
   const char* token_path;
   void (*close_cb)(void* arg);
   void* close_arg;
-  char why_text[S3L_SERVICE_WHY_MAX];
 };
 
-/** `proxies`, not copied, are for https origins; NULL: all are reached directly, as machines' own
- * services must be. `ended` runs with `arg` at the end of each question. */
-void s3l_service_init(s3l_service_t* service, const s3l_settings_t* settings,
-                      const s3l_proxy_rules_t* proxies, s3l_creds_cb ended, void* arg);
+/** `ended` runs with `arg` at the end of each question. */
+void s3l_service_init(s3l_service_t* service, const s3l_settings_t* settings, s3l_buf_t* why,
+                      s3l_creds_cb ended, void* arg);
 
 /** Whether secrets may go there. */
 bool s3l_service_allows(const s3l_url_t* url);
 
+/** Prepares for the calls of another question. */
 void s3l_service_begin(s3l_service_t* service, s3l_loop_t* loop);
 
 /** Ends the question. With a status other than 0, `why` says the reason. */
@@ -89,32 +92,39 @@ void s3l_service_end(s3l_service_t* service, int status, s3lect_credentials_t* c
 /** Adds to `why`, then ends the question with S3LECT_ECREDENTIALS. */
 void s3l_service_fail(s3l_service_t* service, const char* text);
 
-/** Ends the question by what done was given: the failure and the error in the reply's body. */
-void s3l_service_fail_reply(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why);
+/** Whether the reply has the status 200. */
+bool s3l_service_is_good(const s3l_http_reply_t* reply);
 
-/** Points it at the origin of the URL `text`, which messages call `name`. Where the origin is
- * another one than before, the old client is closed behind the scenes. False: the question has
- * ended. */
-bool s3l_service_set_origin(s3l_service_t* service, s3l_span_t text, const char* name,
-                            s3l_url_t* url);
+/** Ends the question by a reply that is not good: what came instead, and then `note`, or, if that
+ * is NULL, the error in the reply's body. */
+void s3l_service_fail_reply(s3l_service_t* service, const s3l_http_reply_t* reply,
+                            const char* note);
+
+typedef struct s3l_service_origin_s {
+  s3l_span_t url;
+  const char* name;                 /* that messages have for it */
+  bool query;                       /* it may have one */
+  const s3l_proxy_rules_t* proxies; /* for https; not copied. NULL: it is reached directly, as
+                                       machines' own services must be */
+} s3l_service_origin_t;
+
+/** Points it at an origin. Where that is another one than before, the old client is closed behind
+ * the scenes. False: the question has ended. */
+bool s3l_service_set_origin(s3l_service_t* service, const s3l_service_origin_t* origin);
 
 /** Reads a token of at most `max` bytes into token_file, then calls `then`. A failure ends the
  * question; messages begin with `name` and the path, which must stay. */
 void s3l_service_read_token(s3l_service_t* service, const char* path, size_t max, const char* name,
                             void (*then)(s3l_service_t* service));
 
-/** Calls the origin that it points at. Also from inside done. */
-void s3l_service_call(s3l_service_t* service, const s3l_service_call_t* call);
+/** Calls the origin that it points at, with a time-out for each attempt. Also from inside done. */
+void s3l_service_call(s3l_service_t* service, const s3l_service_call_t* call, uint32_t timeout_ms,
+                      uint32_t attempts);
 
-/** "METHOD path HTTP/1.1", host, user agent; other headers must follow. */
+/** "METHOD path HTTP/1.1", host, user agent; other headers must follow. The path is the origin's,
+ * with `more` and `last` behind it. */
 void s3l_service_put_head(const s3l_service_t* service, s3l_buf_t* b, const char* method,
-                          s3l_span_t path);
-
-/** Done of a call for the JSON of IMDS and of containers' agents: ends the question.
- * least_life_ms: credentials that have ended already count as good for this time; 0: they do not.
- */
-void s3l_service_end_json(s3l_service_t* service, const s3l_http_reply_t* reply, const char* why,
-                          int64_t least_life_ms);
+                          const char* more, const char* last);
 
 /** The question under way, if any, ends soon with UV_ECANCELED. */
 void s3l_service_cancel(s3l_service_t* service);

@@ -28,22 +28,17 @@ static void put_param(s3l_buf_t* b, const char* name, s3l_span_t value) {
 }
 
 static void put_form(s3l_buf_t* b, const char* action, const s3l_sts_role_t* role) {
-  s3l_buf_puts(b, "Action=");
-  s3l_buf_puts(b, action);
-  s3l_buf_puts(b, "&Version=2011-06-15");
+  s3l_buf_printf(b, "Action=%s&Version=2011-06-15", action);
   put_param(b, "&RoleArn=", role->arn);
   put_param(b, "&RoleSessionName=", role->session_name);
-  if (role->duration_s != 0) {
-    s3l_buf_puts(b, "&DurationSeconds=");
-    s3l_buf_u64(b, role->duration_s);
-  }
+  if (role->duration_s != 0)
+    s3l_buf_printf(b, "&DurationSeconds=%u", (unsigned)role->duration_s);
 }
 
 static void put_common_headers(const s3l_sts_t* sts, s3l_buf_t* b, size_t length) {
-  s3l_service_put_head(&sts->service, b, "POST", sts->path);
-  s3l_buf_puts(b, "accept: text/xml\r\ncontent-type: " FORM "\r\ncontent-length: ");
-  s3l_buf_u64(b, length);
-  s3l_buf_puts(b, "\r\n");
+  s3l_service_put_head(sts->service, b, "POST", "", "");
+  s3l_buf_printf(b, "accept: text/xml\r\ncontent-type: " FORM "\r\ncontent-length: %zu\r\n",
+                 length);
 }
 
 static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
@@ -52,28 +47,26 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
   char hash[S3L_SHA256_HEX_SIZE + 1];
   if (!s3l_signer_open(&signer))
     return false;
-  bool ok = s3l_sigv4_scope(&scope, sts->service.settings->wall_ms() + sts->clock_offset_ms,
+  bool ok = s3l_sigv4_scope(&scope, sts->service->settings->wall_ms() + sts->clock_offset_ms,
                             sts->role.region, S3L_SPAN("sts")) &&
             s3l_sha256_hex(&signer.engine, body, hash);
   s3l_span_t token = s3l_span_cstr(sts->keys->session_token);
+  const char* path = sts->service->path[0] != '\0' ? sts->service->path : "/";
   const s3l_sigv4_pair_t headers[] = {{S3L_SPAN("content-type"), S3L_SPAN(FORM)},
-                                      {S3L_SPAN("host"), s3l_span_cstr(sts->service.host_header)},
+                                      {S3L_SPAN("host"), s3l_span_cstr(sts->service->host_header)},
                                       {S3L_SPAN("x-amz-date"), s3l_span_cstr(scope.time)},
                                       {S3L_SPAN("x-amz-security-token"), token}};
   const s3l_sigv4_request_t request = {.method = S3L_SPAN("POST"),
-                                       .path = sts->path.n > 0 ? sts->path : S3L_SPAN("/"),
+                                       .path = s3l_span_cstr(path),
                                        .query = S3L_SPAN(""),
                                        .headers = headers,
                                        .headers_len = token.n > 0 ? 4 : 3,
                                        .payload_hash = {hash, S3L_SHA256_HEX_SIZE}};
   if (ok) {
-    s3l_buf_puts(b, "x-amz-date: ");
-    s3l_buf_puts(b, scope.time);
-    if (token.n > 0) {
-      s3l_buf_puts(b, "\r\nx-amz-security-token: ");
-      s3l_buf_put(b, token);
-    }
-    s3l_buf_puts(b, "\r\nauthorization: ");
+    s3l_buf_printf(b, "x-amz-date: %s\r\n", scope.time);
+    if (token.n > 0)
+      s3l_buf_printf(b, "x-amz-security-token: %s\r\n", token.p);
+    s3l_buf_puts(b, "authorization: ");
     ok =
         s3l_signer_authorization(&signer, &request, &scope, s3l_span_cstr(sts->keys->access_key_id),
                                  s3l_span_cstr(sts->keys->secret_access_key), b);
@@ -83,7 +76,7 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
 }
 
 static bool compose_assume_role(s3l_service_t* service, s3l_buf_t* b) {
-  s3l_sts_t* sts = service->call.data;
+  s3l_sts_t* sts = service->data;
   char text[BODY_MAX];
   s3l_buf_t body;
   s3l_buf_init(&body, text, sizeof(text));
@@ -103,7 +96,7 @@ static bool compose_assume_role(s3l_service_t* service, s3l_buf_t* b) {
 /* The token is long and a secret, so the body is written where it goes out, with room before it for
  * the head, which needs its length. */
 static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
-  s3l_sts_t* sts = service->call.data;
+  s3l_sts_t* sts = service->data;
   s3l_buf_t head, body;
   if (b->cap <= HEAD_MAX)
     return false;
@@ -127,7 +120,7 @@ static bool reclock(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
       !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
     return false;
   sts->reclocked = s3l_skew_learn(&sts->clock_offset_ms, service_ms,
-                                  sts->service.settings->wall_ms(), S3L_SKEW_PERHAPS_MS);
+                                  sts->service->settings->wall_ms(), S3L_SKEW_PERHAPS_MS);
   return sts->reclocked;
 }
 
@@ -137,7 +130,7 @@ static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) 
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   s3l_reply_put_error(reply->body, &b);
-  return reclock(service->call.data, reply) ||
+  return reclock(service->data, reply) ||
          s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
 }
 
@@ -165,43 +158,36 @@ static bool is_region(s3l_span_t s) {
 /* Points the service at the role's endpoint; false: the question has ended. */
 static bool set_origin(s3l_sts_t* sts) {
   char aws[S3L_SIGV4_REGION_MAX + 40];
-  s3l_span_t text = sts->role.endpoint;
-  s3l_url_t url = {0};
+  s3l_service_origin_t origin = {.url = sts->role.endpoint,
+                                 .name = "the endpoint of STS",
+                                 .proxies = &sts->service->settings->proxies};
   s3l_buf_t b;
-  if (text.n == 0) {
+  if (origin.url.n == 0) {
     s3l_buf_init(&b, aws, sizeof aws);
     s3l_buf_puts(&b, "https://sts.");
     s3l_buf_put(&b, sts->role.region);
     s3l_buf_put(&b, s3l_aws_suffix(sts->role.region));
-    text = s3l_buf_span(&b);
+    origin.url = s3l_buf_span(&b);
   }
-  if (!s3l_service_set_origin(&sts->service, text, "the endpoint of STS", &url))
-    return false;
-  sts->path = sts->role.endpoint.n > 0 ? url.path : (s3l_span_t){NULL, 0};
-  if (url.query.p != NULL)
-    s3l_service_fail(&sts->service, "the endpoint of STS must not have a query");
-  return url.query.p == NULL;
+  return s3l_service_set_origin(sts->service, &origin);
 }
 
 static void make_session_name(s3l_sts_t* sts) {
   s3l_buf_t name;
   s3l_buf_init(&name, sts->made_name, sizeof sts->made_name);
-  s3l_buf_puts(&name, "s3lect-");
-  s3l_buf_i64(&name, sts->service.settings->wall_ms());
+  s3l_buf_printf(&name, "s3lect-%lld", (long long)sts->service->settings->wall_ms());
   sts->role.session_name = s3l_buf_span(&name);
 }
 
 /* False: the question has ended. */
-static bool begin(s3l_sts_t* sts, s3l_loop_t* loop, const char* action,
-                  const s3l_sts_role_t* role) {
-  s3l_service_t* s = &sts->service;
+static bool begin(s3l_sts_t* sts, const char* action, const s3l_sts_role_t* role) {
+  s3l_service_t* s = sts->service;
+  s->data = sts;
   sts->role = *role;
   sts->reclocked = false;
-  s3l_service_begin(s, loop);
-  s3l_buf_puts(&s->why, action);
-  s3l_buf_puts(&s->why, " of ");
-  s3l_reply_put_shown(&s->why, role->arn, 128);
-  s3l_buf_puts(&s->why, ": ");
+  s3l_buf_printf(s->why, "%s of ", action);
+  s3l_reply_put_shown(s->why, role->arn, 128);
+  s3l_buf_printf(s->why, ": ");
   if (s3l_span_eq(role->region, S3L_SPAN("auto"))) /* a word of other stores, unknown to AWS */
     sts->role.region = S3L_SPAN("us-east-1");
   if (role->session_name.n == 0)
@@ -216,38 +202,24 @@ static bool begin(s3l_sts_t* sts, s3l_loop_t* loop, const char* action,
   return false;
 }
 
-static void on_reply(s3l_service_t* s, const s3l_http_reply_t* reply, const char* why) {
-  s3lect_credentials_t* creds = NULL;
-  if (why != NULL) {
-    s3l_service_fail_reply(s, reply, why);
-    return;
-  }
-  int status = s3l_reply_sts_xml(reply, s->settings->wall_ms(), &creds, &s->why);
-  s3l_service_end(s, status, creds);
-}
-
-static void call(s3l_service_t* s) {
-  s3l_sts_t* sts = S3L_CONTAINER_OF(s, s3l_sts_t, service);
-  const s3l_service_call_t c = {.data = sts,
-                                .compose =
-                                    sts->keys != NULL ? compose_assume_role : compose_web_identity,
-                                .done = on_reply,
-                                .timeout_ms = s->settings->sts_timeout_ms,
-                                .attempts = ATTEMPTS,
-                                .is_transient = is_transient};
-  s3l_service_call(s, &c);
-}
-
-void s3l_sts_assume_role(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
+void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role,
                          const s3lect_credentials_t* keys) {
+  static const s3l_service_call_t call = {
+      .compose = compose_assume_role, .parse = s3l_reply_sts_xml, .is_transient = is_transient};
   sts->keys = keys;
-  if (begin(sts, loop, "AssumeRole", role))
-    call(&sts->service);
+  if (begin(sts, "AssumeRole", role))
+    s3l_service_call(sts->service, &call, sts->service->settings->sts_timeout_ms, ATTEMPTS);
 }
 
-void s3l_sts_web_identity(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
-                          const char* token_file) {
+static void call_with_token(s3l_service_t* s) {
+  static const s3l_service_call_t call = {
+      .compose = compose_web_identity, .parse = s3l_reply_sts_xml, .is_transient = is_transient};
+  s3l_service_call(s, &call, s->settings->sts_timeout_ms, ATTEMPTS);
+}
+
+void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file) {
   sts->keys = NULL;
-  if (begin(sts, loop, "AssumeRoleWithWebIdentity", role))
-    s3l_service_read_token(&sts->service, token_file, TOKEN_FILE_MAX, "the token file", call);
+  if (begin(sts, "AssumeRoleWithWebIdentity", role))
+    s3l_service_read_token(sts->service, token_file, TOKEN_FILE_MAX, "the token file",
+                           call_with_token);
 }

@@ -20,10 +20,9 @@ typedef struct s3l_sts_role_s {
 } s3l_sts_role_t;
 
 typedef struct s3l_sts_s {
-  s3l_service_t service;
+  s3l_service_t* service; /* set by the owner */
   s3l_sts_role_t role;
   const s3lect_credentials_t* keys; /* that sign; NULL: web identity */
-  s3l_span_t path;                  /* of the endpoint */
   int64_t clock_offset_ms; /* from this machine's clock to that of STS, if it is far; or 0 */
   bool reclocked;          /* found in this question */
   char made_name[40];
@@ -34,11 +33,10 @@ s3l_span_t s3l_sts_endpoint(const s3l_settings_t* settings);
 
 /** What the role points to, and the keys, must stay until the question ends, which may be in this
  * call. */
-void s3l_sts_assume_role(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
+void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role,
                          const s3lect_credentials_t* keys);
 
 /** The same with the token in a file, whose path must stay likewise. */
-void s3l_sts_web_identity(s3l_sts_t* sts, s3l_loop_t* loop, const s3l_sts_role_t* role,
-                          const char* token_file);
+void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file);
 
 #endif

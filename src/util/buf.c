@@ -1,5 +1,7 @@
 #include "util/buf.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void s3l_buf_init(s3l_buf_t* b, char* p, size_t cap) {
@@ -24,6 +26,19 @@ void s3l_buf_putc(s3l_buf_t* b, char c) {
     b->overflow = true;
   else
     b->p[b->len++] = c;
+}
+
+void s3l_buf_printf(s3l_buf_t* b, const char* format, ...) {
+  size_t room = b->overflow ? 0 : b->cap - b->len;
+  va_list args;
+  va_start(args, format);
+  int n = vsnprintf(room > 0 ? b->p + b->len : NULL, room, format, args);
+  va_end(args);
+  b->overflow = n < 0 || (size_t)n >= room;
+  if (!b->overflow)
+    b->len += (size_t)n;
+  else if (n > 0 && room > 0)
+    b->len = b->cap - 1;
 }
 
 void s3l_buf_u64(s3l_buf_t* b, uint64_t v) {

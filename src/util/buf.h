@@ -26,6 +26,9 @@ static inline void s3l_buf_puts(s3l_buf_t* b, const char* s) {
 }
 void s3l_buf_putc(s3l_buf_t* b, char c);
 
+/** What does not fit, with room for a NUL, is cut, and sets `overflow`. */
+void s3l_buf_printf(s3l_buf_t* b, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
 /** In decimal. */
 void s3l_buf_u64(s3l_buf_t* b, uint64_t v);
 void s3l_buf_i64(s3l_buf_t* b, int64_t v);

@@ -9,7 +9,7 @@
 
 static s3l_settings_t settings;
 static s3l_plan_t plan;
-static char message[512];
+static s3lect_error_t error;
 
 static void begin(void) {
   static const char* const names[] = {
@@ -25,15 +25,14 @@ static void begin(void) {
 
 static int resolve(const char* profile, const char* config, const char* credentials) {
   s3lect_credentials_chain_options_t o;
-  s3l_buf_t why;
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = profile;
   s3l_settings_free(&settings);
   assert_int_equal(s3l_settings_init(&settings, &o, NULL), 0);
-  s3l_buf_init(&why, message, sizeof(message));
+  error = (s3lect_error_t){0};
   int err = s3l_profile_resolve(&settings, s3l_span_cstr(config), s3l_span_cstr(credentials), &plan,
-                                &why);
-  assert_non_null(s3l_buf_cstr(&why));
+                                &error);
+  assert_int_equal(error.code == 0, err == 0);
   return err;
 }
 
@@ -52,7 +51,7 @@ static void assert_keys(const char* access_key, const char* secret, const char* 
 static void refused(const char* profile, const char* config, const char* credentials, int err,
                     const char* why) {
   assert_int_equal(resolve(profile, config, credentials), err);
-  assert_string_equal(message, why);
+  assert_string_equal(error.text, why);
 }
 
 static void finds_keys(void** state) {
@@ -212,7 +211,7 @@ static void names_what_is_broken(void** state) {
   refused("a", "[profile a]\nrole_arn=x\ncredential_source=Environment\nduration_seconds=60\n", "",
           S3LECT_ECREDENTIALS, "profile \"a\": duration_seconds must be 900 to 43200");
   assert_int_equal(resolve("a", "[profile a]\nsso_session=s\n", ""), S3LECT_ECREDENTIALS);
-  assert_non_null(strstr(message, "SSO is not supported"));
+  assert_non_null(strstr(error.text, "SSO is not supported"));
   refused(NULL, "[default]\nnonsense\n", "", S3LECT_ECREDENTIALS,
           "/home/x/.aws/config, line 2: must be \"name = value\", a section in brackets, or a "
           "comment");

@@ -18,9 +18,8 @@ static void on_closed(void* arg) {
 static void hands_out_copies(void** state) {
   char key[] = "AK", secret[] = "secret", token[] = "token";
   s3l_creds_cache_t* cache = NULL;
-  const char* why;
   int closed = 0;
-  assert_int_equal(s3l_creds_cache_fixed(&loop, key, secret, token, &cache, &why), 0);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, key, secret, token, &cache, NULL), 0);
   key[0] = secret[0] = token[0] = 'x';
   const s3lect_credentials_t* c = s3l_creds_cache_get(cache);
   assert_non_null(c);
@@ -31,11 +30,11 @@ static void hands_out_copies(void** state) {
   assert_ptr_equal(s3l_creds_cache_get(cache), c);
   s3l_creds_cache_close(cache, on_closed, &closed);
   assert_int_equal(closed, 1);
-  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "secret", "", &cache, &why), 0);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "secret", "", &cache, NULL), 0);
   assert_null(s3l_creds_cache_get(cache)->session_token);
   s3l_creds_cache_close(cache, NULL, NULL);
-  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "", NULL, &cache, &why), S3LECT_ECREDENTIALS);
-  assert_int_equal(s3l_creds_cache_fixed(&loop, NULL, "s", NULL, &cache, &why),
+  assert_int_equal(s3l_creds_cache_fixed(&loop, "AK", "", NULL, &cache, NULL), S3LECT_ECREDENTIALS);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, NULL, "s", NULL, &cache, NULL),
                    S3LECT_ECREDENTIALS);
 }
 
@@ -71,8 +70,7 @@ static void spying_free(void* block) {
 }
 
 static int open_secret(s3l_creds_cache_t** cache) {
-  const char* why;
-  return s3l_creds_cache_fixed(&loop, "SECRETSECRET", "SECRETSECRET", "SECRETSECRET", cache, &why);
+  return s3l_creds_cache_fixed(&loop, "SECRETSECRET", "SECRETSECRET", "SECRETSECRET", cache, NULL);
 }
 
 static void wipes_secrets(void** state) {

@@ -78,13 +78,11 @@ static void check_plan(const s3l_plan_t* plan, s3l_span_t config, s3l_span_t key
 }
 
 static void check_place(const s3l_settings_t* settings, s3l_span_t config, s3l_span_t keys) {
-  char text[1024];
-  s3l_buf_t why;
+  s3lect_error_t why = {0};
   s3l_profile_place_t place;
-  s3l_buf_init(&why, text, sizeof(text));
   int err = s3l_profile_place(settings, config, keys, S3L_SPAN("s3"), &place, &why);
   FUZZ_CHECK(err == 0 || err == S3LECT_ECREDENTIALS);
-  FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && fuzz_is_line(text) && (err == 0) == (text[0] == '\0'));
+  FUZZ_CHECK(fuzz_is_line(why.text) && (err == 0) == (why.text[0] == '\0'));
   FUZZ_CHECK(place.found || (place.region.n == 0 && place.endpoint.n == 0));
   check_span(place.region, config, keys);
   check_span(place.endpoint, config, keys);
@@ -96,8 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
   s3l_settings_t settings = {
       .region = "us-east-1", .config_path = config_path, .credentials_path = keys_path};
-  char text[1024];
-  s3l_buf_t why;
+  s3lect_error_t why = {0};
   s3l_plan_t plan;
   char* name = fuzz_string(fuzz_line(&in));
   s3l_span_t config = fuzz_rest(&in), keys = {NULL, 0};
@@ -108,11 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   check_ini(config);
   settings.profile = name[0] != '\0' ? name : "default";
-  s3l_buf_init(&why, text, sizeof(text));
   int err = s3l_profile_resolve(&settings, config, keys, &plan, &why);
   FUZZ_CHECK(err == 0 || err == S3LECT_ENOTFOUND || err == S3LECT_ECREDENTIALS);
-  FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && fuzz_is_line(text));
-  FUZZ_CHECK((err == 0) == (text[0] == '\0'));
+  FUZZ_CHECK(fuzz_is_line(why.text) && (err == 0) == (why.text[0] == '\0'));
   if (err == 0)
     check_plan(&plan, config, keys);
   check_place(&settings, config, keys);

@@ -6,7 +6,6 @@
 #include "credentials/profile.h"
 #include "credentials/settings.h"
 #include "loop/file.h"
-#include "util/buf.h"
 
 #define FILE_MAX  (1u << 20)
 #define SHOWN_MAX 256
@@ -37,13 +36,11 @@ static int take(s3l_span_t value, const char* property, const char* profile, s3l
 static int take_all(const s3l_settings_t* s, const shared_file_t* config, const shared_file_t* keys,
                     s3l_s3_profile_t* out, s3lect_error_t* error) {
   s3l_profile_place_t p;
-  char text[512];
-  s3l_buf_t why;
-  s3l_buf_init(&why, text, sizeof(text));
+  s3lect_error_t why = {0};
   int err = s3l_profile_place(s, s3l_file_text(&config->file), s3l_file_text(&keys->file),
                               S3L_SPAN("s3"), &p, &why);
   if (err != 0)
-    return s3l_error_say(error, S3LECT_EOPTION, "profile", NULL, "%.*s", (int)why.len, text);
+    return s3l_error_say(error, S3LECT_EOPTION, "profile", NULL, "%s", why.text);
   if (!p.found && s->profile_named)
     return s3l_error_say(error, S3LECT_EOPTION, "profile", s->profile, "not in %s or %s",
                          config->shown, keys->shown);

@@ -353,10 +353,10 @@ static const s3lect_store_ops_t s3_ops = {
 
 /* Opens no libuv handle before the first request. */
 static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
-  const char* why;
   s3->creds.waited = on_waited;
   if (c->access_key != NULL)
-    return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, &s3->creds.cache, &why);
+    return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, &s3->creds.cache,
+                                 c->http.error);
   if (c->credentials == NULL) {
     s3lect_credentials_chain_options_t chain;
     s3lect_credentials_chain_options_init(&chain, sizeof(chain));
