@@ -223,6 +223,7 @@ const s3l_protocol_t s3l_epoch_files = {
     .epoch_max_why = "the epoch file lock-9999999998.json has the highest number there is, so "
                      "nobody can take over: delete it",
     .renewal_requests = 2,
+    .listed = true,
     .encode = s3l_record_encode_file,
     .send_read = s3l_epoch_send_read,
     .read_done = s3l_epoch_read_done,

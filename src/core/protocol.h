@@ -27,6 +27,7 @@ struct s3l_protocol_s {
   uint64_t epoch_max;        /* at this epoch nobody takes over: there is no next one */
   const char* epoch_max_why; /* message of S3LECT_EEPOCH; NULL: what the code says */
   uint32_t renewal_requests; /* how many requests a renewal takes, one after the other */
+  bool listed; /* objects below a prefix, found by listing it; else one object, at its key */
   /* A take-over is a compare-and-swap on the observed record: where the store's clock or the leader
    * says that the record's time is over, it may be replaced without observing it to the end. */
   bool swaps;

@@ -7,15 +7,13 @@
 #include "core/record.h"
 #include "elector/executor.h"
 #include "elector/options.h"
+#include "elector/peer_client.h"
 #include "loop/clock.h"
-#include "s3lect/peer.h"
 #include "util/error.h"
 #include "util/mem.h"
 #include "util/utf8.h"
 
-/* What the struct had at first. */
-
-static s3l_executor_t* driver_of(const s3lect_elector_t* elector) {
+static s3l_executor_t* executor_of(const s3lect_elector_t* elector) {
   return elector->internal;
 }
 
@@ -56,32 +54,28 @@ static bool is_standing(const s3l_executor_t* d) {
 }
 
 int s3lect_elector_start(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d == NULL || d->closing)
     return UV_ECANCELED;
   if (is_standing(d))
     return UV_EALREADY;
   if (d->ask_stop != 0 || d->core.phase != S3L_PHASE_STOPPED)
     return UV_EBUSY;
-  if (s3l_loop_random(d->random, sizeof d->random) != 0)
-    return UV_EIO;
-  d->ask_start = true;
-  s3l_executor_wake(d);
-  return 0;
+  return s3l_executor_start(d);
 }
 
 int s3lect_elector_resign(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (!s3lect_elector_is_leader(elector))
     return UV_EINVAL;
   d->ask_resign = true;
-  s3l_executor_withdraw(d);
+  s3l_validity_withdraw(&d->validity);
   s3l_executor_wake(d);
   return 0;
 }
 
 int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   size_t n = strlen(to_id);
   if (!s3lect_elector_is_leader(elector))
     return UV_EINVAL;
@@ -104,17 +98,17 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
 
 static void ask_stop(s3l_executor_t* d, s3lect_reason_t reason) {
   d->ask_stop = (uint8_t)reason;
-  s3l_executor_withdraw(d);
+  s3l_validity_withdraw(&d->validity);
   s3l_executor_wake(d);
 }
 
 int s3lect_elector_stop(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d == NULL || !is_standing(d))
     return UV_EALREADY;
   if (d->ask_start) { /* it has not begun: nothing to undo */
     d->ask_start = false;
-    s3l_preflight_cancel(d);
+    s3l_preflight_cancel(d->preflight);
     return 0;
   }
   ask_stop(d, S3LECT_REASON_STOPPED);
@@ -122,7 +116,7 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
 }
 
 void s3lect_elector_ack(s3lect_elector_t* elector, uint64_t epoch) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d == NULL || epoch == 0 || epoch != d->core.unacknowledged)
     return;
   d->ask_ack = epoch;
@@ -130,54 +124,55 @@ void s3lect_elector_ack(s3lect_elector_t* elector, uint64_t epoch) {
 }
 
 int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d == NULL || d->closing)
     return UV_EALREADY;
   d->closing = true;
   d->close_cb = cb;
   d->ask_start = false;
-  s3l_preflight_cancel(d);
+  s3l_preflight_cancel(d->preflight);
   ask_stop(d, S3LECT_REASON_CLOSED);
   return 0;
 }
 
 int s3lect_elector_is_leader(const s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
-  return d != NULL && s3l_executor_valid_until(d) != 0; /* NULL: closed */
+  s3l_executor_t* d = executor_of(elector);
+  return d != NULL && s3l_validity_until(&d->validity) != 0; /* NULL: closed */
 }
 
 uint64_t s3lect_elector_valid_for_ms(const s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
-  int64_t valid_until = d != NULL ? s3l_executor_valid_until(d) : 0;
+  s3l_executor_t* d = executor_of(elector);
+  int64_t valid_until = d != NULL ? s3l_validity_until(&d->validity) : 0;
   int64_t left = valid_until != 0 ? valid_until - s3l_clock_lease_ns() : 0;
   return left > 0 ? (uint64_t)(left / S3L_MS) : 0;
 }
 
 uint64_t s3lect_elector_epoch(const s3lect_elector_t* elector) {
-  const s3l_executor_t* d = driver_of(elector);
-  return d != NULL ? atomic_load_explicit(&d->epoch, memory_order_acquire) : 0;
+  const s3l_executor_t* d = executor_of(elector);
+  return d != NULL ? atomic_load_explicit(&d->validity.epoch, memory_order_acquire) : 0;
 }
 
 const char* s3lect_elector_leader(const s3lect_elector_t* elector) {
-  const s3l_executor_t* d = driver_of(elector);
+  const s3l_executor_t* d = executor_of(elector);
   return d != NULL && s3l_core_names_leader(&d->core) ? d->names.id : "";
 }
 
 int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* status) {
-  const s3l_executor_t* d = driver_of(elector);
+  const s3l_executor_t* d = executor_of(elector);
   s3lect_status_t all = {.size = sizeof all};
   if (status->size != sizeof all)
     return UV_EINVAL;
   if (d == NULL)
     return UV_ECANCELED;
   const s3l_core_t* c = &d->core;
-  all.valid_until_ns = s3l_executor_valid_until(driver_of(elector));
+  all.valid_until_ns = s3l_validity_until(&executor_of(elector)->validity);
   if (all.valid_until_ns != 0) {
     all.role = S3LECT_ROLE_LEADER;
   } else {
     all.role = is_standing(d) ? S3LECT_ROLE_FOLLOWER : S3LECT_ROLE_STOPPED;
   }
-  all.last_error = s3l_preflight_error(d) != 0 ? s3l_preflight_error(d) : c->last_error;
+  int preflight = s3l_preflight_error(d->preflight);
+  all.last_error = preflight != 0 ? preflight : c->last_error;
   all.epoch = s3lect_elector_epoch(elector);
   s3l_executor_record(d, &all.record);
   bool another = s3l_core_names_leader(c) && !c->observed.own;
@@ -189,7 +184,7 @@ int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_status_t* stat
 }
 
 int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats) {
-  const s3l_executor_t* d = driver_of(elector);
+  const s3l_executor_t* d = executor_of(elector);
   size_t size = stats->size;
   if (size != sizeof *stats)
     return UV_EINVAL;
@@ -219,13 +214,13 @@ int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats)
 }
 
 void s3lect_elector_ref(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d != NULL)
     s3l_loop_deadline_ref(d->loop, &d->deadline, true);
 }
 
 void s3lect_elector_unref(s3lect_elector_t* elector) {
-  s3l_executor_t* d = driver_of(elector);
+  s3l_executor_t* d = executor_of(elector);
   if (d != NULL)
     s3l_loop_deadline_ref(d->loop, &d->deadline, false);
 }

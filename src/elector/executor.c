@@ -6,7 +6,9 @@
 
 #include "core/record.h"
 #include "core/trace.h"
+#include "elector/executor_files.h"
 #include "elector/options.h"
+#include "elector/peer_client.h"
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/hex.h"
@@ -15,68 +17,17 @@
 
 #define MESSAGE_SIZE      1024 /* of an event, with the NUL: as much as a store says */
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
-S3L_STATIC_ASSERT(sizeof(((s3l_executor_t*)0)->random) == INCARNATION_BYTES + sizeof(uint64_t),
-                  "incarnation and seed");
+#define RANDOM_BYTES      (INCARNATION_BYTES + sizeof(uint64_t)) /* of a start: that, and a seed */
 
-int64_t s3l_executor_valid_until(s3l_executor_t* d) {
-  int64_t valid = atomic_load_explicit(&d->valid_until, memory_order_acquire);
-  while (valid != 0 && s3l_clock_lease_ns() >= valid)
-    if (atomic_compare_exchange_weak_explicit(&d->valid_until, &valid, 0, memory_order_acq_rel,
-                                              memory_order_acquire))
-      return 0;
-  return valid;
-}
+static void run(s3l_executor_t* d, const s3l_event_t* event);
 
-/* Whether a later validity of the epoch that is shown could be published: the process may have been
- * stopped since the core's reading of the clock, and other threads may have seen the end. */
-static bool prolong(s3l_executor_t* d, int64_t valid) {
-  int64_t before = d->shown;
-  return s3l_clock_lease_ns() < before &&
-         atomic_compare_exchange_strong_explicit(&d->valid_until, &before, valid,
-                                                 memory_order_acq_rel, memory_order_acquire);
-}
-
-/* What other threads see. The epoch goes first: whoever sees the new validity sees it too. */
 static void publish(s3l_executor_t* d) {
   int64_t valid = s3l_executor_is_withdrawn(d) ? 0 : s3l_core_valid_until(&d->core);
-  bool same = valid != 0 && d->shown_epoch == d->core.epoch;
-  atomic_store_explicit(&d->epoch, d->core.epoch, memory_order_release);
-  if (same && valid == d->shown)
-    return;
-  if (same && !prolong(d, valid)) {
+  if (!s3l_validity_publish(&d->validity, d->core.epoch, valid))
     d->expired = true;
-    valid = 0;
-  }
-  if (!same || valid == 0)
-    atomic_store_explicit(&d->valid_until, valid, memory_order_release);
-  d->shown = valid;
-  if (valid != 0)
-    d->shown_epoch = d->core.epoch;
-}
-
-void s3l_executor_withdraw(s3l_executor_t* d) {
-  atomic_store_explicit(&d->valid_until, 0, memory_order_release);
 }
 
 /* Effects. */
-
-static s3lect_event_cb callback_for(const s3l_executor_t* d, s3lect_event_kind_t note) {
-  switch (note) {
-  case S3LECT_EVENT_STARTED_LEADING:
-    return d->on_started_leading;
-  case S3LECT_EVENT_STOPPED_LEADING:
-    return d->on_stopped_leading;
-  case S3LECT_EVENT_NEW_LEADER:
-    return d->on_new_leader;
-  case S3LECT_EVENT_RENEWED:
-    return d->on_renewed;
-  case S3LECT_EVENT_ERROR:
-    return d->on_error;
-  case S3LECT_EVENT_CLAIMING:
-    return d->on_claiming;
-  }
-  return NULL;
-}
 
 /* An error is forgotten when it could have occurred again twice, and has not. */
 static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
@@ -88,11 +39,11 @@ static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
 }
 
 static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3lect_event_cb cb = callback_for(d, e->note);
+  s3lect_event_cb cb = d->on[e->note - 1];
   if (e->note == S3LECT_EVENT_RENEWED && d->expired)
     return;
-  if (e->note == S3LECT_EVENT_RENEWED)
-    s3l_registration_renewed(d, d->core.now);
+  if (e->note == S3LECT_EVENT_RENEWED && d->registration != NULL)
+    s3l_metrics_renewed(&d->registration->metrics, d->core.now - d->registration->sent_ns);
   const char* message = e->message != NULL ? e->message
                         : e->error != 0    ? s3lect_strerror(e->error)
                                            : "";
@@ -119,28 +70,36 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   cb(d->handle, &event);
 }
 
-/* What the store tells its operator beside the result. */
-static void report_notice(s3l_executor_t* d, const s3lect_store_result_t* r) {
-  if (r->notice != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
-    s3l_executor_report(d, r->notice, r->message);
+/* An error that is not the core's. `message` NULL: what the code says. */
+static void report(s3l_executor_t* d, int error, const char* message) {
+  const s3l_effect_t e = {.note = S3LECT_EVENT_ERROR,
+                          .error = error,
+                          .valid_until = s3l_core_valid_until(&d->core),
+                          .message = message};
+  notify(d, &e);
 }
 
-static void on_store_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_executor_t* d = req->data;
-  report_notice(d, r);
-  s3lect_store_result_t unusable;
+  s3lect_store_result_t unusable = *r;
   s3l_listing_t listing;
   s3l_event_t event = {.kind = S3L_EV_DONE, .result = r};
-  if (r->status == 0 && s3l_files_is_listing(d)) {
-    unusable = *r;
-    unusable.status = s3l_files_listed(d, r, &listing);
-    if (unusable.status == 0)
-      event.listing = &listing;
-    else
-      event.result = &unusable;
+  if (r->notice != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
+    report(d, r->notice, r->message); /* what the store tells its operator beside the result */
+  if (r->status == 0 && d->listing) {
+    unusable.status = s3l_files_listed(d->core.config.epochs, r, &listing);
+    event.listing = unusable.status == 0 ? &listing : NULL;
+    event.result = unusable.status == 0 ? r : &unusable;
   }
-  s3l_registration_done(d, req->body != NULL, r->status, r->outcome);
-  s3l_executor_run(d, &event);
+  if (d->registration != NULL)
+    s3l_metrics_request(&d->registration->metrics, req->body != NULL, r->status, r->outcome);
+  run(d, &event);
+}
+
+static void on_gc_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
+  s3l_executor_t* d = req->data;
+  s3l_files_gc_ended(d->core.config.epochs);
+  run(d, &(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = r});
 }
 
 static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
@@ -149,29 +108,54 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
   req->condition = e->condition;
   req->etag = e->etag[0] != '\0' ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
-  req->flags = 0;
-  int err;
-  if (e->kind != S3L_DO_LIST && e->file > 0)
-    s3l_files_name(d, e);
-  if (e->kind == S3L_DO_LIST) {
-    s3l_files_list(d, e);
-    err = s3lect_store_list(store, req);
-  } else if (e->kind == S3L_DO_READ) {
-    req->body = NULL;
-    req->body_len = 0;
-    err = s3lect_store_get(store, req);
-  } else {
-    req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
+  req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
+  req->body = NULL;
+  req->body_len = 0;
+  d->listing = e->kind == S3L_DO_LIST;
+  if (d->listing)
+    s3l_files_list(d->core.config.epochs, e, req);
+  else if (e->file > 0)
+    s3l_files_name(d->core.config.epochs, e->file, req);
+  if (e->kind == S3L_DO_WRITE) {
     bool named = record->successor[0] != '\0';
     char* body = named ? d->transfer->body : d->body;
+    req->body_len = d->core.config.protocol->encode(record, body,
+                                                    named ? d->transfer->body_size : d->body_size);
     req->body = body;
-    size_t cap = named ? d->transfer->body_size : d->body_size;
-    req->body_len = d->core.config.protocol->encode(record, body, cap);
     S3L_ASSERT(req->body_len > 0);
-    err = s3lect_store_put(store, req);
   }
-  d->submit_error = err;
-  s3l_registration_sent(d, d->core.now);
+  d->submit_error = d->listing               ? s3lect_store_list(store, req)
+                    : e->kind == S3L_DO_READ ? s3lect_store_get(store, req)
+                                             : s3lect_store_put(store, req);
+  if (d->registration != NULL)
+    d->registration->sent_ns = d->core.now;
+}
+
+/* The probe of the leader. */
+
+static void on_answer(s3l_peer_probe_t* ask, const s3l_peer_result_t* result) {
+  s3l_executor_t* d = ask->data;
+  d->probe->pending = false;
+  run(d, &(s3l_event_t){.kind = S3L_EV_PEER, .peer = result});
+}
+
+static void begin_probe(s3l_executor_t* d, const s3l_effect_t* e) {
+  s3l_probe_t* p = d->probe;
+  S3L_ASSERT(!p->pending && p->error == 0);
+  p->error = s3l_peer_probe(p->client, &p->ask, d->names.addr, e->timeout_ms, e->wait_ms);
+  p->pending = p->error == 0;
+}
+
+static bool probe_failed(s3l_probe_t* p, s3l_peer_result_t* result) {
+  if (p == NULL || p->error == 0)
+    return false;
+  *result = (s3l_peer_result_t){
+      .kind = S3L_PEER_FAILED,
+      .status = p->error,
+      .valid_for_ms = -1,
+      .message = p->error == UV_EINVAL ? "the address in the record is no host:port" : NULL};
+  p->error = 0;
+  return true;
 }
 
 static void trace_line(s3l_executor_t* d, const char* line) {
@@ -193,10 +177,10 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
       submit(d, e, &fx->record);
       break;
     case S3L_DO_GC:
-      s3l_files_gc(d, e);
+      s3l_files_gc(d->core.config.epochs, e);
       break;
     case S3L_DO_GC_CANCEL:
-      s3l_files_gc_cancel(d);
+      s3l_files_gc_cancel(d->core.config.epochs);
       break;
     case S3L_DO_CANCEL:
       if (!d->ended) /* else the request's end is about to be told */
@@ -208,13 +192,15 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
     case S3L_DO_STOPPED:
       break; /* the phase says it */
     case S3L_DO_RELEASED:
-      s3l_registration_parted(d);
+      if (d->registration != NULL)
+        s3l_peer_registration_parted(&d->registration->peer);
       break;
     case S3L_DO_PROBE:
-      s3l_probe_begin(d, e);
+      begin_probe(d, e);
       break;
     case S3L_DO_PROBE_CANCEL:
-      s3l_probe_cancel(d);
+      if (d->probe->pending) /* else its end is about to be told */
+        s3l_peer_probe_cancel(&d->probe->ask);
       break;
     }
   }
@@ -237,35 +223,75 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
   execute(d, &fx);
   if (!named) {
     s3l_leader_names_forget(&d->names);
-    s3l_executor_report(d, UV_ENOMEM,
-                        "the leader's name is lost until the next change of the record");
+    report(d, UV_ENOMEM, "the leader's name is lost until the next change of the record");
   }
+}
+
+int s3l_executor_start(s3l_executor_t* d) {
+  S3L_ASSERT(d->core.phase == S3L_PHASE_STOPPED && d->body_size >= RANDOM_BYTES);
+  if (s3l_loop_random(d->body, RANDOM_BYTES) != 0)
+    return UV_EIO;
+  d->ask_start = true;
+  s3l_executor_wake(d);
+  return 0;
 }
 
 static s3l_event_t start_event(const s3l_executor_t* d, char incarnation[S3LECT_INCARNATION_SIZE]) {
   s3l_event_t event = {.kind = S3L_EV_START, .incarnation = incarnation};
-  s3l_hex_encode(d->random, INCARNATION_BYTES, incarnation);
+  const unsigned char* random = (const unsigned char*)d->body;
+  s3l_hex_encode(random, INCARNATION_BYTES, incarnation);
   incarnation[S3LECT_INCARNATION_SIZE - 1] = '\0';
-  memcpy(&event.seed, d->random + INCARNATION_BYTES, sizeof event.seed);
+  memcpy(&event.seed, random + INCARNATION_BYTES, sizeof event.seed);
   return event;
 }
 
-/* One thing that was asked for; false if there is nothing more to do now. */
+/* A start that waits for verify_on_start. */
+static void on_preflight(s3l_preflight_t* preflight, int error, const char* message) {
+  s3l_executor_t* d = preflight->data;
+  if (error == S3LECT_EUNSAFE)
+    d->ask_start = false;
+  if (error != 0)
+    report(d, error, message);
+  s3l_executor_wake(d);
+}
+
+/* The check for an election of the other protocol. */
+
+static void on_checked(void* data, const char* message) {
+  s3l_executor_t* d = data;
+  d->check = NULL;
+  if (message != NULL)
+    report(d, S3LECT_EPROTOCOL, message);
+  s3l_executor_wake(d);
+}
+
+/* Begins a check that is due when the elector knows its election and has no request under way;
+ * cancels that of an elector that no longer stands. */
+static void tend_check(s3l_executor_t* d) {
+  const s3l_core_t* core = &d->core;
+  if (core->phase != S3L_PHASE_STANDING) {
+    d->check_due = false;
+    if (d->check != NULL)
+      s3l_protocol_check_cancel(d->check);
+  } else if (d->check_due && d->check == NULL && core->op.kind == S3L_OP_NONE &&
+             core->observed.kind != S3L_OBSERVED_UNKNOWN) {
+    d->check_due = false;
+    d->check = s3l_protocol_check_begin(d->req.store, d->election, &core->config, on_checked, d);
+  }
+}
+
+/* One thing that was asked for, or that could not be sent; false if there is nothing more to do. */
 static bool step_asked(s3l_executor_t* d) {
   char incarnation[S3LECT_INCARNATION_SIZE];
   s3l_event_t event = {.kind = S3L_EV_TICK};
-  if (d->submit_error != 0) {
-    s3lect_store_result_t failed = {.status = d->submit_error, .outcome = S3LECT_NOT_APPLIED};
-    d->submit_error = 0;
-    event = (s3l_event_t){.kind = S3L_EV_DONE, .result = &failed};
-    step(d, &event);
-    return true;
-  }
   s3l_peer_result_t unasked;
-  s3lect_store_result_t failed;
-  if (s3l_files_gc_failed(d, &failed)) {
+  s3lect_store_result_t failed = {.status = d->submit_error, .outcome = S3LECT_NOT_APPLIED};
+  if (d->submit_error != 0) {
+    event = (s3l_event_t){.kind = S3L_EV_DONE, .result = &failed};
+    d->submit_error = 0;
+  } else if (s3l_files_gc_failed(d->core.config.epochs, &failed)) {
     event = (s3l_event_t){.kind = S3L_EV_GC_DONE, .result = &failed};
-  } else if (s3l_probe_failed(d, &unasked)) {
+  } else if (probe_failed(d->probe, &unasked)) {
     event = (s3l_event_t){.kind = S3L_EV_PEER, .peer = &unasked};
   } else if (d->expired) {
     event.kind = S3L_EV_EXPIRED;
@@ -283,10 +309,11 @@ static bool step_asked(s3l_executor_t* d) {
     event.reason = (s3lect_reason_t)d->ask_stop;
     d->ask_stop = 0;
   } else if (d->ask_start && d->core.phase == S3L_PHASE_STOPPED) {
-    if (!s3l_preflight_is_open(d))
+    if (!s3l_preflight_is_open(d->preflight, d->req.store, d->election, &d->core.config))
       return d->ask_stop != 0; /* it may have told the application something */
     d->ask_start = false;
-    s3l_protocol_check_ask(d);
+    d->check_due = d->on[S3LECT_EVENT_ERROR - 1] != NULL && !d->core.config.observer &&
+                   s3l_protocol_check_is_possible(d->req.store, &d->core.config);
     event = start_event(d, incarnation);
   } else {
     return false;
@@ -295,12 +322,21 @@ static bool step_asked(s3l_executor_t* d) {
   return true;
 }
 
+void s3l_executor_unregister(s3l_executor_t* d) {
+  if (d->registration == NULL)
+    return;
+  s3l_peer_server_remove(&d->registration->peer);
+  s3l_free(d->registration);
+  d->registration = NULL;
+}
+
 static void on_left(s3l_task_t* task) {
   s3l_executor_t* d = S3L_CONTAINER_OF(task, s3l_executor_t, wake);
   s3lect_elector_t* handle = d->handle;
   s3lect_elector_cb cb = d->close_cb;
-  s3l_registration_close(d);
-  s3l_probe_end(d);
+  s3l_executor_unregister(d);
+  if (d->probe != NULL)
+    s3l_peer_client_let(d->probe->client);
   handle->internal = NULL;
   s3l_leader_names_forget(&d->names);
   s3l_free(d->transfer);
@@ -319,7 +355,7 @@ static void end(s3l_executor_t* d) {
 
 static void arm(s3l_executor_t* d) {
   int64_t deadline = s3l_core_deadline(&d->core);
-  int64_t preflight = s3l_preflight_deadline(d);
+  int64_t preflight = s3l_preflight_deadline(d->preflight);
   s3l_loop_deadline_set(d->loop, &d->deadline, preflight < deadline ? preflight : deadline);
 }
 
@@ -328,7 +364,7 @@ static bool is_early(const s3l_executor_t* d, const s3l_event_t* event) {
   return event->kind == S3L_EV_TICK && s3l_clock_lease_ns() < s3l_core_deadline(&d->core);
 }
 
-void s3l_executor_run(s3l_executor_t* d, const s3l_event_t* event) {
+static void run(s3l_executor_t* d, const s3l_event_t* event) {
   S3L_ASSERT(!d->running);
   d->running = true;
   d->ended = event->kind == S3L_EV_DONE;
@@ -342,22 +378,13 @@ void s3l_executor_run(s3l_executor_t* d, const s3l_event_t* event) {
     step(d, &copy);
   while (step_asked(d))
     ;
-  s3l_protocol_check_tend(d);
+  tend_check(d);
   d->running = false;
-  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && !s3l_preflight_is_busy(d) &&
-      !s3l_protocol_check_is_busy(d))
+  if (d->closing && d->core.phase == S3L_PHASE_STOPPED && d->check == NULL &&
+      !s3l_preflight_is_busy(d->preflight))
     end(d);
   else
     arm(d);
-}
-
-void s3l_executor_report(s3l_executor_t* d, int error, const char* message) {
-  s3l_effect_t e = {.note = S3LECT_EVENT_ERROR,
-                    .error = error,
-                    .epoch = 0,
-                    .valid_until = s3l_core_valid_until(&d->core),
-                    .message = message};
-  notify(d, &e);
 }
 
 void s3l_executor_record(const s3l_executor_t* d, s3lect_record_t* record) {
@@ -374,7 +401,7 @@ void s3l_executor_wake(s3l_executor_t* d) {
 }
 
 static void tick(s3l_executor_t* d) {
-  s3l_executor_run(d, &(s3l_event_t){.kind = S3L_EV_TICK});
+  run(d, &(s3l_event_t){.kind = S3L_EV_TICK});
 }
 
 static void on_deadline(s3l_deadline_t* deadline) {
@@ -393,71 +420,73 @@ static const char* keep(char** at, const char* text) {
   return kept;
 }
 
-/* An executor of that many bytes, in its loop. NULL: no memory. */
-static s3l_executor_t* create(uv_loop_t* loop, size_t size) {
-  s3l_executor_t* d = s3l_calloc(1, size);
-  if (d == NULL || s3l_loop_join(loop, &d->loop) != 0) {
-    s3l_free(d);
-    return NULL;
-  }
-  s3l_deadline_init(&d->deadline, on_deadline);
-  s3l_task_init(&d->wake, on_wake);
-  return d;
+/* Takes `size` bytes at *at, which is aligned as far as all sizes before were; NULL for none. */
+static void* take(char** at, size_t size) {
+  void* taken = size > 0 ? *at : NULL;
+  *at += size;
+  return taken;
+}
+
+static void init_probe(s3l_executor_t* d, s3lect_peer_client_t* client) {
+  s3l_probe_t* p = d->probe;
+  p->client = s3l_peer_client_of(client);
+  s3l_peer_client_hold(p->client);
+  p->ask.data = d;
+  p->ask.path = d->peer_path;
+  p->ask.done = on_answer;
+}
+
+static void init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o) {
+  d->on[S3LECT_EVENT_STARTED_LEADING - 1] = o->on_started_leading;
+  d->on[S3LECT_EVENT_STOPPED_LEADING - 1] = o->on_stopped_leading;
+  d->on[S3LECT_EVENT_NEW_LEADER - 1] = o->on_new_leader;
+  d->on[S3LECT_EVENT_RENEWED - 1] = o->on_renewed;
+  d->on[S3LECT_EVENT_ERROR - 1] = o->on_error;
+  d->on[S3LECT_EVENT_CLAIMING - 1] = o->on_claiming;
+  d->on_trace = o->on_trace;
 }
 
 int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                         s3l_executor_t** out) {
   size_t preflight = o->verify_on_start != 0 ? sizeof(s3l_preflight_t) : 0;
+  size_t probe = o->peer_client != NULL ? sizeof(s3l_probe_t) : 0;
   size_t files = s3l_files_size(o);
   size_t body = s3l_record_encode_max(o->server_id, o->server_addr, "") +
                 (files > 0 ? S3L_RECORD_FILE_MORE : 0);
-  size_t probe = o->peer_client != NULL ? sizeof(s3l_probe_t) : 0;
   bool usual = strcmp(o->peer_health_path, S3LECT_PEER_HEALTH_PATH) == 0;
-  size_t path = usual ? 0 : strlen(o->peer_health_path) + 1;
-  size_t key = files > 0 ? 0 : strlen(o->lockfile_path) + 1;
-  size_t strings = key + strlen(o->server_id) + 1 + strlen(o->server_addr) + 1 + path;
-  s3l_executor_t* d = create(handle->loop, sizeof *d + preflight + probe + files + body + strings);
-  if (d == NULL)
+  size_t strings = strlen(o->lockfile_path) + strlen(o->server_id) + strlen(o->server_addr) + 3 +
+                   (usual ? 0 : strlen(o->peer_health_path) + 1);
+  s3l_executor_t* d = s3l_calloc(1, sizeof *d + preflight + probe + files + body + strings);
+  if (d == NULL || s3l_loop_join(handle->loop, &d->loop) != 0) {
+    s3l_free(d);
     return UV_ENOMEM;
+  }
+  s3l_deadline_init(&d->deadline, on_deadline);
+  s3l_task_init(&d->wake, on_wake);
   char* at = (char*)(d + 1);
-  if (preflight > 0) {
-    d->preflight = (s3l_preflight_t*)(void*)at;
-    d->preflight->retry_ms = o->frequent_interval_ms;
-    at += preflight;
-  }
-  if (probe > 0) {
-    d->probe = (s3l_probe_t*)(void*)at;
-    at += probe;
-  }
-  s3l_files_t* f = files > 0 ? s3l_files_init(d, at, o) : NULL;
-  at += files;
-  d->body = at;
+  d->preflight = take(&at, preflight);
+  d->probe = take(&at, probe);
+  void* state = take(&at, files);
+  d->body = take(&at, body);
   d->body_size = body;
-  at += body;
-  if (f == NULL)
-    d->req.key = keep(&at, o->lockfile_path);
+  d->election = keep(&at, o->lockfile_path);
+  d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
   const char* id = keep(&at, o->server_id);
   s3l_core_config_t config = s3l_elector_options_core(o, id, keep(&at, o->server_addr));
-  config.epochs = f != NULL ? &f->state : NULL;
+  config.epochs = s3l_files_init(state, o, d->election, on_gc_done, d);
   s3l_core_init(&d->core, &config);
-  d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
+  if (d->preflight != NULL)
+    *d->preflight = (s3l_preflight_t){.data = d, .done = on_preflight};
   if (d->probe != NULL)
-    s3l_probe_init(d, o, d->peer_path);
+    init_probe(d, o->peer_client);
   s3l_leader_names_init(&d->names);
-  atomic_init(&d->valid_until, 0);
-  atomic_init(&d->epoch, 0);
   d->handle = handle;
   d->req.data = d;
   d->req.store = o->store;
+  d->req.key = d->election;
   d->req.body_max = S3L_RECORD_BODY_MAX;
-  d->req.cb = on_store_done;
-  d->on_started_leading = o->on_started_leading;
-  d->on_stopped_leading = o->on_stopped_leading;
-  d->on_new_leader = o->on_new_leader;
-  d->on_renewed = o->on_renewed;
-  d->on_error = o->on_error;
-  d->on_claiming = o->on_claiming;
-  d->on_trace = o->on_trace;
+  d->req.cb = on_done;
+  init_callbacks(d, o);
   *out = d;
   return 0;
 }

@@ -2,91 +2,84 @@
 
 #include <string.h>
 
-#include "core/epochs.h"
-#include "elector/executor.h"
+#include "store/store.h"
 #include "util/list.h"
 #include "util/span.h"
 
 #define PAGE 100 /* keys asked for at once: there are few, unless all are kept */
 
+typedef struct files_s {
+  s3l_epochs_t state;
+  s3lect_store_req_t gc;
+  const char* prefix;
+  char* stem; /* with what every epoch file's key begins: where a listing looks */
+  char* key;  /* of the request under way */
+  char* gc_key;
+  bool paged;    /* the listing under way begins after a key */
+  bool gc_ended; /* the core has not been informed yet */
+  int gc_error;  /* the store did not accept the request; the core has not been informed yet */
+  char after[S3L_STORE_KEY_MAX + 1]; /* where a listing begins; its last page's last key */
+} files_t;
+
+static files_t* files_of(s3l_epochs_t* state) {
+  return S3L_CONTAINER_OF(state, files_t, state);
+}
+
 size_t s3l_files_size(const s3lect_elector_options_t* o) {
   if (o->protocol != S3LECT_PROTOCOL_EPOCHS)
     return 0;
-  size_t prefix = strlen(o->lockfile_path);
-  size_t key = prefix + S3L_EPOCHS_TAIL_SIZE;
-  return sizeof(s3l_files_t) + prefix + 1 + prefix + sizeof(S3L_EPOCHS_STEM) + 2 * key;
+  size_t key = strlen(o->lockfile_path) + S3L_EPOCHS_TAIL_SIZE;
+  return sizeof(files_t) + 3 * key;
 }
 
-/* The prefix at *at, with room for `more` bytes behind it, a NUL included; *at goes behind that. */
-static char* put_prefix(char** at, const char* prefix, size_t more) {
-  size_t n = strlen(prefix);
-  char* kept = memcpy(*at, prefix, n + 1);
-  *at += n + more;
-  return kept;
+/* Writes the key of a file, or with 0 their stem. */
+static char* put_key(const files_t* f, char* key, uint64_t file) {
+  size_t n = strlen(f->prefix);
+  memcpy(key, f->prefix, n);
+  if (file > 0)
+    s3l_epochs_tail(file, key + n);
+  else
+    memcpy(key + n, S3L_EPOCHS_STEM, sizeof(S3L_EPOCHS_STEM));
+  return key;
 }
 
-static void on_gc_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
-  s3l_files_t* f = req->data;
-  f->gc_ended = true;
-  s3l_executor_run(f->executor, &(s3l_event_t){.kind = S3L_EV_GC_DONE, .result = r});
-}
-
-s3l_files_t* s3l_files_init(s3l_executor_t* d, void* memory, const s3lect_elector_options_t* o) {
-  s3l_files_t* f = memory;
-  char* at = (char*)(f + 1);
-  f->executor = d;
+s3l_epochs_t* s3l_files_init(void* memory, const s3lect_elector_options_t* o, const char* prefix,
+                             s3lect_store_cb gc_done, void* data) {
+  files_t* f = memory;
+  size_t key = strlen(prefix) + S3L_EPOCHS_TAIL_SIZE;
+  if (s3l_files_size(o) == 0)
+    return NULL;
   f->state.keep = o->keep_epochs != 0 || o->store->ops->del == NULL; /* nothing to remove by */
-  f->prefix = put_prefix(&at, o->lockfile_path, 1);
-  char* stem = put_prefix(&at, o->lockfile_path, sizeof(S3L_EPOCHS_STEM));
-  memcpy(stem + strlen(o->lockfile_path), S3L_EPOCHS_STEM, sizeof(S3L_EPOCHS_STEM));
-  f->stem = stem;
-  f->key = put_prefix(&at, o->lockfile_path, S3L_EPOCHS_TAIL_SIZE);
-  f->gc_key = put_prefix(&at, o->lockfile_path, S3L_EPOCHS_TAIL_SIZE);
-  f->gc.data = f;
+  f->prefix = prefix;
+  f->key = (char*)(f + 1);
+  f->gc_key = f->key + key;
+  f->stem = put_key(f, f->gc_key + key, 0);
+  f->gc.data = data;
   f->gc.store = o->store;
   f->gc.key = f->gc_key;
-  f->gc.cb = on_gc_done;
-  return f;
+  f->gc.cb = gc_done;
+  return &f->state;
 }
 
-bool s3l_files_is_listing(const s3l_executor_t* d) {
-  const s3l_files_t* f = s3l_files_of(d);
-  return f != NULL && d->req.key == f->stem;
+void s3l_files_name(s3l_epochs_t* state, uint64_t file, s3lect_store_req_t* req) {
+  files_t* f = files_of(state);
+  req->key = put_key(f, f->key, file);
 }
 
-s3l_files_t* s3l_files_of(const s3l_executor_t* d) {
-  s3l_epochs_t* state = d->core.config.epochs;
-  return state != NULL ? S3L_CONTAINER_OF(state, s3l_files_t, state) : NULL;
-}
-
-const char* s3l_files_election(const s3l_executor_t* d) {
-  const s3l_files_t* f = s3l_files_of(d);
-  return f != NULL ? f->prefix : d->req.key;
-}
-
-void s3l_files_name(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3l_files_t* f = s3l_files_of(d);
-  s3l_epochs_tail(e->file, f->key + strlen(f->prefix));
-  d->req.key = f->key;
-}
-
-void s3l_files_list(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3l_files_t* f = s3l_files_of(d);
-  s3lect_store_req_t* req = &d->req;
-  if (!e->more && e->file > 0) {
-    size_t n = strlen(f->prefix);
-    memcpy(f->after, f->prefix, n);
-    s3l_epochs_tail(e->file, f->after + n);
-  }
+void s3l_files_list(s3l_epochs_t* state, const s3l_effect_t* e, s3lect_store_req_t* req) {
+  files_t* f = files_of(state);
+  f->paged = e->more || e->file > 0;
+  if (!e->more && e->file > 0)
+    (void)put_key(f, f->after, e->file);
   req->key = f->stem;
-  req->after = e->more || e->file > 0 ? f->after : NULL;
+  req->after = f->paged ? f->after : NULL;
   req->max_keys = PAGE;
   req->body = NULL;
   req->body_len = 0;
 }
 
-int s3l_files_listed(s3l_executor_t* d, const s3lect_store_result_t* r, s3l_listing_t* listing) {
-  s3l_files_t* f = s3l_files_of(d);
+int s3l_files_listed(s3l_epochs_t* state, const s3lect_store_result_t* r, s3l_listing_t* listing) {
+  files_t* f = files_of(state);
   size_t prefix = strlen(f->prefix);
   memset(listing, 0, sizeof *listing);
   listing->truncated = r->truncated != 0;
@@ -101,28 +94,32 @@ int s3l_files_listed(s3l_executor_t* d, const s3lect_store_result_t* r, s3l_list
     return 0;
   /* The next page begins behind this one, so this one must have an end, and get further. */
   const char* last = r->entries_len > 0 ? r->entries[r->entries_len - 1].key : "";
-  if (strlen(last) > S3L_STORE_KEY_MAX || strcmp(last, d->req.after != NULL ? f->after : "") <= 0)
+  if (strlen(last) > S3L_STORE_KEY_MAX || strcmp(last, f->paged ? f->after : "") <= 0)
     return S3LECT_ELISTING;
   memcpy(f->after, last, strlen(last) + 1);
   return 0;
 }
 
-void s3l_files_gc(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3l_files_t* f = s3l_files_of(d);
-  s3l_epochs_tail(e->file, f->gc_key + strlen(f->prefix));
+void s3l_files_gc(s3l_epochs_t* state, const s3l_effect_t* e) {
+  files_t* f = files_of(state);
+  (void)put_key(f, f->gc_key, e->file);
   f->gc.timeout_ms = e->timeout_ms;
   f->gc_ended = false;
   f->gc_error = s3lect_store_del(f->gc.store, &f->gc);
 }
 
-void s3l_files_gc_cancel(s3l_executor_t* d) {
-  s3l_files_t* f = s3l_files_of(d);
+void s3l_files_gc_cancel(s3l_epochs_t* state) {
+  files_t* f = files_of(state);
   if (!f->gc_ended && f->gc_error == 0)
     s3lect_store_cancel(f->gc.store, &f->gc);
 }
 
-bool s3l_files_gc_failed(s3l_executor_t* d, s3lect_store_result_t* result) {
-  s3l_files_t* f = s3l_files_of(d);
+void s3l_files_gc_ended(s3l_epochs_t* state) {
+  files_of(state)->gc_ended = true;
+}
+
+bool s3l_files_gc_failed(s3l_epochs_t* state, s3lect_store_result_t* result) {
+  files_t* f = state != NULL ? files_of(state) : NULL;
   if (f == NULL || f->gc_error == 0)
     return false;
   *result = (s3lect_store_result_t){.status = f->gc_error, .outcome = S3LECT_NOT_APPLIED};

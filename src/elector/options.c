@@ -24,8 +24,6 @@
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
 
-/* What the struct had before there were any but the Go package's options. */
-
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
   o->infrequent_interval_ms =

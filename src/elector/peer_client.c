@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "elector/option_checks.h"
-#include "elector/probe.h"
+#include "elector/peer_client.h"
 #include "loop/file.h"
 #include "net/tls_context.h"
-#include "peer/client.h"
-#include "s3lect/peer.h"
 #include "util/error.h"
 #include "util/mem.h"
 #include "util/versioned.h"

@@ -1,7 +1,6 @@
 /* elector/peer_server.c: the public peer server: its options, checked, and the handle. */
 #include <string.h>
 
-#include "elector/executor.h"
 #include "elector/option_checks.h"
 #include "elector/registration.h"
 #include "net/tls_context.h"
@@ -163,7 +162,7 @@ int s3lect_peer_server_reload(s3lect_peer_server_t* server,
 
 /* ---- Pages ---- */
 
-static const s3l_registration_t* seat_at(const shell_t* s, size_t i) {
+static const s3l_registration_t* registration_at(const shell_t* s, size_t i) {
   return S3L_CONTAINER_OF(s3l_peer_server_at(s->server, i), s3l_registration_t, peer);
 }
 
@@ -190,7 +189,7 @@ static char* on_metrics(void* data, size_t* len) {
   if (rows == NULL)
     return NULL;
   for (size_t i = 0; i < n; i++)
-    rows[i] = s3l_registration_row(seat_at(s, i));
+    rows[i] = s3l_registration_row(registration_at(s, i));
   char* page = render(rows, n, len);
   s3l_free(rows);
   return page;
@@ -199,7 +198,7 @@ static char* on_metrics(void* data, size_t* len) {
 static bool on_ready(void* data) {
   const shell_t* s = data;
   for (size_t i = 0; i < s3l_peer_server_len(s->server); i++)
-    if (!s3l_registration_is_ready(seat_at(s, i)))
+    if (!s3l_registration_is_ready(registration_at(s, i)))
       return false;
   return s3l_peer_server_len(s->server) > 0;
 }
@@ -305,7 +304,7 @@ int s3lect_peer_server_remove(s3lect_peer_server_t* server, s3lect_elector_t* el
   if (s == NULL || d == NULL || d->registration == NULL ||
       d->registration->peer.server != s->server)
     return UV_ENOENT;
-  s3l_registration_close(d);
+  s3l_executor_unregister(d);
   return 0;
 }
 
@@ -326,7 +325,7 @@ void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect_peer_server_c
   s3l_peer_server_t* peer = s->server;
   s->close_cb = cb;
   while (s3l_peer_server_len(peer) > 0)
-    s3l_registration_close(seat_at(s, s3l_peer_server_len(peer) - 1)->executor);
+    s3l_executor_unregister(registration_at(s, s3l_peer_server_len(peer) - 1)->executor);
   s->server = NULL;
   s3l_peer_server_close(peer, on_closed, s);
 }

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/protocol.h"
 #include "core/record.h"
-#include "elector/executor.h"
+#include "store/store.h"
 #include "util/mem.h"
 
 #define PAGE         100                               /* keys of one listing */
@@ -13,10 +14,12 @@
 
 struct s3l_protocol_check_s {
   s3lect_store_req_t req;
-  s3l_executor_t* executor;
+  s3l_protocol_check_cb cb;
+  void* data;
+  const char* election; /* the elector's key or prefix */
   bool cancelled;
   bool is_read;         /* `req` reads an object; else it lists epoch files */
-  bool in_folder;       /* the prefix of the epoch files is the lockfile's key and a '/' */
+  bool folder_left;     /* the next prefix to look at is the lockfile's key and a '/' */
   size_t prefix_len;    /* of the prefix of the epoch files, in `key` */
   uint64_t newest;      /* the highest number of the epoch files listed so far; 0: none */
   char key[KEY_SIZE];   /* of the request */
@@ -38,17 +41,17 @@ static int list_files(s3l_protocol_check_t* c) {
 
 /* Looks for the lockfile that has the same key as the prefix of this elector's epoch files, which
  * may end with a '/' more. */
-static int look_for_lockfile(s3l_protocol_check_t* c, const char* prefix) {
-  size_t n = strlen(prefix);
-  if (n > 0 && prefix[n - 1] == '/')
+static int look_for_lockfile(s3l_protocol_check_t* c) {
+  size_t n = strlen(c->election);
+  if (n > 0 && c->election[n - 1] == '/')
     n--;
-  memcpy(c->key, prefix, n);
+  memcpy(c->key, c->election, n);
   return n > 0 ? read_object(c) : S3LECT_ENOTFOUND;
 }
 
-/* Looks for epoch files whose prefix is the key of this elector's lockfile, or that and a '/'. */
-static int look_for_files(s3l_protocol_check_t* c, const char* lockfile) {
-  int n = snprintf(c->key, KEY_SIZE, "%s%s", lockfile, c->in_folder ? "/" : "");
+/* Looks for epoch files whose prefix is the key of this elector's lockfile, and `more`. */
+static int look_for_files(s3l_protocol_check_t* c, const char* more) {
+  int n = snprintf(c->key, KEY_SIZE, "%s%s", c->election, more);
   if (n < 0 || (size_t)n + S3L_EPOCHS_TAIL_SIZE > KEY_SIZE)
     return S3LECT_ENOTFOUND; /* the key of an epoch file would be too long */
   c->prefix_len = (size_t)n;
@@ -81,91 +84,74 @@ static int take_page(s3l_protocol_check_t* c, const s3lect_store_result_t* r) {
   return read_object(c);
 }
 
-/* Reports the object that was read if somebody may lead by it. */
-static bool report(s3l_protocol_check_t* c, const s3lect_store_result_t* r) {
-  bool has_files = s3l_files_of(c->executor) != NULL;
+/* The text about the object that was read, if somebody may lead by it; else NULL. */
+static const char* found(const s3l_protocol_check_t* c, const s3lect_store_result_t* r,
+                         char message[MESSAGE_SIZE]) {
+  bool is_file = c->newest > 0;
   s3l_span_t body = {r->body, r->body_len};
   s3lect_record_t record;
-  char message[MESSAGE_SIZE];
   int err =
-      has_files ? s3l_record_parse(body, &record) : s3l_record_parse_file(body, c->newest, &record);
+      is_file ? s3l_record_parse_file(body, c->newest, &record) : s3l_record_parse(body, &record);
   if (err != 0 || record.released)
-    return false;
-  (void)snprintf(message, sizeof message,
+    return NULL;
+  (void)snprintf(message, MESSAGE_SIZE,
                  "%s says that \"%s\" leads by protocol %s, and this elector uses protocol %s: "
                  "each protocol has a leader of its own. Use the same protocol for all electors, "
                  "or delete that object if no elector uses it",
-                 c->key, record.leader_id, has_files ? "lockfile" : "epochs",
-                 has_files ? "epochs" : "lockfile");
-  s3l_executor_report(c->executor, S3LECT_EPROTOCOL, message);
-  return true;
+                 c->key, record.leader_id, is_file ? "epochs" : "lockfile",
+                 is_file ? "lockfile" : "epochs");
+  return message;
 }
 
 static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_protocol_check_t* c = req->data;
-  s3l_executor_t* d = c->executor;
-  int err = r->status;
-  bool found = false;
-  if (c->cancelled)
-    err = UV_ECANCELED;
-  else if (err == 0 && c->is_read)
-    found = report(c, r);
+  char text[MESSAGE_SIZE];
+  const char* message = NULL;
+  int err = c->cancelled ? UV_ECANCELED : r->status;
+  if (err == 0 && c->is_read)
+    message = found(c, r, text);
   else if (err == 0 && take_page(c, r) == 0)
     return;
-  bool more = !found && !c->in_folder && s3l_files_of(d) == NULL;
-  if (more && (err == 0 || err == S3LECT_ENOTFOUND)) {
-    c->in_folder = true;
-    if (look_for_files(c, s3l_files_election(d)) == 0)
+  if (message == NULL && c->folder_left && (err == 0 || err == S3LECT_ENOTFOUND)) {
+    c->folder_left = false;
+    if (look_for_files(c, "/") == 0)
       return;
   }
-  d->check = NULL;
+  c->cb(c->data, message);
   s3l_free(c);
-  s3l_executor_wake(d);
 }
 
-static void begin(s3l_executor_t* d) {
+bool s3l_protocol_check_is_possible(const s3lect_store_t* store, const s3l_core_config_t* config) {
+  return config->protocol->listed || store->ops->list != NULL;
+}
+
+s3l_protocol_check_t* s3l_protocol_check_begin(s3lect_store_t* store, const char* election,
+                                               const s3l_core_config_t* config,
+                                               s3l_protocol_check_cb cb, void* data) {
   s3l_protocol_check_t* c = s3l_calloc(1, sizeof *c);
   if (c == NULL)
-    return;
-  c->executor = d;
+    return NULL;
+  c->cb = cb;
+  c->data = data;
+  c->election = election;
   c->req.data = c;
-  c->req.store = d->req.store;
+  c->req.store = store;
   c->req.key = c->key;
   c->req.max_keys = PAGE;
   c->req.body_max = S3L_RECORD_BODY_MAX;
   c->req.flags = S3LECT_REQ_NO_NOTICES;
-  c->req.timeout_ms = d->core.config.request_timeout_ms;
+  c->req.timeout_ms = config->request_timeout_ms;
   c->req.cb = on_done;
-  const char* election = s3l_files_election(d);
-  int err = s3l_files_of(d) != NULL ? look_for_lockfile(c, election) : look_for_files(c, election);
-  if (err == 0)
-    d->check = c;
-  else
-    s3l_free(c);
+  c->folder_left = !config->protocol->listed;
+  if ((config->protocol->listed ? look_for_lockfile(c) : look_for_files(c, "")) == 0)
+    return c;
+  s3l_free(c);
+  return NULL;
 }
 
-void s3l_protocol_check_ask(s3l_executor_t* d) {
-  bool can_see = s3l_files_of(d) != NULL || d->req.store->ops->list != NULL;
-  bool is_heard = d->on_error != NULL;
-  d->check_due = can_see && is_heard && !d->core.config.observer;
-}
-
-void s3l_protocol_check_tend(s3l_executor_t* d) {
-  s3l_protocol_check_t* c = d->check;
-  const s3l_core_t* core = &d->core;
-  if (core->phase != S3L_PHASE_STANDING) {
-    d->check_due = false;
-    if (c != NULL && !c->cancelled) {
-      c->cancelled = true;
-      s3lect_store_cancel(c->req.store, &c->req);
-    }
-  } else if (d->check_due && c == NULL && core->op.kind == S3L_OP_NONE &&
-             core->observed.kind != S3L_OBSERVED_UNKNOWN) {
-    d->check_due = false;
-    begin(d);
-  }
-}
-
-bool s3l_protocol_check_is_busy(const s3l_executor_t* d) {
-  return d->check != NULL;
+void s3l_protocol_check_cancel(s3l_protocol_check_t* c) {
+  if (c->cancelled)
+    return;
+  c->cancelled = true;
+  s3lect_store_cancel(c->req.store, &c->req);
 }

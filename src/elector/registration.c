@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "elector/executor.h"
 #include "loop/clock.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
@@ -10,7 +9,7 @@
 #include "util/assert.h"
 #include "util/mem.h"
 
-static s3l_registration_t* seat_of(s3l_peer_registration_t* peer) {
+static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
   return S3L_CONTAINER_OF(peer, s3l_registration_t, peer);
 }
 
@@ -24,7 +23,7 @@ static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* 
 static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, char* body, size_t cap,
                                           size_t* len) {
   s3l_confirmed_t confirmed;
-  s3l_registration_state_t now = state(seat_of(peer)->executor, &confirmed);
+  s3l_registration_state_t now = state(registration_of(peer)->executor, &confirmed);
   if (now == S3L_REGISTRATION_LEADS) {
     *len = s3l_peer_answer_encode(&confirmed.record, confirmed.etag, confirmed.valid_for_ms, body,
                                   cap);
@@ -72,38 +71,10 @@ int s3l_registration_open(s3l_peer_server_t* server, s3l_executor_t* d, const ch
   return err;
 }
 
-void s3l_registration_close(s3l_executor_t* d) {
-  if (d->registration == NULL)
-    return;
-  s3l_peer_server_remove(&d->registration->peer);
-  s3l_free(d->registration);
-  d->registration = NULL;
-}
-
-void s3l_registration_sent(s3l_executor_t* d, int64_t now_ns) {
-  if (d->registration != NULL)
-    d->registration->sent_ns = now_ns;
-}
-
-void s3l_registration_done(s3l_executor_t* d, bool is_write, int status, int outcome) {
-  if (d->registration != NULL)
-    s3l_metrics_request(&d->registration->metrics, is_write, status, outcome);
-}
-
-void s3l_registration_renewed(s3l_executor_t* d, int64_t now_ns) {
-  if (d->registration != NULL)
-    s3l_metrics_renewed(&d->registration->metrics, now_ns - d->registration->sent_ns);
-}
-
-void s3l_registration_parted(s3l_executor_t* d) {
-  if (d->registration != NULL)
-    s3l_peer_registration_parted(&d->registration->peer);
-}
-
 s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration) {
   const s3l_executor_t* d = registration->executor;
   s3l_metrics_row_t row = {
-      .election = s3l_files_election(d),
+      .election = d->election,
       .path = registration->peer.path,
       .id = d->core.config.id,
       .is_leader = s3lect_elector_is_leader(d->handle) != 0,

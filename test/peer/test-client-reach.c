@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elector/probe.h"
+#include "elector/peer_client.h"
 #include "lib/ask_rig.h"
 #include "lib/group_certs.h"
 #include "lib/test.h"
