@@ -175,7 +175,7 @@ typedef struct s3l_observed_record_s {
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {
-  s3l_observed_kind_t kind;
+  uint8_t kind;       /* s3l_observed_kind_t */
   bool own;           /* a record of this incarnation */
   bool renewing;      /* its leader was seen to renew it */
   bool overwrote_own; /* it replaced a record of this elector */
@@ -257,13 +257,17 @@ typedef struct s3l_core_stats_s {
 
 typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
 
-/** The state. Plain data, may be copied; owners read it, only the core writes it. */
+/** The state. Plain data, may be copied; owners read it, only the core writes it. Small fields
+ * stand where they fill the holes between large ones: there may be thousands of cores. */
 typedef struct s3l_core_s {
   s3l_core_config_t config;
   s3l_ns_t now;
   int64_t wall_ms;
   s3l_prng_t prng;
   char incarnation[S3LECT_INCARNATION_SIZE];
+  bool leading;
+  bool announced;   /* on_started_leading has run */
+  bool provisional; /* the elector's own observed record is a provisional claim */
   s3l_phase_t phase;
   uint64_t write; /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
@@ -276,12 +280,8 @@ typedef struct s3l_core_s {
   s3l_ns_t store_time_at;      /* ... when its reply was received */
   uint64_t leader_reported;    /* fingerprint of the leader last announced */
   uint64_t duplicate_reported; /* fingerprint of the duplicate last reported */
-  uint32_t timeout_seen_ms;    /* largest leader timeout ever seen in a record */
 
   /* Leadership. */
-  bool leading;
-  bool announced;   /* on_started_leading has run */
-  bool provisional; /* the elector's own observed record is a provisional claim */
   uint64_t epoch;
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t renewed_at;  /* sending of the newest write that is known to have been applied */
@@ -296,9 +296,9 @@ typedef struct s3l_core_s {
   bool refused;           /* the last write was refused by its ETag condition */
   bool disputed_reported; /* S3LECT_EDISPUTED was reported for the observed ETag */
   bool watching;
-  uint32_t attempt; /* failed attempts of the operation under way */
-  uint32_t poll_attempt;
-  s3l_ns_t op_started; /* its first attempt */
+  uint32_t
+      timeout_seen_ms; /* largest leader timeout ever seen in a record, over all incarnations */
+  s3l_ns_t op_started; /* of the operation under way: its first attempt */
   s3l_ns_t not_before; /* the next attempt at a write */
   s3l_ns_t poll_at;
   s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
@@ -309,17 +309,18 @@ typedef struct s3l_core_s {
   bool release_owed;
   bool ack_owed;
   bool releasing;
+  bool gc_busy; /* a GC is under way */
   int last_error;
   s3l_ns_t ack_until;
   uint64_t
       unacknowledged; /* newest epoch whose end the application has not acknowledged; 0: none */
   s3l_ns_t leave_by;
-
-  bool gc_busy; /* a GC is under way */
-  bool gc_cancelled;
   s3l_ns_t gc_overdue_at;
 
   s3l_core_stats_t stats;
+  bool gc_cancelled;
+  uint8_t attempt; /* failed attempts of the operation under way */
+  uint8_t poll_attempt;
 } s3l_core_t;
 
 /** Whether the observed record names a leader: it is neither released nor a provisional claim. */

@@ -468,7 +468,7 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   d->probe = take(&at, probe);
   void* state = take(&at, files);
   d->body = take(&at, body);
-  d->body_size = body;
+  d->body_size = (uint32_t)body;
   d->election = keep(&at, o->lockfile_path);
   d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
   const char* id = keep(&at, o->server_id);

@@ -72,18 +72,19 @@ typedef struct s3l_executor_s {
   s3l_repeats_t repeats;
   const char* election; /* the option lockfile_path */
 
-  bool running; /* inside a run */
-  bool ended;   /* the request under way has ended, which the core is still to be told */
-  bool listing; /* `req` is a listing */
-  bool expired; /* a renewal came too late to be published: the core is still to be told */
-  bool ask_start;
-  bool ask_resign;
-  bool ask_transfer; /* with ask_resign */
-  bool closing;
-  bool left;        /* the loop: only the close callback is still to run */
-  bool check_due;   /* the check of this start has not begun */
-  uint8_t ask_stop; /* s3lect_reason_t or 0 */
-  int submit_error; /* the store did not take the request: its end is still to be told */
+  bool running : 1; /* inside a run */
+  bool ended : 1;   /* the request under way has ended, which the core is still to be told */
+  bool listing : 1; /* `req` is a listing */
+  bool expired : 1; /* a renewal came too late to be published: the core is still to be told */
+  bool ask_start : 1;
+  bool ask_resign : 1;
+  bool ask_transfer : 1; /* with ask_resign */
+  bool closing : 1;
+  bool left : 1;      /* the loop: only the close callback is still to run */
+  bool check_due : 1; /* the check of this start has not begun */
+  uint8_t ask_stop;   /* s3lect_reason_t or 0 */
+  int submit_error;   /* the store did not take the request: its end is still to be told */
+  uint32_t body_size;
   uint64_t ask_ack; /* the epoch that was acknowledged; 0: none */
   s3lect_elector_cb close_cb;
 
@@ -92,7 +93,6 @@ typedef struct s3l_executor_s {
   /* What is being written. While the core is stopped: the random bytes of the start that was asked
    * for, its incarnation and seed. */
   char* body;
-  size_t body_size;
   s3l_transfer_t* transfer; /* the last one; NULL: there was none */
 
   s3l_preflight_t* preflight;       /* holds ask_start back; NULL without verify_on_start */

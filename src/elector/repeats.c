@@ -7,17 +7,17 @@
 #define NS_PER_S 1000000000
 
 /* FNV-1a. */
-static uint64_t hash(int error, const char* message) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint32_t)error;
+static uint32_t hash(int error, const char* message) {
+  uint32_t h = UINT32_C(0x811c9dc5) ^ (uint32_t)error;
   for (const char* p = message; *p != '\0'; p++)
     if (*p < '0' || *p > '9')
-      h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+      h = (h ^ (unsigned char)*p) * UINT32_C(0x01000193);
   return h;
 }
 
 bool s3l_repeats_tell(s3l_repeats_t* r, int error, const char* message, int64_t now_ns,
                       int64_t forget_ns) {
-  uint64_t what = hash(error, message);
+  uint32_t what = hash(error, message);
   uint32_t now = (uint32_t)(now_ns / NS_PER_S);
   size_t oldest = 0;
   for (size_t i = 0; i < S3L_REPEATS_MAX; i++) {

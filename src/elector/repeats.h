@@ -12,7 +12,7 @@
 /** All zero at first. Times are seconds of lease time. */
 typedef struct s3l_repeats_s {
   struct {
-    uint64_t what; /* hash of the error and its message */
+    uint32_t what; /* hash of the error and its message */
     uint32_t seen, next, gap;
   } at[S3L_REPEATS_MAX];
 } s3l_repeats_t;
