@@ -52,6 +52,14 @@ typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
  * byte first, and then all the last bytes at once. */
 #define S3LECT_REQ_TOGETHER 0x4u
 
+/** What a request does, so that a store may implement all operations as one function. */
+typedef enum {
+  S3LECT_OP_GET = 0,
+  S3LECT_OP_PUT = 1,
+  S3LECT_OP_DEL = 2,
+  S3LECT_OP_LIST = 3,
+} s3lect_store_op_t;
+
 /** One operation. The caller zeroes it, fills the second group and calls s3lect_store_get, _put,
  * _del or _list; what it points to must stay until the callback. */
 struct s3lect_store_req_s {
@@ -67,6 +75,7 @@ struct s3lect_store_req_s {
   uint32_t flags;      /* S3LECT_REQ_* */
   uint32_t timeout_ms; /* bound on the whole request, > 0; then UV_ETIMEDOUT */
   uint32_t body_max;   /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
+  uint32_t op;         /* s3lect_store_op_t; read-only, set when the request starts */
   s3lect_store_cb cb;
 
   s3lect_store_t* store; /* read-only; set when the request starts */

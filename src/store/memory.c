@@ -4,26 +4,24 @@
  * after the one that asked for it, in the order in which they were asked for, and its callback
  * follows at once. A cancelled request is never carried out, so that its outcome is
  * S3LECT_NOT_APPLIED. ETags come from a counter: none is ever used twice. */
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "loop/loop.h"
 #include "store/store.h"
-#include "util/buf.h"
 #include "util/error.h"
 #include "util/list.h"
 #include "util/mem.h"
 #include "util/span.h"
 
-#define ETAG_SIZE 32
-
 typedef struct object_s {
-  char* key;
-  char etag[ETAG_SIZE];
-  char* body; /* NULL until something is in it */
-  size_t body_len;
-  size_t body_cap;
-  int64_t modified_ms;
+  s3lect_store_entry_t entry; /* its strings are in this block */
+  char etag[32];
+  char* body;
+  size_t room; /* a body that fits needs no other block */
+  char text[]; /* the key, its NUL, the body */
 } object_t;
 
 typedef struct memory_s {
@@ -42,7 +40,6 @@ typedef struct state_s {
   s3l_task_t task;
   memory_t* memory; /* req->store may be another store, which has passed the request on */
   s3lect_store_req_t* req;
-  s3l_store_op_t op;
   bool cancelled;
 } state_t;
 
@@ -55,30 +52,12 @@ static size_t lower_bound(const memory_t* m, const char* key) {
   size_t from = 0, to = m->objects_len;
   while (from < to) {
     size_t mid = from + (to - from) / 2;
-    if (strcmp(m->objects[mid]->key, key) < 0)
+    if (strcmp(m->objects[mid]->entry.key, key) < 0)
       from = mid + 1;
     else
       to = mid;
   }
   return from;
-}
-
-static object_t* find_object(const memory_t* m, const char* key) {
-  size_t at = lower_bound(m, key);
-  return at < m->objects_len && strcmp(m->objects[at]->key, key) == 0 ? m->objects[at] : NULL;
-}
-
-static void free_object(object_t* o) {
-  s3l_free(o->key);
-  s3l_free(o->body);
-  s3l_free(o);
-}
-
-static void remove_object(memory_t* m, object_t* o) {
-  size_t at = lower_bound(m, o->key);
-  m->objects_len--;
-  memmove(&m->objects[at], &m->objects[at + 1], (m->objects_len - at) * sizeof(object_t*));
-  free_object(o);
 }
 
 static bool reserve_object(memory_t* m) {
@@ -93,198 +72,130 @@ static bool reserve_object(memory_t* m) {
   return true;
 }
 
-/* Inserts a new object without a body. */
-static object_t* add_object(memory_t* m, const char* key) {
-  if (!reserve_object(m))
-    return NULL;
-  object_t* o = s3l_calloc(1, sizeof(*o));
+static object_t* new_object(const s3lect_store_req_t* req) {
+  size_t key_size = strlen(req->key) + 1;
+  object_t* o = s3l_malloc(sizeof(*o) + key_size + req->body_len);
   if (o == NULL)
     return NULL;
-  o->key = s3l_strdup(key);
-  if (o->key == NULL) {
-    free_object(o);
-    return NULL;
-  }
-  size_t at = lower_bound(m, key);
-  memmove(&m->objects[at + 1], &m->objects[at], (m->objects_len - at) * sizeof(object_t*));
-  m->objects[at] = o;
-  m->objects_len++;
+  memcpy(o->text, req->key, key_size);
+  o->body = o->text + key_size;
+  o->room = req->body_len;
   return o;
 }
 
-/* Replaces the body, or leaves the object as it was and returns false. */
-static bool set_body(memory_t* m, object_t* o, const void* body, size_t len) {
-  s3l_buf_t b;
-  if (len > o->body_cap) {
-    char* p = s3l_realloc(o->body, len);
-    if (p == NULL)
-      return false;
-    o->body = p;
-    o->body_cap = len;
-  }
-  if (len > 0)
-    memcpy(o->body, body, len);
-  o->body_len = len;
-  o->modified_ms = s3l_clock_wall_ms();
-  s3l_buf_init(&b, o->etag, sizeof(o->etag));
-  s3l_buf_puts(&b, "\"memory-");
-  s3l_buf_u64(&b, ++m->writes);
-  s3l_buf_putc(&b, '"');
-  (void)s3l_buf_cstr(&b);
-  return true;
+/* ---- Operations; `at` is where the object is, or would be ---- */
+
+static void show_version(const object_t* o, s3lect_store_result_t* r) {
+  r->etag = o->etag;
+  r->modified_ms = o->entry.modified_ms;
 }
 
-/* ---- Operations ---- */
-
-/* 0, or why the condition of a write does not hold. */
-static int check_condition(const s3lect_store_req_t* req, const object_t* o) {
-  if (req->condition == S3LECT_IF_ABSENT && o != NULL)
-    return S3LECT_EPRECONDITION;
-  if (req->condition == S3LECT_IF_MATCH && o == NULL)
-    return S3LECT_ENOTFOUND;
-  if (req->condition == S3LECT_IF_MATCH && strcmp(req->etag, o->etag) != 0)
-    return S3LECT_EPRECONDITION;
+static int do_get(const s3lect_store_req_t* req, const object_t* o, int refusal,
+                  s3lect_store_result_t* r) {
+  if (o != NULL)
+    show_version(o, r);
+  if (refusal != 0)
+    return refusal;
+  if (o->entry.body_len > s3l_store_body_max(req))
+    return S3LECT_ETOOBIG;
+  r->body = o->body;
+  r->body_len = o->entry.body_len;
   return 0;
 }
 
-static void do_get(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r) {
-  object_t* o = find_object(m, req->key);
-  if (o == NULL) {
-    r->status = S3LECT_ENOTFOUND;
-    return;
+static int do_put(memory_t* m, const s3lect_store_req_t* req, size_t at, object_t* old,
+                  s3lect_store_result_t* r) {
+  object_t* o = old;
+  if (old == NULL || old->room < req->body_len) {
+    o = reserve_object(m) ? new_object(req) : NULL;
+    if (o == NULL)
+      return UV_ENOMEM;
+    if (old == NULL)
+      memmove(&m->objects[at + 1], &m->objects[at], (m->objects_len++ - at) * sizeof(object_t*));
+    s3l_free(old);
+    m->objects[at] = o;
   }
-  r->etag = o->etag;
-  r->modified_ms = o->modified_ms;
-  if (req->condition == S3LECT_IF_CHANGED && strcmp(req->etag, o->etag) == 0) {
-    r->status = S3LECT_ENOTMODIFIED;
-  } else if (o->body_len > s3l_store_body_max(req)) {
-    r->status = S3LECT_ETOOBIG;
-  } else {
-    r->body = o->body != NULL ? o->body : "";
-    r->body_len = o->body_len;
-  }
-}
-
-static void do_put(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r) {
-  object_t* o = find_object(m, req->key);
-  bool fresh = o == NULL;
-  r->status = check_condition(req, o);
-  if (r->status != 0)
-    return;
-  if (fresh)
-    o = add_object(m, req->key);
-  if (o == NULL || !set_body(m, o, req->body, req->body_len)) {
-    if (fresh && o != NULL)
-      remove_object(m, o);
-    r->status = UV_ENOMEM;
-    r->outcome = S3LECT_NOT_APPLIED;
-    return;
-  }
-  r->etag = o->etag;
-  r->modified_ms = o->modified_ms;
+  if (req->body_len > 0)
+    memcpy(o->body, req->body, req->body_len);
+  (void)snprintf(o->etag, sizeof(o->etag), "\"memory-%" PRIu64 "\"", ++m->writes);
+  o->entry = (s3lect_store_entry_t){o->text, o->etag, req->body_len, s3l_clock_wall_ms()};
+  show_version(o, r);
+  return 0;
 }
 
 /* As on S3, deleting an object that does not exist succeeds, unless there is a condition. */
-static void do_del(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r) {
-  object_t* o = find_object(m, req->key);
-  r->status = check_condition(req, o);
-  if (r->status == 0 && o != NULL)
-    remove_object(m, o);
-}
-
-static bool has_prefix(const object_t* o, const char* prefix) {
-  return s3l_span_starts_with(s3l_span_cstr(o->key), s3l_span_cstr(prefix));
+static int do_del(memory_t* m, size_t at, object_t* o) {
+  if (o != NULL)
+    memmove(&m->objects[at], &m->objects[at + 1], (--m->objects_len - at) * sizeof(object_t*));
+  s3l_free(o);
+  return 0;
 }
 
 /* The caller frees *entries after the callback; it may stay NULL. */
-static void do_list(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r,
-                    s3lect_store_entry_t** entries) {
-  size_t n = 0;
+static int do_list(memory_t* m, const s3lect_store_req_t* req, size_t at, s3lect_store_result_t* r,
+                   s3lect_store_entry_t** entries) {
+  s3l_span_t prefix = s3l_span_cstr(req->key);
   *entries = s3l_calloc(req->max_keys, sizeof(**entries));
-  if (*entries == NULL) {
-    r->status = UV_ENOMEM;
-    r->outcome = S3LECT_NOT_APPLIED;
-    return;
-  }
-  for (size_t i = lower_bound(m, req->key); i < m->objects_len; i++) {
-    const object_t* o = m->objects[i];
-    if (!has_prefix(o, req->key))
-      break;
-    if (req->after != NULL && strcmp(o->key, req->after) <= 0)
-      continue;
-    if (n == req->max_keys) {
-      r->truncated = 1;
-      break;
-    }
-    (*entries)[n++] = (s3lect_store_entry_t){o->key, o->etag, o->body_len, o->modified_ms};
-  }
+  if (*entries == NULL)
+    return UV_ENOMEM;
   r->entries = *entries;
-  r->entries_len = n;
+  for (size_t i = at; i < m->objects_len && r->truncated == 0; i++) {
+    const s3lect_store_entry_t* e = &m->objects[i]->entry;
+    if (!s3l_span_starts_with(s3l_span_cstr(e->key), prefix))
+      break;
+    if (req->after != NULL && strcmp(e->key, req->after) <= 0)
+      continue;
+    if (r->entries_len == req->max_keys)
+      r->truncated = 1;
+    else
+      (*entries)[r->entries_len++] = *e;
+  }
+  return 0;
+}
+
+static int do_op(memory_t* m, const s3lect_store_req_t* req, s3lect_store_result_t* r,
+                 s3lect_store_entry_t** entries) {
+  size_t at = lower_bound(m, req->key);
+  r->store_time_ms = s3l_clock_wall_ms();
+  if (req->op == S3LECT_OP_LIST)
+    return do_list(m, req, at, r, entries);
+  bool found = at < m->objects_len && strcmp(m->objects[at]->entry.key, req->key) == 0;
+  object_t* o = found ? m->objects[at] : NULL;
+  int refusal = s3l_store_check_condition(req, found ? o->etag : NULL);
+  if (req->op == S3LECT_OP_GET)
+    return do_get(req, o, refusal, r);
+  if (refusal != 0)
+    return refusal;
+  return req->op == S3LECT_OP_PUT ? do_put(m, req, at, o, r) : do_del(m, at, o);
 }
 
 /* Carries out a request and ends it. The callback may free the request with its state. */
 static void on_task(s3l_task_t* task) {
   state_t* s = S3L_CONTAINER_OF(task, state_t, task);
-  s3lect_store_req_t* req = s->req;
-  memory_t* m = s->memory;
   s3lect_store_entry_t* entries = NULL;
-  s3lect_store_result_t r = s3l_store_result(0, S3LECT_SETTLED);
-  if (s->cancelled || m->closing) {
-    r = s3l_store_result(UV_ECANCELED, S3LECT_NOT_APPLIED);
-  } else {
-    r.store_time_ms = s3l_clock_wall_ms();
-    switch (s->op) {
-    case S3L_STORE_GET:
-      do_get(m, req, &r);
-      break;
-    case S3L_STORE_PUT:
-      do_put(m, req, &r);
-      break;
-    case S3L_STORE_DEL:
-      do_del(m, req, &r);
-      break;
-    case S3L_STORE_LIST:
-      do_list(m, req, &r, &entries);
-      break;
-    }
-  }
-  req->cb(req, &r);
+  s3lect_store_result_t r = {0};
+  bool cancelled = s->cancelled || s->memory->closing;
+  s3l_store_settle(&r, cancelled ? UV_ECANCELED : do_op(s->memory, s->req, &r, &entries));
+  s->req->cb(s->req, &r);
   s3l_free(entries);
 }
 
 /* ---- The store's vtable ---- */
 
-static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req) {
   memory_t* m = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   if (m->closing)
     return UV_ECANCELED;
-  *s = (state_t){.memory = m, .req = req, .op = op};
+  *s = (state_t){.memory = m, .req = req};
   s3l_task_init(&s->task, on_task);
   s3l_loop_defer(m->loop, &s->task);
   return 0;
 }
 
-static int memory_get(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_GET);
-}
-
-static int memory_put(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_PUT);
-}
-
-static int memory_del(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_DEL);
-}
-
-static int memory_list(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_LIST);
-}
-
 static void memory_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
-  state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   (void)store;
-  s->cancelled = true;
+  S3L_STORE_REQ_STATE(req, state_t)->cancelled = true;
 }
 
 static void on_end(s3l_task_t* task) {
@@ -292,7 +203,7 @@ static void on_end(s3l_task_t* task) {
   s3lect_store_t* store = m->store;
   s3lect_store_close_cb cb = m->close_cb;
   for (size_t i = 0; i < m->objects_len; i++)
-    free_object(m->objects[i]);
+    s3l_free(m->objects[i]);
   s3l_free(m->objects);
   s3l_free(m);
   store->internal = NULL;
@@ -309,10 +220,10 @@ static void memory_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 
 static const s3lect_store_ops_t memory_ops = {
     .version = S3LECT_STORE_VERSION,
-    .get = memory_get,
-    .put = memory_put,
-    .del = memory_del,
-    .list = memory_list,
+    .get = submit,
+    .put = submit,
+    .del = submit,
+    .list = submit,
     .cancel = memory_cancel,
     .close = memory_close,
 };

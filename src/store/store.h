@@ -8,18 +8,16 @@
 #define S3L_STORE_KEY_MAX          1024 /* bytes: the S3 limit */
 #define S3L_STORE_BODY_MAX_DEFAULT 65536
 
-typedef enum {
-  S3L_STORE_GET = 0,
-  S3L_STORE_PUT = 1,
-  S3L_STORE_DEL = 2,
-  S3L_STORE_LIST = 3,
-} s3l_store_op_t;
-
 /** The bound on a body that is read: the request's, or the default. */
 uint32_t s3l_store_body_max(const s3lect_store_req_t* req);
 
-/** A result of that status and outcome with all else zero. */
-s3lect_store_result_t s3l_store_result(int status, int outcome);
+/** Why the request is not carried out on an object with this ETag (NULL: there is no object): 0,
+ * S3LECT_ENOTFOUND, S3LECT_EPRECONDITION or S3LECT_ENOTMODIFIED. */
+int s3l_store_check_condition(const s3lect_store_req_t* req, const char* etag);
+
+/** Sets the result's status, and by it the outcome: S3LECT_SETTLED if the status is an answer about
+ * the object, else S3LECT_NOT_APPLIED. */
+void s3l_store_settle(s3lect_store_result_t* result, int status);
 
 /** The request's scratch space as untyped memory. It is a function in another file, so that the
  * compiler cannot assume the array type of the public header (strict aliasing). */

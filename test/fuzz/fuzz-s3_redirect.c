@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "store/s3/redirect.h"
+#include "store/s3/endpoint.h"
 #include "util/url.h"
 
 #define BUCKET "my-bucket"

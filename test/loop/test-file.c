@@ -1,17 +1,11 @@
 /* loop/file: small files, read in the thread pool and at once: their bounds, what is not there,
  * what is not a regular file, and cancelling. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "loop/file.h"
 #include "s3lect/errno.h"

@@ -4,13 +4,6 @@
  * fsync and renameat are this program's own, so that a write can be stopped at either.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -26,6 +19,7 @@
 #include <unistd.h>
 
 #include "lib/store_suite.h"
+#include "lib/test.h"
 
 #define ALICE    12301
 #define BOB      12302
@@ -91,7 +85,6 @@ static void close_it(void) {
 }
 
 static int make_dir(void** state) {
-  (void)state;
   stops_in = forks_in = NOWHERE;
   snprintf(dir, sizeof(dir), "/tmp/s3lect-hostile-XXXXXX");
   assert_non_null(mkdtemp(dir));
@@ -114,7 +107,6 @@ static void remove_tree(const char* path) {
 }
 
 static int drop_dir(void** state) {
-  (void)state;
   remove_tree(dir);
   return 0;
 }
@@ -207,7 +199,6 @@ static void remove_thing(const char* name) {
 }
 
 static void a_lock_is_a_regular_file(void** state) {
-  (void)state;
   for (size_t i = 0; i < THINGS; i++) {
     open_it();
     things[i].put(".s3lect-lock");
@@ -225,7 +216,6 @@ static void a_lock_is_a_regular_file(void** state) {
 }
 
 static void an_object_is_a_regular_file(void** state) {
-  (void)state;
   for (size_t i = 0; i < THINGS; i++) {
     open_it();
     things[i].put("k");
@@ -247,7 +237,6 @@ static void an_object_is_a_regular_file(void** state) {
 /* A long name goes on in a directory: not in one somewhere else. */
 static void a_directory_is_not_a_link(void** state) {
   char key[301], link[256] = "", elsewhere[] = "/tmp/s3lect-elsewhere-XXXXXX";
-  (void)state;
   memset(key, 'a', sizeof(key) - 1);
   key[sizeof(key) - 1] = '\0';
   memset(link, 'a', 198);
@@ -266,7 +255,6 @@ static void a_directory_is_not_a_link(void** state) {
 }
 
 static void temporary_names_are_nobodys_guess(void** state) {
-  (void)state;
   open_it();
   for (size_t i = 0; i < THINGS; i++) {
     things[i].put(".s3lect-tmp");
@@ -286,7 +274,6 @@ static void age(const char* name, int64_t seconds) {
 }
 
 static void old_leftovers_go(void** state) {
-  (void)state;
   write_file(".s3lect-tmp-old", "half a rec");
   write_file(".s3lect-tmp-young", "half a rec");
   write_file(".s3lect-other", "no temporary file");
@@ -304,7 +291,6 @@ static void old_leftovers_go(void** state) {
 }
 
 static void a_lock_in_use_does_not_look_old(void** state) {
-  (void)state;
   open_it();
   assert_int_equal(put("k"), 0);
   age(".s3lect-lock", 864000);
@@ -342,7 +328,6 @@ static void kill_writer(pid_t pid) {
 }
 
 static void a_process_stopped_in_a_flush_keeps_nobody_out(void** state) {
-  (void)state;
   pid_t pid = start_writer(IN_FSYNC);
   wait_stopped(pid);
   assert_int_equal(count_temps(), 1);
@@ -354,7 +339,6 @@ static void a_process_stopped_in_a_flush_keeps_nobody_out(void** state) {
 
 /* There is no way around this, but it ends with the process, and says what it is. */
 static void a_process_stopped_under_the_lock_is_told_of(void** state) {
-  (void)state;
   pid_t pid = start_writer(IN_RENAME);
   wait_stopped(pid);
   open_it();
@@ -371,7 +355,6 @@ static void a_process_stopped_under_the_lock_is_told_of(void** state) {
 }
 
 static void a_child_does_not_inherit_the_lock(void** state) {
-  (void)state;
   open_it();
   forks_in = IN_RENAME;
   assert_int_equal(put("k"), 0);
@@ -414,7 +397,6 @@ static void need_root(void) {
 }
 
 static void who_may_only_read_cannot_take_the_lock(void** state) {
-  (void)state;
   need_root();
   assert_int_equal(chmod(dir, 0755), 0);
   write_file(".s3lect-lock", ""); /* as an umask of 022 leaves it */
@@ -430,7 +412,6 @@ static void who_may_only_read_cannot_take_the_lock(void** state) {
 }
 
 static void a_group_shares_a_directory(void** state) {
-  (void)state;
   need_root();
   assert_int_equal(chown(dir, ALICE, TEAM), 0);
   assert_int_equal(chmod(dir, 0770), 0);
@@ -441,7 +422,6 @@ static void a_group_shares_a_directory(void** state) {
 }
 
 static void what_root_leaves_is_in_nobodys_way(void** state) {
-  (void)state;
   need_root();
   assert_int_equal(chown(dir, ALICE, ALICE), 0);
   mode_t mask = umask(077);
@@ -466,7 +446,6 @@ static int puts_in_vain(void) {
 static void files_of_others_do_not_count_where_all_may_write(void** state) {
   s3lect_store_t s;
   s3lect_error_t error;
-  (void)state;
   need_root();
   assert_int_equal(chmod(dir, 01777), 0);
   assert_int_equal(as_user(ALICE, ALICE, puts_and_gets), 0);
@@ -493,7 +472,6 @@ static int gets_in_vain(void) {
 }
 
 static void an_unreadable_file_is_named(void** state) {
-  (void)state;
   need_root();
   assert_int_equal(chmod(dir, 0755), 0);
   write_file("k", "secret");
@@ -511,7 +489,6 @@ static void assert_replaced(int status) {
 
 static void a_directory_that_was_replaced_is_not_used(void** state) {
   char away[80];
-  (void)state;
   open_it();
   assert_int_equal(put("k"), 0);
   snprintf(away, sizeof(away), "%s-away", dir);
@@ -529,7 +506,6 @@ static void a_directory_that_was_replaced_is_not_used(void** state) {
 }
 
 static void a_relative_name_is_that_of_the_start(void** state) {
-  (void)state;
   char* absolute = strdup(dir);
   assert_non_null(absolute);
   assert_int_equal(chdir(dir), 0);

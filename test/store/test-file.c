@@ -3,13 +3,6 @@
  * Its other processes are forks that end in the middle of things, which valgrind takes for leaks.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +15,7 @@
 
 #include "lib/heap.h"
 #include "lib/store_suite.h"
+#include "lib/test.h"
 #include "lib/verify_rig.h"
 #include "store/file/key.h"
 
@@ -35,7 +29,6 @@ static char dir[64];
 static unsigned closed;
 
 static void on_close(s3lect_store_t* s) {
-  (void)s;
   closed++;
 }
 
@@ -92,7 +85,6 @@ static void remove_tree(const char* path) {
 }
 
 static int close_store(void** state) {
-  (void)state;
   close_it();
   remove_tree(dir);
   return 0;
@@ -126,7 +118,6 @@ static s3l_suite_req_t* new_request(void) {
 
 static void an_object_is_a_file_of_its_name(void** state) {
   s3l_suite_req_t* r = new_request();
-  (void)state;
   assert_int_equal(s3l_suite_put(&suite, r, "lock.json", S3LECT_IF_ABSENT, NULL, "{}\n")->status,
                    0);
   char id[40] = "";
@@ -153,7 +144,6 @@ static void no_key_leaves_the_directory(void** state) {
       "..",   ".",   "../x", "/etc/passwd", "a/../../b",   ".hidden",     "a//b",
       "a/b/", "%2F", "+",    "a+",          ".s3lect-tmp", ".s3lect-lock"};
   s3l_suite_req_t* r = new_request();
-  (void)state;
   for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
     char path[S3L_FILE_PATH_MAX], back[S3L_STORE_KEY_MAX + 1];
     s3l_file_path(keys[i], path);
@@ -173,7 +163,6 @@ static void no_key_leaves_the_directory(void** state) {
 
 static void long_names_go_on_in_directories(void** state) {
   char key[S3L_STORE_KEY_MAX + 1], path[S3L_FILE_PATH_MAX], back[S3L_STORE_KEY_MAX + 1];
-  (void)state;
   for (size_t n = 1; n <= S3L_STORE_KEY_MAX; n++) {
     for (int c = 0; c < 3; c++) {
       memset(key, "a./"[c], n);
@@ -199,7 +188,6 @@ static void long_names_go_on_in_directories(void** state) {
 static void a_file_of_somebody_elses_is_an_object(void** state) {
   s3l_suite_req_t* r = new_request();
   char etag[256];
-  (void)state;
   write_file("lock.json", "{\"leaderID\":\"by hand\"}");
   assert_int_equal(s3l_suite_get(&suite, r, "lock.json", NULL)->status, 0);
   assert_string_equal(r->body, "{\"leaderID\":\"by hand\"}");
@@ -220,7 +208,6 @@ static void a_file_of_somebody_elses_is_an_object(void** state) {
 
 static void leftovers_of_a_crash_do_no_harm(void** state) {
   s3l_suite_req_t* r = new_request();
-  (void)state;
   write_file(".s3lect-tmp-1", "half a rec");
   assert_int_equal(s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "whole")->status, 0);
   write_file("no%key", "");
@@ -251,7 +238,6 @@ static int hold_lock(void) {
 static void a_lock_that_is_held_is_waited_for_in_vain(void** state) {
   s3l_suite_req_t* r = new_request();
   char lock_message[128];
-  (void)state;
   int fd = hold_lock();
   snprintf(lock_message, sizeof(lock_message), "%s/.s3lect-lock: another process holds the lock",
            dir);
@@ -280,7 +266,6 @@ static void a_lock_that_is_given_up_is_taken(void** state) {
   s3l_suite_req_t* r = new_request();
   uv_timer_t timer;
   int fd = hold_lock();
-  (void)state;
   uv_timer_init(&loop, &timer);
   timer.data = &fd;
   uv_timer_start(&timer, on_timer, 50, 0);
@@ -291,7 +276,6 @@ static void a_lock_that_is_given_up_is_taken(void** state) {
 /* Whoever removes the lock file makes a second lock: writers notice, and take the new one. */
 static void a_lock_file_that_is_gone_is_no_lock(void** state) {
   s3l_suite_req_t* r = new_request();
-  (void)state;
   int fd = hold_lock();
   assert_int_equal(unlink(path_of(".s3lect-lock")), 0);
   assert_int_equal(s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "x")->status, 0);
@@ -325,7 +309,6 @@ static void swaps_hold_between_processes(void** state) {
   pid_t pids[PROCESSES];
   char expected[32];
   s3l_suite_req_t* r = new_request();
-  (void)state;
   assert_int_equal(s3l_suite_put(&suite, r, "counter", S3LECT_ALWAYS, NULL, "0")->status, 0);
   close_it(); /* threads do not survive a fork */
   for (int i = 0; i < PROCESSES; i++) {
@@ -353,7 +336,6 @@ static void swaps_hold_between_processes(void** state) {
 static void is_good_for_the_lockfile(void** state) {
   static s3l_verify_rig_t rig;
   s3lect_verify_options_t o;
-  (void)state;
   s3lect_verify_options_init(&o, sizeof(o));
   o.store = &store;
   s3l_verify_rig_run(&rig, &o);
@@ -367,7 +349,6 @@ static void is_good_for_the_lockfile(void** state) {
 
 static void names_what_cannot_be_opened(void** state) {
   s3lect_store_t s;
-  (void)state;
   write_file("file", "");
   assert_int_equal(s3lect_store_file_init(&loop, &s, NULL, NULL), S3LECT_EOPTION);
   assert_int_equal(s3lect_store_file_init(&loop, &s, "", NULL), S3LECT_EOPTION);
@@ -387,7 +368,6 @@ static void on_ended(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
 
 static void close_ends_requests(void** state) {
   s3lect_store_req_t req[6];
-  (void)state;
   ended = 0;
   for (int i = 0; i < 6; i++) {
     req[i] = (s3lect_store_req_t){.key = "k", .timeout_ms = 10000, .cb = on_ended, .max_keys = 3};
@@ -408,7 +388,6 @@ static void close_in_callback(s3lect_store_req_t* req, const s3lect_store_result
 
 static void may_be_closed_in_a_callback(void** state) {
   s3lect_store_req_t req = {.key = "k", .timeout_ms = 10000, .cb = close_in_callback};
-  (void)state;
   assert_int_equal(s3lect_store_put(&store, &req), 0);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(closed, 1);
@@ -418,7 +397,6 @@ static void may_be_closed_in_a_callback(void** state) {
 
 static void lets_the_loop_end(void** state) {
   s3l_suite_req_t* r = new_request();
-  (void)state;
   assert_int_equal(s3l_suite_get(&suite, r, "x", NULL)->status, S3LECT_ENOTFOUND);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   free(r);
@@ -443,7 +421,6 @@ static void try_op(int (*op)(s3lect_store_t*, s3lect_store_req_t*), s3lect_store
 
 static void survives_memory_running_out(void** state) {
   bool failed = true;
-  (void)state;
   close_it();
   for (size_t n = 0; failed; n++) {
     s3l_heap_install();

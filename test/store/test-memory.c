@@ -1,15 +1,9 @@
 /* store/memory: the suite, and what is particular to it: lack of memory, close, the loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/store_suite.h"
+#include "lib/test.h"
 #include "util/mem.h"
 
 static uv_loop_t loop;
@@ -39,7 +33,6 @@ static int open_store(void** state) {
 }
 
 static int close_store(void** state) {
-  (void)state;
   s3lect_store_close(&store, on_close);
   assert_int_equal(closed, 0);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);

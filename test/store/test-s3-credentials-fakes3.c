@@ -1,13 +1,6 @@
 /* The S3 store with keys from each source there is: a scripted IMDS, container agent and STS beside
  * a fake S3 that checks signature and token, all over sockets. Then what ends: keys that expire,
  * keys that the store refuses, services that fail meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 #include "credentials/cache.h"
 #include "fakes3/fakes3.h"
 #include "lib/creds_rig.h"
+#include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 #include "util/timefmt.h"
@@ -59,7 +53,6 @@ static use_t use;
 /* A reply with the first keys, which end so long from now. */
 static void on_call(s3l_script_server_t* server) {
   char end_at[S3L_TIME_RFC3339_SIZE], body[512];
-  (void)server;
   called++;
   assert_true(s3l_time_format_rfc3339(s3l_clock_wall_ms() + life_ms, end_at));
   snprintf(body, sizeof(body),
@@ -185,7 +178,6 @@ static void works(const char* profile) {
 /* ---- Each source ---- */
 
 static void works_with_the_environment(void** state) {
-  (void)state;
   begin(NULL, 0);
   setenv("AWS_ACCESS_KEY_ID", FIRST, 1);
   setenv("AWS_SECRET_ACCESS_KEY", "secret/FIRST", 1);
@@ -197,7 +189,6 @@ static void works_with_shared_files(void** state) {
   static const char keys[] = "aws_access_key_id = " FIRST "\naws_secret_access_key = secret/FIRST\n"
                              "aws_session_token = token==FIRST\n";
   char text[512];
-  (void)state;
   begin(NULL, 0);
   snprintf(text, sizeof(text), "[default]\n%s", keys);
   set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", text);
@@ -212,7 +203,6 @@ static void works_with_shared_files(void** state) {
 }
 
 static void works_with_a_program(void** state) {
-  (void)state;
   begin(NULL, 0);
   set_file("AWS_CONFIG_FILE", "config",
            "[default]\ncredential_process = echo '" JSON_OF("FIRST", LATE) "'\n");
@@ -220,7 +210,6 @@ static void works_with_a_program(void** state) {
 }
 
 static void works_with_a_role(void** state) {
-  (void)state;
   begin(SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Credential=BASE/"), S3L_EXPECT("&RoleArn=arn&"),
                            S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
@@ -231,7 +220,6 @@ static void works_with_a_role(void** state) {
 }
 
 static void works_with_web_identity(void** state) {
-  (void)state;
   begin(
       SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Action=AssumeRoleWithWebIdentity&"),
                          S3L_EXPECT("&WebIdentityToken=jwt"), S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
@@ -243,7 +231,6 @@ static void works_with_web_identity(void** state) {
 
 static void works_in_a_container(void** state) {
   char url[96];
-  (void)state;
   begin(SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /v1/credentials "),
                            S3L_EXPECT("\r\nauthorization: pod\r\n"),
                            S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
@@ -260,14 +247,12 @@ static void begin_on_an_instance(const s3l_step_t* const* scripts, size_t n) {
 }
 
 static void works_on_an_instance(void** state) {
-  (void)state;
   begin_on_an_instance(
       SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
   works(NULL);
 }
 
 static void tells_why_there_are_none(void** state) {
-  (void)state;
   begin(NULL, 0);
   setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
   open_store(NULL);
@@ -283,7 +268,6 @@ static void tells_why_there_are_none(void** state) {
 /* Nobody asks, and the next keys are there before the first have ended. */
 static void keys_are_replaced_ahead_of_their_end(void** state) {
   const char* next = S3L_OK(JSON_OF("SECOND", LATE));
-  (void)state;
   begin_on_an_instance(SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
                                S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(next))));
   life_ms = 4000;
@@ -301,7 +285,6 @@ static void keys_are_replaced_ahead_of_their_end(void** state) {
 /* The service fails: the first keys serve to their end, and then it is told why there are none. */
 static void keys_serve_to_their_end(void** state) {
   const char* sorry = S3L_ANSWER("500 Sorry", "");
-  (void)state;
   begin_on_an_instance(
       SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
               S3L_SCRIPT(S3L_EXPECT("PUT "), S3L_CALL, S3L_SEND(sorry), S3L_CLOSE)));
@@ -334,7 +317,6 @@ static void refused_keys_are_replaced(void** state) {
                {"{\"match\":{\"access_key\":\"" FIRST "\"},\"skip\":1,\"status\":403,"
                 "\"code\":\"InvalidAccessKeyId\"}",
                 S3LECT_ESIGNATURE}};
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     begin_on_an_instance(
         SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))), TOKEN_AND_ROLE,
@@ -351,7 +333,6 @@ static void refused_keys_are_replaced(void** state) {
 
 /* Any other refusal says nothing about the keys. */
 static void other_refusals_replace_nothing(void** state) {
-  (void)state;
   begin_on_an_instance(
       SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
   assert_true(fakes3_fault(s3, "{\"skip\":1,\"count\":1,\"status\":403,\"code\":\"AccessDenied\"}",
@@ -367,7 +348,6 @@ static void other_refusals_replace_nothing(void** state) {
 static void the_fake_checks(void** state) {
   static const char* const bad[][2] = {
       {"secret/OTHER", "token==FIRST"}, {"secret/FIRST", "token==OTHER"}, {"secret/FIRST", ""}};
-  (void)state;
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
     begin(NULL, 0);
     setenv("AWS_ACCESS_KEY_ID", FIRST, 1);

@@ -1,12 +1,5 @@
 /* store/s3/endpoint, s3_profile: where the options, the environment and the shared files lead to:
  * AWS's hosts in all partitions, other regions, profiles, proxies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/s3_config.h"
+#include "lib/test.h"
 #include "util/mem.h"
 
 /* ---- Dual stack, partitions ---- */
@@ -26,7 +20,6 @@ static void names_hosts_of_all_kinds(void** state) {
       {"eusc-de-east-1", "my-bucket.s3.eusc-de-east-1.amazonaws.eu"},
   };
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     o.region = cases[i][0];
     s3l_config_assert_host(&o, cases[i][1], cases[i][1], 443, true, false);
@@ -55,7 +48,6 @@ static void moves_to_other_regions(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
   s3l_s3_endpoint_t* e = &s3l_config.endpoint;
   static const char* const bad[] = {"", "auto", "cn-north-1", "x.evil-1", "eu/west-1", "eusc-de-1"};
-  (void)state;
   o.use_dualstack = 1;
   assert_int_equal(s3l_config_make(&o), 0);
   assert_true(s3l_s3_endpoint_move(e, S3L_SPAN("eu-south-2")));
@@ -91,7 +83,6 @@ static const char* file(const char* name, const char* text) {
 }
 
 static int make_dir(void** state) {
-  (void)state;
   snprintf(dir, sizeof(dir), "/tmp/s3lect-s3-options-XXXXXX");
   return mkdtemp(dir) != NULL ? 0 : -1;
 }
@@ -99,7 +90,6 @@ static int make_dir(void** state) {
 static int remove_dir(void** state) {
   static const char* const names[] = {"config", "credentials", "pipe"};
   char path[96];
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
     (void)unlink(path);
@@ -127,7 +117,6 @@ static s3lect_store_s3_options_t with_profiles(const char* profile) {
 
 static void reads_profiles(void** state) {
   s3lect_store_s3_options_t o = with_profiles(NULL);
-  (void)state;
   s3l_config_assert_host(&o, "my-bucket.s3.eu-west-3.amazonaws.com",
                          "my-bucket.s3.eu-west-3.amazonaws.com", 443, true, false);
   o = with_profiles("dev"); /* its services come before its own endpoint */
@@ -160,7 +149,6 @@ static void reads_profiles(void** state) {
 }
 
 static void names_mistakes_in_profiles(void** state) {
-  (void)state;
   s3lect_store_s3_options_t o = with_profiles("bad");
   s3l_config_assert_refused(
       &o, S3LECT_EOPTION,
@@ -195,7 +183,6 @@ static void names_mistakes_in_profiles(void** state) {
  */
 static void reads_ordinary_files_only(void** state) {
   char path[96];
-  (void)state;
   s3lect_store_s3_options_t o = s3l_config_good();
   snprintf(path, sizeof(path), "%s/pipe", dir);
   assert_int_equal(mkfifo(path, 0600), 0);
@@ -242,7 +229,6 @@ static void bears_lack_of_memory(void** state) {
   s3lect_store_t store;
   uv_loop_t loop;
   int err = UV_ENOMEM;
-  (void)state;
   setenv("AWS_SHARED_CREDENTIALS_FILE", file("credentials", "[dev]\nregion = eu-west-1\n"), 1);
   setenv("http_proxy", "http://u:p@proxy:1", 1);
   setenv("no_proxy", "x", 1);
@@ -267,7 +253,6 @@ static void bears_lack_of_memory(void** state) {
 
 static void finds_proxies(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   setenv("HTTPS_PROXY", "http://user:pass@proxy:3128", 1);
   setenv("http_proxy", "http://plain:1", 1);
   assert_int_equal(s3l_config_make(&o), 0);

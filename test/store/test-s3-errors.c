@@ -1,18 +1,12 @@
 /* Every failure named: each row of wire/s3_errors.h, served by a socket to the store: which error
  * it comes to, what is known of a write, whether the election tries again soon, and what is said.
  * What is expected stands here once more, on purpose: a slip in the table shows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/s3_rig.h"
+#include "lib/test.h"
 #include "util/error_kind.h"
 #include "wire/s3_reply.h"
 
@@ -186,7 +180,6 @@ static void serve(const case_t* c, unsigned op) {
 }
 
 static void each_failure_is_named(void** state) {
-  (void)state;
   for (size_t i = 0; i < CASES; i++)
     for (unsigned op = 1; op <= ALL; op <<= 1)
       if ((cases[i].ops & op) != 0)
@@ -208,7 +201,6 @@ static void no_row_is_left_out(void** state) {
   size_t n;
   const s3l_s3_row_t* rows = s3l_s3_rows(&n);
   bool* seen = calloc(n, sizeof(*seen));
-  (void)state;
   assert_non_null(seen);
   for (size_t i = 0; i < CASES; i++) {
     for (unsigned op = 1; op <= ALL; op <<= 1) {

@@ -1,12 +1,5 @@
 /* The suite on the fake S3, over plain HTTP and over TLS, and the mistakes of a set-up that only a
  * store which checks signatures finds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 
 #include "fakes3/fakes3.h"
 #include "lib/store_suite.h"
+#include "lib/test.h"
 
 static uv_loop_t loop;
 static fakes3_t* server;
@@ -131,7 +125,6 @@ static void both_end(const s3lect_store_s3_options_t* o, int status, const char*
 }
 
 static void names_mistakes(void** state) {
-  (void)state;
   start_server(&(fakes3_options_t){.buckets = "bucket"});
   s3lect_store_s3_options_t o = good_options();
   o.secret_access_key = "wrong";
@@ -175,7 +168,6 @@ static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, con
 static void learns_the_region(void** state) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
   fakes3_counters_t counters;
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   s3lect_store_s3_options_t o = good_options();
@@ -199,7 +191,6 @@ static void learns_together(void** state) {
   fakes3_counters_t counters;
   char why[256];
   unsigned notice = 0;
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   assert_true(fakes3_fault(server, "{\"reply_delay_ms\":100}", why, sizeof(why)) > 0);
@@ -234,7 +225,6 @@ static void goes_by_a_profile(void** state) {
   char path[] = "/tmp/s3lect-config-XXXXXX";
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
   s3lect_store_s3_options_t o;
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   FILE* f = fdopen(mkstemp(path), "w");
@@ -266,7 +256,6 @@ static void goes_by_a_profile(void** state) {
 /* Both ways, and again when the clocks drift apart; small differences are left alone. */
 static void corrects_the_clock(void** state) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){0});
   s3lect_store_s3_options_t o = good_options();
@@ -299,7 +288,6 @@ static void corrects_the_clock(void** state) {
 /* News go to those who pass them on, and with replies that something has not changed, too. */
 static void tells_news_to_who_listens(void** state) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   s3lect_store_s3_options_t o = good_options();
@@ -336,7 +324,6 @@ static void tells_news_to_who_listens(void** state) {
 /* Temporary keys: the token is sent and signed. */
 static void signs_with_a_token(void** state) {
   s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  (void)state;
   assert_non_null(r);
   start_server(&(fakes3_options_t){.keys = {{"temporary", "secret", "TOKEN/+=="}}});
   s3lect_store_s3_options_t o = good_options();

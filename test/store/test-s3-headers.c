@@ -1,17 +1,11 @@
 /* store/s3/headers: what operators add to requests goes out, signed, on every write and on nothing
  * else, and what would break a request or change its meaning is refused with a reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/s3_rig.h"
+#include "lib/test.h"
 
 #define OWNER "123456789012"
 #define KEY   "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -30,7 +24,6 @@ static void add_all(s3lect_store_s3_options_t* o) {
 }
 
 static void puts_carry_them_signed(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG_WITH(
       add_all,
       S3L_SCRIPT(
@@ -54,7 +47,6 @@ static void puts_carry_them_signed(void** state) {
 
 /* A read with encryption headers is refused by S3; the owner is for every request. */
 static void other_requests_carry_the_owner_only(void** state) {
-  (void)state;
 #define PLAIN                                                                                      \
   S3L_EXPECT("SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-expected-bucket-owner,"),   \
       S3L_EXPECT("\r\n\r\n")
@@ -101,7 +93,6 @@ static void add_the_most(s3lect_store_s3_options_t* o) {
 
 static void the_most_that_is_accepted_can_be_sent(void** state) {
   static char key[1025];
-  (void)state;
   s3_rig_t* rig =
       S3_RIG_WITH(add_the_most, S3L_SCRIPT(S3L_EXPECT(";x-amz-security-token, Signature="),
                                            S3L_EXPECT("\r\n\r\n" S3_BODY), S3L_SEND(S3_PUT_OK)));
@@ -116,7 +107,6 @@ static void strings_are_copied(void** state) {
   char endpoint[64], header[] = "X-A: before", owner[] = OWNER, kind[] = "AES256";
   const char* headers[] = {header};
   s3_rig_t* rig = calloc(1, sizeof(*rig));
-  (void)state;
   assert_non_null(rig);
   const s3l_step_t* const* scripts = S3L_SCRIPTS(
       S3L_SCRIPT(S3L_EXPECT("x-amz-expected-bucket-owner: " OWNER "\r\n"),
@@ -203,7 +193,6 @@ static void refuses_what_is_no_header(void** state) {
        "characters"},
   };
   s3lect_error_t error;
-  (void)state;
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     assert_int_equal(check_header(cases[i].line, &error), S3LECT_EOPTION);
     assert_string_equal(error.text, cases[i].text);
@@ -266,7 +255,6 @@ static void refuses_headers_that_are_not_the_operators(void** state) {
                                      "x-goog-storage-class: STANDARD"};
   char line[128];
   s3lect_error_t error;
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     snprintf(line, sizeof(line), "%s: x", names[i]);
     if (check_header(line, &error) != S3LECT_EOPTION)
@@ -287,7 +275,6 @@ static void refuses_too_much(void** state) {
   const char* many[13];
   char lines[13][16];
   s3lect_store_s3_options_t o = good();
-  (void)state;
   for (int i = 0; i < 13; i++) {
     snprintf(lines[i], sizeof(lines[i]), "X-%d: y", i);
     many[i] = lines[i];
@@ -328,7 +315,6 @@ static void refuses_what_does_not_go_together(void** state) {
   const char* twice[] = {"X-A: 1", "x-a: 2"};
   const char* sse[] = {"X-Amz-Server-Side-Encryption: AES256"};
   s3lect_store_s3_options_t o = good();
-  (void)state;
   o.headers = twice;
   o.headers_len = 2;
   refused(&o, S3LECT_EOPTION, "headers \"x-a: 2\": this header is given twice; give it once");
@@ -380,7 +366,6 @@ static void minds_the_size(void** state) {
     s3lect_store_s3_options_t o;
     char more[64];
   } newer;
-  (void)state;
   memset(&newer, 0, sizeof(newer));
   newer.o = good();
   newer.o.size = sizeof(newer);

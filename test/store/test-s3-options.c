@@ -1,19 +1,12 @@
 /* store/s3/options: what options and environment come to, and what is said about bad ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/s3_config.h"
+#include "lib/test.h"
 
 static void finds_aws(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   s3l_config_assert_host(&o, "my-bucket.s3.us-east-1.amazonaws.com",
                          "my-bucket.s3.us-east-1.amazonaws.com", 443, true, false);
   o.region = "cn-north-1";
@@ -32,7 +25,6 @@ static void finds_aws(void** state) {
 
 static void finds_other_endpoints(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   o.endpoint = "http://localhost:9000";
   s3l_config_assert_host(&o, "localhost:9000", "localhost", 9000, false, true);
   o.endpoint = "https://store.example/";
@@ -55,7 +47,6 @@ static void finds_other_endpoints(void** state) {
 
 static void reads_the_environment(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   o.access_key_id = o.secret_access_key = NULL;
   setenv("AWS_ACCESS_KEY_ID", "EK", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "ES", 1);
@@ -93,7 +84,6 @@ static void reads_the_environment(void** state) {
 
 static void fills_in_defaults(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
-  (void)state;
   o.connect_timeout_ms = o.tls_timeout_ms = o.idle_timeout_ms = o.max_connections = 0;
   assert_int_equal(s3l_config_make(&o), 0);
   assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
@@ -110,7 +100,6 @@ static void fills_in_defaults(void** state) {
 }
 
 static void refuses_bad_options(void** state) {
-  (void)state;
 #define REFUSED(change, text)                                                                      \
   do {                                                                                             \
     s3lect_store_s3_options_t o = s3l_config_good();                                               \

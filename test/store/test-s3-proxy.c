@@ -2,13 +2,6 @@
  * proxies that will not. All hosts end at a script on loopback, which shows a certificate of
  * theirs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +11,7 @@
 #include "lib/s3_config.h"
 #include "lib/script_server.h"
 #include "lib/store_suite.h"
+#include "lib/test.h"
 
 #define GET_OK "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 4\r\n\r\nbody"
 #define PUT_OK "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 0\r\n\r\n"
@@ -92,7 +86,6 @@ static void assert_message(const char* wanted) {
 /* With nothing but a bucket, keys and a proxy: the region is learned, the host changes with it, and
  * so does the tunnel. */
 static void moves_to_the_region(void** state) {
-  (void)state;
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("PUT /k HTTP/1.1\r\n"
                                           "host: my-bucket.s3.us-east-1.amazonaws.com\r\n"),
                                S3L_EXPECT("\r\n\r\n" BODY), S3L_SEND(MOVED)),
@@ -119,7 +112,6 @@ static void moves_to_the_region(void** state) {
 
 /* The host with both kinds of addresses, in the next region too. */
 static void keeps_to_dual_stack(void** state) {
-  (void)state;
   begin(
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("host: my-bucket.s3.dualstack.us-east-1.amazonaws.com\r\n"),
                              S3L_EXPECT("\r\n\r\n"), S3L_SEND(MOVED)),
@@ -139,7 +131,6 @@ static void keeps_to_dual_stack(void** state) {
 
 /* The variables are read once; which hosts they are for is asked again for another region's. */
 static void asks_no_proxy_again(void** state) {
-  (void)state;
   begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(MOVED))), 1, true);
   s3lect_store_s3_options_t o = options();
   setenv("HTTPS_PROXY", proxy_url, 1);
@@ -160,7 +151,6 @@ static void asks_no_proxy_again(void** state) {
 static void stays_in_its_partition(void** state) {
   static const char* const names[] = {"cn-north-1", "evil", "eu_west-1"};
   char reply[256];
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     snprintf(reply, sizeof(reply),
              "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: %s\r\nContent-Length: 0\r\n\r\n",
@@ -179,7 +169,6 @@ static void stays_in_its_partition(void** state) {
 /* Absolute-form, with the proxy's password, which the signature does not cover. */
 static void reaches_plain_endpoints(void** state) {
   char url[160];
-  (void)state;
   begin(S3L_SCRIPTS(S3L_SCRIPT(
             S3L_EXPECT(
                 "GET http://store.test:9000/my-bucket/k HTTP/1.1\r\nhost: store.test:9000\r\n"),
@@ -199,7 +188,6 @@ static void reaches_plain_endpoints(void** state) {
 
 static void goes_direct_where_told(void** state) {
   char endpoint[64];
-  (void)state;
   for (int i = 0; i < 2; i++) {
     begin(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /my-bucket/k HTTP/1.1\r\n"),
                                  S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK))),
@@ -235,7 +223,6 @@ static void refused(const char* endpoint, const char* reply, int status, const c
 
 static void names_refusals(void** state) {
   char nobody[64];
-  (void)state;
   refused(NULL, "HTTP/1.1 407 Auth\r\nContent-Length: 0\r\n\r\n", S3LECT_EPROXY,
           " wants a user and a password (407)");
   assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
@@ -266,12 +253,10 @@ static void names_refusals(void** state) {
 }
 
 static int make_certs(void** state) {
-  (void)state;
   return s3l_certs_make(&certs);
 }
 
 static int remove_certs(void** state) {
-  (void)state;
   s3l_certs_remove(&certs);
   return 0;
 }

@@ -1,17 +1,11 @@
 /* The suite on a real S3 store, which the environment names: AWS_ENDPOINT_URL_S3, credentials,
  * region and S3LECT_TEST_BUCKET. ctest labels: store */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/store_suite.h"
+#include "lib/test.h"
 
 static uv_loop_t loop;
 static s3lect_store_t store;

@@ -1,12 +1,5 @@
 /* store/s3/recovery against scripts: each way of naming the region, refusals that go on, and what
  * is not believed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 
 #include "lib/script_server.h"
 #include "lib/store_suite.h"
+#include "lib/test.h"
 
 #define ETAG     "\"0123456789abcdef0123456789abcdef\""
 #define GET_OK   "HTTP/1.1 200 OK\r\nETag: " ETAG "\r\nContent-Length: 4\r\n\r\nbody"
@@ -94,7 +88,6 @@ static void hears_of_the_region(void** state) {
       "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nx-amz-bucket-region: eu-west-1\r\n\r\n"
       "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-2</Region></Error>",
   };
-  (void)state;
   for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
     const s3l_step_t* const scripts[] = {
         S3L_SCRIPT(IN("us-east-1"), S3L_SEND(replies[i]), S3L_CLOSE),
@@ -110,7 +103,6 @@ static void hears_of_the_region(void** state) {
 }
 
 static void sends_a_write_once_more(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("PUT /bucket/k"), S3L_EXPECT("if-none-match: *\r\n"),
                    S3L_EXPECT("/us-east-1/s3/"), S3L_EXPECT("\r\n\r\n" BODY),
                    S3L_SEND(NAMED("eu-west-1")), S3L_EXPECT("PUT /bucket/k"),
@@ -122,7 +114,6 @@ static void sends_a_write_once_more(void** state) {
 }
 
 static void follows_once(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(IN("us-east-1"), S3L_SEND(NAMED("eu-west-1")), IN("eu-west-1"),
                    S3L_SEND(NAMED("eu-north-1")), /* the end of it */
                    IN("eu-west-1"), S3L_SEND(NAMED("eu-north-1")), IN("eu-north-1"),
@@ -147,7 +138,6 @@ static void believes_no_nonsense(void** state) {
       "a/b", "x y", "", "..",
       "a-name-longer-than-any-region-can-be-in-the-name-of-a-host-1-1-1-1-1-1"};
   char reply[256];
-  (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     snprintf(reply, sizeof(reply), "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: %s\r\n" EMPTY,
              names[i]);
@@ -187,7 +177,6 @@ static const char* refusal(const char* code, int64_t ahead_ms) {
 
 static void corrects_the_clock_once(void** state) {
   const int64_t hour = 3600 * 1000;
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("RequestTimeTooSkewed", 5 * hour)),
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("RequestTimeTooSkewed", 9 * hour))));
   assert_int_equal(get(), S3LECT_ESKEW);
@@ -204,7 +193,6 @@ static void corrects_the_clock_once(void** state) {
 
 /* It may be the secret: only where the clocks are far apart is it worth another request. */
 static void suspects_the_clock_of_bad_signatures(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("SignatureDoesNotMatch", 240000)),
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("SignatureDoesNotMatch", -600000)),
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
@@ -222,7 +210,6 @@ static void on_call(s3l_script_server_t* srv) {
 /* Cancelled, or left without an answer, after it has been sent again: a write may have happened
  * then, whatever was said of its first sending. */
 static void forgets_no_second_sending(void** state) {
-  (void)state;
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(NAMED("eu-west-1")), S3L_EXPECT(BODY), S3L_CALL));
   server.on_call = on_call;
   assert_int_equal(put(), UV_ECANCELED);

@@ -1,18 +1,12 @@
 /* store/s3/redirect: a 307 is followed once, signed anew, to a place that may be trusted with the
  * request; and the next request goes where it always went. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/s3_rig.h"
-#include "store/s3/redirect.h"
+#include "lib/test.h"
+#include "store/s3/endpoint.h"
 
 /* ---- Over sockets ---- */
 
@@ -122,7 +116,6 @@ static void goes_there_and_back_again(void** state) {
                                         S3L_SCRIPT_END};
   const s3l_step_t* const homes[] = {home, later, last};
   const s3l_step_t* const aways[] = {away, away_put};
-  (void)state;
   s3_rig_t* rig = begin(homes, 3, aways);
   other.scripts_len = 2;
   s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
@@ -144,7 +137,6 @@ static void follows_once(void** state) {
                                     S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
   const s3l_step_t* const homes[] = {home, last};
   const s3l_step_t* const aways[] = {home}; /* which sends it to itself */
-  (void)state;
   s3_rig_t* rig = begin(homes, 2, aways);
   s3_assert_result(s3_rig_get(rig, NULL), S3LECT_EREDIRECT, S3LECT_NOT_APPLIED, 307);
   assert_non_null(
@@ -166,7 +158,6 @@ static void many_go_together(void** state) {
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK),    S3L_SCRIPT_END};
   const s3l_step_t* const homes[] = {home, home, last};
   const s3l_step_t* const aways[] = {away, last};
-  (void)state;
   for (connections = 1; connections <= 2; connections++) {
     s3l_suite_req_t* second = calloc(1, sizeof(*second));
     assert_non_null(second);
@@ -195,7 +186,6 @@ static void a_cancelled_one_comes_back_too(void** state) {
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
   const s3l_step_t* const homes[] = {home, last};
   const s3l_step_t* const aways[] = {silent};
-  (void)state;
   s3_rig_t* rig = begin(homes, 2, aways);
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
   assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_get), 0);
@@ -230,7 +220,6 @@ static void goes_nowhere_else(void** state) {
   static const s3l_step_t away[] = {S3L_EXPECT("never"), S3L_SCRIPT_END};
   const s3l_step_t* const homes[] = {home};
   const s3l_step_t* const aways[] = {away};
-  (void)state;
   for (size_t i = 0; i < sizeof(locations) / sizeof(locations[0]); i++) {
     char location[128];
     s3_rig_t* rig = begin(homes, 1, aways);
@@ -286,7 +275,6 @@ static void keeps_to_the_endpoints_own(void** state) {
   const s3l_s3_endpoint_t ip = endpoint("10.0.0.1", false, true, false);
   const s3l_s3_endpoint_t ip6 = endpoint("::1", false, true, false);
   s3l_s3_endpoint_t to;
-  (void)state;
   may_not(&path, "https://store.example:8443/my-bucket/a%20b/k");
   may(&path, "https://n1.STORE.example/my-bucket/a%20b/k?x", "n1.STORE.example", true);
   may(&path, "https://my-bucket.n1.store.example/a%20b/k", "my-bucket.n1.store.example", false);
@@ -318,7 +306,6 @@ static void keeps_to_the_endpoints_own(void** state) {
 
 static void of_aws_only_s3_in_the_region(void** state) {
   const s3l_s3_endpoint_t aws = endpoint("my-bucket.s3.eu-west-1.amazonaws.com", true, false, true);
-  (void)state;
   may(&aws, "https://my-bucket.s3-eu-west-1.amazonaws.com/a%20b/k",
       "my-bucket.s3-eu-west-1.amazonaws.com", false);
   may(&aws, "https://s3.eu-west-1.amazonaws.com/my-bucket/a%20b/k", "s3.eu-west-1.amazonaws.com",

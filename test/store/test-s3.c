@@ -1,17 +1,11 @@
 /* store/s3 against scripts: what goes out, and what each way of answering, or not answering, comes
  * to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/s3_rig.h"
+#include "lib/test.h"
 #include "s3lect/version.h"
 #include "util/mem.h"
 
@@ -41,7 +35,6 @@ static void answer_get(const char* reply, int status, int outcome, int http, con
 /* ---- Requests and plain answers ---- */
 
 static void reads_and_writes(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
       S3L_EXPECT("GET /bucket/leases/k HTTP/1.1\r\nhost: 127.0.0.1:"),
       S3L_EXPECT("\r\nauthorization: AWS4-HMAC-SHA256 Credential=test/"), S3L_EXPECT("\r\n\r\n"),
@@ -77,7 +70,6 @@ static void reads_and_writes(void** state) {
 static void sends_nothing_but_what_it_needs(void** state) {
   static const char signature[] = "Z\r\nauthorization: AWS4-HMAC-SHA256 Credential=test/";
   static char put_head[512], get_head[512];
-  (void)state;
   s3_rig_t* rig =
       S3_RIG(S3L_SCRIPT(S3L_EXPECT(put_head), S3L_EXPECT(signature), S3L_EXPECT("\r\n\r\n" S3_BODY),
                         S3L_SEND(S3_PUT_OK), S3L_EXPECT(get_head), S3L_EXPECT(signature),
@@ -101,7 +93,6 @@ static void sends_nothing_but_what_it_needs(void** state) {
 }
 
 static void names_what_the_store_said(void** state) {
-  (void)state;
   answer_put("HTTP/1.1 403 Forbidden\r\n\r\n<Error><Code>AccessDenied</Code>"
              "<Message>Access Denied</Message><RequestId>R1</RequestId></Error>",
              S3LECT_EDENIED, S3LECT_NOT_APPLIED, 403,
@@ -135,7 +126,6 @@ static void knows_whose_404_it_is(void** state) {
   static const char other[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
   static const char page[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 21\r\n\r\n"
                              "default backend - 404";
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(other), S3L_EXPECT("\r\n\r\n"),
                                     S3L_SEND(page), S3L_EXPECT("\r\n\r\n"), S3L_SEND(ours),
                                     S3L_EXPECT("\r\n\r\n"), S3L_SEND(other), S3L_EXPECT(S3_BODY),
@@ -149,7 +139,6 @@ static void knows_whose_404_it_is(void** state) {
 }
 
 static void minds_etags(void** state) {
-  (void)state;
   answer_put("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", S3LECT_EETAG, S3LECT_UNCERTAIN, 200,
              NULL);
   answer_put("HTTP/1.1 200 OK\r\nETag: \"\"\r\nContent-Length: 0\r\n\r\n", S3LECT_EETAG,
@@ -182,7 +171,6 @@ static void minds_etags(void** state) {
 
 /* A long object is refused with its ETag; a short bound does not hide the store's errors. */
 static void bounds_what_it_reads(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND("HTTP/1.1 404 Not Found\r\nContent-Length: 40\r\n\r\n"
@@ -211,7 +199,6 @@ static void bounds_what_it_reads(void** state) {
 }
 
 static void hears_to_slow_down(void** state) {
-  (void)state;
   s3_rig_t* rig =
       S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_SEND("HTTP/1.1 429 Too Many\r\nRetry-After: 3\r\n"
                                                       "Content-Length: 0\r\n\r\n")));
@@ -223,7 +210,6 @@ static void hears_to_slow_down(void** state) {
 /* ---- Lost and broken replies ---- */
 
 static void lost_replies_are_uncertain(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_RESET));
   s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), UV_ECONNRESET, S3LECT_UNCERTAIN, 0);
   assert_non_null(rig->r.result.message);
@@ -244,7 +230,6 @@ static void lost_replies_are_uncertain(void** state) {
 
 /* A kept connection that has died under a put: nobody but the core may send it again. */
 static void never_sends_a_put_twice(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_RESET),
       S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK)));
@@ -257,7 +242,6 @@ static void never_sends_a_put_twice(void** state) {
 }
 
 static void what_was_not_sent_is_not_applied(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_CLOSE));
   s3l_script_server_close(&rig->server); /* nobody listens on that port any more */
   s3_assert_result(s3_rig_put(rig, S3LECT_ALWAYS, 0), UV_ECONNREFUSED, S3LECT_NOT_APPLIED, 0);
@@ -282,7 +266,6 @@ static void note_call(s3l_script_server_t* server) {
 
 static void cancels_truthfully(void** state) {
   bool arrived = false;
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT(S3_BODY), S3L_CALL));
   rig->server.on_call = note_call;
   rig->server.data = &arrived;
@@ -308,7 +291,6 @@ static void cancels_truthfully(void** state) {
 /* ---- ETag dialects ---- */
 
 static void learns_bare_etags(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(
       S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED),
       /* disputed: once in the other dialect, which is refused too and so proves nothing */
@@ -331,7 +313,6 @@ static void learns_bare_etags(void** state) {
 }
 
 static void keeps_quotes_once_proven(void** state) {
-  (void)state;
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("if-match: " S3_ETAG "\r\n"), S3L_EXPECT(S3_BODY),
                                     S3L_SEND(S3_PUT_OK), S3L_EXPECT("if-match: " S3_ETAG "\r\n"),
                                     S3L_EXPECT(S3_BODY), S3L_SEND(REFUSED)));
@@ -362,7 +343,6 @@ static void list_reply(const char* xml, int status) {
 }
 
 static void reads_listings(void** state) {
-  (void)state;
   list_reply("<?xml version=\"1.0\"?><ListBucketResult xmlns=\"u\"><IsTruncated>true</IsTruncated>"
              "<Contents><Key>p/a&amp;b</Key><LastModified>2024-10-27T10:30:45.000Z</LastModified>"
              "<ETag>&quot;e&quot;</ETag><Size>11</Size></Contents></ListBucketResult>",
@@ -406,7 +386,6 @@ static void* counting_realloc(void* p, size_t n) {
 static const s3l_mem_hooks_t counting = {counting_malloc, counting_realloc, counting_calloc, free};
 
 static void a_warm_store_allocates_nothing(void** state) {
-  (void)state;
   const s3l_step_t script[] = {
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
@@ -435,7 +414,6 @@ static void opening_bears_lack_of_memory(void** state) {
   s3lect_store_t store;
   char endpoint[64];
   int err = UV_ENOMEM;
-  (void)state;
   s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), 1);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_mem_set(&counting);
@@ -462,7 +440,6 @@ static void close_in_callback(s3lect_store_req_t* req, const s3lect_store_result
 }
 
 static void closes_from_a_callback(void** state) {
-  (void)state;
   int ended = 0;
   s3lect_store_req_t req[2] = {0};
   s3_rig_t* rig = S3_RIG(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK)));

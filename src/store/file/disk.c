@@ -14,6 +14,7 @@
 #include "util/hex.h"
 
 #define HEAD_MAGIC   "s3lect 1 "
+#define HEAD_SIZE    42 /* the magic, the ID, a line end */
 #define TEMP_PREFIX  ".s3lect-tmp"
 #define TEMP_SIZE    (sizeof(TEMP_PREFIX) + S3L_FILE_ID_SIZE)
 #define LEFTOVER_AGE 3600000 /* ms: longer than any write takes */
@@ -66,8 +67,7 @@ static bool read_head(const char* p, size_t n, char etag[S3L_FILE_ETAG_SIZE]) {
   const size_t magic = sizeof(HEAD_MAGIC) - 1;
   uint8_t unused[16];
   char id[S3L_FILE_ID_SIZE];
-  if (n < S3L_FILE_HEAD_SIZE || memcmp(p, HEAD_MAGIC, magic) != 0 ||
-      p[S3L_FILE_HEAD_SIZE - 1] != '\n' ||
+  if (n < HEAD_SIZE || memcmp(p, HEAD_MAGIC, magic) != 0 || p[HEAD_SIZE - 1] != '\n' ||
       !s3l_hex_decode((s3l_span_t){p + magic, S3L_FILE_ID_SIZE - 1}, unused, sizeof(unused)))
     return false;
   memcpy(id, p + magic, S3L_FILE_ID_SIZE - 1);
@@ -94,7 +94,7 @@ typedef struct file_s {
 /* Opens an object's file and reads its head. 0, with fd -1 if there is no such object. */
 static int open_file(int store, int dir, const char* name, file_t* f,
                      char etag[S3L_FILE_ETAG_SIZE]) {
-  char head[S3L_FILE_HEAD_SIZE];
+  char head[HEAD_SIZE];
   etag[0] = '\0';
   f->fd = s3l_file_open_old(store, dir, name, &f->st);
   if (f->fd < 0)
@@ -108,7 +108,7 @@ static int open_file(int store, int dir, const char* name, file_t* f,
   f->foreign = !read_head(head, (size_t)n, etag);
   if (f->foreign)
     foreign_etag(&f->st, etag);
-  f->body_len = (uint64_t)f->st.st_size - (f->foreign ? 0 : S3L_FILE_HEAD_SIZE);
+  f->body_len = (uint64_t)f->st.st_size - (f->foreign ? 0 : HEAD_SIZE);
   return 0;
 }
 
@@ -121,54 +121,43 @@ static void close_file(file_t* f) {
 /* ---- get ---- */
 
 static int read_body(s3l_disk_t* d, const file_t* f) {
-  d->modified_ms = to_ms(f->st.S3L_ST_MTIM);
-  if (d->condition == S3LECT_IF_CHANGED && strcmp(d->etag, d->found) == 0)
-    return S3LECT_ENOTMODIFIED;
-  if (f->body_len > d->buf_size)
-    return S3LECT_ETOOBIG;
-  if (lseek(f->fd, f->foreign ? 0 : S3L_FILE_HEAD_SIZE, SEEK_SET) < 0)
-    return last_error();
-  ssize_t n = read_all(f->fd, d->buf, (size_t)f->body_len);
-  if (n < 0)
-    return (int)n;
-  d->found_len = (size_t)n;
-  return (uint64_t)n == f->body_len ? 0 : UV_EIO; /* another program has truncated the file */
+  int rc = s3l_store_check_condition(&d->req, d->etag);
+  if (rc == 0 && f->body_len > d->req.body_max)
+    rc = S3LECT_ETOOBIG;
+  if (rc == 0) {
+    if (lseek(f->fd, f->foreign ? 0 : HEAD_SIZE, SEEK_SET) < 0)
+      return last_error();
+    ssize_t n = read_all(f->fd, d->buf, (size_t)f->body_len);
+    if (n < 0 || (uint64_t)n != f->body_len)
+      return n < 0 ? (int)n : UV_EIO; /* another program has truncated the file */
+    d->result.body = d->buf;
+    d->result.body_len = (size_t)n;
+  }
+  d->result.etag = d->etag;
+  d->result.modified_ms = to_ms(f->st.S3L_ST_MTIM);
+  return rc;
 }
 
-static void do_get(s3l_disk_t* d, const char* path) {
+static int do_get(s3l_disk_t* d, const char* path) {
   file_t f = {.fd = -1};
   const char* name;
   int dir = s3l_file_open_dir(d->dir, path, S3L_WALK_FIND, &name);
-  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->found) : dir;
+  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->etag) : dir;
   if (rc == 0)
     rc = f.fd < 0 ? S3LECT_ENOTFOUND : read_body(d, &f);
   close_file(&f);
   if (dir >= 0)
     (void)close(dir);
-  d->status = rc == UV_ENOENT ? S3LECT_ENOTFOUND : rc;
-  bool told = d->status == 0 || d->status == S3LECT_ENOTFOUND || d->status == S3LECT_ENOTMODIFIED ||
-              d->status == S3LECT_ETOOBIG;
-  d->outcome = told ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
+  return rc == UV_ENOENT ? S3LECT_ENOTFOUND : rc;
 }
 
 /* ---- put and del ---- */
 
-static int check_condition(const s3l_disk_t* d) {
-  bool there = d->found[0] != '\0';
-  if (d->condition == S3LECT_IF_ABSENT && there)
-    return S3LECT_EPRECONDITION;
-  if (d->condition == S3LECT_IF_MATCH && !there)
-    return S3LECT_ENOTFOUND;
-  if (d->condition == S3LECT_IF_MATCH && strcmp(d->etag, d->found) != 0)
-    return S3LECT_EPRECONDITION;
-  return 0;
-}
-
 static int look(s3l_disk_t* d, int dir, const char* name) {
   file_t f = {.fd = -1};
-  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->found) : 0;
+  int rc = dir >= 0 ? open_file(d->dir, dir, name, &f, d->etag) : 0;
   close_file(&f);
-  return rc == 0 ? check_condition(d) : rc;
+  return rc == 0 ? s3l_store_check_condition(&d->req, d->etag[0] != '\0' ? d->etag : NULL) : rc;
 }
 
 static void temp_name(const s3l_disk_t* d, char name[TEMP_SIZE]) {
@@ -176,7 +165,7 @@ static void temp_name(const s3l_disk_t* d, char name[TEMP_SIZE]) {
 }
 
 static int write_temp(s3l_disk_t* d) {
-  char head[S3L_FILE_HEAD_SIZE + 1], name[TEMP_SIZE];
+  char head[HEAD_SIZE + 1], name[TEMP_SIZE];
   struct stat st;
   temp_name(d, name);
   int fd = s3l_file_open_new(d->dir, name);
@@ -184,13 +173,13 @@ static int write_temp(s3l_disk_t* d) {
     return fd;
   d->has_temp = true;
   (void)snprintf(head, sizeof(head), HEAD_MAGIC "%s\n", d->id);
-  int rc = write_all(fd, head, S3L_FILE_HEAD_SIZE);
+  int rc = write_all(fd, head, HEAD_SIZE);
   if (rc == 0)
-    rc = write_all(fd, d->body, d->body_len);
+    rc = write_all(fd, d->req.body, d->req.body_len);
   if (rc == 0 && (fsync(fd) != 0 || fstat(fd, &st) != 0))
     rc = last_error();
   if (rc == 0)
-    d->modified_ms = to_ms(st.S3L_ST_MTIM);
+    d->written_ms = to_ms(st.S3L_ST_MTIM);
   if (close(fd) != 0 && rc == 0)
     rc = last_error();
   return rc;
@@ -211,7 +200,7 @@ static void remove_leftovers(const s3l_disk_t* d) {
   for (const struct dirent* e = readdir(stream); e != NULL; e = readdir(stream))
     if (strncmp(e->d_name, TEMP_PREFIX, sizeof(TEMP_PREFIX) - 1) == 0 &&
         fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        d->modified_ms - to_ms(st.S3L_ST_MTIM) > LEFTOVER_AGE)
+        d->written_ms - to_ms(st.S3L_ST_MTIM) > LEFTOVER_AGE)
       (void)unlinkat(fd, e->d_name, 0);
   (void)closedir(stream);
 }
@@ -219,13 +208,18 @@ static void remove_leftovers(const s3l_disk_t* d) {
 /* Puts the new file in the object's place, or removes the object. Other processes see only this. */
 static int apply(s3l_disk_t* d, int dir, const char* name) {
   char temp[TEMP_SIZE];
-  if (d->op == S3L_STORE_DEL)
-    return d->found[0] == '\0' || unlinkat(dir, name, 0) == 0 ? 0 : last_error();
-  temp_name(d, temp);
-  if (renameat(d->dir, temp, dir, name) != 0)
+  if (d->req.op == S3LECT_OP_PUT) {
+    temp_name(d, temp);
+    if (renameat(d->dir, temp, dir, name) != 0)
+      return last_error();
+    d->has_temp = false;
+    put_id(d->id, d->etag);
+  } else if (d->etag[0] == '\0') {
+    return 0; /* like S3, says nothing of whether there was an object */
+  } else if (unlinkat(dir, name, 0) != 0) {
     return last_error();
-  d->has_temp = false;
-  put_id(d->id, d->found);
+  }
+  d->applied = true;
   return 0;
 }
 
@@ -233,7 +227,7 @@ static int apply(s3l_disk_t* d, int dir, const char* name) {
  * check of the condition avoids a useless write. */
 static int try_write(s3l_disk_t* d, const char* path, int dir, const char* name) {
   int rc = look(d, dir, name);
-  if (rc == 0 && d->op == S3L_STORE_PUT && !d->has_temp)
+  if (rc == 0 && d->req.op == S3LECT_OP_PUT && !d->has_temp)
     rc = write_temp(d);
   if (rc != 0)
     return rc;
@@ -259,72 +253,73 @@ static void drop_temp(s3l_disk_t* d) {
 }
 
 /* Flushes the directories. If that fails, the write may not survive a loss of power. */
-static void flush(s3l_disk_t* d, const char* path) {
+static int flush(s3l_disk_t* d, const char* path) {
   const char* name;
   int dir = s3l_file_open_dir(d->dir, path, S3L_WALK_SYNC, &name);
-  d->status = dir < 0 ? dir : 0;
-  d->outcome = dir < 0 ? S3LECT_UNCERTAIN : S3LECT_SETTLED;
-  if (dir >= 0)
-    (void)close(dir);
+  if (dir < 0)
+    return dir;
+  (void)close(dir);
+  if (d->req.op == S3LECT_OP_PUT) {
+    d->result.etag = d->etag;
+    d->result.modified_ms = d->written_ms;
+  }
+  return 0;
 }
 
-static void do_write(s3l_disk_t* d, const char* path) {
+static int do_write(s3l_disk_t* d, const char* path) {
   const char* name = NULL;
-  s3l_walk_t how = d->op == S3L_STORE_PUT ? S3L_WALK_MAKE : S3L_WALK_FIND;
+  s3l_walk_t how = d->req.op == S3LECT_OP_PUT ? S3L_WALK_MAKE : S3L_WALK_FIND;
   int dir = s3l_file_open_dir(d->dir, path, how, &name);
   int rc = dir;
   if (atomic_load(&d->abandoned))
     rc = UV_ECANCELED;
-  else if (dir >= 0 || (dir == UV_ENOENT && d->op == S3L_STORE_DEL))
+  else if (dir >= 0 || (dir == UV_ENOENT && d->req.op == S3LECT_OP_DEL))
     rc = try_write(d, path, dir, name);
   if (dir >= 0)
     (void)close(dir);
   if (d->busy && !atomic_load(&d->abandoned))
-    return;
+    return rc;
   drop_temp(d);
-  d->status = rc;
-  d->outcome =
-      rc == S3LECT_EPRECONDITION || rc == S3LECT_ENOTFOUND ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
-  if (rc == 0 && d->found[0] == '\0')
-    d->outcome =
-        S3LECT_SETTLED; /* a delete; like S3, says nothing of whether there was an object */
-  else if (rc == 0)
-    flush(d, path);
-  if (d->op == S3L_STORE_PUT && d->cleans_up && rc == 0)
+  if (d->applied)
+    rc = flush(d, path);
+  if (d->applied && d->cleans_up)
     remove_leftovers(d);
+  return rc;
 }
 
 /* ---- list ---- */
 
-/* Keeps the first max_keys + 1 keys, in order. */
-static void keep_entry(s3l_disk_t* d, const s3l_file_entry_t* e) {
-  size_t cap = (size_t)d->max_keys + 1, at = d->entries_len;
-  while (at > 0 && strcmp(d->entries[at - 1].key, e->key) > 0)
-    at--;
-  if (at == cap)
-    return;
-  size_t behind = (d->entries_len < cap ? d->entries_len : cap - 1) - at;
-  memmove(&d->entries[at + 1], &d->entries[at], behind * sizeof(*e));
-  d->entries[at] = *e;
-  d->entries_len += d->entries_len < cap ? 1 : 0;
+/* Moves the new entry, which is behind the others, to its place. More than max_keys are too many:
+ * then the entry behind them is the next new one's. */
+static void keep_entry(s3l_disk_t* d) {
+  s3lect_store_entry_t* e = d->entries;
+  for (size_t i = d->result.entries_len; i > 0 && strcmp(e[i - 1].key, e[i].key) > 0; i--) {
+    s3lect_store_entry_t greater = e[i - 1];
+    e[i - 1] = e[i];
+    e[i] = greater;
+  }
+  if (d->result.entries_len < d->req.max_keys)
+    d->result.entries_len++;
+  else
+    d->result.truncated = 1;
 }
 
 static int list_file(s3l_disk_t* d, int dir, const char* name, const char* path) {
-  s3l_file_entry_t e;
+  s3lect_store_entry_t* e = &d->entries[d->result.entries_len];
   file_t f;
-  if (!s3l_file_key(s3l_span_cstr(path), e.key) ||
-      !s3l_span_starts_with(s3l_span_cstr(e.key), s3l_span_cstr(d->key)) ||
-      (d->after != NULL && strcmp(e.key, d->after) <= 0))
+  if (!s3l_file_key(s3l_span_cstr(path), (char*)e->key) ||
+      !s3l_span_starts_with(s3l_span_cstr(e->key), s3l_span_cstr(d->req.key)) ||
+      (d->req.after != NULL && strcmp(e->key, d->req.after) <= 0))
     return 0;
-  int rc = open_file(d->dir, dir, name, &f, e.etag);
+  int rc = open_file(d->dir, dir, name, &f, (char*)e->etag);
   if (rc == UV_EISDIR)
     return 0;
   if (rc != 0 || f.fd < 0)
     return rc; /* deleted meanwhile, or unreadable */
-  e.body_len = f.body_len;
-  e.modified_ms = to_ms(f.st.S3L_ST_MTIM);
+  e->body_len = f.body_len;
+  e->modified_ms = to_ms(f.st.S3L_ST_MTIM);
   close_file(&f);
-  keep_entry(d, &e);
+  keep_entry(d);
   return 0;
 }
 
@@ -365,19 +360,21 @@ static int list_dir(s3l_disk_t* d, int parent, const char* name, char* path, siz
   return rc;
 }
 
-static void do_list(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
-  d->entries_len = 0;
-  d->status = list_dir(d, d->dir, ".", path, 0);
-  d->outcome = d->status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
-  d->truncated = d->entries_len > d->max_keys;
-  if (d->truncated)
-    d->entries_len = d->max_keys;
+static int do_list(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
+  int rc = list_dir(d, d->dir, ".", path, 0);
+  if (rc == 0)
+    d->result.entries = d->entries;
+  else
+    d->result.entries_len = d->result.truncated = 0;
+  return rc;
 }
+
+/* ---- One operation ---- */
 
 static const char* reason(const s3l_disk_t* d) {
   if (d->busy)
     return "another process holds the lock";
-  switch (d->status) {
+  switch (d->result.status) {
   case UV_EFTYPE:
     return "is a link or another special file, which the store does not use: remove it";
   case UV_EPERM:
@@ -389,7 +386,7 @@ static const char* reason(const s3l_disk_t* d) {
   case -ESTALE:
     return "stale file handle";
   default:
-    return s3lect_strerror(d->status);
+    return s3lect_strerror(d->result.status);
   }
 }
 
@@ -404,45 +401,35 @@ static bool is_replaced(const s3l_disk_t* d) {
   return ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
 }
 
-static void do_op(s3l_disk_t* d, char path[S3L_FILE_PATH_MAX]) {
-  switch (d->op) {
-  case S3L_STORE_GET:
-    do_get(d, path);
-    break;
-  case S3L_STORE_PUT:
-  case S3L_STORE_DEL:
-    do_write(d, path);
-    break;
-  case S3L_STORE_LIST:
-    do_list(d, path);
-    break;
-  }
-}
-
 void s3l_disk_run(s3l_disk_t* d) {
   char path[S3L_FILE_PATH_MAX] = "";
   bool replaced = is_replaced(d);
+  int rc = UV_ENOENT;
   d->busy = false;
-  d->status = 0;
-  d->outcome = S3LECT_SETTLED;
-  d->found[0] = '\0';
+  d->etag[0] = '\0';
   d->at = path;
-  if (d->op != S3L_STORE_LIST)
-    s3l_file_path(d->key, path);
-  if (replaced) {
+  d->result = (s3lect_store_result_t){.message = d->message};
+  if (d->req.op != S3LECT_OP_LIST)
+    s3l_file_path(d->req.key, path);
+  if (replaced)
     drop_temp(d);
-    d->status = UV_ENOENT;
-    d->outcome = S3LECT_NOT_APPLIED;
-  } else {
-    do_op(d, path);
-  }
-  d->message[0] = '\0';
+  else if (d->req.op == S3LECT_OP_GET)
+    rc = do_get(d, path);
+  else if (d->req.op == S3LECT_OP_LIST)
+    rc = do_list(d, path);
+  else
+    rc = do_write(d, path);
+  s3l_store_settle(&d->result, rc);
+  if (rc != 0 && d->applied)
+    d->result.outcome = S3LECT_UNCERTAIN;
   if (replaced)
     (void)snprintf(d->message, sizeof(d->message),
                    "%.400s: the directory was moved, removed or mounted over: restart the elector",
                    d->directory);
-  else if (d->busy || d->outcome != S3LECT_SETTLED)
+  else if (d->busy || d->result.outcome != S3LECT_SETTLED)
     (void)snprintf(d->message, sizeof(d->message), "%.200s/%.200s: %s", d->directory, d->at,
                    reason(d));
-  d->now_ms = s3l_clock_wall_ms();
+  else
+    d->result.message = NULL;
+  d->result.store_time_ms = s3l_clock_wall_ms();
 }

@@ -23,49 +23,34 @@
 
 #define S3L_FILE_ID_SIZE      33 /* 128 random bits in hexadecimal */
 #define S3L_FILE_ETAG_SIZE    80
-#define S3L_FILE_HEAD_SIZE    42 /* "s3lect 1 ", the ID, a line end */
 #define S3L_FILE_MESSAGE_SIZE 512
 
-/** One object of a listing. */
-typedef struct s3l_file_entry_s {
+/** The text of one object of a listing. */
+typedef struct s3l_file_names_s {
   char key[S3L_STORE_KEY_MAX + 1];
   char etag[S3L_FILE_ETAG_SIZE];
-  uint64_t body_len;
-  int64_t modified_ms;
-} s3l_file_entry_t;
+} s3l_file_names_t;
 
 typedef struct s3l_disk_s {
   /* What to do. The owner keeps strings and buffers until the operation ends. */
+  s3lect_store_req_t req; /* a copy: only what a store reads is used */
   int dir;
-  const char* directory; /* its absolute name: `dir` must still be what it names */
-  s3l_store_op_t op;
-  s3lect_condition_t condition;
-  const char* key; /* list: the prefix */
-  const char* etag;
-  const char* after;
-  const char* body; /* put */
-  size_t body_len;
-  char id[S3L_FILE_ID_SIZE]; /* put: of the new version */
-  char* buf;                 /* get: room for an object */
-  size_t buf_size;
-  s3l_file_entry_t* entries; /* list: room for max_keys + 1 */
-  uint32_t max_keys;
-  bool cleans_up;        /* put: removes temporary files of processes that crashed */
-  atomic_bool abandoned; /* the request has ended: only remove the temporary file */
+  const char* directory;         /* its absolute name: `dir` must still be what it names */
+  char id[S3L_FILE_ID_SIZE];     /* put: of the new version */
+  char* buf;                     /* get: room for req.body_max bytes */
+  s3lect_store_entry_t* entries; /* list: req.max_keys + 1, each with its s3l_file_names_t */
+  bool cleans_up;                /* put: removes temporary files of processes that crashed */
+  atomic_bool abandoned;         /* the request has ended: only remove the temporary file */
 
   /* How it went. */
+  s3lect_store_result_t result;        /* points into this struct and the owner's buffers */
   bool busy;                           /* another process has the lock: nothing has been done */
   bool has_temp;                       /* put: there is a temporary file; another run removes it */
+  bool applied;                        /* put, del: other processes see the change */
+  int64_t written_ms;                  /* of the temporary file */
   const char* at;                      /* the file that a message is about */
   char message[S3L_FILE_MESSAGE_SIZE]; /* where something failed: which file, and why */
-  int status;
-  int outcome;
-  char found[S3L_FILE_ETAG_SIZE]; /* the object's ETag; "" if there is none */
-  size_t found_len;               /* get: of the object */
-  int64_t modified_ms;
-  int64_t now_ms;
-  size_t entries_len;
-  bool truncated;
+  char etag[S3L_FILE_ETAG_SIZE];       /* the object's; "" if there is none */
 } s3l_disk_t;
 
 /** Blocks. */

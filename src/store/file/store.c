@@ -20,6 +20,7 @@
 #include "loop/loop.h"
 #include "store/file/disk.h"
 #include "store/file/open.h"
+#include "util/backoff.h"
 #include "util/error.h"
 #include "util/hex.h"
 #include "util/list.h"
@@ -63,24 +64,18 @@ struct job_s {
   uv_work_t work;
   s3l_deadline_t deadline; /* of the request */
   s3l_deadline_t retry;
-  uint32_t pause_ms;
+  uint32_t retries;
   int error; /* what the deadline ends the request with */
 };
 
 static bool is_write(const job_t* job) {
-  return job->disk.op == S3L_STORE_PUT || job->disk.op == S3L_STORE_DEL;
+  return job->disk.req.op == S3LECT_OP_PUT || job->disk.req.op == S3LECT_OP_DEL;
 }
 
 /* ---- The end of a request, and of a job ---- */
 
-/* Entries as the interface has them are built over the disk's own, which are larger. */
-static s3lect_store_entry_t* show_entries(const s3l_disk_t* d) {
-  s3lect_store_entry_t* e = s3l_calloc(d->entries_len, sizeof(*e));
-  for (size_t i = 0; e != NULL && i < d->entries_len; i++)
-    e[i] = (s3lect_store_entry_t){d->entries[i].key, d->entries[i].etag, d->entries[i].body_len,
-                                  d->entries[i].modified_ms};
-  return e;
-}
+static void on_work(uv_work_t* work);
+static void on_worked(uv_work_t* work, int status);
 
 static void answer(job_t* job, const s3lect_store_result_t* r) {
   s3lect_store_req_t* req = job->req;
@@ -88,33 +83,6 @@ static void answer(job_t* job, const s3lect_store_result_t* r) {
   job->req = NULL;
   s3l_loop_deadline_clear(job->file->loop, &job->deadline);
   req->cb(req, r);
-}
-
-static void answer_result(job_t* job) {
-  const s3l_disk_t* d = &job->disk;
-  s3lect_store_entry_t* entries = NULL;
-  s3lect_store_result_t r = s3l_store_result(d->status, d->outcome);
-  bool shows = d->status == 0 || d->status == S3LECT_ENOTMODIFIED || d->status == S3LECT_ETOOBIG;
-  r.store_time_ms = d->now_ms;
-  r.message = d->message[0] != '\0' ? d->message : NULL;
-  if (shows && (d->op == S3L_STORE_GET || d->op == S3L_STORE_PUT)) {
-    r.etag = d->found;
-    r.modified_ms = d->modified_ms;
-  }
-  if (d->status == 0 && d->op == S3L_STORE_GET) {
-    r.body = d->found_len > 0 ? d->buf : "";
-    r.body_len = d->found_len;
-  }
-  if (d->status == 0 && d->op == S3L_STORE_LIST && d->entries_len > 0) {
-    entries = show_entries(d);
-    if (entries == NULL)
-      r = s3l_store_result(UV_ENOMEM, S3LECT_NOT_APPLIED);
-    r.entries = entries;
-    r.entries_len = entries != NULL ? d->entries_len : 0;
-  }
-  r.truncated = d->truncated;
-  answer(job, &r);
-  s3l_free(entries);
 }
 
 static void on_left(s3l_task_t* task) {
@@ -134,50 +102,6 @@ static void end_if_closed(file_t* f) {
     s3l_loop_leave(f->loop, &f->left);
 }
 
-static void free_job(job_t* job) {
-  s3l_loop_deadline_clear(job->file->loop, &job->retry);
-  s3l_list_remove(&job->link);
-  s3l_free(job->disk.entries);
-  s3l_free(job);
-}
-
-/* ---- Work ---- */
-
-static void next_writer(file_t* f);
-static void start(job_t* job);
-
-static void pause_job(job_t* job) {
-  job->state = PAUSING;
-  job->pause_ms = job->pause_ms == 0 ? RETRY_FIRST_MS : 2 * job->pause_ms;
-  if (job->pause_ms > RETRY_MAX_MS)
-    job->pause_ms = RETRY_MAX_MS;
-  s3l_loop_deadline_set(job->file->loop, &job->retry, s3l_clock_in_ms(job->pause_ms));
-}
-
-static void on_worked(uv_work_t* work, int status) {
-  job_t* job = S3L_CONTAINER_OF(work, job_t, work);
-  file_t* f = job->file;
-  if (status == 0 && job->disk.busy && job->req != NULL) {
-    pause_job(job);
-    return;
-  }
-  if (job->disk.has_temp) { /* the request ended before a run that could remove it */
-    start(job);
-    return;
-  }
-  if (job->req != NULL)
-    answer_result(job); /* the request was not ended early, so the work was not cancelled */
-  if (f->writer == job)
-    f->writer = NULL;
-  free_job(job);
-  next_writer(f);
-  end_if_closed(f);
-}
-
-static void on_work(uv_work_t* work) {
-  s3l_disk_run(&S3L_CONTAINER_OF(work, job_t, work)->disk);
-}
-
 static void start(job_t* job) {
   job->state = WORKING;
   int rc = uv_queue_work(job->file->store->loop, &job->work, on_work, on_worked);
@@ -193,6 +117,42 @@ static void next_writer(file_t* f) {
   start(f->writer);
 }
 
+/* The request has ended: so does its job, after it has removed its temporary file. */
+static void end_job(job_t* job) {
+  file_t* f = job->file;
+  if (job->disk.has_temp) {
+    start(job);
+    return;
+  }
+  if (f->writer == job)
+    f->writer = NULL;
+  s3l_list_remove(&job->link);
+  s3l_free(job);
+  next_writer(f);
+  end_if_closed(f);
+}
+
+/* ---- Work ---- */
+
+static void on_work(uv_work_t* work) {
+  s3l_disk_run(&S3L_CONTAINER_OF(work, job_t, work)->disk);
+}
+
+static void on_worked(uv_work_t* work, int status) {
+  job_t* job = S3L_CONTAINER_OF(work, job_t, work);
+  (void)status; /* work is cancelled only for a request that has ended */
+  if (job->req != NULL && job->disk.busy) {
+    job->state = PAUSING;
+    s3l_loop_deadline_set(
+        job->file->loop, &job->retry,
+        s3l_clock_in_ms(s3l_backoff_ms(RETRY_FIRST_MS, RETRY_MAX_MS, ++job->retries, NULL)));
+    return;
+  }
+  if (job->req != NULL)
+    answer(job, &job->disk.result);
+  end_job(job);
+}
+
 static void on_retry(s3l_deadline_t* deadline) {
   start(S3L_CONTAINER_OF(deadline, job_t, retry));
 }
@@ -204,8 +164,10 @@ static void on_deadline(s3l_deadline_t* deadline) {
   char message[S3L_FILE_MESSAGE_SIZE];
   bool running = job->state == WORKING && uv_cancel((uv_req_t*)&job->work) != 0;
   bool working = job->state == WORKING;
-  s3lect_store_result_t r = s3l_store_result(
-      job->error, running && is_write(job) ? S3LECT_UNCERTAIN : S3LECT_NOT_APPLIED);
+  s3lect_store_result_t r = {0};
+  s3l_store_settle(&r, job->error);
+  if (running && is_write(job))
+    r.outcome = S3LECT_UNCERTAIN;
   if (job->error == UV_ETIMEDOUT && job->state != PAUSING) {
     (void)snprintf(message, sizeof(message), "%.400s: the file system did not answer in time",
                    f->directory);
@@ -218,66 +180,52 @@ static void on_deadline(s3l_deadline_t* deadline) {
     s3l_list_remove(&job->queue);
   s3l_loop_deadline_clear(f->loop, &job->retry);
   answer(job, &r);
-  if (working)
-    return; /* on_worked follows */
-  if (job->disk.has_temp) {
-    start(job);
-    return;
-  }
-  if (f->writer == job)
-    f->writer = NULL;
-  free_job(job);
-  next_writer(f);
-  end_if_closed(f);
+  if (!working) /* else on_worked follows */
+    end_job(job);
 }
 
 /* ---- Requests ---- */
-
-static const char* copy_string(char** at, const char* s) {
-  if (s == NULL)
-    return NULL;
-  size_t n = strlen(s) + 1;
-  char* to = *at;
-  memcpy(to, s, n);
-  *at += n;
-  return to;
-}
 
 static size_t room(const char* s) {
   return s != NULL ? strlen(s) + 1 : 0;
 }
 
-/* One block for the job, its strings and buffers, and one for a listing. */
-static job_t* new_job(const s3lect_store_req_t* req, s3l_store_op_t op) {
-  size_t buffer = op == S3L_STORE_GET ? s3l_store_body_max(req) : 0;
-  size_t body = op == S3L_STORE_PUT ? req->body_len : 0;
-  const char* etag = req->condition != S3LECT_ALWAYS ? req->etag : NULL;
-  const char* after = op == S3L_STORE_LIST ? req->after : NULL;
-  job_t* job =
-      s3l_calloc(1, sizeof(*job) + room(req->key) + room(etag) + room(after) + body + buffer);
+static void copy_string(char** at, const char** s) {
+  size_t n = room(*s);
+  if (n > 0)
+    *s = memcpy(*at, *s, n);
+  *at += n;
+}
+
+static void point_to_names(s3l_disk_t* d, s3l_file_names_t* names, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    d->entries[i] = (s3lect_store_entry_t){.key = names[i].key, .etag = names[i].etag};
+}
+
+/* One block for the job, a listing's entries and their names, the strings, and a body. */
+static job_t* new_job(const s3lect_store_req_t* req) {
+  s3lect_store_req_t copy = *req;
+  bool compares = req->condition == S3LECT_IF_MATCH || req->condition == S3LECT_IF_CHANGED;
+  copy.body_max = req->op == S3LECT_OP_GET ? s3l_store_body_max(req) : 0;
+  copy.body_len = req->op == S3LECT_OP_PUT ? req->body_len : 0;
+  copy.etag = compares ? req->etag : NULL;
+  copy.after = req->op == S3LECT_OP_LIST ? req->after : NULL;
+  size_t n = req->op == S3LECT_OP_LIST ? (size_t)req->max_keys + 1 : 0;
+  size_t lists = n * (sizeof(s3lect_store_entry_t) + sizeof(s3l_file_names_t));
+  size_t strings = room(copy.key) + room(copy.etag) + room(copy.after);
+  job_t* job = s3l_calloc(1, sizeof(*job) + lists + strings + copy.body_len + copy.body_max);
   if (job == NULL)
     return NULL;
   s3l_disk_t* d = &job->disk;
-  if (op == S3L_STORE_LIST) {
-    d->entries = s3l_calloc((size_t)req->max_keys + 1, sizeof(*d->entries));
-    if (d->entries == NULL) {
-      s3l_free(job);
-      return NULL;
-    }
-    d->max_keys = req->max_keys;
-  }
-  char* at = (char*)(job + 1);
-  d->op = op;
-  d->condition = (s3lect_condition_t)req->condition;
-  d->key = copy_string(&at, req->key);
-  d->etag = copy_string(&at, etag);
-  d->after = copy_string(&at, after);
-  if (body > 0)
-    memcpy(at, req->body, body);
-  d->body = at;
-  d->body_len = body;
-  d->buf = at + body;
-  d->buf_size = buffer;
+  d->entries = (s3lect_store_entry_t*)(job + 1);
+  point_to_names(d, (s3l_file_names_t*)(d->entries + n), n);
+  d->buf = (char*)(job + 1) + lists;
+  copy_string(&d->buf, &copy.key);
+  copy_string(&d->buf, &copy.etag);
+  copy_string(&d->buf, &copy.after);
+  if (copy.body_len > 0)
+    copy.body = memcpy(d->buf, req->body, copy.body_len);
+  d->req = copy;
   atomic_init(&d->abandoned, false);
   return job;
 }
@@ -291,14 +239,15 @@ static int make_id(char id[S3L_FILE_ID_SIZE]) {
   return 0;
 }
 
-static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t op) {
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req) {
   file_t* f = store->internal;
+  bool puts = req->op == S3LECT_OP_PUT;
   if (f->closing)
     return UV_ECANCELED;
-  job_t* job = new_job(req, op);
+  job_t* job = new_job(req);
   if (job == NULL)
     return UV_ENOMEM;
-  int err = op == S3L_STORE_PUT ? make_id(job->disk.id) : 0;
+  int err = puts ? make_id(job->disk.id) : 0;
   if (err != 0) {
     s3l_free(job);
     return err;
@@ -307,8 +256,8 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
   job->req = req;
   job->disk.dir = f->dir;
   job->disk.directory = f->directory;
-  job->disk.cleans_up = op == S3L_STORE_PUT && !f->cleaned_up;
-  f->cleaned_up = f->cleaned_up || op == S3L_STORE_PUT;
+  job->disk.cleans_up = puts && !f->cleaned_up;
+  f->cleaned_up = f->cleaned_up || puts;
   job->error = UV_ETIMEDOUT;
   s3l_deadline_init(&job->deadline, on_deadline);
   s3l_deadline_init(&job->retry, on_retry);
@@ -326,22 +275,6 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_store_op_t
 }
 
 /* ---- The store's vtable ---- */
-
-static int file_get(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_GET);
-}
-
-static int file_put(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_PUT);
-}
-
-static int file_del(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_DEL);
-}
-
-static int file_list(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_STORE_LIST);
-}
 
 /* Ends the request from the loop, by its deadline. */
 static void cancel_job(job_t* job) {
@@ -370,10 +303,10 @@ static void file_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 
 static const s3lect_store_ops_t file_ops = {
     .version = S3LECT_STORE_VERSION,
-    .get = file_get,
-    .put = file_put,
-    .del = file_del,
-    .list = file_list,
+    .get = submit,
+    .put = submit,
+    .del = submit,
+    .list = submit,
     .cancel = file_cancel,
     .close = file_close,
 };

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "credentials/settings.h"
-#include "store/s3/profile.h"
 #include "store/s3/source.h"
+#include "store/store.h"
 #include "util/buf.h"
 #include "util/url.h"
 #include "wire/aws_host.h"
 
+#define PATH_MAX_BYTES   (3 * (S3L_STORE_KEY_MAX + S3L_S3_BUCKET_MAX) + 2)
 #define DEFAULT_REGION   "us-east-1"
 #define DIRECTORY_BUCKET "--x-s3"
 
@@ -19,6 +20,10 @@ typedef struct build_s {
   s3lect_error_t* error;
   s3l_s3_profile_t profile; /* zero where it was not needed */
 } build_t;
+
+static int refuse(const build_t* b, const char* name, const char* value, const char* reason) {
+  return s3l_error_say(b->error, S3LECT_EOPTION, name, value, "%s", reason);
+}
 
 /* ---- Bucket ---- */
 
@@ -48,18 +53,15 @@ static int build_bucket(build_t* b) {
   s3l_s3_endpoint_t* e = b->e;
   const char* s = s3l_s3_set_or_null(b->o->bucket);
   if (s == NULL)
-    return s3l_error_say(b->error, S3LECT_EOPTION, "bucket", NULL,
-                         "not set; name the bucket that holds the lockfile");
+    return refuse(b, "bucket", NULL, "not set; name the bucket that holds the lockfile");
   if (!bucket_is_valid(s, e->aws))
-    return s3l_error_say(
-        b->error, S3LECT_EOPTION, "bucket", s, "%s",
-        e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
-               : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
+    return refuse(b, "bucket", s,
+                  e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
+                         : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
   size_t n = strlen(s), suffix = strlen(DIRECTORY_BUCKET);
   if (n > suffix && strcmp(s + n - suffix, DIRECTORY_BUCKET) == 0)
-    return s3l_error_say(
-        b->error, S3LECT_EOPTION, "bucket", s,
-        "directory buckets (S3 Express) are not supported; use a general purpose bucket");
+    return refuse(b, "bucket", s,
+                  "directory buckets (S3 Express) are not supported; use a general purpose bucket");
   (void)s3l_span_copy(s3l_span_cstr(s), e->bucket, sizeof(e->bucket));
   return 0;
 }
@@ -146,12 +148,10 @@ static int build_addressing(build_t* b, const s3l_url_t* url) {
     return 0;
   case S3LECT_ADDRESSING_VIRTUAL_HOST:
     b->e->path_style = false;
-    return why_not == NULL
-               ? 0
-               : s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL, "%s", why_not);
+    return why_not == NULL ? 0 : refuse(b, "addressing", NULL, why_not);
   default:
-    return s3l_error_say(b->error, S3LECT_EOPTION, "addressing", NULL,
-                         "not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
+    return refuse(b, "addressing", NULL,
+                  "not one of S3LECT_ADDRESSING_AUTO, _PATH and _VIRTUAL_HOST");
   }
 }
 
@@ -161,33 +161,26 @@ static int build_region(build_t* b, s3l_s3_source_t s) {
   s3l_s3_endpoint_t* e = b->e;
   s3l_span_t region = s.value != NULL ? s3l_span_cstr(s.value) : S3L_SPAN(DEFAULT_REGION);
   if (region.n >= sizeof(e->region))
-    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "not a region: too long");
+    return refuse(b, s.name, s.value, "not a region: too long");
   if (!s3l_s3_is_region(region))
-    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
-                         "not a region; give one like eu-central-1");
+    return refuse(b, s.name, s.value, "not a region; give one like eu-central-1");
   (void)s3l_span_copy(region, e->region, sizeof(e->region));
   return 0;
-}
-
-/* The source, or if that is not set the profile's property. */
-static s3l_s3_source_t or_property(s3l_s3_source_t s, const s3l_s3_property_t* property) {
-  bool used = s.value == NULL && property->value[0] != '\0';
-  return used ? (s3l_s3_source_t){property->name, property->value} : s;
 }
 
 static int build_dualstack(build_t* b) {
   static const char variable[] = "AWS_USE_DUALSTACK_ENDPOINT";
   s3l_s3_endpoint_t* e = b->e;
   s3l_s3_source_t s = s3l_s3_choose(variable, NULL, variable, NULL);
-  s = or_property(s, &b->profile.dualstack);
+  s = s3l_s3_or_property(s, &b->profile.dualstack);
   if (b->o->use_dualstack < -1 || b->o->use_dualstack > 1)
-    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL, "not one of -1, 0 and 1");
+    return refuse(b, "use_dualstack", NULL, "not one of -1, 0 and 1");
   if (b->o->use_dualstack == 1 && !e->aws)
-    return s3l_error_say(b->error, S3LECT_EOPTION, "use_dualstack", NULL,
-                         "is for AWS's own endpoints, and another endpoint is set");
+    return refuse(b, "use_dualstack", NULL,
+                  "is for AWS's own endpoints, and another endpoint is set");
   if (s.value != NULL && !s3l_settings_is_true(s.value) &&
       !s3l_span_ieq(s3l_span_cstr(s.value), S3L_SPAN("false")))
-    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "must be true or false");
+    return refuse(b, s.name, s.value, "must be true or false");
   e->dualstack =
       b->o->use_dualstack != 0 ? b->o->use_dualstack == 1 : s3l_settings_is_true(s.value);
   return 0;
@@ -196,10 +189,10 @@ static int build_dualstack(build_t* b) {
 static int parse_endpoint(build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
   const char* reason = NULL;
   if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
-    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
+    return refuse(b, s.name, s.value, reason);
   if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
-    return s3l_error_say(b->error, S3LECT_EOPTION, s.name, s.value,
-                         "must end with the host or port; the bucket is an option of its own");
+    return refuse(b, s.name, s.value,
+                  "must end with the host or port; the bucket is an option of its own");
   b->e->tls = url->tls;
   b->e->port = url->port;
   return 0;
@@ -214,9 +207,8 @@ static int build_host(build_t* b, s3l_s3_source_t s) {
   if (err != 0)
     return err;
   if (!(e->aws ? put_aws_host(e) : put_host(e, url.host, url.ip6)))
-    return s3l_error_say(
-        b->error, S3LECT_EOPTION, "endpoint", NULL,
-        "the host's name with the bucket in front of it is too long; use path style");
+    return refuse(b, "endpoint", NULL,
+                  "the host's name with the bucket in front of it is too long; use path style");
   return 0;
 }
 
@@ -234,9 +226,9 @@ int s3l_s3_endpoint_build(const s3lect_store_s3_options_t* options, s3l_s3_endpo
     err = s3l_s3_profile_read(options->profile, &b.profile, error);
   if (err != 0)
     return err;
-  region = or_property(region, &b.profile.region);
+  region = s3l_s3_or_property(region, &b.profile.region);
   if (!ignored)
-    endpoint = or_property(endpoint, &b.profile.endpoint);
+    endpoint = s3l_s3_or_property(endpoint, &b.profile.endpoint);
   out->aws = endpoint.value == NULL;
   err = build_region(&b, region);
   if (err == 0)
@@ -244,4 +236,67 @@ int s3l_s3_endpoint_build(const s3lect_store_s3_options_t* options, s3l_s3_endpo
   if (err == 0)
     err = build_dualstack(&b);
   return err != 0 ? err : build_host(&b, endpoint);
+}
+
+/* ---- Redirects ---- */
+
+/* The host without the bucket that virtual-host style puts in front. */
+static s3l_span_t base_of(const s3l_s3_endpoint_t* e) {
+  s3l_span_t host = s3l_span_cstr(e->host);
+  size_t bucket = e->path_style ? 0 : strlen(e->bucket) + 1;
+  return (s3l_span_t){host.p + bucket, host.n - bucket};
+}
+
+static bool is_at_or_below(s3l_span_t host, s3l_span_t base) {
+  if (host.n <= base.n || s3l_url_host_is_ip(base))
+    return s3l_span_ieq(host, base);
+  s3l_span_t end = {host.p + host.n - base.n, base.n};
+  return s3l_span_ieq(end, base) && end.p[-1] == '.';
+}
+
+static bool is_trusted(const s3l_s3_endpoint_t* from, const s3l_url_t* url) {
+  if (url->tls != from->tls || url->port != from->port)
+    return false;
+  if (from->aws)
+    return s3l_span_ieq(s3l_aws_region_of_host(url->host), s3l_span_cstr(from->region));
+  return is_at_or_below(url->host, base_of(from));
+}
+
+/* Whether the path is the object's: in path style, or without the bucket if the host begins with
+ * it. */
+static bool find_style(const s3l_s3_endpoint_t* from, const s3l_url_t* url, s3l_span_t key,
+                       bool* path_style) {
+  char text[PATH_MAX_BYTES];
+  s3l_span_t bucket = s3l_span_cstr(from->bucket);
+  s3l_buf_t b;
+  s3l_buf_init(&b, text, sizeof(text));
+  s3l_buf_putc(&b, '/');
+  s3l_url_encode(&b, bucket, false);
+  size_t before_key = b.len;
+  if (key.n > 0)
+    s3l_buf_putc(&b, '/');
+  s3l_url_encode(&b, key, true);
+  s3l_span_t whole = s3l_buf_span(&b);
+  s3l_span_t path = url->path.n > 0 ? url->path : S3L_SPAN("/");
+  s3l_span_t short_path =
+      key.n > 0 ? (s3l_span_t){text + before_key, b.len - before_key} : S3L_SPAN("/");
+  s3l_span_t first = {url->host.p, bucket.n < url->host.n ? bucket.n : 0};
+  bool named = first.n > 0 && s3l_span_ieq(first, bucket) && url->host.p[bucket.n] == '.';
+  *path_style = !b.overflow && s3l_span_eq(path, whole);
+  return *path_style || (named && !b.overflow && s3l_span_eq(path, short_path));
+}
+
+bool s3l_s3_redirect(const s3l_s3_endpoint_t* from, s3l_span_t location, s3l_span_t key,
+                     s3l_s3_endpoint_t* to) {
+  const char* unused;
+  s3l_url_t url;
+  s3l_buf_t header;
+  *to = *from;
+  if (!s3l_url_parse(location, &url, &unused) || !is_trusted(from, &url) ||
+      !find_style(from, &url, key, &to->path_style) ||
+      !s3l_span_copy(url.host, to->host, sizeof(to->host)))
+    return false;
+  s3l_buf_init(&header, to->host_header, sizeof(to->host_header));
+  s3l_url_put_host(&header, url.host, url.ip6, url.port, url.tls);
+  return s3l_buf_cstr(&header) != NULL;
 }

@@ -15,11 +15,9 @@
 #define CONNECTIONS     8
 #define CONNECTIONS_MAX 1024
 
-typedef struct build_s {
-  const s3lect_store_s3_options_t* o;
-  s3l_s3_config_t* c;
-  s3lect_error_t* error;
-} build_t;
+static int refuse(const s3l_s3_config_t* c, const char* name, const char* reason) {
+  return s3l_error_say(c->http.error, S3LECT_EOPTION, name, NULL, "%s", reason);
+}
 
 /* ---- Credentials ---- */
 
@@ -43,104 +41,99 @@ static keys_t keys_of_environment(void) {
 }
 
 /* Error messages name the source only: the values are secrets. */
-static int check_keys(const keys_t* k, s3lect_error_t* error) {
+static int take_keys(const keys_t* k, s3l_s3_config_t* c) {
   static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
                                    S3L_CREDS_TOKEN_MAX};
   for (int i = 0; i < 2; i++) {
     if (k->values[i] == NULL)
-      return s3l_error_say(error, S3LECT_ECREDENTIALS, k->names[i], NULL,
+      return s3l_error_say(c->http.error, S3LECT_ECREDENTIALS, k->names[i], NULL,
                            "not set; access key and secret are needed together");
   }
   for (int i = 0; i < 3; i++) {
     const char* value = k->values[i];
     if (value != NULL && strlen(value) > limits[i])
-      return s3l_error_say(error, S3LECT_EOPTION, k->names[i], NULL, "too long to be one");
+      return refuse(c, k->names[i], "too long to be one");
     for (const char* p = value; p != NULL && *p != '\0'; p++) {
       if (*p <= 0x20 || *p >= 0x7f)
-        return s3l_error_say(error, S3LECT_EOPTION, k->names[i], NULL,
-                             "holds a blank, a line end or another character that no key has");
+        return refuse(c, k->names[i],
+                      "holds a blank, a line end or another character that no key has");
     }
   }
+  c->access_key = k->values[0];
+  c->secret = k->values[1];
+  c->token = k->values[2];
   return 0;
 }
 
-static int build_credentials(build_t* b) {
-  s3l_s3_config_t* c = b->c;
-  keys_t keys = keys_of_options(b->o);
-  c->credentials = b->o->credentials;
-  c->profile = s3l_s3_set_or_null(b->o->profile);
-  c->chain_region = s3l_s3_set_or_null(b->o->region);
+static int build_credentials(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c) {
+  keys_t keys = keys_of_options(o);
+  c->credentials = o->credentials;
+  c->profile = s3l_s3_set_or_null(o->profile);
+  c->chain_region = s3l_s3_set_or_null(o->region);
   bool given = keys.values[0] != NULL || keys.values[1] != NULL || keys.values[2] != NULL;
   if (given + (c->credentials != NULL) + (c->profile != NULL) > 1)
-    return s3l_error_say(b->error, S3LECT_EOPTION,
-                         c->credentials != NULL ? "credentials" : "profile", NULL,
-                         "give one only of access_key_id, credentials and profile");
+    return refuse(c, c->credentials != NULL ? "credentials" : "profile",
+                  "give one only of access_key_id, credentials and profile");
   if (c->credentials != NULL &&
       (c->credentials->ops == NULL || c->credentials->ops->version != S3LECT_CREDENTIALS_VERSION))
-    return s3l_error_say(b->error, S3LECT_EOPTION, "credentials", NULL,
-                         "not an open provider of this version");
+    return refuse(c, "credentials", "not an open provider of this version");
   if (c->credentials != NULL || c->profile != NULL)
     return 0;
   if (!given)
     keys = keys_of_environment();
   if (!given && keys.values[0] == NULL && keys.values[1] == NULL)
     return 0; /* the chain looks for credentials */
-  c->access_key = keys.values[0];
-  c->secret = keys.values[1];
-  c->token = keys.values[2];
-  return check_keys(&keys, b->error);
+  return take_keys(&keys, c);
 }
 
 /* ---- Connections ---- */
 
-static int build_connection(build_t* b) {
-  s3l_http_client_options_t* h = &b->c->http;
-  s3l_s3_source_t ca = s3l_s3_choose("ca_file", b->o->ca_file, "AWS_CA_BUNDLE", NULL);
-  h->host = b->c->endpoint.host;
-  h->port = b->c->endpoint.port;
-  h->tls = b->c->endpoint.tls;
-  h->connect_timeout_ms = s3l_or_default(b->o->connect_timeout_ms, CONNECT_MS);
-  h->tls_timeout_ms = s3l_or_default(b->o->tls_timeout_ms, TLS_MS);
-  h->first_byte_timeout_ms = b->o->first_byte_timeout_ms;
-  h->idle_timeout_ms = s3l_or_default(b->o->idle_timeout_ms, IDLE_MS);
-  h->max_connections = s3l_or_default(b->o->max_connections, CONNECTIONS);
+static int build_connection(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c) {
+  s3l_http_client_options_t* h = &c->http;
+  s3l_s3_source_t ca = s3l_s3_choose("ca_file", o->ca_file, "AWS_CA_BUNDLE", NULL);
+  h->host = c->endpoint.host;
+  h->port = c->endpoint.port;
+  h->tls = c->endpoint.tls;
+  h->connect_timeout_ms = s3l_or_default(o->connect_timeout_ms, CONNECT_MS);
+  h->tls_timeout_ms = s3l_or_default(o->tls_timeout_ms, TLS_MS);
+  h->first_byte_timeout_ms = o->first_byte_timeout_ms;
+  h->idle_timeout_ms = s3l_or_default(o->idle_timeout_ms, IDLE_MS);
+  h->max_connections = s3l_or_default(o->max_connections, CONNECTIONS);
   if (h->max_connections > CONNECTIONS_MAX)
-    return s3l_error_say(b->error, S3LECT_EOPTION, "max_connections", NULL, "at most 1024");
+    return refuse(c, "max_connections", "at most 1024");
   h->ca_file = h->tls ? ca.value : NULL;
   h->ca_option = ca.name;
   if (h->ca_file != NULL && access(h->ca_file, R_OK) != 0)
-    return s3l_error_say(b->error, S3LECT_ETLS, ca.name, h->ca_file,
+    return s3l_error_say(h->error, S3LECT_ETLS, ca.name, h->ca_file,
                          "cannot be read; give a file of PEM certificates");
   return 0;
 }
 
-static int build_proxy(build_t* b) {
-  const s3l_s3_endpoint_t* e = &b->c->endpoint;
+/* Error messages do not show the value, which may hold a password. */
+static int build_proxy(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c) {
+  const s3l_s3_endpoint_t* e = &c->endpoint;
   const char *name, *reason;
-  b->c->proxies = s3l_proxy_rules(b->o->proxy);
-  b->c->http.proxy = &b->c->proxy;
-  if (s3l_proxy_choose(&b->c->proxies, e->tls, s3l_span_cstr(e->host), e->port, &b->c->proxy, &name,
-                       &reason))
-    return 0;
-  return s3l_error_say(b->error, S3LECT_EOPTION, name, NULL, "%s",
-                       reason); /* its value may hold a password */
+  c->proxies = s3l_proxy_rules(o->proxy);
+  c->http.proxy = &c->proxy;
+  bool good = s3l_proxy_choose(&c->proxies, e->tls, s3l_span_cstr(e->host), e->port, &c->proxy,
+                               &name, &reason);
+  return good ? 0 : refuse(c, name, reason);
 }
 
 int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* config,
                      s3lect_error_t* error) {
   s3lect_store_s3_options_t known;
-  build_t b = {.o = &known, .c = config, .error = error};
   memset(config, 0, sizeof(*config));
   config->http.error = error;
   int err = s3l_versioned_copy(error, "s3lect_store_s3_options", options, &known, sizeof(known));
   if (err == 0)
     err = s3l_s3_endpoint_build(&known, &config->endpoint, error);
   if (err == 0)
-    err = build_proxy(&b);
+    err = build_proxy(&known, config);
   if (err == 0)
-    err = build_credentials(&b);
+    err = build_credentials(&known, config);
   if (err == 0)
-    err = build_connection(&b);
+    err = build_connection(&known, config);
   if (err == 0)
     err = s3l_s3_headers_read(&known, &config->headers, error);
   return err;

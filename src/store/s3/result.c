@@ -213,10 +213,12 @@ static void read_reply(const s3lect_store_req_t* req, s3l_s3_op_t op, const s3l_
 s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t op,
                                     const s3l_http_reply_t* reply, s3l_span_t region,
                                     s3l_s3_scratch_t* scratch) {
-  s3lect_store_result_t r = s3l_store_result(reply->status, S3LECT_NOT_APPLIED);
+  s3lect_store_result_t r = {.size = sizeof(r),
+                             .status = reply->status,
+                             .outcome = S3LECT_NOT_APPLIED,
+                             .http_status = reply->http_status};
   scratch->recovery = S3L_S3_RECOVER_NOTHING;
   scratch->region[0] = '\0';
-  r.http_status = reply->http_status;
   /* The head of a reply that is too long is valid, and mostly enough: a long object, or a proxy's
    * long page. Only a listing and the 200 of a write are incomplete without their body. */
   bool head_decides = reply->status == S3LECT_ETOOBIG && reply->http_status >= 200 &&

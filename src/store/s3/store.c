@@ -17,7 +17,6 @@
 #include "s3lect/version.h"
 #include "store/s3/options.h"
 #include "store/s3/recovery.h"
-#include "store/s3/redirect.h"
 #include "store/s3/result.h"
 #include "store/store.h"
 #include "util/error.h"
@@ -27,16 +26,14 @@
 #define ERROR_BODY_MAX 65536
 #define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
 
-typedef enum { QUOTED_ASSUMED, QUOTED_PROVEN, BARE_PROVEN } dialect_t;
-
 typedef struct s3_s {
   s3lect_store_t* store;
   s3l_http_client_t* client;
   s3l_creds_user_t creds;
   bool creds_borrowed; /* from a provider of the caller's, which closes it */
   s3l_signer_t signer;
-  s3l_s3_target_t target; /* without what `recovery` knows */
-  dialect_t dialect;
+  s3l_s3_target_t target; /* see target_of */
+  uint32_t dialect;       /* S3LECT_NOTE_ETAG_QUOTED or _BARE, or 0: not proven */
   bool closing;
   s3lect_store_close_cb close_cb;
   s3l_s3_headers_t* headers;
@@ -52,10 +49,7 @@ typedef struct state_s {
   s3l_creds_wait_t wait; /* for credentials */
   s3l_recovery_req_t recovery;
   s3lect_store_req_t* req;
-  uint8_t op; /* s3l_s3_op_t */
-  bool active;
-  bool sent_quoted; /* If-Match was sent with the ETag's quotes, */
-  bool sent_bare;   /* or without them */
+  uint32_t dialect; /* in which If-Match was sent, as in the store; 0: no quoted ETag was */
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
@@ -72,26 +66,25 @@ static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
   if (!is_quoted(etag))
     return etag;
   bool disputed = (s->req->flags & S3LECT_REQ_ETAG_DISPUTED) != 0;
-  s->sent_bare = s3->dialect == BARE_PROVEN || (s3->dialect == QUOTED_ASSUMED && disputed);
-  s->sent_quoted = !s->sent_bare;
-  return s->sent_bare ? (s3l_span_t){etag.p + 1, etag.n - 2} : etag;
-}
-
-/* Only a put proves anything: some stores ignore If-Match on a delete. */
-static void learn_dialect(s3_t* s3, const state_t* s, int status) {
-  if (s->op != S3L_S3_PUT || status != 0 || s3->dialect != QUOTED_ASSUMED)
-    return;
-  if (s->sent_bare)
-    s3->dialect = BARE_PROVEN;
-  else if (s->sent_quoted)
-    s3->dialect = QUOTED_PROVEN;
+  s->dialect = s3->dialect != 0 ? s3->dialect
+               : disputed       ? S3LECT_NOTE_ETAG_BARE
+                                : S3LECT_NOTE_ETAG_QUOTED;
+  return s->dialect == S3LECT_NOTE_ETAG_BARE ? (s3l_span_t){etag.p + 1, etag.n - 2} : etag;
 }
 
 /* ---- One request ---- */
 
+static s3l_s3_op_t op_of(const s3lect_store_req_t* req) {
+  static const s3l_s3_op_t ops[] = {[S3LECT_OP_GET] = S3L_S3_GET,
+                                    [S3LECT_OP_PUT] = S3L_S3_PUT,
+                                    [S3LECT_OP_DEL] = S3L_S3_DELETE,
+                                    [S3LECT_OP_LIST] = S3L_S3_LIST};
+  return ops[req->op];
+}
+
 static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   const s3lect_store_req_t* req = s->req;
-  s3l_s3_request_t r = {.op = (s3l_s3_op_t)s->op, .key = s3l_span_cstr(req->key)};
+  s3l_s3_request_t r = {.op = op_of(req), .key = s3l_span_cstr(req->key)};
   switch (req->condition) {
   case S3LECT_IF_ABSENT:
     r.if_none_match = S3L_SPAN("*");
@@ -114,13 +107,13 @@ static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   return r;
 }
 
-static s3l_s3_target_t target_of(const s3_t* s3) {
+/* Points the target to the endpoint of now. */
+static const s3l_s3_target_t* target_of(s3_t* s3) {
   const s3l_s3_endpoint_t* e = &s3->recovery.endpoint;
-  s3l_s3_target_t target = s3->target;
-  target.host = s3l_span_cstr(e->host_header);
-  target.bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
-  target.region = s3l_span_cstr(e->region);
-  return target;
+  s3->target.host = s3l_span_cstr(e->host_header);
+  s3->target.bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
+  s3->target.region = s3l_span_cstr(e->region);
+  return &s3->target;
 }
 
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
@@ -134,10 +127,10 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
                               s3l_span_cstr(creds->secret_access_key),
                               s3l_span_cstr(creds->session_token)};
   const s3l_s3_request_t request = describe_request(s3, s);
-  const s3l_s3_target_t target = target_of(s3);
   s3l_recovery_sign(&s3->recovery, &s->recovery);
   int64_t store_ms = s3l_clock_wall_ms() + s3->recovery.clock_offset_ms;
-  int err = s3l_s3_request_write(&s3->signer, &target, &keys, &request, store_ms, buf, cap, &len);
+  int err =
+      s3l_s3_request_write(&s3->signer, target_of(s3), &keys, &request, store_ms, buf, cap, &len);
   if (err == S3LECT_ETOOBIG)
     return UV_ENOBUFS; /* the other code is about replies */
   return err != 0 ? err : (ssize_t)len;
@@ -171,7 +164,7 @@ static bool change_region(s3_t* s3, s3lect_store_result_t* r) {
 static bool follow_redirect(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                             s3lect_store_result_t* r) {
   s3l_s3_endpoint_t to;
-  s3l_span_t key = s->op == S3L_S3_LIST ? S3L_SPAN("") : s3l_span_cstr(s->req->key);
+  s3l_span_t key = s->req->op == S3LECT_OP_LIST ? S3L_SPAN("") : s3l_span_cstr(s->req->key);
   if (s->recovery.redirected || s3->target.origin.n > 0 ||
       !s3l_s3_redirect(s3l_recovery_own(&s3->recovery), s3l_http_reply_header(reply, "location"),
                        key, &to))
@@ -211,17 +204,16 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   s3_t* s3 = http->data;
   s3lect_store_req_t* req = s->req;
   s3l_span_t region = s3l_recovery_region(&s3->recovery, &s->recovery);
-  s3lect_store_result_t r = s3l_s3_result(req, (s3l_s3_op_t)s->op, reply, region, &s3->scratch);
+  s3lect_store_result_t r = s3l_s3_result(req, op_of(req), reply, region, &s3->scratch);
   if (send_again(s3, s, reply, &r))
     return;
   end_redirect(s3, s, &r);
-  learn_dialect(s3, s, r.status);
-  if (s->sent_quoted || s->sent_bare)
-    r.notes |= s->sent_bare ? S3LECT_NOTE_ETAG_BARE : S3LECT_NOTE_ETAG_QUOTED;
+  r.notes |= s->dialect;
+  if (req->op == S3LECT_OP_PUT && r.status == 0 && s3->dialect == 0)
+    s3->dialect = s->dialect; /* only a put proves it: some stores ignore If-Match on a delete */
   if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) &&
       (req->flags & S3LECT_REQ_NO_NOTICES) == 0)
     s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
-  s->active = false;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3l_creds_cache_refused(s3->creds.cache);
   if (r.status == S3LECT_ECREDENTIALS) /* they expired while the request was queued */
@@ -240,66 +232,44 @@ static void on_waited(s3l_creds_wait_t* wait, int status, const char* message) {
     status = s3l_http_client_submit(s3->client, &s->http);
   if (status == 0)
     return;
-  s3lect_store_result_t r = s3l_store_result(status, S3LECT_NOT_APPLIED);
-  r.message = message;
-  s->active = false;
+  s3lect_store_result_t r = {.message = message};
+  s3l_store_settle(&r, status);
   req->cb(req, &r);
 }
 
-static uint32_t reply_max(const s3lect_store_req_t* req, s3l_s3_op_t op) {
+static uint32_t reply_max(const s3lect_store_req_t* req) {
   uint32_t object = s3l_store_body_max(req);
-  if (op == S3L_S3_LIST)
+  if (req->op == S3LECT_OP_LIST)
     return LIST_BODY_MAX;
-  return op == S3L_S3_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
+  return req->op == S3LECT_OP_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
 }
 
-static int submit(s3lect_store_t* store, s3lect_store_req_t* req, s3l_s3_op_t op) {
+static int submit(s3lect_store_t* store, s3lect_store_req_t* req) {
   s3_t* s3 = store->internal;
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   if (s3->closing)
     return UV_ECANCELED;
   memset(s, 0, sizeof(*s));
   s->req = req;
-  s->op = (uint8_t)op;
   s->http.until_ns = s3l_clock_in_ms(req->timeout_ms);
   s->http.data = s3;
   s->http.compose = on_compose;
   s->http.done = on_done;
   s->http.timeout_ms = req->timeout_ms;
-  s->http.body_max = reply_max(req, op);
+  s->http.body_max = reply_max(req);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
-  s->http.replayable = op == S3L_S3_GET || op == S3L_S3_LIST;
-  int err = s3l_creds_cache_get(s3->creds.cache) != NULL
-                ? s3l_http_client_submit(s3->client, &s->http)
-                : s3l_creds_wait(&s3->creds, &s->wait, s->http.until_ns);
-  s->active = err == 0;
-  return err;
+  s->http.replayable = req->op == S3LECT_OP_GET || req->op == S3LECT_OP_LIST;
+  return s3l_creds_cache_get(s3->creds.cache) != NULL
+             ? s3l_http_client_submit(s3->client, &s->http)
+             : s3l_creds_wait(&s3->creds, &s->wait, s->http.until_ns);
 }
 
 /* ---- The store's vtable ---- */
 
-static int s3_get(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_S3_GET);
-}
-
-static int s3_put(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_S3_PUT);
-}
-
-static int s3_del(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_S3_DELETE);
-}
-
-static int s3_list(s3lect_store_t* store, s3lect_store_req_t* req) {
-  return submit(store, req, S3L_S3_LIST);
-}
-
 static void s3_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
   state_t* s = S3L_STORE_REQ_STATE(req, state_t);
   (void)store;
-  if (!s->active)
-    return;
-  s3l_creds_wait_cancel(&s->wait);
+  s3l_creds_wait_cancel(&s->wait); /* no-op, as the next, where the request is not there */
   s3l_http_client_cancel(&s->http);
 }
 
@@ -341,10 +311,10 @@ static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 static const s3lect_store_ops_t s3_ops = {
     .version = S3LECT_STORE_VERSION,
     .flags = S3LECT_STORE_OWN_CLOCK,
-    .get = s3_get,
-    .put = s3_put,
-    .del = s3_del,
-    .list = s3_list,
+    .get = submit,
+    .put = submit,
+    .del = submit,
+    .list = submit,
     .cancel = s3_cancel,
     .close = s3_close,
 };
