@@ -336,7 +336,7 @@ static void on_left(s3l_task_t* task) {
   s3lect_elector_cb cb = d->close_cb;
   s3l_executor_unregister(d);
   if (d->probe != NULL)
-    s3l_peer_client_let(d->probe->client);
+    s3l_peer_client_unref(d->probe->client);
   handle->internal = NULL;
   s3l_leader_names_forget(&d->names);
   s3l_free(d->transfer);
@@ -430,7 +430,7 @@ static void* take(char** at, size_t size) {
 static void init_probe(s3l_executor_t* d, s3lect_peer_client_t* client) {
   s3l_probe_t* p = d->probe;
   p->client = s3l_peer_client_of(client);
-  s3l_peer_client_hold(p->client);
+  s3l_peer_client_ref(p->client);
   p->ask.data = d;
   p->ask.path = d->peer_path;
   p->ask.done = on_answer;

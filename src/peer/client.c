@@ -17,22 +17,20 @@ typedef struct s3l_peer_leader_s {
   s3l_peer_client_t* client;
   s3l_list_t link;
   s3l_http_client_t* http;
-  unsigned asks; /* under way */
+  unsigned probes; /* under way */
   unsigned waiting;
-  bool stale; /* made with certificates of before: closed once its asks have ended */
+  bool stale; /* made with certificates of before: closed once its probes have ended */
   bool closing;
-  int64_t used_ns; /* when the last ask began or ended, in lease time */
+  int64_t used_ns; /* when the last probe began or ended, in lease time */
   char addr[S3LECT_ADDR_SIZE];
-  char host[S3LECT_ADDR_SIZE]; /* for the Host header */
 } leader_t;
 
 struct s3l_peer_client_s {
-  uv_loop_t* uv;
   s3l_loop_t* loop;
   s3l_peer_client_config_t config;
   s3l_list_t leaders;
-  unsigned open;  /* leaders that are not yet closed, in the list or not */
-  unsigned users; /* who may ask still, once it is closing, too */
+  unsigned open; /* leaders that are not yet closed, in the list or not */
+  unsigned users;
   bool closing;
   s3l_task_t end;
   void (*close_cb)(void* arg);
@@ -69,12 +67,12 @@ static void close_leader(leader_t* l) {
   s3l_http_client_close(l->http, on_leader_closed, l);
 }
 
-static void close_unused(s3l_peer_client_t* c) {
-  int64_t unused = s3l_clock_lease_ns() - (int64_t)c->config.idle_timeout_ms * NS_PER_MS;
+/* Closes the leaders without probes that were last used at `until_ns` or before. */
+static void close_unused(s3l_peer_client_t* c, int64_t until_ns) {
   for (s3l_list_t *at = c->leaders.next, *next = at->next; at != &c->leaders;
        at = next, next = at->next) {
     leader_t* l = S3L_CONTAINER_OF(at, leader_t, link);
-    if (l->asks == 0 && l->used_ns <= unused)
+    if (l->probes == 0 && l->used_ns <= until_ns)
       close_leader(l);
   }
 }
@@ -104,16 +102,15 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
       .tls_timeout_ms = c->config.tls_timeout_ms,
       .idle_timeout_ms = c->config.idle_timeout_ms,
       .max_connections = S3L_PEER_CONNECTIONS_MAX,
-      .background = true, /* an ask may wait for long; it is the elector that stands */
+      .background = true, /* a probe may wait for long: the elector keeps the loop alive */
   };
-  int err = s3l_http_client_create(c->uv, &options, &l->http);
+  int err = s3l_http_client_create(s3l_loop_uv(c->loop), &options, &l->http);
   if (err != 0) {
     s3l_free(l);
     return err;
   }
   l->client = c;
   memcpy(l->addr, addr, strlen(addr) + 1);
-  memcpy(l->host, addr, strlen(addr) + 1);
   s3l_list_push_front(&c->leaders, &l->link);
   c->open++;
   *out = l;
@@ -126,31 +123,32 @@ static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
     if (!(*out)->stale && strcmp((*out)->addr, addr) == 0)
       return 0;
   }
-  close_unused(c);
+  close_unused(c, s3l_clock_lease_ns() - (int64_t)c->config.idle_timeout_ms * NS_PER_MS);
   return strlen(addr) < S3LECT_ADDR_SIZE ? open_leader(c, addr, out) : UV_EINVAL;
 }
 
-/* ---- Asks ---- */
+/* ---- Probes ---- */
 
-/* For how long the server may hold the ask, if it goes out now: the second time less. */
-static uint32_t wait_left(const s3l_peer_probe_t* ask) {
-  if (!ask->waits)
-    return 0;
-  int64_t gone_ms = ask->http.replayed ? (s3l_clock_lease_ns() - ask->asked_ns) / NS_PER_MS + 1 : 0;
-  return gone_ms < ask->wait_ms ? ask->wait_ms - (uint32_t)gone_ms : 0;
+/* How long the server may hold the probe if it is sent now: the second time for the rest only. */
+static uint32_t wait_left(const s3l_peer_probe_t* probe) {
+  if (!probe->http.replayed)
+    return probe->wait_ms;
+  int64_t gone_ms = (s3l_clock_lease_ns() - probe->asked_ns) / NS_PER_MS + 1;
+  return gone_ms < probe->wait_ms ? probe->wait_ms - (uint32_t)gone_ms : 0;
 }
 
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
-  s3l_peer_probe_t* ask = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
-  uint32_t wait_ms = wait_left(ask);
-  ask->waited = ask->waits && wait_ms < 1000;
-  size_t n = s3l_peer_request_encode(ask->leader->host, ask->path, wait_ms, buf, cap);
+  s3l_peer_probe_t* probe = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
+  uint32_t wait_ms = wait_left(probe);
+  probe->waited = probe->wait_ms > 0 && wait_ms < 1000;
+  size_t n = s3l_peer_request_encode(probe->leader->addr, probe->path, wait_ms, buf, cap);
   return n > 0 ? (ssize_t)n : UV_ENOBUFS;
 }
 
 /* Reads a reply. `answer` and `message` are the caller's memory that the result points into. */
-static s3l_peer_result_t judge(const s3l_peer_probe_t* ask, const s3l_http_reply_t* reply,
+static s3l_peer_result_t judge(const s3l_peer_probe_t* probe, const s3l_http_reply_t* reply,
                                s3l_peer_answer_t* answer, char* message, size_t cap) {
+  const leader_t* l = probe->leader;
   s3l_peer_result_t r = {.kind = S3L_PEER_FAILED,
                          .status = reply->status,
                          .valid_for_ms = -1,
@@ -161,96 +159,68 @@ static s3l_peer_result_t judge(const s3l_peer_probe_t* ask, const s3l_http_reply
     r.kind = S3L_PEER_NOT_LEADING;
     return r;
   }
-  if (reply->http_status != 200) {
-    snprintf(message, cap, "%s answered with HTTP status %d", ask->leader->addr,
-             reply->http_status);
-    r.status = S3LECT_EBADREPLY;
-    r.message = message;
-    return r;
-  }
-  r.status = s3l_peer_answer_parse(reply->body, answer);
+  bool success = reply->http_status == 200;
+  r.status = success ? s3l_peer_answer_parse(reply->body, answer) : S3LECT_EBADREPLY;
   if (r.status != 0) {
-    snprintf(message, cap, "%s answered with something that is no leader's record",
-             ask->leader->addr);
     r.message = message;
+    if (success)
+      snprintf(message, cap, "%s answered with something that is no leader's record", l->addr);
+    else
+      snprintf(message, cap, "%s answered with HTTP status %d", l->addr, reply->http_status);
     return r;
   }
   r.kind = S3L_PEER_LEADING;
   r.record = &answer->record;
   r.etag = answer->etag[0] != '\0' ? answer->etag : NULL;
   r.valid_for_ms = answer->valid_for_ms;
-  r.authenticated = ask->leader->client->config.tls; /* else there would be no reply */
-  r.held = ask->waited || s3l_peer_wait_applied(reply->headers, reply->headers_len);
+  r.authenticated = l->client->config.tls; /* else there would be no reply */
+  r.held = probe->waited || s3l_peer_wait_applied(reply->headers, reply->headers_len);
   return r;
 }
 
 static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
-  s3l_peer_probe_t* ask = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
-  leader_t* l = ask->leader;
+  s3l_peer_probe_t* probe = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
+  leader_t* l = probe->leader;
   s3l_peer_answer_t answer;
   char message[S3LECT_ADDR_SIZE + 80];
-  s3l_peer_result_t result = judge(ask, reply, &answer, message, sizeof message);
-  l->asks--;
-  l->waiting -= ask->waits;
+  s3l_peer_result_t result = judge(probe, reply, &answer, message, sizeof message);
+  l->probes--;
+  l->waiting -= probe->wait_ms > 0;
   l->used_ns = s3l_clock_lease_ns();
-  if (l->stale && l->asks == 0 && !l->closing)
+  if (l->stale && l->probes == 0 && !l->closing)
     close_leader(l);
-  ask->leader = NULL;
-  ask->done(ask, &result);
+  probe->leader = NULL;
+  probe->done(probe, &result);
 }
 
-void s3l_peer_client_trust(s3l_peer_client_t* c, const s3l_tls_client_options_t* trust) {
-  c->config.trust = *trust;
-  for (s3l_list_t *at = c->leaders.next, *next = at->next; at != &c->leaders;
-       at = next, next = at->next) {
-    leader_t* l = S3L_CONTAINER_OF(at, leader_t, link);
-    l->stale = true;
-    if (l->asks == 0)
-      close_leader(l);
-  }
-}
-
-void s3l_peer_client_hold(s3l_peer_client_t* c) {
-  S3L_ASSERT(!c->closing);
-  c->users++;
-}
-
-void s3l_peer_client_let(s3l_peer_client_t* c) {
-  S3L_ASSERT(c->users > 0);
-  c->users--;
-  close_if_over(c);
-}
-
-int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* ask, const char* addr,
+int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* probe, const char* addr,
                    uint32_t timeout_ms, uint32_t wait_ms) {
   leader_t* l;
-  S3L_ASSERT(ask->leader == NULL && ask->path[0] == '/');
+  S3L_ASSERT(probe->leader == NULL && probe->path[0] == '/');
   int err = c->closing ? UV_ECANCELED : find_leader(c, addr, &l);
   if (err != 0)
     return err;
-  ask->waits = wait_ms >= 1000 && l->waiting < S3L_PEER_WAITING_MAX;
-  ask->wait_ms = wait_ms;
-  ask->waited = false;
-  ask->asked_ns = s3l_clock_lease_ns();
-  memset(&ask->http, 0, sizeof ask->http);
-  ask->http.compose = on_compose;
-  ask->http.done = on_done;
-  ask->http.timeout_ms = timeout_ms + (ask->waits ? wait_ms : 0);
-  ask->http.body_max = S3L_PEER_ANSWER_MAX;
-  ask->http.replayable = true;
-  err = s3l_http_client_submit(l->http, &ask->http);
+  probe->wait_ms = wait_ms >= 1000 && l->waiting < S3L_PEER_WAITING_MAX ? wait_ms : 0;
+  probe->waited = false;
+  probe->asked_ns = s3l_clock_lease_ns();
+  probe->http = (s3l_http_req_t){.compose = on_compose,
+                                 .done = on_done,
+                                 .timeout_ms = timeout_ms + probe->wait_ms,
+                                 .body_max = S3L_PEER_ANSWER_MAX,
+                                 .replayable = true};
+  err = s3l_http_client_submit(l->http, &probe->http);
   if (err != 0)
     return err;
-  ask->leader = l;
-  l->asks++;
-  l->waiting += ask->waits;
-  l->used_ns = ask->asked_ns;
+  probe->leader = l;
+  l->probes++;
+  l->waiting += probe->wait_ms > 0;
+  l->used_ns = probe->asked_ns;
   return 0;
 }
 
-void s3l_peer_probe_cancel(s3l_peer_probe_t* ask) {
-  if (ask->leader != NULL)
-    s3l_http_client_cancel(&ask->http);
+void s3l_peer_probe_cancel(s3l_peer_probe_t* probe) {
+  if (probe->leader != NULL)
+    s3l_http_client_cancel(&probe->http);
 }
 
 /* ---- The client ---- */
@@ -265,12 +235,29 @@ int s3l_peer_client_create(uv_loop_t* loop, const s3l_peer_client_config_t* conf
     s3l_free(c);
     return err;
   }
-  c->uv = loop;
   s3l_task_init(&c->end, on_left);
   c->config = *config;
   s3l_list_init(&c->leaders);
   *out = c;
   return 0;
+}
+
+void s3l_peer_client_trust(s3l_peer_client_t* c, const s3l_tls_client_options_t* trust) {
+  c->config.trust = *trust;
+  for (s3l_list_t* at = c->leaders.next; at != &c->leaders; at = at->next)
+    S3L_CONTAINER_OF(at, leader_t, link)->stale = true;
+  close_unused(c, INT64_MAX);
+}
+
+void s3l_peer_client_ref(s3l_peer_client_t* c) {
+  S3L_ASSERT(!c->closing);
+  c->users++;
+}
+
+void s3l_peer_client_unref(s3l_peer_client_t* c) {
+  S3L_ASSERT(c->users > 0);
+  c->users--;
+  close_if_over(c);
 }
 
 void s3l_peer_client_close(s3l_peer_client_t* c, void (*cb)(void* arg), void* arg) {

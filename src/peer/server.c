@@ -11,10 +11,6 @@
 /* How long the last answers may take when the server closes. */
 #define CLOSE_GRACE_MS 500
 
-#define PAGE_METRICS   "/metrics"
-#define PAGE_LIVE      "/livez"
-#define PAGE_READY     "/readyz"
-
 struct s3l_peer_server_s {
   s3l_http_server_t* http;
   s3l_peer_server_config_t config;
@@ -35,7 +31,48 @@ typedef struct held_s {
   bool waits; /* was asked to; else it came while the registration was releasing */
 } held_t;
 
-/* ---- Seats ---- */
+/* ---- Pages ---- */
+
+typedef void (*page_t)(s3l_peer_server_t* p, s3l_http_exchange_t* ex);
+
+static void answer_text(s3l_http_exchange_t* ex, int status, const char* type, s3l_span_t body) {
+  const s3l_http_answer_t answer = {.status = status, .content_type = type, .body = body};
+  (void)s3l_http_reply(ex, &answer);
+}
+
+static void answer_metrics(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  size_t len = 0;
+  char* page = p->config.metrics(p->config.data, &len);
+  if (page != NULL)
+    answer_text(ex, 200, "text/plain; version=0.0.4; charset=utf-8", (s3l_span_t){page, len});
+  else
+    (void)s3l_http_refuse(ex, 503);
+  s3l_free(page);
+}
+
+static void answer_live(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  (void)p;
+  answer_text(ex, 200, "text/plain", S3L_SPAN("ok\n"));
+}
+
+static void answer_ready(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  bool ready = p->config.ready(p->config.data);
+  answer_text(ex, ready ? 200 : 503, "text/plain",
+              ready ? S3L_SPAN("ok\n") : S3L_SPAN("not yet\n"));
+}
+
+/* The page of the server's own at that path, or NULL. */
+static page_t find_page(const s3l_peer_server_t* p, s3l_span_t path) {
+  if (p->config.metrics != NULL && s3l_span_eq(path, S3L_SPAN("/metrics")))
+    return answer_metrics;
+  if (p->config.ready != NULL && s3l_span_eq(path, S3L_SPAN("/livez")))
+    return answer_live;
+  if (p->config.ready != NULL && s3l_span_eq(path, S3L_SPAN("/readyz")))
+    return answer_ready;
+  return NULL;
+}
+
+/* ---- Registrations ---- */
 
 /* The place of a path: where it is, or would be. */
 static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
@@ -58,18 +95,6 @@ static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
   return low;
 }
 
-static s3l_peer_registration_t* find(const s3l_peer_server_t* p, s3l_span_t path) {
-  bool found;
-  size_t i = place(p, path, &found);
-  return found ? p->registrations[i] : NULL;
-}
-
-static bool is_page(const s3l_peer_server_t* p, const char* path) {
-  if (p->config.metrics != NULL && strcmp(path, PAGE_METRICS) == 0)
-    return true;
-  return p->config.ready != NULL && (strcmp(path, PAGE_LIVE) == 0 || strcmp(path, PAGE_READY) == 0);
-}
-
 static bool make_room(s3l_peer_server_t* p) {
   if (p->len < p->cap)
     return true;
@@ -88,8 +113,9 @@ int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_registration_t* registrat
   S3L_ASSERT(registration->server == NULL && registration->path[0] == '/');
   if (p->closing)
     return UV_ECANCELED;
-  size_t i = place(p, s3l_span_cstr(registration->path), &found);
-  if (found || is_page(p, registration->path))
+  s3l_span_t path = s3l_span_cstr(registration->path);
+  size_t i = place(p, path, &found);
+  if (found || find_page(p, path) != NULL)
     return UV_EEXIST;
   if (!make_room(p))
     return UV_ENOMEM;
@@ -176,8 +202,8 @@ static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
   return true;
 }
 
-static void ask_seat(s3l_peer_server_t* p, s3l_peer_registration_t* registration,
-                     s3l_http_exchange_t* ex) {
+static void answer_election(s3l_peer_server_t* p, s3l_peer_registration_t* registration,
+                            s3l_http_exchange_t* ex) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
   const s3l_http1_t* asked = ex->request;
@@ -192,64 +218,27 @@ static void ask_seat(s3l_peer_server_t* p, s3l_peer_registration_t* registration
       answer_leads(ex, body, len, false);
     return;
   case S3L_REGISTRATION_RELEASING:
-    if (!hold(registration, ex, S3L_PEER_PARTING_MS, false))
-      (void)s3l_http_refuse(ex, 404);
-    return;
+    if (hold(registration, ex, S3L_PEER_PARTING_MS, false))
+      return;
+    break;
   case S3L_REGISTRATION_AWAY:
-    (void)s3l_http_refuse(ex, 404);
-    return;
+    break;
   }
-}
-
-/* ---- Pages ---- */
-
-static void answer_text(s3l_http_exchange_t* ex, int status, const char* type, s3l_span_t body) {
-  const s3l_http_answer_t answer = {.status = status, .content_type = type, .body = body};
-  (void)s3l_http_reply(ex, &answer);
-}
-
-static void answer_metrics(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
-  size_t len = 0;
-  char* page = p->config.metrics(p->config.data, &len);
-  if (page == NULL) {
-    (void)s3l_http_refuse(ex, 503);
-    return;
-  }
-  answer_text(ex, 200, "text/plain; version=0.0.4; charset=utf-8", (s3l_span_t){page, len});
-  s3l_free(page);
-}
-
-/* False if it is none of them. */
-static bool ask_page(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
-  s3l_span_t path = ex->request->path;
-  if (p->config.metrics != NULL && s3l_span_eq(path, S3L_SPAN(PAGE_METRICS))) {
-    answer_metrics(p, ex);
-    return true;
-  }
-  if (p->config.ready == NULL)
-    return false;
-  if (s3l_span_eq(path, S3L_SPAN(PAGE_LIVE))) {
-    answer_text(ex, 200, "text/plain", S3L_SPAN("ok\n"));
-    return true;
-  }
-  if (!s3l_span_eq(path, S3L_SPAN(PAGE_READY)))
-    return false;
-  bool ready = p->config.ready(p->config.data);
-  answer_text(ex, ready ? 200 : 503, "text/plain",
-              ready ? S3L_SPAN("ok\n") : S3L_SPAN("not yet\n"));
-  return true;
+  (void)s3l_http_refuse(ex, 404);
 }
 
 static void on_request(s3l_http_server_t* http, s3l_http_exchange_t* ex) {
   s3l_peer_server_t* p = s3l_http_server_data(http);
-  s3l_peer_registration_t* registration = find(p, ex->request->path);
-  if (ex->request->method == S3L_HTTP_OTHER) {
+  bool found;
+  size_t i = place(p, ex->request->path, &found);
+  page_t page = find_page(p, ex->request->path);
+  if (ex->request->method == S3L_HTTP_OTHER)
     (void)s3l_http_refuse(ex, 405);
-    return;
-  }
-  if (registration != NULL)
-    ask_seat(p, registration, ex);
-  else if (!ask_page(p, ex))
+  else if (found)
+    answer_election(p, p->registrations[i], ex);
+  else if (page != NULL)
+    page(p, ex);
+  else
     (void)s3l_http_refuse(ex, 404);
 }
 
@@ -274,7 +263,7 @@ int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* conf
   s3l_http_server_options_t http = config->http;
   http.on_request = on_request;
   http.data = p;
-  http.background = true; /* it is the elector that stands */
+  http.background = true; /* the elector keeps the loop alive */
   int err = s3l_http_server_create(loop, &http, &p->http);
   if (err == 0)
     err = s3l_loop_join(loop, &p->loop);

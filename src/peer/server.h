@@ -1,15 +1,16 @@
-/* peer/server.h: where those who follow ask whether an elector leads.
+/* peer/server.h: answers followers that ask whether an elector leads.
  *
  * Vocabulary
- *   registration      one election at the server, under its path
- *   leads     200, with the record: or held, if the client asked to wait
- *   releasing   has just ceased to lead, and its release is on its way to the store: whoever asks
- * is held, because an answer now would send it to the store too soon away      404
+ *   registration  one election at the server, under its path. Its state decides the answer:
+ *     leads       200 with the record; if the client asked to wait, the request is held
+ *     releasing   it has just stopped leading, and its release is on its way to the store: requests
+ *                 are held, since an answer would send the followers to the store too early
+ *     away        404
  *
  * Invariants
- *   - a held request is answered when its registration ceases to lead and has parted, when its time
- * is over, or when the registration is removed; whichever comes first;
- *   - what is answered is the owner's word of that very moment, never an older one.
+ *   - a held request is answered when its registration has stopped leading and has released, when
+ *     its time is over, or when the registration is removed; whichever comes first;
+ *   - an answer is what the owner says at that moment, never an older one.
  *
  * Paths are compared as sent, without their query. */
 #ifndef S3L_PEER_SERVER_H

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/proc.h"
 #include "lib/test.h"
 #include "lib/wait.h"

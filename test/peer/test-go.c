@@ -40,7 +40,6 @@ static void stamp(char* out, size_t size, const char* id) {
 
 static void on_ask(s3l_script_server_t* server) {
   char body[512];
-  (void)server;
   answers++;
   stamp(body, sizeof body, "go-1");
   snprintf(reply, sizeof reply,
@@ -88,7 +87,6 @@ static void renew(void) {
 }
 
 static bool has_asked(void* arg) {
-  (void)arg;
   return s3l_candidate_stats(&p.c).peer_answers >= 1;
 }
 

@@ -25,7 +25,6 @@ static s3lect_stats_t stats(void) {
 
 /* A question of the follower's is under way: held, since the one before was. */
 static bool is_held(void* arg) {
-  (void)arg;
   (void)uv_run(&loop, UV_RUN_NOWAIT);
   return stats().peer_answers >= 2 && stats().peer_checks > stats().peer_answers;
 }

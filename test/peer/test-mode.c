@@ -84,7 +84,6 @@ static void test_followers_ask_the_leader(void** state) {
 
 /* Whoever is next, once the first has gone. */
 static bool is_succeeded(void* arg) {
-  (void)arg;
   return p[1].c.started + p[2].c.started > 0;
 }
 

@@ -9,7 +9,7 @@
 #include "lib/ask_rig.h"
 #include "lib/certs.h"
 #include "lib/heap.h"
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"

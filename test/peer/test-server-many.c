@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "lib/group_certs.h"
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 

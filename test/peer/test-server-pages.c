@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/script_store.h"
 #include "lib/test.h"
 #include "lib/wait.h"
@@ -190,7 +190,6 @@ static double value(const char* name, const char* label) {
 
 static bool has_renewed(void* arg) {
   s3lect_stats_t stats = {.size = sizeof stats};
-  (void)arg;
   assert_int_equal(s3lect_elector_stats(&h.e[0], &stats), 0);
   return stats.renewals >= 3;
 }

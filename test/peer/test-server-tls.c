@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/group_certs.h"
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 
@@ -213,7 +213,6 @@ static void test_nothing_to_reload(void** state) {
 
 static void on_nobody(uv_stream_t* stream, int status) {
   (void)stream;
-  (void)status;
 }
 
 static void test_bad_options(void** state) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/peer_house.h"
+#include "lib/peer_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 
