@@ -11,15 +11,9 @@
  * first release there are no programs to break: take the line out, and layout.sh writes it anew.)
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "lib/test.h"
 #include "s3lect.h"
 
 /* Pinned for 64-bit systems; elsewhere the numbers differ, and the same rules hold. */

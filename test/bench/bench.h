@@ -1,5 +1,6 @@
-/* bench/bench.h: what the benchmarks share. s3lect-bench measures and prints; it judges nothing, so
- * that no test depends on how fast or how busy a machine is. Its options are in main.c. */
+/* bench/bench.h: shared by the benchmarks. s3lect-bench measures and prints. It fails for no
+ * figure, so that no test depends on how fast or how busy a machine is. Its options are in main.c.
+ */
 #ifndef S3L_BENCH_BENCH_H
 #define S3L_BENCH_BENCH_H
 

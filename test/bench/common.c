@@ -1,4 +1,4 @@
-/* bench/common.c: the server's process, the store on it, and what is measured everywhere. */
+/* bench/common.c: processes, the fake S3 and a store on it, and memory use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,31 +1,33 @@
-/* bench/failover.h: how long it takes until somebody leads again.
+/* bench/failover.h: measures the time until there is a leader again.
  *
- * Three `s3lect elect` processes hold an election on a fake S3 in a process of its own, which lets
- * every request wait (--latency). Round by round the leader of the moment is made to go, and is
- * started again when another one leads. Everything is read off the processes' own events: their
- * lease_ns is one clock for all processes of a machine.
+ * Three `s3lect elect` processes hold an election on a fake S3, a process that delays every request
+ * (--latency). In each round the current leader is ended, and started again when another one leads.
+ * All times are from the processes' events: lease_ns is one clock for all processes of a machine.
  *
- * What is measured
- *   round trip  a signed GET of the lockfile, sending to reply, over a warm connection to the same
- *               fake, before and after the rounds: the injected latency and what comes on top
+ * Measured times
+ *   round trip  a signed GET of the lockfile, from sending to reply, over a warm connection, before
+ *               and after the rounds: the injected latency and the cost on top
  *   hand-over   SIGTERM: from the old leader's stopped_leading to the next one's started_leading
  *   crash       SIGKILL: to the next one's started_leading, from two instants:
  *               kill    just before the signal is sent
- *               legal   when a take-over became legal. Before that, nobody may do anything but
- *                       wait, so this is what the implementation is answerable for. It depends on
- *                       what a follower has seen of the dead leader, and when (design rule 3): the
- *                       receipt of its last record plus T * (1 + drift), or the end of what it
- *                       promised last; only the follower knows. So every candidate tells it
- *                       (legal_ns): the new leader in started_leading, the other in new_leader, of
- *                       the record that it replaced or saw replaced. What counts is the *earlier*
- * of the two: a follower that could have gone first and did not is held against us overlap     two
- * leaderships whose validities have an instant in common. A leadership is taken to last from
- * started_leading to its stopped_leading; of one that was killed, to the last validity that it
- * told. Must not happen, as must epochs that do not grow
+ *               legal   when a take-over became legal. Until then every follower has to wait, so
+ *                       the implementation is responsible only for the time after it. It depends
+ *                       on what a follower has seen of the dead leader, and when (design rule 3):
+ *                       the receipt of its last record plus T * (1 + drift), or the end of its
+ *                       last promise. Only the follower knows this instant, so every candidate
+ *                       reports it (legal_ns) for the record that was replaced: the new leader in
+ *                       started_leading, the other one in new_leader. The earlier of the two
+ *                       counts, so a follower that could have taken over first and did not
+ *                       makes the result worse
  *
- * Before each round all candidates know the leader, and in peer mode have asked it: the fake has
- * seen no read for longer than followers in doubt would wait. Then a random time passes, so that
- * the leader goes at any phase of its renewals and of its followers' questions. */
+ * Errors
+ *   overlap     two leaderships are valid at the same instant. A leadership lasts from
+ *               started_leading to stopped_leading; after SIGKILL, to its last reported validity
+ *   epochs that do not increase
+ *
+ * A round begins when all candidates know the leader and, in peer mode, have asked it: the fake has
+ * seen no read for longer than a follower in doubt waits. Then a random time passes, so that the
+ * leader ends at any phase of its renewals and of its followers' questions. */
 #ifndef S3L_BENCH_FAILOVER_H
 #define S3L_BENCH_FAILOVER_H
 

@@ -1,13 +1,13 @@
-/* s3lect-proxy-load: both ends of connections that are measured; see test/bench/tcp-proxy.sh.
+/* s3lect-proxy-load: client and server of the connections that test/bench/tcp-proxy.sh measures.
  *
- *   s3lect-proxy-load serve                 listens on loopback, prints its port, serves until
- * killed s3lect-proxy-load measure ROUNDS NAME=PORT...
+ *   s3lect-proxy-load serve                        listens on loopback and prints its port
+ *   s3lect-proxy-load measure ROUNDS NAME=PORT...
  *
- * A request is two numbers, how many bytes come up behind it and how many shall come down, and the
- * bytes. `measure` sends them over one connection to each port, all in turn, ROUNDS times, so that
- * what else the machine does hits all alike; and prints the median of a small round trip (64 bytes
- * each way), the rate of 1 MiB transfers down and up by the median of their times, and that of
- * CROWD connections at once; and what each is beside the first one. */
+ * A request is two numbers, the bytes that follow it and the bytes that the server shall send, and
+ * then the bytes. `measure` sends requests over one connection to each port, in turn, ROUNDS times,
+ * so that other load of the machine affects all alike. It prints the median of a small round trip
+ * (64 bytes each way), the rate of 1 MiB transfers down and up by the median of their times, the
+ * rate of CROWD connections at once, and the ratio of each to the first port. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -58,7 +58,7 @@ static int read_bytes(int fd, void* bytes, size_t len) {
   return 0;
 }
 
-/* Of bytes that mean nothing: into, or out of, one block. */
+/* Receive, and send, bytes without meaning, by one block. */
 static int discard(int fd, char* block, uint64_t len) {
   while (len > 0) {
     ssize_t n = recv(fd, block, len < BLOCK ? len : BLOCK, 0);

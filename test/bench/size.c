@@ -1,5 +1,5 @@
-/* bench/size.c: the shared library on disk; and in memory a process with one elector over TLS, for
- * which the s3lect command stands, since this program carries libcurl and more. */
+/* bench/size.c: the size of the shared library, and the memory of a process with one elector over
+ * TLS. That process is the s3lect command, since this program also contains libcurl. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

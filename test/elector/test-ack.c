@@ -16,13 +16,11 @@ static unsigned stopped, closed;
 static uint64_t stopped_epoch;
 
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* event) {
-  (void)e;
   stopped++;
   stopped_epoch = event->epoch;
 }
 
 static void on_closed(s3lect_elector_t* e) {
-  (void)e;
   closed++;
 }
 
@@ -65,7 +63,6 @@ static void lead(uint64_t released_epoch) {
 }
 
 static bool can_start(void* arg) {
-  (void)arg;
   s3lect_status_t status = {.size = sizeof status};
   return s3lect_elector_status(&elector, &status) == 0 && status.role == S3LECT_ROLE_STOPPED &&
          s3lect_elector_start(&elector) == 0 && s3lect_elector_stop(&elector) == 0;

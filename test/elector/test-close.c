@@ -45,12 +45,10 @@ static void on_other(void) {
 static s3lect_store_req_t store_req;
 
 static void on_store_closed(s3lect_store_t* store) {
-  (void)store;
   on_closed();
 }
 
 static void on_read(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  (void)req;
   assert_int_equal(result->status, UV_ECANCELED);
   on_other();
 }
@@ -87,15 +85,11 @@ static void open_s3(void) {
 static s3lect_credentials_req_t credentials_req;
 
 static void on_provider_closed(s3lect_credentials_provider_t* provider) {
-  (void)provider;
   on_closed();
 }
 
 static void on_credentials(s3lect_credentials_req_t* req, int status,
                            const s3lect_credentials_t* credentials, const char* message) {
-  (void)req;
-  (void)credentials;
-  (void)message;
   assert_int_equal(status, UV_ECANCELED);
   on_other();
 }
@@ -117,12 +111,10 @@ static void close_provider(bool with_callback) {
 /* ---- Peers ---- */
 
 static void on_client_closed(s3lect_peer_client_t* client) {
-  (void)client;
   on_closed();
 }
 
 static void on_server_closed(s3lect_peer_server_t* server) {
-  (void)server;
   on_closed();
 }
 
@@ -152,13 +144,10 @@ static void close_server(bool with_callback) {
 /* ---- Electors ---- */
 
 static void on_elector_closed(s3lect_elector_t* elector) {
-  (void)elector;
   on_closed();
 }
 
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
-  (void)elector;
-  (void)event;
   on_other();
 }
 
@@ -186,7 +175,6 @@ static void close_elector(bool with_callback) {
 /* ---- Checks of a store: a cancel ends the run, and its one callback comes last ---- */
 
 static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
-  (void)verify;
   assert_int_equal(report->error, UV_ECANCELED);
   on_closed();
 }

@@ -32,7 +32,6 @@ static void on_leader(s3lect_elector_t* e, const s3lect_event_t* ev) {
 }
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)ev;
   ((rig_t*)e->data)->started++;
 }
 

@@ -24,7 +24,6 @@ static void on_put(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
 }
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)ev;
   ((life_t*)e->data)->started++;
 }
 

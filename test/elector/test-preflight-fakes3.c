@@ -23,19 +23,14 @@ static char message[600];
 static void (*in_error)(void);
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* event) {
-  (void)e;
-  (void)event;
   started++;
 }
 
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* event) {
-  (void)e;
-  (void)event;
   stopped++;
 }
 
 static void on_error(s3lect_elector_t* e, const s3lect_event_t* event) {
-  (void)e;
   errors++;
   error = event->error;
   snprintf(message, sizeof(message), "%s", event->message);
@@ -44,7 +39,6 @@ static void on_error(s3lect_elector_t* e, const s3lect_event_t* event) {
 }
 
 static void on_closed(s3lect_elector_t* e) {
-  (void)e;
   closed++;
 }
 

@@ -17,14 +17,12 @@ static struct {
 } seen;
 
 static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e;
   seen.told++;
   seen.releases += ev->error == S3LECT_ERELEASE;
   seen.error = ev->error;
 }
 
 static void on_closed(s3lect_elector_t* e) {
-  (void)e;
   seen.closed++;
 }
 

@@ -20,25 +20,21 @@ static struct {
 } seen;
 
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e;
   seen.valid_until = ev->valid_until_ns;
   seen.started++;
 }
 
 static void on_renewed(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e;
   seen.valid_until = ev->valid_until_ns;
 }
 
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e;
   assert_int_equal(ev->reason, S3LECT_REASON_EXPIRED);
   seen.told_at = s3lect_now_ns();
   seen.stopped++;
 }
 
 static void on_closed(s3lect_elector_t* e) {
-  (void)e;
   seen.closed++;
 }
 

@@ -113,7 +113,6 @@ static struct {
 } late;
 
 static void on_event(s3lect_elector_t* e, const s3lect_event_t* ev) {
-  (void)e;
   if (ev->kind == S3LECT_EVENT_STOPPED_LEADING)
     late.reason = ev->reason;
   else
@@ -124,12 +123,10 @@ static void on_event(s3lect_elector_t* e, const s3lect_event_t* ev) {
 }
 
 static void on_late_closed(s3lect_elector_t* e) {
-  (void)e;
   late.closed++;
 }
 
 static void* see_the_end(void* arg) {
-  (void)arg;
   assert_false(s3lect_elector_is_leader(&late.e));
   atomic_fetch_add(&late.asked, 1);
   return NULL;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fakes3/internal.h"
+#include "http/server_reply.h"
 #include "util/timefmt.h"
 
 #define HTML "text/html"
@@ -58,38 +59,6 @@ static const fakes3_error_t errors[] = {
     {"XAmzContentSHA256Mismatch", 400,
      "The provided 'x-amz-content-sha256' header does not match what was computed."},
 };
-
-static const char* reason(int status) {
-  static const struct {
-    int status;
-    const char* reason;
-  } reasons[] = {
-      {200, "OK"},
-      {204, "No Content"},
-      {301, "Moved Permanently"},
-      {304, "Not Modified"},
-      {307, "Temporary Redirect"},
-      {400, "Bad Request"},
-      {403, "Forbidden"},
-      {404, "Not Found"},
-      {405, "Method Not Allowed"},
-      {408, "Request Timeout"},
-      {409, "Conflict"},
-      {411, "Length Required"},
-      {412, "Precondition Failed"},
-      {429, "Too Many Requests"},
-      {500, "Internal Server Error"},
-      {501, "Not Implemented"},
-      {502, "Bad Gateway"},
-      {503, "Service Unavailable"},
-      {504, "Gateway Timeout"},
-  };
-  for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-    if (reasons[i].status == status)
-      return reasons[i].reason;
-  }
-  return "Other";
-}
 
 static const fakes3_error_t* find_error(const char* code) {
   for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -227,7 +196,8 @@ void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
     fakes3_printf(out, "HTTP/1.1 %u Interim\r\nX-Interim: yes\r\n\r\n",
                   (unsigned)fakes3_plan_value(r, FAKES3_SLOT_CONTINUE));
   bool http10 = fakes3_plan_has(r, FAKES3_DO_http10);
-  fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status, reason(reply->status));
+  fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status,
+                s3l_http_status_text(reply->status));
   bool page = reply->type != NULL && strcmp(reply->type, HTML) == 0;
   if (!page) {
     fakes3_puts(out, "x-amz-id-2: fakes3\r\nx-amz-request-id: ");

@@ -58,7 +58,6 @@ static void moves_between_requests(void** state) {
 }
 
 static void on_call(s3l_script_server_t* server) {
-  (void)server;
   set_origin();
 }
 
@@ -81,7 +80,6 @@ static void moves_with_a_request_out(void** state) {
 }
 
 static void then_aim(s3l_rig_req_t* r) {
-  (void)r;
   set_origin();
   s3l_rig_submit(&rig, (s3l_rig_req_t*)rig.server.data);
 }
@@ -128,7 +126,6 @@ static void moves_while_it_connects(void** state) {
 }
 
 static void in_compose(s3l_rig_req_t* r) {
-  (void)r;
   assert_int_equal(s3l_http_client_set_origin(rig.client, "localhost", rig.server.port, NULL), 0);
 }
 

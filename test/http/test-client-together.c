@@ -18,7 +18,6 @@ static const s3l_step_t holds[] = {
 static const s3l_step_t silent[] = {S3L_EXPECT(MOST), S3L_CALL, S3L_SCRIPT_END};
 
 static void on_call(s3l_script_server_t* server) {
-  (void)server;
   there++;
 }
 
@@ -31,7 +30,6 @@ static void begin(const s3l_step_t* const* scripts, size_t n, uint32_t connectio
 }
 
 static void assert_all_there(s3l_rig_req_t* r) {
-  (void)r;
   assert_true(there >= COUNT);
 }
 

@@ -35,7 +35,6 @@ static bool polls(void) {
 }
 
 static bool has_paused_twice(void* arg) {
-  (void)arg;
   return s3l_server_rig_stats(&rig).pauses >= 2;
 }
 

@@ -96,8 +96,6 @@ static void test_bodies(void** state) {
 static unsigned messages; /* of handshakes and after them, at the server */
 
 static void on_info(const SSL* ssl, int where, int value) {
-  (void)ssl;
-  (void)value;
   if (where == SSL_CB_ACCEPT_LOOP)
     messages++;
 }
@@ -150,7 +148,6 @@ static int connect_silent(const char* from) {
 }
 
 static bool all_are_stalled(void* arg) {
-  (void)arg;
   size_t n = 0;
   for (s3l_list_t* l = pool()->stalled.next; l != &pool()->stalled; l = l->next)
     n++;

@@ -229,7 +229,6 @@ static void test_held_has_no_time(void** state) {
 }
 
 static bool has_write_timeout(void* arg) {
-  (void)arg;
   return s3l_server_rig_stats(&rig).timeouts_write > 0;
 }
 
@@ -261,7 +260,6 @@ static void test_slow_but_reads(void** state) {
 }
 
 static bool has_tls_timeouts(void* arg) {
-  (void)arg;
   return s3l_server_rig_stats(&rig).timeouts_tls == 2;
 }
 

@@ -136,7 +136,6 @@ static void reply(s3l_http_exchange_t* ex, const char* body) {
 }
 
 static void on_request(s3l_http_server_t* server, s3l_http_exchange_t* ex) {
-  (void)server;
   requests++;
   if (s3l_span_eq(ex->request->path, S3L_SPAN("/hold"))) {
     assert_int_equal(s3l_http_hold(ex, on_abort), 0);
@@ -147,7 +146,6 @@ static void on_request(s3l_http_server_t* server, s3l_http_exchange_t* ex) {
 }
 
 static void on_closed(void* arg) {
-  (void)arg;
   closed++;
 }
 

@@ -311,7 +311,6 @@ static void test_close_after_grace(void** state) {
 }
 
 static void close_in_request(s3l_server_rig_t* r, s3l_http_exchange_t* ex) {
-  (void)ex;
   s3l_server_rig_close(r, S3L_WAIT_MS);
 }
 

@@ -1,4 +1,4 @@
-/* A peer client, a scripted leader, and questions that remember how they ended, on one loop. */
+/* A peer client, a scripted leader, and probes that record their results, on one loop. */
 #ifndef S3L_TEST_ASK_RIG_H
 #define S3L_TEST_ASK_RIG_H
 
@@ -12,7 +12,7 @@
 
 #define S3L_ASK_PATH "/health/leadership"
 
-/* What leaders answer. */
+/* Replies of leaders. */
 #define S3L_ASK_BODY                                                                               \
   "{\"leaderID\":\"a\",\"leaderAddr\":\"x:1\",\"lastUpdated\":\"2024-10-27T10:30:45Z\",\"epoch\":" \
   "7,\"etag\":\"\\\"e\\\"\",\"validForMs\":9000}"
@@ -31,7 +31,7 @@ typedef struct s3l_asks_s {
   bool in_call; /* set around the client's calls: no callback may run then */
 } s3l_asks_t;
 
-/* All zero before it is asked for the first time. */
+/* All zero before the first probe. */
 typedef struct s3l_asked_s {
   s3l_peer_probe_t ask;
   s3l_asks_t* rig;
@@ -45,19 +45,18 @@ typedef struct s3l_asked_s {
   char message[512];
 } s3l_asked_t;
 
-/** Opens client and server; `scripts` as in script_server. Time-outs of config that are 0 are long.
- */
+/** Opens client and server; `scripts` as in script_server. Time-outs of 0 in config become long. */
 void s3l_asks_begin(s3l_asks_t* r, const s3l_step_t* const* scripts, size_t n,
                     s3l_tls_context_t* server_tls);
 
-/** Asks; what s3l_peer_probe says. */
+/** Starts a probe; returns the result of s3l_peer_probe. */
 int s3l_asks_try(s3l_asks_t* r, s3l_asked_t* a, const char* addr, uint32_t timeout_ms,
                  uint32_t wait_ms);
 
-/** Asks the scripted server, with all the time in the world. */
+/** Starts a probe of the scripted server with a long time-out; it must be accepted. */
 void s3l_asks_start(s3l_asks_t* r, s3l_asked_t* a, uint32_t wait_ms);
 
-/** Waits until the question has ended for the n-th time. */
+/** Waits until the probe has ended for the n-th time. */
 void s3l_asks_wait(s3l_asks_t* r, s3l_asked_t* a, unsigned n);
 
 /** "127.0.0.1:PORT". Static memory. */

@@ -91,7 +91,7 @@ void s3l_caller_open(s3l_caller_t* raw) {
 void s3l_caller_send_bytes(s3l_caller_t* raw, const char* data, size_t n) {
   bool handed;
   int rc = s3l_stream_write(&raw->stream, data, n, &handed);
-  /* The server may have closed; what it has said before is to be read. */
+  /* The server may have closed; its reply can still be read. */
   assert_true(rc == S3L_STREAM_WRITTEN || rc < 0);
 }
 

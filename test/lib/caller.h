@@ -1,5 +1,5 @@
-/* A raw client of a server under test, on the test's loop: it sends what it likes, plain or under
- * TLS, and keeps what it is answered. */
+/* A raw client of a server under test, on the test's loop. It sends any bytes, plain or over TLS,
+ * and keeps the replies. */
 #ifndef S3L_TEST_CALLER_H
 #define S3L_TEST_CALLER_H
 
@@ -28,7 +28,7 @@ typedef struct s3l_caller_s {
   bool open;
   bool deaf; /* does not read; set before open */
   size_t received;
-  char text[65536]; /* what was received, as far as it fits, with a NUL */
+  char text[65536]; /* received bytes, as many as fit, with a NUL */
 } s3l_caller_t;
 
 s3l_caller_t* s3l_caller_make(uv_loop_t* loop, uint16_t port, s3l_tls_context_t* tls);
@@ -42,7 +42,8 @@ void s3l_caller_begin(s3l_caller_t* raw);
 void s3l_caller_send(s3l_caller_t* raw, const char* text);
 void s3l_caller_send_bytes(s3l_caller_t* raw, const char* data, size_t n);
 
-/** Waits until `want` has come since the last s3l_caller_forget, or fails the test. */
+/** Waits until `want` has been received since the last s3l_caller_forget; fails the test if the
+ * connection ends before. */
 void s3l_caller_expect(s3l_caller_t* raw, const char* want);
 void s3l_caller_forget(s3l_caller_t* raw);
 

@@ -1,6 +1,6 @@
-/* The clocks of a test program, which it may put forward: the functions of the C library that tell
- * the time are defined here, for the library under test as for libuv. Linux only; elsewhere the
- * clocks are left as they are. */
+/* Clocks that a test program can put forward. clocks.c defines the C library's functions that read
+ * the time, for the library under test and for libuv. Linux only; elsewhere the clocks cannot be
+ * changed. */
 #ifndef S3L_TEST_CLOCKS_H
 #define S3L_TEST_CLOCKS_H
 
@@ -14,11 +14,11 @@ bool s3l_clocks_move(void);
 void s3l_clocks_skip(int64_t ns);
 
 /** From now on all clocks but CLOCK_MONOTONIC_RAW run faster by so many ppm, as NTP slews them;
- * what is skipped counts by them. Once in a process, before anything is skipped. */
+ * skipped time is time of these clocks. Call once in a process, before any skip. */
 void s3l_clocks_slew(int64_t ppm);
 
-/** Calls this once, right after the next reading of CLOCK_MONOTONIC_RAW: as if the process was
- * stopped there. */
+/** Calls `then` once, right after this thread's next reading of CLOCK_MONOTONIC_RAW, as if the
+ * process was stopped there. */
 void s3l_clocks_after_reading(void (*then)(void));
 
 /** CLOCK_BOOTTIME alone: as if the machine had been suspended for so long. */

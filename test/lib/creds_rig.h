@@ -1,6 +1,7 @@
-/* What the tests of credentials share: a loop, a scripted service on loopback, a chain over them
- * on a clock that the test sets, with short pauses, and files in a temporary folder. The
- * environment of the test process is the chain's: rig_init clears what it knows of. */
+/* Shared by the tests of credentials: a loop, a scripted service on loopback, a chain that uses
+ * them, with short pauses and a clock that the test sets, and files in a temporary folder. The
+ * chain reads the test process's environment; rig_init clears the variables that the chain knows.
+ */
 #ifndef S3L_TEST_CREDS_RIG_H
 #define S3L_TEST_CREDS_RIG_H
 

@@ -1,6 +1,6 @@
-/* An election in one process: a fake S3, an S3 store over real sockets, and candidates that
- * remember what they were told. At every callback and in every turn of the loop it is checked that
- * at most one candidate leads. */
+/* An election in one process: a fake S3, an S3 store over real sockets, and candidates that record
+ * their callbacks. Every callback and every turn of the loop checks that at most one candidate
+ * leads. */
 #ifndef S3L_TEST_ELECTION_H
 #define S3L_TEST_ELECTION_H
 
@@ -44,34 +44,34 @@ struct s3l_election_s {
   s3lect_store_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
   size_t candidates_len;
-  uint64_t last_epoch; /* of anybody's start: they must grow */
+  uint64_t last_epoch; /* of any candidate's start: epochs must increase */
   unsigned started;    /* leaderships, of all candidates */
   unsigned stopped;
 };
 
-/** Prepares the loop and starts the fake S3 (options may be NULL). Idle time is skipped from now on
+/** Prepares the loop and starts the fake S3 (options may be NULL). From now on waits skip idle time
  * (S3L_PACE_SOCKETS). */
 void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options);
 /** Opens the store. */
 void s3l_election_begin(s3l_election_t* el);
 
-/** Puts an object in place of the lockfile, or of the newest epoch file, unconditionally. */
+/** Replaces the lockfile, or the newest epoch file, unconditionally. */
 void s3l_election_put(s3l_election_t* el, const char* body, size_t len);
-/** The same with a released record of epoch 7, so that nobody needs to wait. */
+/** The same with a released record of epoch 7, so that a candidate can lead at once. */
 void s3l_election_seed(s3l_election_t* el);
 /** Removes the lockfile. */
 void s3l_election_delete(s3l_election_t* el);
-/** Reads the record as it stands in the store now. */
+/** Reads the record from the store. */
 s3lect_record_t s3l_election_record(s3l_election_t* el);
 
 /** How many epoch files there are. */
 size_t s3l_election_files(s3l_election_t* el);
 
-/** Adds a rule of misbehaviour, as JSON; see test/fakes3/README.md. */
+/** Adds a fault rule, as JSON; see test/fakes3/README.md. */
 void s3l_election_fault(s3l_election_t* el, const char* json);
 void s3l_election_heal(s3l_election_t* el);
 
-/** Writes to the lockfile that had an effect so far. */
+/** How many writes to the lockfile have taken effect. */
 size_t s3l_election_writes(s3l_election_t* el);
 
 void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id);

@@ -1,5 +1,5 @@
-/* What the tests of the HTTP client share: a loop, a client, a script server, and requests that
- * remember how they ended. */
+/* Shared by the tests of the HTTP client: a loop, a client, a script server, and requests that
+ * record their results. */
 #ifndef S3L_TEST_HTTP_RIG_H
 #define S3L_TEST_HTTP_RIG_H
 

@@ -1,5 +1,5 @@
 /* A loopback port on which a connect neither succeeds nor fails: its listener never accepts, and
- * its queue is full, so that the kernel drops what knocks (Linux). */
+ * its backlog is full, so that the kernel drops connection requests (Linux). */
 #ifndef S3L_TEST_HUNG_PORT_H
 #define S3L_TEST_HUNG_PORT_H
 

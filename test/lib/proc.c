@@ -59,7 +59,7 @@ static void turn(procs_t* procs, const char* what) {
     fail_with_output(procs, "nothing happens while waiting for", what);
 }
 
-/* A test that fails jumps out of its middle; what it has started must not stay behind. */
+/* A test that fails leaves by longjmp; the processes that it has started must not survive. */
 static pid_t running[PROC_MAX];
 
 static void kill_running(void) {

@@ -1,5 +1,5 @@
-/* For which of the protocols a test runs: each test of an election does for both, one after the
- * other; see test/CMakeLists.txt. */
+/* The protocol that a test runs with. Every test of an election runs once with each protocol; see
+ * test/CMakeLists.txt. */
 #ifndef S3L_TEST_PROTOCOL_H
 #define S3L_TEST_PROTOCOL_H
 

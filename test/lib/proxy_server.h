@@ -1,6 +1,5 @@
-/* An HTTP proxy on the caller's loop: CONNECT and absolute-form requests, to whatever host they
- * name, all end at one address. As a relay it passes the bytes of every connection both ways,
- * unseen. */
+/* An HTTP proxy on the caller's loop. It forwards CONNECT and absolute-form requests for any host
+ * to one address. As a relay it forwards the bytes of every connection without reading them. */
 #ifndef S3L_TEST_PROXY_SERVER_H
 #define S3L_TEST_PROXY_SERVER_H
 
@@ -15,8 +14,8 @@ typedef struct s3l_proxy_server_s {
   struct sockaddr_storage address; /* ... or, where that is 0, an address of any kind */
   bool relay;
   bool unref;                /* nothing of the proxy keeps the loop alive */
-  const char* authorization; /* what Proxy-Authorization must say; NULL: nothing is asked for */
-  const char* reply;         /* to give in place of a connection; NULL: none */
+  const char* authorization; /* the Proxy-Authorization that is required; NULL: none */
+  const char* reply;         /* sent instead of connecting; NULL: none */
 
   /* To be read. */
   uint16_t port;

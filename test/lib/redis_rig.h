@@ -8,7 +8,7 @@
 
 #include "lib/proc.h"
 
-/** Whether there is a redis-server to run. */
+/** Whether redis-server is installed. */
 bool redis_is_there(void);
 /** Starts one, empty, on loopback, and waits until it answers. `dir` is for its scratch files. */
 proc_t* redis_start(procs_t* procs, int port, const char* dir);
@@ -32,7 +32,7 @@ long redis_array(redis_conn_t* conn);
 
 /** One command over a connection of its own, which must succeed. Valid until the next call. */
 const char* redis_ask(int port, const char* const* words);
-/** Waits until it is a replica that has all its master has, and is being fed. */
+/** Waits until it is a replica that is in sync with its master. */
 void redis_await_synced(procs_t* procs, int port);
 
 #endif

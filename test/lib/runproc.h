@@ -1,5 +1,5 @@
-/* test/lib/runproc.h: `s3lect run` from end to end: its command notes the time, and the test reads
- * until when it did so, against the validity that the events told of. */
+/* test/lib/runproc.h: `s3lect run` from end to end. The command that it runs notes the time, and
+ * the test compares these notes with the validity in the events. */
 #ifndef TEST_LIB_RUNPROC_H
 #define TEST_LIB_RUNPROC_H
 

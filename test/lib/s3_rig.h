@@ -1,4 +1,4 @@
-/* test/lib/s3_rig.h: an S3 store of one connection before a server that plays scripts. */
+/* test/lib/s3_rig.h: an S3 store with one connection, to a server that plays scripts. */
 #ifndef TEST_LIB_S3_RIG_H
 #define TEST_LIB_S3_RIG_H
 
@@ -21,8 +21,7 @@ typedef struct s3_rig_s {
 /** Options for a store on 127.0.0.1; `endpoint` gets its URL, and must outlive them. */
 s3lect_store_s3_options_t s3_rig_options(char* endpoint, size_t cap, uint16_t port);
 
-/** Starts the server and opens the store; `adjust` (may be NULL) has the last word on its options.
- */
+/** Starts the server and opens the store; `adjust` (may be NULL) can change the store's options. */
 s3_rig_t* s3_rig_open(const s3l_step_t* const* scripts, size_t n,
                       void (*adjust)(s3lect_store_s3_options_t* options));
 
@@ -42,7 +41,7 @@ void s3_rig_prepare_put(s3_rig_t* rig, uint32_t condition, uint32_t flags);
 
 void s3_assert_result(const s3lect_store_result_t* r, int status, int outcome, int http);
 
-/** What the store said comes first in a message, then mostly what to do about it. */
+/** Asserts that a message begins with what the store said; advice may follow. */
 void s3_assert_says(const char* message, const char* said);
 
 #endif

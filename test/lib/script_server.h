@@ -1,5 +1,5 @@
-/* A TCP or TLS server that plays scripts, on the test's own loop: connection number i plays script
- * number i, the last script serving all later ones. A script is an array of steps that ends with
+/* A TCP or TLS server that plays scripts, on the test's loop. Connection number i plays script
+ * number i; further connections play the last script. A script is an array of steps that ends with
  * S3L_SCRIPT_END; then the connection stays open until the peer closes it. */
 #ifndef S3L_TEST_SCRIPT_SERVER_H
 #define S3L_TEST_SCRIPT_SERVER_H
@@ -14,7 +14,7 @@
 
 typedef enum {
   S3L_STEP_END,
-  S3L_STEP_EXPECT, /* wait for the text; what came up to its end is dropped */
+  S3L_STEP_EXPECT, /* wait for the text; drop all bytes up to its end */
   S3L_STEP_SEND,   /* in pieces of n bytes, one per turn of the loop; 0: all at once */
   S3L_STEP_CLOSE,  /* in good order */
   S3L_STEP_CUT,    /* TLS: without close_notify */
@@ -70,7 +70,7 @@ struct s3l_script_server_s {
   uint16_t port;
   unsigned accepted;
   unsigned resumed;  /* TLS handshakes that resumed a session */
-  unsigned ended;    /* connections that the peer ended, in whatever way */
+  unsigned ended;    /* connections that the peer ended in any way */
   unsigned failures; /* connections that ended while a step waited for text */
   unsigned strays;   /* bytes received that no step expected, seen at the end of connections */
 

@@ -1,11 +1,11 @@
-/* A store of a test's own, written against the public interface as a user would: it holds each
- * request until the test answers it, and gives every answer from the loop.
+/* A store that uses only the public interface, as a user's would. It holds each request until the
+ * test answers it, and delivers every answer from the loop.
  *
- * With epoch files (lib/protocol.h) the same tests go: a read is then a listing, a file, or one
- * after the other, and there are reads before a take-over and behind every write of which the
- * lockfile knows nothing. The test is asked once for each read of its own; the store goes on with
- * what it has shown, and with what was written since, until it is the test's turn. As many reads
- * take their time, there is nothing but timers: it passes at once (S3L_PACE_TIMERS). */
+ * The same tests run with epoch files (lib/protocol.h). A read is then a listing, a file, or both
+ * in turn, and there are more reads than with a lockfile: before a take-over, and after every
+ * write. The test answers each read that it expects once. The store answers the others by itself,
+ * with what the test has shown and what was written since. These reads are separated by timers, so
+ * waits pass at once (S3L_PACE_TIMERS). */
 #ifndef S3L_TEST_SCRIPT_STORE_H
 #define S3L_TEST_SCRIPT_STORE_H
 
@@ -20,7 +20,7 @@ typedef struct s3l_script_store_s {
   uv_idle_t pump;          /* gives the answer in the loop's next turn */
   s3lect_store_req_t* req; /* under way; NULL: none */
   bool is_put;
-  unsigned requests; /* so far, but for those that the store went on with by itself */
+  unsigned requests; /* so far, without those that the store answered by itself */
   unsigned cancels;
   int refuse;         /* when not 0: get and put return this, once, and take nothing */
   bool answer_cancel; /* end cancelled requests at once (default), or only when the test does */
@@ -31,7 +31,7 @@ typedef struct s3l_script_store_s {
   char body[2048];
   s3lect_record_t put; /* what the last put wanted to write */
 
-  /* Epoch files: the newest, as it was shown or written last, and the one below. */
+  /* Epoch files: the newest, as it was shown or written last, and the one before. */
   bool epochs;
   bool is_list;
   struct s3l_script_file_s {
@@ -58,8 +58,8 @@ void s3l_script_store_answer(s3l_script_store_t* s, int status, int outcome, con
 /** Answers a read with a record of another server, or one's own (`record` copied). */
 void s3l_script_store_show(s3l_script_store_t* s, const s3lect_record_t* record, const char* etag);
 
-/** The put under way replaces the record that has this ETag, or with epoch files, being a
- * take-over, creates the file behind it. */
+/** Asserts that the put under way replaces the record with this ETag or, if it is a take-over with
+ * epoch files, creates the next file. */
 void s3l_script_store_check_over(const s3l_script_store_t* s, const char* etag);
 
 /** A released record of epoch 7, by server "b". */

@@ -1,5 +1,5 @@
-/* What the tests of the HTTP server share: a loop, a server whose owner answers by path, and raw
- * clients that send what they like, plain or under TLS.
+/* Shared by the tests of the HTTP server: a loop, a server whose owner answers by path, and raw
+ * clients that send any bytes, plain or over TLS.
  *
  * Paths: "/" is answered with "hello", "/hold" is held (or refused with 503 where that cannot be),
  * "/big" gives S3L_RIG_BIG bytes, "/header" a header with a line end in it, all others 404. Methods

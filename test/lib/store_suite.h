@@ -1,4 +1,4 @@
-/* test/lib/store_suite.h: what every store must do, through its public vtable only.
+/* test/lib/store_suite.h: tests that every store must pass, through its public vtable only.
  *
  * A program opens a store, fills an s3l_store_suite_t, makes it the group's state, and runs
  * S3L_STORE_SUITE_TESTS. All keys begin with `prefix`, which no other run may use; s3l_suite_clean
@@ -18,13 +18,13 @@ typedef struct s3l_store_suite_s {
   s3lect_store_t* store;
   char prefix[96];
   uint32_t timeout_ms;
-  /* What this store promises beyond what every one must: */
+  /* Guarantees of this store that not every store gives: */
   bool fresh_etags;     /* equal bodies get different ETags */
   bool guarded_deletes; /* If-Match on a delete is honoured */
   bool clear_conflicts; /* writes that meet never end uncertain (Ceph 16 answers some with a 500) */
 } s3l_store_suite_t;
 
-/** A request that remembers how it ended. Zero it first. */
+/** A request that records its result. Zero it first. */
 typedef struct s3l_suite_req_s {
   s3lect_store_req_t req;
   s3l_store_suite_t* suite;
@@ -50,7 +50,7 @@ const s3lect_store_result_t* s3l_suite_do(s3l_suite_req_t* r, s3l_suite_op_t op)
 int s3l_suite_start(s3l_suite_req_t* r, s3l_suite_op_t op);
 void s3l_suite_wait(s3l_suite_req_t* r);
 
-/** Reads, or writes under a condition, and says how it went. */
+/** Reads, or writes under a condition; returns the result. */
 const s3lect_store_result_t* s3l_suite_get(s3l_store_suite_t* suite, s3l_suite_req_t* r,
                                            const char* name, const char* unless_etag);
 const s3lect_store_result_t* s3l_suite_put(s3l_store_suite_t* suite, s3l_suite_req_t* r,
@@ -63,32 +63,28 @@ void s3l_suite_prefix(s3l_store_suite_t* suite);
 /** Deletes every object under the prefix. */
 void s3l_suite_clean(s3l_store_suite_t* suite);
 
-void s3l_suite_creates_once(void** state);
-void s3l_suite_swaps(void** state);
-void s3l_suite_missing_objects(void** state);
-void s3l_suite_one_of_many_creates_wins(void** state);
-void s3l_suite_one_of_many_swaps_wins(void** state);
-void s3l_suite_etags_are_fresh(void** state);
-void s3l_suite_reads_its_writes(void** state);
-void s3l_suite_reads_unless_unchanged(void** state);
-void s3l_suite_bounds_bodies(void** state);
-void s3l_suite_takes_any_key(void** state);
-void s3l_suite_deletes(void** state);
-void s3l_suite_lists_in_pages(void** state);
-void s3l_suite_cancels(void** state);
-void s3l_suite_refuses_bad_requests(void** state);
-void s3l_suite_goes_on_in_callbacks(void** state);
+/* The tests, in their order. */
+#define S3L_STORE_SUITE(XX)                                                                        \
+  XX(s3l_suite_creates_once)                                                                       \
+  XX(s3l_suite_swaps)                                                                              \
+  XX(s3l_suite_missing_objects)                                                                    \
+  XX(s3l_suite_one_of_many_creates_wins)                                                           \
+  XX(s3l_suite_one_of_many_swaps_wins)                                                             \
+  XX(s3l_suite_etags_are_fresh)                                                                    \
+  XX(s3l_suite_reads_its_writes)                                                                   \
+  XX(s3l_suite_reads_unless_unchanged)                                                             \
+  XX(s3l_suite_bounds_bodies)                                                                      \
+  XX(s3l_suite_takes_any_key)                                                                      \
+  XX(s3l_suite_deletes)                                                                            \
+  XX(s3l_suite_lists_in_pages)                                                                     \
+  XX(s3l_suite_cancels)                                                                            \
+  XX(s3l_suite_refuses_bad_requests)                                                               \
+  XX(s3l_suite_goes_on_in_callbacks)
 
-#define S3L_STORE_SUITE_TESTS                                                                      \
-  cmocka_unit_test(s3l_suite_creates_once), cmocka_unit_test(s3l_suite_swaps),                     \
-      cmocka_unit_test(s3l_suite_missing_objects),                                                 \
-      cmocka_unit_test(s3l_suite_one_of_many_creates_wins),                                        \
-      cmocka_unit_test(s3l_suite_one_of_many_swaps_wins),                                          \
-      cmocka_unit_test(s3l_suite_etags_are_fresh), cmocka_unit_test(s3l_suite_reads_its_writes),   \
-      cmocka_unit_test(s3l_suite_reads_unless_unchanged),                                          \
-      cmocka_unit_test(s3l_suite_bounds_bodies), cmocka_unit_test(s3l_suite_takes_any_key),        \
-      cmocka_unit_test(s3l_suite_deletes), cmocka_unit_test(s3l_suite_lists_in_pages),             \
-      cmocka_unit_test(s3l_suite_cancels), cmocka_unit_test(s3l_suite_refuses_bad_requests),       \
-      cmocka_unit_test(s3l_suite_goes_on_in_callbacks)
+#define S3L_SUITE_DECLARE(name) void name(void** state);
+S3L_STORE_SUITE(S3L_SUITE_DECLARE)
+
+#define S3L_SUITE_TEST(name)  cmocka_unit_test(name),
+#define S3L_STORE_SUITE_TESTS S3L_STORE_SUITE(S3L_SUITE_TEST)
 
 #endif

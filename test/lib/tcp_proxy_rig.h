@@ -1,8 +1,7 @@
-/* test/lib/tcp_proxy_rig.h: proxies of examples/tcp-proxy as processes, and plain sockets that play
- * their clients and backends.
+/* test/lib/tcp_proxy_rig.h: examples/tcp-proxy as processes, and sockets that act as their clients
+ * and backends.
  *
- * All sockets here are blocking ones whose waits end, as a failure of the test, after
- * PROC_PATIENCE_MS. */
+ * All sockets are blocking; a wait of more than PROC_PATIENCE_MS fails the test. */
 #ifndef TEST_LIB_TCP_PROXY_RIG_H
 #define TEST_LIB_TCP_PROXY_RIG_H
 
@@ -56,7 +55,7 @@ int sock_accept(int listener);
 /** The next connection on which a client sends something. Proxies probe their backends by
  * connections on which they send nothing; these are closed. */
 int sock_accept_speaking(int listener);
-/** Nobody waits to be accepted, now. */
+/** Whether no connection is waiting to be accepted. */
 bool sock_none_waits(int listener);
 /** Connected to loopback, or -1 if that was refused. */
 int sock_connect(int port);

@@ -1,4 +1,4 @@
-/* cmocka, with what it wants included before it. */
+/* cmocka, with the headers that it needs. */
 #ifndef S3L_TEST_TEST_H
 #define S3L_TEST_TEST_H
 

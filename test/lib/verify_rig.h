@@ -1,4 +1,4 @@
-/* test/lib/verify_rig.h: a run of s3lect_verify_start that remembers how it ended. */
+/* test/lib/verify_rig.h: a run of s3lect_verify_start that records its report. */
 #ifndef S3L_TEST_VERIFY_RIG_H
 #define S3L_TEST_VERIFY_RIG_H
 
@@ -42,8 +42,8 @@ void s3l_verify_rig_run(s3l_verify_rig_t* rig, const s3lect_verify_options_t* op
 int s3l_verify_rig_check(const s3l_verify_rig_t* rig, const char* name);
 
 /** Asserts that exactly the named checks (ends with NULL) have failed, and that the reason is the
- * first one's; prints the whole table otherwise. Where "list" stands first, that is the reason of
- * the verdict on epoch files. */
+ * first one's; prints the whole table otherwise. If the first is "list", the reason is that of the
+ * verdict on epoch files. */
 void s3l_verify_rig_failed(const s3l_verify_rig_t* rig, const char* const* names);
 
 void s3l_verify_rig_print(const s3l_verify_rig_t* rig);

@@ -5,8 +5,8 @@
 #include "lib/clocks.h"
 #include "lib/test.h"
 
-#define STEP_MS  50 /* with S3L_PACE_SOCKETS time goes on by so much ... */
-#define GRACE_MS 5  /* ... when for so long, in truth, nothing has happened */
+#define STEP_MS  50 /* with S3L_PACE_SOCKETS the clocks skip this time ... */
+#define GRACE_MS 5  /* ... when nothing has happened for this real time */
 
 static s3l_pace_t pace;
 
@@ -14,7 +14,7 @@ void s3l_wait_pace(s3l_pace_t p) {
   pace = s3l_clocks_move() ? p : S3L_PACE_REAL;
 }
 
-/* Nothing is to be done now: waits, or puts the clocks forward, towards the next timer. */
+/* The loop is idle: waits for input, or puts the clocks forward, towards the next timer. */
 static void pass_time(uv_loop_t* loop) {
   uv_update_time(loop);
   int ms = uv_backend_timeout(loop);

@@ -101,7 +101,6 @@ static uv_tcp_t* tcp;
 static const s3l_step_t* const scripts[] = {(const s3l_step_t[]){S3L_SCRIPT_END}};
 
 static void on_dialed(s3l_dial_t* d, int rc, uv_tcp_t* connected) {
-  (void)d;
   assert_false(called);
   called = true;
   status = rc;

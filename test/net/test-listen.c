@@ -30,7 +30,6 @@ static bool admit(s3l_listener_t* l, const s3l_address_t* from) {
 }
 
 static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp, const s3l_address_t* from) {
-  (void)from;
   accepted++;
   s3l_tcp_close(tcp, NULL);
   if (close_in_accept)
@@ -38,12 +37,10 @@ static void on_accept(s3l_listener_t* l, uv_tcp_t* tcp, const s3l_address_t* fro
 }
 
 static void on_pause(s3l_listener_t* l, int error) {
-  (void)l;
   fail_msg("%s", uv_strerror(error));
 }
 
 static void on_closed(s3l_listener_t* l) {
-  (void)l;
   closed++;
 }
 

@@ -90,7 +90,6 @@ static void on_connection(uv_stream_t* l, int status) {
 }
 
 static void on_dialed(s3l_dial_t* d, int status, uv_tcp_t* tcp) {
-  (void)d;
   assert_int_equal(status, 0);
   open_side(client, tcp, client->tls != NULL ? "localhost" : NULL);
 }

@@ -35,20 +35,14 @@ static bool refuses(void) {
 }
 
 static void* failing_malloc(size_t n, const char* file, int line) {
-  (void)file;
-  (void)line;
   return n == 0 || refuses() ? NULL : malloc(n);
 }
 
 static void* failing_realloc(void* p, size_t n, const char* file, int line) {
-  (void)file;
-  (void)line;
   return refuses() ? NULL : realloc(p, n);
 }
 
 static void plain_free(void* p, const char* file, int line) {
-  (void)file;
-  (void)line;
   free(p);
 }
 

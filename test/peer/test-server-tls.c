@@ -211,9 +211,7 @@ static void test_nothing_to_reload(void** state) {
 
 /* ---- Options ---- */
 
-static void on_nobody(uv_stream_t* stream, int status) {
-  (void)stream;
-}
+static void on_nobody(uv_stream_t* stream, int status) {}
 
 static void test_bad_options(void** state) {
   s3lect_error_t error;

@@ -148,12 +148,8 @@ static void bears_lack_of_memory(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      S3L_STORE_SUITE_TESTS,
-      cmocka_unit_test(cleans_up_after_itself),
-      cmocka_unit_test(lets_the_loop_end),
-      cmocka_unit_test(close_ends_requests),
-      cmocka_unit_test(closes_from_a_callback),
-      cmocka_unit_test(bears_lack_of_memory),
-  };
+      cmocka_unit_test(cleans_up_after_itself), cmocka_unit_test(lets_the_loop_end),
+      cmocka_unit_test(close_ends_requests),    cmocka_unit_test(closes_from_a_callback),
+      cmocka_unit_test(bears_lack_of_memory),   S3L_STORE_SUITE_TESTS};
   return cmocka_run_group_tests(tests, open_store, close_store);
 }
