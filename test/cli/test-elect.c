@@ -5,19 +5,15 @@
  * ctest labels: no-valgrind slow. */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 #define STARTED "\"event\":\"started_leading\""
 #define STOPPED "\"event\":\"stopped_leading\""
@@ -48,7 +44,6 @@ static int64_t last_valid_until(proc_t* proc) {
 }
 
 static void one_candidate_leads_and_releases(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   const int signals[] = {SIGTERM, SIGINT};
@@ -78,7 +73,6 @@ static void one_candidate_leads_and_releases(void** state) {
 }
 
 static void hands_over_at_sigterm(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
@@ -97,7 +91,6 @@ static void hands_over_at_sigterm(void** state) {
 }
 
 static void fails_over_after_sigkill(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -119,7 +112,6 @@ static void fails_over_after_sigkill(void** state) {
 
 /* A leader that is stopped past its validity says first thing that it leads no more. */
 static void knows_that_it_slept(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -142,7 +134,6 @@ static void knows_that_it_slept(void** state) {
 }
 
 static void stops_itself_when_the_store_is_silent(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -162,7 +153,6 @@ static void stops_itself_when_the_store_is_silent(void** state) {
 }
 
 static void errors_are_events(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -178,7 +168,6 @@ static void errors_are_events(void** state) {
 }
 
 static void says_that_it_could_not_release(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -195,7 +184,6 @@ static void says_that_it_could_not_release(void** state) {
 }
 
 static void a_second_signal_does_not_wait(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a");
@@ -211,7 +199,6 @@ static void a_second_signal_does_not_wait(void** state) {
 
 /* A closed terminal ends it as SIGTERM does; under nohup nothing happens. */
 static void sighup_releases_unless_ignored(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   s3.through = "trap '' HUP; exec \"$@\"";
@@ -233,7 +220,6 @@ static void sighup_releases_unless_ignored(void** state) {
 }
 
 static void releases_when_the_end_is_acknowledged(void** state) {
-  (void)state;
   s3proc_t s3;
   char through[512], line[64];
   begin(&s3);
@@ -261,7 +247,6 @@ static void releases_when_the_end_is_acknowledged(void** state) {
 
 /* The other options of the library: what they do is the library's tests' matter. */
 static void takes_what_the_library_takes(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   const char* more[] = {"--grace",           "100ms", "--drift", "0.5%", "--no-release",
@@ -275,7 +260,6 @@ static void takes_what_the_library_takes(void** state) {
 }
 
 static void leaves_when_its_reader_has_gone(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   char script[1024];
@@ -293,7 +277,6 @@ static void leaves_when_its_reader_has_gone(void** state) {
 }
 
 static void a_bucket_that_is_not_there_is_said_at_once(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, "other");
   proc_t* a = elect(&s3, "a");

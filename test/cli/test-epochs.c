@@ -2,18 +2,13 @@
  * them.
  *
  * ctest labels: one-protocol slow */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/proc.h"
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 /* Two requests of a renewal must fit into the leader timeout. */
 static const char* const epochs[] = {"--protocol", "epochs", "--request-timeout", "400ms", NULL};
@@ -43,7 +38,6 @@ static void elects_and_tells(s3proc_t* s3) {
 }
 
 static void on_a_store(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   elects_and_tells(&s3);
@@ -51,7 +45,6 @@ static void on_a_store(void** state) {
 }
 
 static void in_a_directory(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   elects_and_tells(&s3);
@@ -60,7 +53,6 @@ static void in_a_directory(void** state) {
 
 /* The files lie in the directory itself, as with s3://BUCKET/PREFIX/. */
 static void in_a_directory_of_its_own(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   *(strrchr(s3.store, '/') + 1) = '\0';
@@ -70,7 +62,6 @@ static void in_a_directory_of_its_own(void** state) {
 
 /* Every page of the listing is the first one, empty or not: there would be no end to it. */
 static void a_listing_without_end(void** state) {
-  (void)state;
   static const char no_end[] = "s3lect status: cannot read s3://test/lock.json: the store's "
                                "listing shows keys that were not asked for";
   s3proc_t s3;
@@ -91,7 +82,6 @@ static void a_listing_without_end(void** state) {
 /* Two processes on a store whose listings do not show the files: neither leads, and both end and
  * say why. */
 static void listings_without_the_files(void** state) {
-  (void)state;
   static const char text[] = "listings do not show the newest epoch file";
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -141,7 +131,6 @@ static void with_the_other_protocol(s3proc_t* s3) {
 }
 
 static void both_protocols_on_a_store(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   with_the_other_protocol(&s3);
@@ -149,7 +138,6 @@ static void both_protocols_on_a_store(void** state) {
 }
 
 static void both_protocols_in_a_directory(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   with_the_other_protocol(&s3);
@@ -158,7 +146,6 @@ static void both_protocols_in_a_directory(void** state) {
 
 /* The look for the other protocol gets no reply: the elector leads and ends regardless. */
 static void the_other_protocol_is_not_found_out(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   s3proc_seed(&s3);
@@ -179,7 +166,6 @@ static void says(s3proc_t* s3, const char* const* options, const char* text) {
 }
 
 static void slips(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   says(&s3, (const char*[]){"--protocol", "epoch", NULL},

@@ -1,19 +1,15 @@
 /* Elections in a file of this machine: for its processes, and no server at all.
  *
  * ctest labels: no-valgrind */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 /* s3lect run; its command notes who it is under which epoch, and stays. */
 static proc_t* run(s3proc_t* s3, const char* id) {
@@ -29,7 +25,6 @@ static proc_t* run(s3proc_t* s3, const char* id) {
 static void a_special_file_is_named_once(void** state) {
   char line[2048], says[4096];
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   const char* name = s3l_test_epochs() ? "lock.jsonlock-0000000001.json" : "lock.json";
   const char* path = s3proc_path(&s3, name);
@@ -47,7 +42,6 @@ static void one_takes_over_from_another_that_was_killed(void** state) {
   char line[2048], follower[8];
   unsigned long first = 0, second = 0;
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   s3proc_seed(&s3);
   proc_t* a = run(&s3, "a");
@@ -80,7 +74,6 @@ static void one_takes_over_from_another_that_was_killed(void** state) {
 
 static void a_file_is_good_for_an_election(void** state) {
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   proc_t* verify = s3proc_s3lect(&s3, "verify", NULL, (const char*[]){"--quick", NULL});
   assert_string_equal(proc_line(verify, PROC_OUT, "lockfile"),

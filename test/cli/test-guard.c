@@ -3,12 +3,8 @@
  * CLOCK_BOOTTIME; bounds are in lease time.
  *
  * ctest labels: no-valgrind. */
-#include "cli/guard.h"
-
-#include <setjmp.h>
+#include <s3lect.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <s3lect.h>
-
 #include "cli/child.h"
+#include "cli/guard.h"
+#include "lib/test.h"
 
 #define MS          INT64_C(1000000)
 #define LONG_MS     60000
@@ -164,7 +159,6 @@ static void assert_all_gone(const test_t* t, int count) {
        "echo $$ >>pids; until [ $(wc -l <pids) = 3 ]; do sleep 0.01; done; echo yes >ready; note"
 
 static void passes_on_the_exit_status(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "read pid name state parent group rest </proc/self/stat; "
             "echo $S3LECT_EPOCH $S3LECT_ID $group $$ >log; exit 7");
@@ -181,7 +175,6 @@ static void passes_on_the_exit_status(void** state) {
 }
 
 static void can_start_again(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "echo $S3LECT_EPOCH >>log; kill -KILL $$");
   start_for(&t, LONG_MS, 100);
@@ -193,7 +186,6 @@ static void can_start_again(void** state) {
 }
 
 static void says_what_cannot_be_executed(void** state) {
-  (void)state;
   static char* missing[] = {"/nonexistent/program", NULL};
   static char* folder[] = {"/tmp", NULL};
   char** const argv[] = {missing, folder};
@@ -212,7 +204,6 @@ static void says_what_cannot_be_executed(void** state) {
 }
 
 static void refuses_to_start_too_late(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "echo ran >log");
   start_for(&t, 50, 100);
@@ -223,7 +214,6 @@ static void refuses_to_start_too_late(void** state) {
 
 /* SIGTERM a grace before the bound: who heeds it has that long. */
 static void asks_before_it_kills(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "trap 'echo asked >log; exit 3' TERM; echo yes >ready; while :; do sleep 0.01; done");
   start_for(&t, 2000, 1500);
@@ -236,7 +226,6 @@ static void asks_before_it_kills(void** state) {
 }
 
 static void kills_the_whole_group_at_the_bound(void** state) {
-  (void)state;
   test_t t;
   begin(&t, DEAF_FAMILY);
   int64_t bound = s3lect_now_ns() + 1500 * MS;
@@ -252,7 +241,6 @@ static void kills_the_whole_group_at_the_bound(void** state) {
 }
 
 static void a_renewal_moves_the_bound(void** state) {
-  (void)state;
   test_t t;
   begin(&t, DEAF_FAMILY);
   int64_t first = s3lect_now_ns() + 1000 * MS;
@@ -266,7 +254,6 @@ static void a_renewal_moves_the_bound(void** state) {
 }
 
 static void stop_asks_then_kills(void** state) {
-  (void)state;
   test_t t;
   begin(&t, DEAF_FAMILY);
   start_for(&t, LONG_MS, 200);
@@ -280,7 +267,6 @@ static void stop_asks_then_kills(void** state) {
 }
 
 static void kill_does_not_ask(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "trap 'echo asked >log' TERM; echo yes >ready; while :; do sleep 0.01; done");
   start_for(&t, LONG_MS, LONG_MS / 2);
@@ -292,7 +278,6 @@ static void kill_does_not_ask(void** state) {
 }
 
 static void signals_are_passed_on(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "trap 'echo usr1 >log; exit 0' USR1; echo yes >ready; while :; do sleep 0.01; done");
   start_for(&t, LONG_MS, 100);
@@ -304,7 +289,6 @@ static void signals_are_passed_on(void** state) {
 }
 
 static void a_stopped_command_still_ends(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "echo yes >ready; kill -STOP $$; while :; do sleep 0.01; done");
   start_for(&t, LONG_MS, LONG_MS / 2);
@@ -316,7 +300,6 @@ static void a_stopped_command_still_ends(void** state) {
 
 /* The end of s3lect, by whatever, shows the guard as the end of the socket. */
 static void kills_when_its_parent_has_gone(void** state) {
-  (void)state;
   test_t t;
   begin(&t, DEAF_FAMILY);
   start_for(&t, LONG_MS, 100);
@@ -330,7 +313,6 @@ static void kills_when_its_parent_has_gone(void** state) {
 }
 
 static void what_a_command_leaves_behind_ends_with_it(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "( echo $(sh -c 'echo $PPID') >>pids; exec sleep 1000 ) & "
             "setsid sh -c 'echo $$ >>pids; trap \"\" TERM; while :; do sleep 0.01; done' & "
@@ -346,7 +328,6 @@ static void what_a_command_leaves_behind_ends_with_it(void** state) {
 /* A zombie keeps a group in being for as long as its parent, which has left the group, neither
  * reaps it nor ends. */
 static void a_zombie_in_the_group_shields_nobody(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "( sleep 1000 & exec setsid sh -c 'echo $$ >>pids; exec sleep 1000' ) & "
             "until [ -s pids ]; do sleep 0.01; done; exit 5");
@@ -361,7 +342,6 @@ static void a_zombie_in_the_group_shields_nobody(void** state) {
 /* A daemon that is a new process, in a session of its own, each time it is looked at. Each of them
  * notes the time. */
 static void what_changes_its_number_ends_in_time(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "echo 'read up rest </proc/uptime; echo $up >>log; setsid sh hop & ' >hop; "
             "sh hop; sh hop; echo yes >ready; exec sleep 1000");
@@ -377,7 +357,6 @@ static void what_changes_its_number_ends_in_time(void** state) {
 /* Stopped, and stopped again when it is continued: s3lect kills it, and the keeper does its work.
  */
 static void a_guard_that_does_not_answer_is_killed(void** state) {
-  (void)state;
   test_t t;
   begin(&t, "setsid sh -c 'echo $$ >>pids; exec sleep 1000' & until [ -s pids ]; do sleep 0.01; "
             "done; echo yes >ready; exec sleep 1000");
@@ -393,7 +372,6 @@ static void a_guard_that_does_not_answer_is_killed(void** state) {
 }
 
 static void the_command_dies_with_the_guard(void** state) {
-  (void)state;
   test_t t;
   begin(&t, DEAF_FAMILY);
   start_for(&t, LONG_MS, 100);

@@ -2,18 +2,13 @@
  * program that shares nothing with us but the store. Skipped where there is no python3.
  *
  * ctest labels: no-valgrind one-protocol slow */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 #define STARTED "\"event\":\"started_leading\""
 #define STOPPED "\"event\":\"stopped_leading\""
@@ -49,20 +44,17 @@ static uint64_t led(const char* line) {
 }
 
 static int begin(void** state) {
-  (void)state;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   return 0;
 }
 
 static int end(void** state) {
-  (void)state;
   s3proc_end(&s3);
   return 0;
 }
 
 /* It leads, and is left to; it gives up, and is followed; it follows in its turn. */
 static void test_hand_over_to_and_fro(void** state) {
-  (void)state;
   int64_t left, leads;
   proc_t* plain = other();
   uint64_t epoch = said(plain, "leads ", NULL);
@@ -98,7 +90,6 @@ static void test_hand_over_to_and_fro(void** state) {
 
 /* Without a word: each waits until the other's validity has passed. */
 static void test_fail_over_to_and_fro(void** state) {
-  (void)state;
   int64_t renewed, leads, until = 0;
   proc_t* plain = other();
   assert_int_equal(said(plain, "leads ", NULL), 1);

@@ -1,17 +1,12 @@
 /* The command line: what is accepted, and the one line that each problem gets. */
-#include "cli/parse.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/commands.h"
 #include "cli/options_table.h"
+#include "cli/parse.h"
 #include "cli/run.h"
+#include "lib/test.h"
 
 #define STORE "--store", "s3://bucket/path/to/lock.json"
 
@@ -39,7 +34,6 @@ static int parse_value(const char* name, const char* value) {
 }
 
 static void all_options(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[] = {STORE,
                          "--endpoint",
@@ -77,7 +71,6 @@ static void all_options(void** state) {
 }
 
 static void files(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[] = {"--store", "file:///var/lib/my app/lock.json", NULL};
   assert_int_equal(parse(&o, CLI_STATUS, words), 0);
@@ -91,7 +84,6 @@ static void files(void** state) {
 }
 
 static void options_that_are_given_again(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[2 * CLI_LIST_MAX + 5] = {STORE};
   for (size_t i = 0; i <= CLI_LIST_MAX; i++) {
@@ -108,7 +100,6 @@ static void options_that_are_given_again(void** state) {
 }
 
 static void defaults(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[] = {STORE, NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
@@ -121,7 +112,6 @@ static void defaults(void** state) {
 
 /* What --help calls defaults are the library's. */
 static void defaults_are_the_librarys(void** state) {
-  (void)state;
   s3lect_elector_options_t given, all = {.size = sizeof all};
   s3lect_store_t store;
   memset(&store, 0, sizeof store);
@@ -151,7 +141,6 @@ static void defaults_are_the_librarys(void** state) {
 }
 
 static void the_last_of_two_counts(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[] = {STORE, "--path-style", "--virtual-host", "--id", "a", "--id=b", NULL};
   assert_int_equal(parse(&o, CLI_ELECT, words), 0);
@@ -160,7 +149,6 @@ static void the_last_of_two_counts(void** state) {
 }
 
 static void commands_of_run(void** state) {
-  (void)state;
   cli_options_t o;
   const char* dashes[] = {STORE, "--kill-after", "2s", "--", "server", "--store", "x", NULL};
   assert_int_equal(parse(&o, CLI_RUN, dashes), 0);
@@ -174,7 +162,6 @@ static void commands_of_run(void** state) {
 }
 
 static void help_comes_before_all_checks(void** state) {
-  (void)state;
   cli_options_t o;
   const char* words[] = {"--help", "--nonsense", NULL};
   assert_int_equal(parse(&o, CLI_STATUS, words), 0);
@@ -182,7 +169,6 @@ static void help_comes_before_all_checks(void** state) {
 }
 
 static void durations(void** state) {
-  (void)state;
   static const struct {
     const char* text;
     uint32_t ms;
@@ -222,7 +208,6 @@ static void durations(void** state) {
 }
 
 static void rates(void** state) {
-  (void)state;
   assert_int_equal(parse_value("drift", "1%"), 0);
   assert_int_equal(parsed.elector.drift_ppm, 10000);
   assert_int_equal(parse_value("drift", "0.05%"), 0);
@@ -238,7 +223,6 @@ static void rates(void** state) {
 }
 
 static void choices(void** state) {
-  (void)state;
   assert_int_equal(parse_value("protocol", "lockfile"), 0);
   assert_int_equal(parsed.elector.protocol, S3LECT_PROTOCOL_LOCKFILE);
   assert_int_equal(parse_value("protocol", "epochs"), 0);
@@ -254,7 +238,6 @@ static void choices(void** state) {
 }
 
 static void each_problem_gets_its_line(void** state) {
-  (void)state;
   static const struct {
     cli_command_t command;
     const char* words[8];
@@ -352,7 +335,6 @@ static void each_problem_gets_its_line(void** state) {
 }
 
 static void too_long_values(void** state) {
-  (void)state;
   cli_options_t o;
   char id[400], store[500];
   memset(id, 'i', sizeof id);
@@ -379,7 +361,6 @@ static void too_long_values(void** state) {
 }
 
 static void addresses(void** state) {
-  (void)state;
   static const char* const good[] = {"host:1", "10.0.1.42:65535", "[fe80::1]:8443", "a.b.c:443"};
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     cli_options_t o;
@@ -389,7 +370,6 @@ static void addresses(void** state) {
 }
 
 static void names_of_commands(void** state) {
-  (void)state;
   const char* hint;
   assert_int_equal(cli_command_find("elect", &hint), CLI_ELECT);
   assert_int_equal(cli_command_find("run", &hint), CLI_RUN);
@@ -423,7 +403,6 @@ static void fit_kill_times(int32_t protocol, unsigned requests) {
 }
 
 static void kill_times(void** state) {
-  (void)state;
   fit_kill_times(S3LECT_PROTOCOL_LOCKFILE, 1);
   fit_kill_times(S3LECT_PROTOCOL_EPOCHS, 2);
   cli_options_t o = {.elector = {.size = sizeof o.elector,

@@ -3,18 +3,13 @@
  * (test/run.sh --full), or S3LECT_SOAK_SECONDS, which says for how long.
  *
  * ctest labels: no-valgrind full */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "lib/certs.h"
 #include "lib/peer_proc.h"
 #include "lib/protocol.h"
+#include "lib/test.h"
 
 #define SECONDS 600
 
@@ -28,7 +23,6 @@ static unsigned long newest(s3proc_t* s3, unsigned long since) {
 }
 
 static void followers_cost_nothing_for_long(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   unsigned puts = 0, lists = 0, renewals = 0;
@@ -68,12 +62,10 @@ static void followers_cost_nothing_for_long(void** state) {
 }
 
 static int make_certs(void** state) {
-  (void)state;
   return s3l_certs_make(&certs);
 }
 
 static int remove_certs(void** state) {
-  (void)state;
   s3l_certs_remove(&certs);
   return 0;
 }

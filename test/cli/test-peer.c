@@ -2,20 +2,16 @@
  * one. What is compared are the events' own times and the fake's log, never how long things took.
  *
  * ctest labels: no-valgrind slow. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/certs.h"
 #include "lib/peer_proc.h"
 #include "lib/protocol.h"
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 #define NONE "\"event\":\"no_leader\""
 
@@ -58,7 +54,6 @@ static void settle(s3proc_t* s3, proc_t* p[3]) {
 }
 
 static void followers_cost_the_store_nothing(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   unsigned long since = 0;
@@ -78,7 +73,6 @@ static void followers_cost_the_store_nothing(void** state) {
 }
 
 static void pages(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   char url[256];
@@ -143,7 +137,6 @@ static int64_t last_valid_until(proc_t* proc) {
 }
 
 static void hands_over_at_sigterm(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   begin(&s3);
@@ -159,7 +152,6 @@ static void hands_over_at_sigterm(void** state) {
 
 /* Who takes over early, because the dead leader had promised when it ends, is never too early. */
 static void fails_over_after_sigkill(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   begin(&s3);
@@ -174,7 +166,6 @@ static void fails_over_after_sigkill(void** state) {
 
 /* The leader reaches its followers, but not the store: they must not believe it for ever. */
 static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
-  (void)state;
   s3proc_t s3;
   proc_t* p[3];
   char relay_url[128];
@@ -207,7 +198,6 @@ static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
 /* It sees the election through, and writes nothing itself: alone it leaves the lockfile as it is.
  */
 static void watch_follows(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* w = watch(&s3);
@@ -234,7 +224,6 @@ static void watch_follows(void** state) {
 
 /* That nobody leads is something to have seen. */
 static void watch_says_nothing_before_the_store_has(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
   proc_t* a = elect(&s3, "a", NULL, NULL);
@@ -250,7 +239,6 @@ static void watch_says_nothing_before_the_store_has(void** state) {
 /* It was started with an authority that no leader has a certificate of: so the store is what it
  * asks, and it says why. With the right one, at SIGHUP, it asks the leader. */
 static void watch_takes_up_new_certificates(void** state) {
-  (void)state;
   s3proc_t s3;
   char ca[S3L_CERTS_PATH_MAX + 16];
   unsigned long since = 0;
@@ -304,7 +292,6 @@ static const char* shown(s3proc_t* s3, const char* addr) {
 
 /* One file of three is bad: what can be used of the others is, and it says what is not. */
 static void reloads_in_part(void** state) {
-  (void)state;
   s3proc_t s3;
   char cert[S3L_CERTS_PATH_MAX + 16], ca[S3L_CERTS_PATH_MAX + 16], addr[128];
   begin(&s3);
@@ -351,7 +338,6 @@ static void refused(s3proc_t* s3, const char* const* options, const char* says) 
 }
 
 static void says_what_is_wrong(void** state) {
-  (void)state;
   s3proc_t s3;
   begin(&s3);
 #define WITH(...) ((const char*[]){__VA_ARGS__, NULL})
@@ -380,12 +366,10 @@ static void says_what_is_wrong(void** state) {
 }
 
 static int make_certs(void** state) {
-  (void)state;
   return s3l_certs_make(&certs);
 }
 
 static int remove_certs(void** state) {
-  (void)state;
   s3l_certs_remove(&certs);
   return 0;
 }

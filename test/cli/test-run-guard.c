@@ -4,10 +4,7 @@
  * ctest labels: no-valgrind one-protocol slow. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/cgroup.h"
 #include "lib/runproc.h"
+#include "lib/test.h"
 
 /* As /proc/PID/stat says. */
 static int parent_of(int pid) {
@@ -57,7 +53,6 @@ static void assert_named(int pid, const char* name) {
 
 /* Nothing but SIGKILL ends the guard; its keeper then does its work, and s3lect gives up. */
 static void all_is_gone_when_the_guard_is_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
@@ -110,7 +105,6 @@ static int running(const s3proc_t* s3, int signum) {
 
 /* The cgroup has the stray, too. */
 static void all_is_gone_when_guard_and_keeper_are_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   cli_cgroup_t cgroup;
   cli_cgroup_name(&cgroup, getpid());
@@ -127,7 +121,6 @@ static void all_is_gone_when_guard_and_keeper_are_killed(void** state) {
 
 /* Without a cgroup nobody knows what has left the group: the record is not released. */
 static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   s3.through = "[ $(id -u) != 0 ] || exec unshare -m sh -c 'umount -l -a -t cgroup2; exec \"$@\"' "
@@ -142,7 +135,6 @@ static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
 
 /* The keeper does not wait for a guard that is stopped. */
 static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
@@ -158,7 +150,6 @@ static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state
 
 /* In a PID namespace whose own /proc is not mounted, descendants could not be found. */
 static void refuses_to_run_without_its_proc(void** state) {
-  (void)state;
   s3proc_t s3;
   char script[512];
   const char* env[] = {"ASAN_OPTIONS=detect_leaks=0", NULL};
@@ -179,7 +170,6 @@ static void refuses_to_run_without_its_proc(void** state) {
 }
 
 static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
@@ -201,7 +191,6 @@ static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
   "sh chain 11"
 
 static void all_is_gone_in_time_when_the_guard_is_stopped(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", CHAIN);
@@ -228,7 +217,6 @@ static bool write_text(const char* path, const char* text) {
 
 /* Where this test may set a CPU quota, s3lect and its command have half a CPU. */
 static void daemons_of_daemons_are_gone_in_time(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   bool quota = mkdir(QUOTA, 0755) == 0 || errno == EEXIST;
@@ -259,7 +247,6 @@ static int count(const char* text, const char* what) {
 /* A process that SIGKILL does not end, as one that hangs in the kernel: this test traces it, and so
  * its remains stay until the test has waited for it. */
 static void does_not_stand_before_all_is_gone(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "echo $$ >>pids; while :; do sleep 0.01; done");
@@ -282,7 +269,6 @@ static void does_not_stand_before_all_is_gone(void** state) {
 
 /* Its status stays the command's. */
 static void says_that_it_could_not_release(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "trap 'exit 7' TERM; echo begun; while :; do sleep 0.01; done");
@@ -297,7 +283,6 @@ static void says_that_it_could_not_release(void** state) {
 
 /* Told to leave, it neither releases nor stops renewing before all is gone. */
 static void does_not_release_before_all_is_gone(void** state) {
-  (void)state;
   s3proc_t s3;
   char status[2048];
   runproc_begin(&s3, S3L_BUILD_DIR);
@@ -317,7 +302,6 @@ static void does_not_release_before_all_is_gone(void** state) {
 
 /* Nobody reads stderr, and the pipe is full: s3lect leads on, and heeds SIGTERM. */
 static void a_full_stderr_holds_nothing_up(void** state) {
-  (void)state;
   s3proc_t s3;
   char through[512];
   runproc_begin(&s3, S3L_BUILD_DIR);
@@ -345,7 +329,6 @@ static void a_full_stderr_holds_nothing_up(void** state) {
 /* What a credential_process leaves behind is none of s3lect's: it would not reap it, and the end of
  * the guard must not end it. */
 static void adopts_nobody(void** state) {
-  (void)state;
   s3proc_t s3;
   char through[512], text[1024], path[64];
   runproc_begin(&s3, S3L_BUILD_DIR);

@@ -3,20 +3,15 @@
  * with /proc/uptime, which is CLOCK_BOOTTIME, one of the two clocks of the events.
  *
  * ctest labels: no-valgrind slow. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/runproc.h"
+#include "lib/test.h"
 static void passes_on_environment_and_status(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "echo out $S3LECT_ID; echo err $S3LECT_EPOCH >&2; exit 42");
@@ -33,7 +28,6 @@ static void passes_on_environment_and_status(void** state) {
 }
 
 static void a_signal_that_ends_the_command_shows(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "kill -SEGV $$");
@@ -43,7 +37,6 @@ static void a_signal_that_ends_the_command_shows(void** state) {
 
 /* Without a lockfile nobody knows whether there was one. */
 static void says_why_it_waits(void** state) {
-  (void)state;
   s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* a = runproc_run(&s3, "a", "exit 5");
@@ -59,7 +52,6 @@ static void says_why_it_waits(void** state) {
 }
 
 static void says_what_cannot_be_run(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = s3proc_s3lect(&s3, "run", "a", (const char*[]){"--", "no-such-program", NULL});
@@ -73,7 +65,6 @@ static void says_what_cannot_be_run(void** state) {
 }
 
 static void sigterm_is_passed_on_and_waited_for(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   /* The command looks who leads while it ends: it is its s3lect still. */
@@ -93,7 +84,6 @@ static void sigterm_is_passed_on_and_waited_for(void** state) {
 }
 
 static void a_deaf_command_is_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
@@ -106,7 +96,6 @@ static void a_deaf_command_is_killed(void** state) {
 }
 
 static void a_second_signal_kills_the_command(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a =
@@ -121,7 +110,6 @@ static void a_second_signal_kills_the_command(void** state) {
 }
 
 static void other_signals_are_passed_on(void** state) {
-  (void)state;
   static const struct {
     int signum;
     const char* name;
@@ -144,7 +132,6 @@ static void other_signals_are_passed_on(void** state) {
 }
 
 static void a_follower_leaves_without_running_anything(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "echo ready; while :; do sleep 0.01; done");
@@ -161,7 +148,6 @@ static void a_follower_leaves_without_running_anything(void** state) {
 }
 
 static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
@@ -186,7 +172,6 @@ static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
 }
 
 static void who_heeds_sigterm_has_time_for_it(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a",
@@ -205,7 +190,6 @@ static void who_heeds_sigterm_has_time_for_it(void** state) {
 }
 
 static void all_is_gone_when_s3lect_is_killed(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
@@ -224,7 +208,6 @@ static void all_is_gone_when_s3lect_is_killed(void** state) {
 }
 
 static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
@@ -247,7 +230,6 @@ static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
 
 /* The store comes back empty: its record is lost, and with it the leadership. */
 static void all_is_gone_when_the_record_is_lost(void** state) {
-  (void)state;
   s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
@@ -263,7 +245,6 @@ static void all_is_gone_when_the_record_is_lost(void** state) {
 
 /* A store that no longer lists the epoch files ends the command, then s3lect. */
 static void an_unsafe_store_ends_the_command_first(void** state) {
-  (void)state;
   if (!s3l_test_epochs())
     skip();
   s3proc_t s3;

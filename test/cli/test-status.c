@@ -1,17 +1,13 @@
 /* `s3lect status`, from end to end: what it prints and how it exits.
  *
  * ctest labels: no-valgrind. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/protocol.h"
 #include "lib/s3proc.h"
+#include "lib/test.h"
 
 static const char* const json[] = {"--json", NULL};
 
@@ -23,7 +19,6 @@ static const char* says(const char* before, const char* behind) {
 }
 
 static void no_lockfile(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -35,7 +30,6 @@ static void no_lockfile(void** state) {
 }
 
 static void a_leader(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -73,7 +67,6 @@ static void a_leader(void** state) {
 /* A record without a timeout of its own is judged by --leader-timeout, and by the store's clock:
  * its lastUpdated, long past, does not count. An epoch file has one. */
 static void an_old_record(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -95,7 +88,6 @@ static void an_old_record(void** state) {
 
 /* The first candidate claims, and does not lead before its claim has stood for a leader timeout. */
 static void a_claim(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -122,7 +114,6 @@ static void a_claim(void** state) {
 }
 
 static void what_is_no_record(void** state) {
-  (void)state;
   static const char* const bad[] = {"",   "not JSON",         "{\"leaderID\":\"a\"",
                                     "[]", "{\"leaderID\":7}", "<html>502 Bad Gateway</html>"};
   s3proc_t s3;
@@ -138,7 +129,6 @@ static void what_is_no_record(void** state) {
 }
 
 static void a_name_cannot_drive_the_terminal(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -150,7 +140,6 @@ static void a_name_cannot_drive_the_terminal(void** state) {
 }
 
 static void a_store_that_cannot_be_read(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -169,7 +158,6 @@ static void a_store_that_cannot_be_read(void** state) {
 }
 
 static void a_bucket_that_is_not_there(void** state) {
-  (void)state;
   s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, "other");
@@ -184,7 +172,6 @@ static void a_404_about_something_else(void** state) {
       "{\"status\":404,\"html\":\"default backend - 404\"}",
       "{\"status\":404,\"code\":\"XAdminUserNotFound\"}",
   };
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     s3proc_t s3;
     char line[2048];

@@ -2,21 +2,17 @@
  * demand. No election is held; those in a file are in test-file.c.
  *
  * ctest labels: no-valgrind one-protocol */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/certs.h"
 #include "lib/s3proc.h"
 #include "lib/script_server.h"
+#include "lib/test.h"
 
 /* ---- Files ---- */
 
@@ -35,7 +31,6 @@ static void refused(s3proc_t* s3, const char* command, const char* store, const 
 static void says_what_is_wrong_with_a_file(void** state) {
   char store[128], says[512];
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   refused(&s3, "status", "file:///nonexistent/dir/lock.json", NULL,
           "s3lect status: --store \"/nonexistent/dir\": there is no such directory; make it first");
@@ -59,7 +54,6 @@ static void says_what_is_wrong_with_a_file(void** state) {
 static void refuses_a_directory_that_all_may_write_to(void** state) {
   char directory[256], says[1024];
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   snprintf(directory, sizeof directory, "%s", s3proc_path(&s3, "open"));
   assert_int_equal(mkdir(directory, 0700), 0);
@@ -79,7 +73,6 @@ static void refuses_a_directory_that_all_may_write_to(void** state) {
 static void waits_for_no_fifo(void** state) {
   char fifo[256], option[300], program[512], says[400];
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   snprintf(fifo, sizeof fifo, "%s", s3proc_path(&s3, "fifo"));
   assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -105,7 +98,6 @@ static void reads_a_pipe_that_has_a_writer(void** state) {
   char script[2048];
   s3l_certs_t certs;
   s3proc_t s3;
-  (void)state;
   assert_int_equal(s3l_certs_make(&certs), 0);
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   snprintf(script, sizeof script,
@@ -124,7 +116,6 @@ static void says_when_too_few_files_can_be_opened(void** state) {
   static const char* const commands[] = {"elect", "run", "status", "verify", "watch"};
   char script[1024];
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
     for (int limit = 3; limit <= 26; limit++) {
@@ -157,7 +148,6 @@ static void sends_what_buckets_demand(void** state) {
   bool arrived = false;
   procs_t procs;
   s3l_script_server_t server = {.on_call = note_call, .data = &arrived};
-  (void)state;
   const s3l_step_t* const* scripts = S3L_SCRIPTS(
       S3L_SCRIPT(S3L_EXPECT("GET /bucket/key HTTP/1.1\r\n"),
                  S3L_EXPECT("x-amz-expected-bucket-owner: 123456789012\r\n"),
@@ -228,7 +218,6 @@ static int status_through(const s3l_step_t* steps, const char* const* options, c
 
 static void goes_through_a_proxy(void** state) {
   char line[512];
-  (void)state;
   int r = status_through(
       S3L_SCRIPT(S3L_EXPECT("GET http://store.invalid/bucket/key HTTP/1.1\r\n"),
                  S3L_EXPECT("proxy-authorization: Basic dXNlcjpodXNoaHVzaA==\r\n"),
@@ -253,7 +242,6 @@ static void goes_through_a_proxy(void** state) {
 /* The variable's proxy is no proxy at all, and would be refused. */
 static void goes_through_none(void** state) {
   char line[512];
-  (void)state;
   int r = status_through(
       S3L_SCRIPT(S3L_EXPECT("never")),
       (const char*[]){"--endpoint=http://127.0.0.1:9", "--proxy=ftp://user:hushhush@h", NULL}, NULL,
@@ -273,7 +261,6 @@ static void goes_through_none(void** state) {
 
 static void says_what_is_wrong_with_a_header(void** state) {
   s3proc_t s3;
-  (void)state;
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   refused(&s3, "elect", "s3://bucket/key", "--header=X-One",
           "s3lect elect: --header \"X-One\": not a header; write it as \"Name: value\"");

@@ -2,16 +2,12 @@
  * (What the parser says in each case is in test-options.c.)
  *
  * ctest labels: no-valgrind. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/proc.h"
+#include "lib/test.h"
 
 #define PROGRAM S3L_BUILD_DIR "/src/s3lect"
 #define STORE   "--store", "s3://bucket/key"
@@ -49,7 +45,6 @@ static void expect(const case_t* c, const char* const* env) {
 }
 
 static void bad_input(void** state) {
-  (void)state;
   static const case_t cases[] = {
       {{NULL}, "s3lect: no command: s3lect elect, run, watch, status or verify (s3lect --help)"},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
@@ -98,7 +93,6 @@ static void bad_input(void** state) {
 }
 
 static void no_credentials(void** state) {
-  (void)state;
   procs_t procs;
   procs_begin(&procs);
   proc_t* status = proc_spawn(&procs, (const char*[]){PROGRAM, "status", STORE, NULL}, no_keys);
@@ -134,7 +128,6 @@ static void prints(const char* const* args, const char* first, const char* later
 }
 
 static void help_and_version(void** state) {
-  (void)state;
   static const char general[] = "s3lect: elects one leader among many processes...";
   prints((const char*[]){"--help", NULL}, general, "  status   print who leads");
   prints((const char*[]){"-h", NULL}, general, "Examples:");
@@ -149,7 +142,6 @@ static void help_and_version(void** state) {
 }
 
 static void a_full_disk_is_an_error(void** state) {
-  (void)state;
   procs_t procs;
   procs_begin(&procs);
   proc_t* proc = proc_spawn(
@@ -161,7 +153,6 @@ static void a_full_disk_is_an_error(void** state) {
 
 /* Closed standard descriptors do not become the loop's own. */
 static void closed_descriptors(void** state) {
-  (void)state;
   procs_t procs;
   procs_begin(&procs);
   proc_t* proc = proc_spawn(

@@ -1,17 +1,13 @@
 /* `s3lect verify` and --verify-on-start, from end to end: what they print and how they exit.
  *
  * ctest labels: no-valgrind slow. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "fakes3/fakes3.h"
 #include "lib/proc.h"
+#include "lib/test.h"
 
 #define PROGRAM S3L_BUILD_DIR "/src/s3lect"
 
@@ -20,7 +16,6 @@ static fakes3_t* server;
 
 static int begin(void** state) {
   char why[200] = "";
-  (void)state;
   procs_begin(&procs);
   if (fakes3_start(&procs.loop, &(fakes3_options_t){0}, &server, why, sizeof why) != 0)
     fail_msg("%s", why);
@@ -28,7 +23,6 @@ static int begin(void** state) {
 }
 
 static int end(void** state) {
-  (void)state;
   fakes3_stop(server, NULL, NULL);
   procs_end(&procs);
   return 0;
@@ -59,7 +53,6 @@ static void leaves_the_lockfile_alone(void) {
 }
 
 static void prints_a_table(void** state) {
-  (void)state;
   proc_t* p = s3lect("verify", NULL);
   assert_non_null(strstr(proc_line(p, PROC_OUT, "check"), "verdict"));
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "passed"));
@@ -77,7 +70,6 @@ static void prints_a_table(void** state) {
 }
 
 static void convicts_a_liar(void** state) {
-  (void)state;
   lie("{\"ignore_conditions\":true}");
   proc_t* p = s3lect("verify", "--quick");
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "200: it was overwritten"));
@@ -88,7 +80,6 @@ static void convicts_a_liar(void** state) {
 }
 
 static void recommends_epoch_files(void** state) {
-  (void)state;
   lie("{\"no_if_match\":true}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  unsafe: the store cannot replace");
@@ -103,7 +94,6 @@ static void recommends_epoch_files(void** state) {
 
 /* A store that is safe for the lockfile only. */
 static void judges_the_protocol_that_is_asked_for(void** state) {
-  (void)state;
   lie("{\"empty_lists\":true}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  safe (6 races of writers)");
@@ -113,7 +103,6 @@ static void judges_the_protocol_that_is_asked_for(void** state) {
 }
 
 static void prints_json(void** state) {
-  (void)state;
   fakes3_set_clock_offset(server, -3600 * 1000 / 12);
   lie("{\"bare_only\":true}");
   proc_t* p = s3lect("verify", "--json");
@@ -134,7 +123,6 @@ static void prints_json(void** state) {
 }
 
 static void says_what_it_leaves_behind(void** state) {
-  (void)state;
   lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  safe (3 races of writers)");
@@ -152,7 +140,6 @@ static bool is_racing(void* arg) {
 }
 
 static void cleans_up_when_interrupted(void** state) {
-  (void)state;
   lie("{\"latency_ms\":20}");
   proc_t* p = s3lect("verify", NULL);
   procs_until(&procs, is_racing, NULL);
@@ -164,7 +151,6 @@ static void cleans_up_when_interrupted(void** state) {
 }
 
 static void elect_refuses_a_liar(void** state) {
-  (void)state;
   lie("{\"constant_etag\":true}");
   proc_t* p = s3lect("elect", "--verify-on-start");
   const char* line = proc_line(p, PROC_OUT, "\"event\":\"error\"");
@@ -175,7 +161,6 @@ static void elect_refuses_a_liar(void** state) {
 }
 
 static void elect_goes_on_where_all_is_well(void** state) {
-  (void)state;
   proc_t* p = s3lect("elect", "--verify-on-start");
   proc_line(p, PROC_OUT, "\"event\":\"started_leading\"");
   proc_signal(p, SIGTERM);

@@ -2,22 +2,17 @@
  * the events' lines.
  *
  * ctest labels: tsan. */
-#include "cli/writer.h"
-
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/events.h"
 #include "cli/text.h"
+#include "cli/writer.h"
+#include "lib/test.h"
 
 typedef struct test_s {
   uv_loop_t loop;
@@ -55,7 +50,6 @@ static size_t read_all(int fd, char* text, size_t max) {
 }
 
 static void lines_come_out_as_they_went_in(void** state) {
-  (void)state;
   test_t t;
   char text[64];
   begin(&t);
@@ -70,7 +64,6 @@ static void lines_come_out_as_they_went_in(void** state) {
 }
 
 static void a_full_pipe_drops_whole_lines(void** state) {
-  (void)state;
   test_t t;
   enum { LINE = 1000, CAP = 2 * 1024 * 1024 };
   static char line[LINE], text[CAP];
@@ -97,7 +90,6 @@ static void a_full_pipe_drops_whole_lines(void** state) {
 }
 
 static void a_reader_that_has_gone_is_told(void** state) {
-  (void)state;
   test_t t;
   begin(&t);
   close(t.fds[0]);
@@ -127,7 +119,6 @@ static s3lect_event_t event_of(s3lect_event_kind_t kind) {
 }
 
 static void each_kind_has_its_fields(void** state) {
-  (void)state;
   char line[CLI_EVENT_LINE];
   s3lect_event_t event = event_of(S3LECT_EVENT_STARTED_LEADING);
   assert_true(cli_event_format(&event, "me", line) > 0);
@@ -157,7 +148,6 @@ static void each_kind_has_its_fields(void** state) {
 }
 
 static void the_longest_line_fits(void** state) {
-  (void)state;
   char line[CLI_EVENT_LINE], id[S3LECT_ID_SIZE], message[4096];
   memset(id, 1, sizeof id);
   id[sizeof id - 1] = '\0';
@@ -188,7 +178,6 @@ static void reader_main(void* arg) {
 }
 
 static void dropped_events_are_told(void** state) {
-  (void)state;
   test_t t;
   static reader_t reader;
   begin(&t);
@@ -225,7 +214,6 @@ static void dropped_events_are_told(void** state) {
 
 /* Messages wait for nobody either: those that find no room are counted. */
 static void dropped_messages_are_told(void** state) {
-  (void)state;
   test_t t;
   static reader_t reader;
   enum { SAID = 20000 };
@@ -265,7 +253,6 @@ static void dropped_messages_are_told(void** state) {
 
 /* A message that is longer than a line ends behind a word, with a mark. */
 static void a_long_message_is_cut_behind_a_word(void** state) {
-  (void)state;
   test_t t;
   static char words[2000], text[CLI_LINE_SIZE * 2];
   begin(&t);
@@ -288,7 +275,6 @@ static void a_long_message_is_cut_behind_a_word(void** state) {
 }
 
 static void times_for_people(void** state) {
-  (void)state;
   char span[CLI_SPAN_SIZE];
   static const struct {
     int64_t ms;

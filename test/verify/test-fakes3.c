@@ -1,17 +1,11 @@
 /* s3lect_verify_start on the fake S3: an honest one, and each of its lies found out for what it is.
  *
  * ctest labels: slow */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <string.h>
 
 #include "fakes3/fakes3.h"
+#include "lib/test.h"
 #include "lib/verify_rig.h"
 #include "lib/wait.h"
 #include "s3lect/store.h"
@@ -38,13 +32,11 @@ static void open_all(const fakes3_options_t* options, const char* region) {
 }
 
 static int open_plain(void** state) {
-  (void)state;
   open_all(&(fakes3_options_t){0}, NULL);
   return 0;
 }
 
 static int close_all(void** state) {
-  (void)state;
   s3lect_store_close(&store, NULL);
   fakes3_stop(server, NULL, NULL);
   s3l_wait_loop_end(&loop);
@@ -101,7 +93,6 @@ static void nothing_is_left(void) {
 #define NONE_FAILED s3l_verify_rig_failed(&rig, (const char* const[]){NULL})
 
 static void trusts_an_honest_store(void** state) {
-  (void)state;
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
     NONE_FAILED;
@@ -128,7 +119,6 @@ static void trusts_an_honest_store(void** state) {
 }
 
 static void finds_ignored_conditions(void** state) {
-  (void)state;
   lie("{\"ignore_conditions\":true}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -140,7 +130,6 @@ static void finds_ignored_conditions(void** state) {
 }
 
 static void finds_ignored_if_match(void** state) {
-  (void)state;
   lie("{\"match\":{\"condition\":\"if-match\"},\"ignore_conditions\":true}");
   run(false);
   FAILED("swap-stale", "swap-missing", "one-swap-wins");
@@ -150,7 +139,6 @@ static void finds_ignored_if_match(void** state) {
 }
 
 static void finds_checks_apart_from_the_write(void** state) {
-  (void)state;
   lie("{\"non_atomic\":20}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -164,7 +152,6 @@ static void finds_checks_apart_from_the_write(void** state) {
 /* Found for sure: in the first round every writer is let past the check before any body is whole.
  */
 static void finds_checks_before_the_body(void** state) {
-  (void)state;
   lie("{\"check_early\":true}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -176,7 +163,6 @@ static void finds_checks_before_the_body(void** state) {
 }
 
 static void finds_constant_etags(void** state) {
-  (void)state;
   lie("{\"constant_etag\":true}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -188,7 +174,6 @@ static void finds_constant_etags(void** state) {
 }
 
 static void finds_stale_reads(void** state) {
-  (void)state;
   lie("{\"stale_reads\":2000}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -202,7 +187,6 @@ static void finds_stale_reads(void** state) {
 
 /* Stale only now and then, as behind several front ends. */
 static void finds_reads_that_are_stale_at_times(void** state) {
-  (void)state;
   lie("{\"match\":{\"method\":\"GET\"},\"skip\":9,\"count\":1,\"stale_reads\":2000}");
   run(false);
   FAILED("read-after-write");
@@ -213,7 +197,6 @@ static void finds_reads_that_are_stale_at_times(void** state) {
 static void finds_listings_that_do_not_show_what_was_written(void** state) {
   static const char* const lies[] = {"{\"empty_lists\":true}",
                                      "{\"match\":{\"method\":\"LIST\"},\"status\":501}"};
-  (void)state;
   for (size_t i = 0; i < 2; i++) {
     lie(lies[i]);
     run(i == 0);
@@ -234,7 +217,6 @@ static void finds_listings_that_do_not_show_what_was_written(void** state) {
 /* MinIO and VersityGW: what is written as "/jobs/..." is "jobs/...", and no listing shows it. */
 static void finds_keys_that_are_normalised(void** state) {
   static const char* const prefixes[] = {"/jobs/", "a//jobs/", "./jobs/", "jobs/./"};
-  (void)state;
   lie("{\"normalise_keys\":true}");
   for (size_t i = 0; i < 4; i++) {
     s3lect_verify_options_t o = options(true);
@@ -249,7 +231,6 @@ static void finds_keys_that_are_normalised(void** state) {
 }
 
 static void finds_missing_etags(void** state) {
-  (void)state;
   lie("{\"no_etag\":true}");
   run(false);
   FAILED("create");
@@ -259,7 +240,6 @@ static void finds_missing_etags(void** state) {
 }
 
 static void knows_stores_without_if_match(void** state) {
-  (void)state;
   lie("{\"no_if_match\":true}");
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
@@ -275,7 +255,6 @@ static void knows_stores_without_if_match(void** state) {
 
 /* Where every condition is refused, as on B2. */
 static void knows_stores_without_conditions(void** state) {
-  (void)state;
   lie("{\"match\":{\"condition\":\"any\"},\"status\":501,\"code\":\"NotImplemented\"}");
   run(false);
   FAILED("create");
@@ -284,7 +263,6 @@ static void knows_stores_without_conditions(void** state) {
 }
 
 static void learns_the_bare_dialect(void** state) {
-  (void)state;
   lie("{\"bare_only\":true}");
   for (int again = 0; again < 2; again++) { /* the second time the store knows */
     run(false);
@@ -296,7 +274,6 @@ static void learns_the_bare_dialect(void** state) {
 }
 
 static void knows_a_404_without_a_body(void** state) {
-  (void)state;
   lie("{\"plain_404\":true}");
   run(true);
   NONE_FAILED;
@@ -304,7 +281,6 @@ static void knows_a_404_without_a_body(void** state) {
 }
 
 static void notes_weak_etags(void** state) {
-  (void)state;
   lie("{\"weak_etag\":true}");
   run(false);
   NONE_FAILED;
@@ -314,7 +290,6 @@ static void notes_weak_etags(void** state) {
 
 /* A store that fails and throttles now and then, and loses replies, is not taken for a liar. */
 static void is_patient(void** state) {
-  (void)state;
   lie("{\"match\":{\"method\":\"PUT\"},\"skip\":1,\"count\":1,\"drop_after\":true}");
   lie("{\"match\":{\"method\":\"PUT\"},\"skip\":3,\"count\":1,\"status\":503,\"code\":"
       "\"SlowDown\"}");
@@ -330,7 +305,6 @@ static void is_patient(void** state) {
 
 /* One write a second to a key: races that nobody wins are run again. */
 static void waits_for_a_throttling_store(void** state) {
-  (void)state;
   lie("{\"match\":{\"method\":\"PUT\"},\"skip\":8,\"count\":4,\"status\":429}");
   run(true);
   NONE_FAILED;
@@ -349,7 +323,6 @@ static void denied(const char* json, int error, const char* check) {
 }
 
 static void tells_errors(void** state) {
-  (void)state;
   denied("{\"match\":{\"method\":\"PUT\"},\"status\":403,\"code\":\"AccessDenied\"}",
          S3LECT_EDENIED, "create");
   denied("{\"match\":{\"method\":\"GET\"},\"status\":403,\"code\":\"AccessDenied\"}",
@@ -365,7 +338,6 @@ static void tells_errors(void** state) {
 
 /* No permission to delete: the verdict stands, and what is left is counted. */
 static void counts_what_it_cannot_remove(void** state) {
-  (void)state;
   lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   run(false);
   NONE_FAILED;
@@ -375,7 +347,6 @@ static void counts_what_it_cannot_remove(void** state) {
 }
 
 static void measures_the_clock(void** state) {
-  (void)state;
   fakes3_set_clock_offset(server, 600 * 1000);
   run(false);
   assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
@@ -389,7 +360,6 @@ static void measures_the_clock(void** state) {
 static void cleans_up_after_a_cancel(void** state) {
   s3lect_verify_options_t o = options(false);
   fakes3_counters_t counters = {0};
-  (void)state;
   s3l_verify_rig_start(&rig, &o);
   while (counters.put < 16) {
     uv_run(&loop, UV_RUN_ONCE);

@@ -1,15 +1,9 @@
 /* s3lect_verify_start on a real S3 store, which the environment names as for the store's own suite.
  * ctest labels: store */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/test.h"
 #include "lib/verify_rig.h"
 #include "lib/wait.h"
 #include "s3lect/store.h"
@@ -20,7 +14,6 @@ static void finds_it_good_for_the_lockfile(void** state) {
   s3lect_store_t store;
   s3lect_store_s3_options_t s3;
   s3lect_verify_options_t o;
-  (void)state;
   s3lect_store_s3_options_init(&s3, sizeof(s3));
   s3.bucket = getenv("S3LECT_TEST_BUCKET");
   assert_int_equal(uv_loop_init(&loop), 0);

@@ -1,17 +1,11 @@
 /* s3lect_verify_start on the memory store: the verdict, options, a cancel after each request, and
  * memory running out at each allocation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/heap.h"
+#include "lib/test.h"
 #include "lib/verify_rig.h"
 #include "lib/wait.h"
 #include "s3lect/store.h"
@@ -21,14 +15,12 @@ static s3lect_store_t store;
 static s3l_verify_rig_t rig;
 
 static int open_store(void** state) {
-  (void)state;
   assert_int_equal(uv_loop_init(&loop), 0);
   assert_int_equal(s3lect_store_memory_init(&loop, &store, NULL), 0);
   return 0;
 }
 
 static int close_store(void** state) {
-  (void)state;
   s3lect_store_close(&store, NULL);
   s3l_wait_loop_end(&loop);
   return 0;
@@ -98,7 +90,6 @@ static void put_front(void) {
 
 static void trusts_memory(void** state) {
   s3lect_verify_options_t o = options();
-  (void)state;
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
   assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
@@ -112,7 +103,6 @@ static void trusts_memory(void** state) {
 /* del and list may be missing: the lockfile does not depend on them, epoch files on list. */
 static void does_without_list_and_delete(void** state) {
   s3lect_verify_options_t o = options();
-  (void)state;
   put_front();
   front.ops.del = NULL;
   o.store = &front.store;
@@ -127,7 +117,6 @@ static void does_without_list_and_delete(void** state) {
 /* A store that takes nothing gives no verdict, and the run ends all the same. */
 static void survives_a_store_that_takes_nothing(void** state) {
   s3lect_verify_options_t o = options();
-  (void)state;
   put_front();
   front.refuse = UV_ENOMEM;
   o.store = &front.store;
@@ -162,7 +151,6 @@ static size_t count_objects(void) {
 static void ends_when_cancelled_at_any_request(void** state) {
   s3lect_verify_options_t o = options();
   unsigned n = 1;
-  (void)state;
   put_front();
   o.store = &front.store;
   for (;; n++) {
@@ -180,7 +168,6 @@ static void ends_when_cancelled_at_any_request(void** state) {
 
 static void cancels_before_the_first_request(void** state) {
   s3lect_verify_options_t o = options();
-  (void)state;
   s3l_verify_rig_start(&rig, &o);
   s3lect_verify_cancel(&rig.verify);
   assert_int_equal(rig.done, 0);
@@ -199,7 +186,6 @@ static void refuses_bad_options(void** state) {
   s3lect_verify_t v = {0};
   s3lect_verify_options_t o = options();
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 2];
-  (void)state;
   assert_int_equal(s3lect_verify_start(&v, &o, NULL, NULL), UV_EINVAL);
   o.size = sizeof(o) - 1;
   assert_int_equal(s3lect_verify_start(&v, &o, unexpected, NULL), UV_EINVAL);
@@ -225,7 +211,6 @@ static void refuses_bad_options(void** state) {
 
 static void survives_memory_running_out(void** state) {
   bool failed = true;
-  (void)state;
   for (size_t n = 0; failed; n++) {
     s3l_heap_install();
     assert_int_equal(uv_loop_init(&loop), 0);
@@ -246,7 +231,6 @@ static void survives_memory_running_out(void** state) {
 }
 
 static void names_things(void** state) {
-  (void)state;
   assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_SAFE), "safe");
   assert_string_equal(s3lect_safety_name(S3LECT_SAFETY_UNSAFE), "unsafe");
   assert_string_equal(s3lect_safety_name(99), "unknown");
