@@ -1,13 +1,12 @@
 /* verify/report.c: the table of checks, measurements, and the two verdicts. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loop/clock.h"
-#include "util/assert.h"
-#include "util/buf.h"
 #include "verify/run.h"
+
+typedef s3l_verify_run_t run_t;
 
 /* The protocol that depends on a check. */
 typedef enum { FOR_NONE, FOR_EPOCH_FILES, FOR_LOCKFILE, FOR_BOTH } need_t;
@@ -47,29 +46,17 @@ static const struct {
     [S3L_CHECK_RECREATE] = {"create-after-delete", "created", FOR_NONE, NULL},
 };
 
-void s3l_verify_report_init(s3l_verify_run_t* run) {
+void s3l_verify_report_init(run_t* run) {
   for (int i = 0; i < S3L_CHECKS; i++)
     run->checks[i] =
         (s3lect_check_t){checks[i].name, checks[i].expected, run->seen[i], S3LECT_CHECK_SKIPPED};
-}
-
-void s3l_verify_see(s3l_verify_run_t* run, s3l_verify_check_t check, s3lect_check_verdict_t verdict,
-                    const char* format, ...) {
-  va_list args;
-  if (run->checks[check].verdict == S3LECT_CHECK_FAILED)
-    return;
-  run->checks[check].verdict = (int32_t)verdict;
-  va_start(args, format);
-  int n = vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
-  va_end(args);
-  s3l_buf_cut(run->seen[check], S3L_VERIFY_SEEN_SIZE, n);
 }
 
 /* ---- Measures ---- */
 
 /* The Date of a reply is cut to the second, and was made between the sending of the request and its
  * end. So each reply bounds the offset from both sides, and all replies together narrow it. */
-static void measure_clock(s3l_verify_run_t* run, int64_t sent_ms, int64_t date_ms) {
+static void measure_clock(run_t* run, int64_t sent_ms, int64_t date_ms) {
   int64_t low = date_ms - s3l_clock_wall_ms();
   int64_t high = date_ms + 1000 - sent_ms;
   if (!run->clock_known || low > run->clock_low_ms)
@@ -79,7 +66,7 @@ static void measure_clock(s3l_verify_run_t* run, int64_t sent_ms, int64_t date_m
   run->clock_known = true;
 }
 
-void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,
+void s3l_verify_measure(run_t* run, const s3l_verify_op_t* op,
                         const s3lect_store_result_t* result) {
   if (result->http_status == 0 && result->outcome != S3LECT_SETTLED)
     return; /* the store did not answer */
@@ -97,7 +84,7 @@ static int compare_u32(const void* a, const void* b) {
 }
 
 /* The smallest of the sorted values that is not less than `percent` percent of them. */
-static uint32_t percentile(const s3l_verify_run_t* run, size_t percent) {
+static uint32_t percentile(const run_t* run, size_t percent) {
   if (run->latencies == 0)
     return 0;
   size_t rank = (run->latencies * percent + 99) / 100;
@@ -115,7 +102,7 @@ static bool is_open(const s3lect_check_t* check) {
   return check->verdict == S3LECT_CHECK_INCONCLUSIVE || check->verdict == S3LECT_CHECK_SKIPPED;
 }
 
-static const char* give_reason(const s3l_verify_run_t* run, int check, bool failed, char* out) {
+static const char* give_reason(const run_t* run, int check, bool failed, char* out) {
   bool tried = run->seen[check][0] != '\0';
   (void)snprintf(out, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
                  failed ? checks[check].reason : "the store could not be examined",
@@ -123,7 +110,7 @@ static const char* give_reason(const s3l_verify_run_t* run, int check, bool fail
   return out;
 }
 
-static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char* reason) {
+static s3lect_verdict_t judge(const run_t* run, need_t protocol, char* reason) {
   bool swaps = protocol == FOR_LOCKFILE && run->won[1] < run->won[0];
   uint32_t races = run->won[swaps ? 1 : 0];
   for (int i = 0; i < S3L_CHECKS; i++) {
@@ -137,7 +124,7 @@ static s3lect_verdict_t judge(const s3l_verify_run_t* run, need_t protocol, char
   return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, races, ""};
 }
 
-static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* report) {
+static void report_clock(const run_t* run, s3lect_verify_report_t* report) {
   int64_t low = run->clock_low_ms, high = run->clock_high_ms;
   if (!run->clock_known)
     return;
@@ -148,7 +135,7 @@ static void report_clock(const s3l_verify_run_t* run, s3lect_verify_report_t* re
   report->clock_error_ms = (uint32_t)((width + 1) / 2);
 }
 
-void s3l_verify_report(s3l_verify_run_t* run, s3lect_verify_report_t* report) {
+void s3l_verify_report(run_t* run, s3lect_verify_report_t* report) {
   s3lect_verdict_t lockfile = judge(run, FOR_LOCKFILE, run->reasons[0]);
   s3lect_verdict_t epochs = judge(run, FOR_EPOCH_FILES, run->reasons[1]);
   bool unknown = lockfile.safety == S3LECT_SAFETY_UNKNOWN || epochs.safety == S3LECT_SAFETY_UNKNOWN;
@@ -175,27 +162,12 @@ void s3l_verify_report(s3l_verify_run_t* run, s3lect_verify_report_t* report) {
 /* ---- Names ---- */
 
 const char* s3lect_safety_name(int safety) {
-  switch (safety) {
-  case S3LECT_SAFETY_SAFE:
-    return "safe";
-  case S3LECT_SAFETY_UNSAFE:
-    return "unsafe";
-  default:
-    return "unknown";
-  }
+  return safety == S3LECT_SAFETY_SAFE     ? "safe"
+         : safety == S3LECT_SAFETY_UNSAFE ? "unsafe"
+                                          : "unknown";
 }
 
 const char* s3lect_check_verdict_name(int verdict) {
-  switch (verdict) {
-  case S3LECT_CHECK_PASSED:
-    return "passed";
-  case S3LECT_CHECK_NOTED:
-    return "noted";
-  case S3LECT_CHECK_FAILED:
-    return "failed";
-  case S3LECT_CHECK_INCONCLUSIVE:
-    return "inconclusive";
-  default:
-    return "skipped";
-  }
+  static const char* const names[] = {"skipped", "passed", "noted", "failed", "inconclusive"};
+  return verdict > 0 && verdict <= S3LECT_CHECK_INCONCLUSIVE ? names[verdict] : names[0];
 }

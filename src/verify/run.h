@@ -52,8 +52,6 @@ typedef enum {
   S3L_CHECKS
 } s3l_verify_check_t;
 
-typedef enum { S3L_VERIFY_GET, S3L_VERIFY_PUT, S3L_VERIFY_DEL, S3L_VERIFY_LIST } s3l_verify_kind_t;
-
 typedef enum {
   S3L_VERIFY_BEGUN, /* nothing is sent yet, or the run pauses before a step */
   S3L_VERIFY_SENT,
@@ -62,10 +60,13 @@ typedef enum {
 
 typedef struct s3l_verify_run_s s3l_verify_run_t;
 
+/** One of s3lect_store_get, _put, _del and _list. */
+typedef int (*s3l_verify_send_t)(s3lect_store_t* store, s3lect_store_req_t* req);
+
 typedef struct s3l_verify_op_s {
   s3lect_store_req_t req;
   s3l_verify_run_t* run;
-  s3l_verify_kind_t kind;
+  s3l_verify_send_t send;
   s3l_verify_key_t key;
   bool pending;
   bool unsure; /* an attempt of this write may have been carried out */
@@ -75,13 +76,12 @@ typedef struct s3l_verify_op_s {
   /* The result. */
   int status;
   int outcome;
-  int http_status;
-  uint32_t notes;
   uint32_t retry_after_ms;
-  bool listed;                 /* list: it shows the object's key */
-  char etag[S3LECT_ETAG_SIZE]; /* "" if there was none, or if it is too long */
-  char shown[S3L_VERIFY_BODY_SIZE];
-  char message[256];
+  bool listed;                      /* list: it shows the object's key */
+  char etag[S3LECT_ETAG_SIZE];      /* "" if there was none, or if it is too long */
+  char shown[S3L_VERIFY_BODY_SIZE]; /* the body; "" if there was none */
+  char code[24];                    /* "412", or the error's name without an HTTP reply */
+  char message[256];                /* the store's, or the library's for the status */
 } s3l_verify_op_t;
 
 typedef enum {
@@ -107,11 +107,11 @@ typedef enum {
 typedef struct s3l_verify_step_s {
   s3l_verify_check_t check;
   unsigned needs;
-  s3l_verify_kind_t kind;
+  s3l_verify_send_t send;
   s3l_verify_key_t key;
   s3lect_condition_t condition; /* S3LECT_IF_MATCH: none, where the store cannot swap */
   unsigned how;
-  s3l_verify_move_t (*judge)(s3l_verify_run_t* run);
+  s3l_verify_move_t (*judge)(s3l_verify_run_t* run, const s3l_verify_op_t* first);
 } s3l_verify_step_t;
 
 struct s3l_verify_run_s {
@@ -139,7 +139,7 @@ struct s3l_verify_run_s {
   size_t pending;
   uint32_t attempt;
   uint32_t pause_ms; /* set by a judge: wait before the next step */
-  bool looking;      /* `look` reads whether the uncertain write of ops[0] was carried out */
+  bool looking;      /* ops[1] reads whether the uncertain write of ops[0] was carried out */
 
   /* What is known of the main object. */
   char now_etag[S3LECT_ETAG_SIZE];
@@ -149,7 +149,6 @@ struct s3l_verify_run_s {
   bool stale;                      /* a read did not show the newest write */
 
   /* The current race; bits stand for writers. */
-  uint32_t race_first; /* number of the first writer's write */
   uint32_t race_won;
   uint32_t race_unsure;
   uint32_t fruitless; /* rounds without a winner in succession */
@@ -169,7 +168,6 @@ struct s3l_verify_run_s {
   size_t etags_len;
 
   s3l_verify_op_t ops[S3LECT_VERIFY_CONCURRENCY_MAX];
-  s3l_verify_op_t look;
 
   uint32_t requests;
   uint32_t leftovers;
@@ -191,48 +189,13 @@ struct s3l_verify_run_s {
 extern const s3l_verify_step_t s3l_verify_steps[];
 extern const size_t s3l_verify_steps_len;
 
-/* ---- races.c: judges ---- */
-
-s3l_verify_move_t s3l_verify_judge_race(s3l_verify_run_t* run);
-s3l_verify_move_t s3l_verify_judge_winner(s3l_verify_run_t* run);
-s3l_verify_move_t s3l_verify_judge_removal(s3l_verify_run_t* run);
-
-/* ---- facts.c ---- */
-
 /** The body of this run's write number `n`. */
 void s3l_verify_body(const s3l_verify_run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]);
-
-/** The store refused a write, as it should where the condition does not hold. */
-bool s3l_verify_is_refused(const s3l_verify_op_t* op);
-
-/** A read neither shows an object nor that there is none. */
-bool s3l_verify_tells_nothing(const s3l_verify_op_t* op);
-
-/** The store's message, or ours for the status. */
-const char* s3l_verify_said(const s3l_verify_op_t* op);
 
 /** Ends the checks; the run goes on to clean up. `error` 0: the verdict stands all the same. */
 void s3l_verify_end(s3l_verify_run_t* run, int error);
 
-/** The op tells nothing about the current check: the run ends with the op's error. */
-s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, const s3l_verify_op_t* op);
-
-/** A new body has this ETag. */
-void s3l_verify_note_etag(s3l_verify_run_t* run, const char* etag);
-
-/** The main object holds this now. */
-void s3l_verify_set_now(s3l_verify_run_t* run, const char* etag, const char* body);
-
-/** A write has been carried out. */
-void s3l_verify_confirm(s3l_verify_run_t* run, const s3l_verify_op_t* op);
-
 /* ---- report.c ---- */
-
-/** Notes what a check saw. A check that has failed stays failed. */
-__attribute__((format(printf, 4, 5))) void s3l_verify_see(s3l_verify_run_t* run,
-                                                          s3l_verify_check_t check,
-                                                          s3lect_check_verdict_t verdict,
-                                                          const char* format, ...);
 
 /** Measures latency and the store's clock by an op that has ended. */
 void s3l_verify_measure(s3l_verify_run_t* run, const s3l_verify_op_t* op,

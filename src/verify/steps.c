@@ -1,257 +1,420 @@
-/* verify/steps.c: the table of steps, and their judges (those of races are in races.c).
+/* verify/steps.c: the table of steps, and their judges.
  *
  * Each body is written once, so a read shows whose write it sees. A failed check leaves the run in
- * a known state: a write that the store should have refused is taken note of like any other, and
- * the remaining checks go on from there. A result that is neither success nor refusal (no
- * permission, no bucket, no connection) ends the run: it says nothing about the store's conditions.
- */
+ * a known state: a write that the store should have refused is noted like any other, and the
+ * remaining checks go on from there. A result that is neither success nor refusal (no permission,
+ * no bucket, no connection) ends the run: it says nothing about the store's conditions.
+ *
+ * In a race many writers write at once, and exactly one may win. A store that checks a condition
+ * and writes in two steps lets several writers win. In most rounds the engine holds each writer's
+ * last byte back until all writers have sent the rest. That finds a store that checks the condition
+ * before it has read the body in one round, and lets the writes of other stores collide. In the
+ * other rounds the writers just start at once. A round without a winner proves nothing (a store may
+ * turn all writers away) and is run again after a pause. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "util/buf.h"
 #include "verify/run.h"
 
-#define READ_ROUNDS 4 /* of a full run */
-#define STATUS_SIZE 24
+#define READ_ROUNDS   4    /* of a full run */
+#define KEPT_MAX      3    /* objects that cannot be removed, before the race ends */
+#define FRUITLESS_MAX 3    /* rounds without a winner in succession, before the race ends */
+#define FRUITLESS_MS  1100 /* pause after such a round: some stores allow one write a second */
+
+#define PASSED        S3LECT_CHECK_PASSED
+#define NOTED         S3LECT_CHECK_NOTED
+#define FAILED        S3LECT_CHECK_FAILED
+#define INCONCLUSIVE  S3LECT_CHECK_INCONCLUSIVE
 
 typedef s3l_verify_run_t run_t;
 typedef s3l_verify_op_t op_t;
 typedef s3l_verify_move_t move_t;
 
-/* "412", or the error's name where there was no HTTP reply. */
-static const char* status_of(const op_t* op, char out[STATUS_SIZE]) {
-  if (op->http_status != 0)
-    (void)snprintf(out, STATUS_SIZE, "%d", op->http_status);
-  else
-    (void)snprintf(out, STATUS_SIZE, "%s", op->status == 0 ? "done" : s3lect_err_name(op->status));
-  return out;
-}
-
-/* ---- The ends of a check ---- */
-
-static move_t end_check(run_t* run, s3lect_check_verdict_t verdict, const char* seen) {
-  s3l_verify_see(run, run->check, verdict, "%s", seen);
+/* Notes what a check saw. A check that has failed stays failed. Returns what most judges do: the
+ * check is over. */
+__attribute__((format(printf, 4, 5))) static move_t note(run_t* run, s3l_verify_check_t check,
+                                                         s3lect_check_verdict_t verdict,
+                                                         const char* format, ...) {
+  va_list args;
+  if (run->checks[check].verdict == FAILED)
+    return S3L_VERIFY_CHECK_OVER;
+  run->checks[check].verdict = (int32_t)verdict;
+  va_start(args, format);
+  int n = vsnprintf(run->seen[check], S3L_VERIFY_SEEN_SIZE, format, args);
+  va_end(args);
+  s3l_buf_cut(run->seen[check], S3L_VERIFY_SEEN_SIZE, n);
   return S3L_VERIFY_CHECK_OVER;
 }
 
-static move_t passed(run_t* run, const char* seen) {
-  return end_check(run, S3LECT_CHECK_PASSED, seen);
+static move_t end_check(run_t* run, s3lect_check_verdict_t verdict, const char* seen) {
+  return note(run, run->check, verdict, "%s", seen);
 }
 
-static move_t noted(run_t* run, const char* seen) {
-  return end_check(run, S3LECT_CHECK_NOTED, seen);
+/* ---- Results, and what the run knows of the main object ---- */
+
+void s3l_verify_body(const run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]) {
+  (void)snprintf(out, S3L_VERIFY_BODY_SIZE, "{\"s3lectVerify\":\"%s\",\"write\":%u}\n", run->id,
+                 (unsigned)n);
 }
 
-static move_t failed(run_t* run, const char* seen) {
-  return end_check(run, S3LECT_CHECK_FAILED, seen);
+/* The store refused a write, as it should where the condition does not hold. */
+static bool is_refused(const op_t* op) {
+  return op->status == S3LECT_EPRECONDITION || op->status == S3LECT_ECONFLICT ||
+         op->status == S3LECT_ENOTFOUND;
+}
+
+/* A read neither shows an object nor that there is none. */
+static bool tells_nothing(const op_t* op) {
+  return op->status != 0 && op->status != S3LECT_ENOTFOUND && op->status != S3LECT_ENOTMODIFIED &&
+         op->status != S3LECT_ETOOBIG && op->status != S3LECT_EETAG;
+}
+
+void s3l_verify_end(run_t* run, int error) {
+  if (run->over)
+    return;
+  run->over = true;
+  run->error = error;
+}
+
+/* The op tells nothing about the current check: the run ends with the op's error. */
+static move_t give_up(run_t* run, const op_t* op) {
+  s3l_verify_end(run, op->status);
+  return end_check(run, INCONCLUSIVE, op->message);
+}
+
+/* A new body has this ETag. */
+static void note_etag(run_t* run, const char* etag) {
+  for (size_t i = 0; i < run->etags_len; i++) {
+    if (strcmp(run->etags[i], etag) == 0) {
+      (void)note(run, S3L_CHECK_FRESH_ETAG, FAILED, "different bodies have the same ETag %.80s",
+                 etag);
+      return;
+    }
+  }
+  if (run->etags_len < S3L_VERIFY_ETAGS_MAX)
+    memcpy(run->etags[run->etags_len++], etag, S3LECT_ETAG_SIZE);
+  (void)note(run, S3L_CHECK_FRESH_ETAG, PASSED, "%zu bodies, %zu ETags", run->etags_len,
+             run->etags_len);
+}
+
+/* The main object holds this now. */
+static void set_now(run_t* run, const char* etag, const char* body) {
+  if (strcmp(run->now_etag, etag) != 0)
+    memcpy(run->old_etag, run->now_etag, sizeof(run->old_etag));
+  memcpy(run->now_etag, etag, sizeof(run->now_etag));
+  memcpy(run->now_body, body, sizeof(run->now_body));
+}
+
+/* A write has been carried out. */
+static void confirm(run_t* run, const op_t* op) {
+  note_etag(run, op->etag);
+  if (op->key == S3L_KEY_MAIN)
+    set_now(run, op->etag, op->body);
 }
 
 /* ---- create, create-after-delete ---- */
 
-static move_t judge_create(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_create(run_t* run, const op_t* op) {
   if (op->status == 0) {
-    s3l_verify_confirm(run, op);
-    s3l_verify_see(run, S3L_CHECK_CREATE, S3LECT_CHECK_PASSED, "created, ETag %.80s", op->etag);
-    return S3L_VERIFY_CHECK_OVER;
+    confirm(run, op);
+    return note(run, S3L_CHECK_CREATE, PASSED, "created, ETag %.80s", op->etag);
   }
-  if (s3l_verify_is_refused(op) || op->status == S3LECT_EUNSUPPORTED) {
-    (void)end_check(run, S3LECT_CHECK_INCONCLUSIVE, s3l_verify_said(op));
+  if (is_refused(op) || op->status == S3LECT_EUNSUPPORTED) {
+    (void)end_check(run, INCONCLUSIVE, op->message);
     return S3L_VERIFY_NEXT;
   }
   if (op->status != S3LECT_EETAG)
-    return s3l_verify_give_up(run, op);
+    return give_up(run, op);
   s3l_verify_end(run, 0);
-  return failed(run, s3l_verify_said(op));
+  return end_check(run, FAILED, op->message);
 }
 
 /* The same write without a condition. If the store refuses this as well, the condition was not the
  * reason (encryption that the store does not have, an endpoint that is no store). */
-static move_t judge_plain_create(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_plain_create(run_t* run, const op_t* op) {
   if (op->status != 0 && op->status != S3LECT_EETAG)
-    return s3l_verify_give_up(run, op);
+    return give_up(run, op);
   s3l_verify_end(run, 0);
   if (op->status != 0)
-    return failed(run, s3l_verify_said(op));
-  run->checks[S3L_CHECK_CREATE].verdict = S3LECT_CHECK_FAILED; /* by what judge_create saw */
+    return end_check(run, FAILED, op->message);
+  run->checks[S3L_CHECK_CREATE].verdict = FAILED; /* by what judge_create saw */
   return S3L_VERIFY_CHECK_OVER;
 }
 
-static move_t judge_recreate(run_t* run) {
-  const op_t* op = &run->ops[0];
-  return op->status == 0 ? passed(run, "created") : noted(run, s3l_verify_said(op));
+static move_t judge_recreate(run_t* run, const op_t* op) {
+  return op->status == 0 ? end_check(run, PASSED, "created") : end_check(run, NOTED, op->message);
 }
 
 /* ---- create-again, swap-stale, swap-missing: writes that the store must refuse ---- */
 
-static move_t judge_refusal(run_t* run) {
-  const op_t* op = &run->ops[0];
-  char status[STATUS_SIZE], seen[64];
-  (void)status_of(op, status);
+static move_t judge_refusal(run_t* run, const op_t* op) {
   if (op->status == 0) {
-    s3l_verify_confirm(run, op);
-    (void)snprintf(seen, sizeof(seen), "%s: it was %s", status,
-                   op->key == S3L_KEY_MISSING ? "created" : "overwritten");
-    return failed(run, seen);
+    confirm(run, op);
+    return note(run, run->check, FAILED, "%s: it was %s", op->code,
+                op->key == S3L_KEY_MISSING ? "created" : "overwritten");
   }
-  if (!s3l_verify_is_refused(op))
-    return s3l_verify_give_up(run, op);
-  (void)snprintf(seen, sizeof(seen), "refused (%s)", status);
-  return passed(run, seen);
+  return is_refused(op) ? note(run, run->check, PASSED, "refused (%s)", op->code)
+                        : give_up(run, op);
 }
 
 /* ---- read-after-write ---- */
 
 /* A read of the main object must show the last write. */
 static void check_read(run_t* run, const op_t* op) {
-  char status[STATUS_SIZE];
   bool newest = strcmp(op->shown, run->now_body) == 0;
   if (op->status == 0 && newest && strcmp(op->etag, run->now_etag) == 0) {
-    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_PASSED, "the newest object");
+    (void)note(run, S3L_CHECK_READ, PASSED, "the newest object");
     return;
   }
   run->stale = true;
   if (op->status != 0)
-    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "%s right after a write",
-                   status_of(op, status));
+    (void)note(run, S3L_CHECK_READ, FAILED, "%s right after a write", op->code);
   else if (!newest)
-    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED, "an older object after a write");
+    (void)note(run, S3L_CHECK_READ, FAILED, "an older object after a write");
   else
-    s3l_verify_see(run, S3L_CHECK_READ, S3LECT_CHECK_FAILED,
-                   "ETag %.50s, but the write's reply said %.50s", op->etag, run->now_etag);
+    (void)note(run, S3L_CHECK_READ, FAILED, "ETag %.50s, but the write's reply said %.50s",
+               op->etag, run->now_etag);
 }
 
 /* Of readers over several connections at once, at least one must have been answered. */
-static bool check_reads(run_t* run) {
-  size_t answered = 0;
-  for (size_t i = 0; i < run->ops_len; i++) {
-    if (s3l_verify_tells_nothing(&run->ops[i]))
+static bool check_reads(run_t* run, const op_t* first) {
+  bool answered = false;
+  for (const op_t* op = first; op < first + run->ops_len; op++) {
+    if (tells_nothing(op))
       continue;
-    answered++;
-    check_read(run, &run->ops[i]);
+    answered = true;
+    check_read(run, op);
   }
-  if (answered == 0)
-    (void)s3l_verify_give_up(run, &run->ops[0]);
-  return answered > 0;
+  if (!answered)
+    (void)give_up(run, first);
+  return answered;
 }
 
-static move_t judge_read(run_t* run) {
-  (void)check_reads(run);
+static move_t judge_read(run_t* run, const op_t* op) {
+  (void)check_reads(run, op);
   return S3L_VERIFY_CHECK_OVER;
 }
 
-static move_t judge_reads(run_t* run) {
-  bool more = check_reads(run) && ++run->round < (run->quick ? 1u : READ_ROUNDS);
+static move_t judge_reads(run_t* run, const op_t* first) {
+  bool more = check_reads(run, first) && ++run->round < (run->quick ? 1u : READ_ROUNDS);
   return more ? S3L_VERIFY_AGAIN : S3L_VERIFY_CHECK_OVER;
 }
 
 /* ---- swap ---- */
 
 static move_t swap_failed(run_t* run, const char* what, const op_t* op) {
-  s3l_verify_see(run, S3L_CHECK_SWAP, S3LECT_CHECK_FAILED, "%s%.120s", what, s3l_verify_said(op));
   run->no_swap = true;
-  return S3L_VERIFY_CHECK_OVER;
+  return note(run, S3L_CHECK_SWAP, FAILED, "%s%.120s", what, op->message);
 }
 
-static move_t judge_swap(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_swap(run_t* run, const op_t* op) {
   bool disputed = (op->req.flags & S3LECT_REQ_ETAG_DISPUTED) != 0;
   if (op->status == 0) {
-    s3l_verify_confirm(run, op);
+    confirm(run, op);
     if (disputed && run->dialect == S3LECT_ETAG_UNKNOWN)
       run->dialect = S3LECT_ETAG_BARE;
-    return passed(run, disputed ? "replaced, once the ETag came without quotes" : "replaced");
+    return end_check(run, PASSED,
+                     disputed ? "replaced, once the ETag came without quotes" : "replaced");
   }
   if (op->status == S3LECT_EPRECONDITION && !disputed)
     return S3L_VERIFY_NEXT;
-  if (s3l_verify_is_refused(op))
+  if (is_refused(op))
     return swap_failed(run, "refused the very ETag that it shows: ", op);
   if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
       op->status == S3LECT_EETAG)
     return swap_failed(run, "", op);
-  return s3l_verify_give_up(run, op);
+  return give_up(run, op);
 }
 
 /* After a refusal: if the object still has the ETag, the store may want it in its other dialect. */
-static move_t judge_refused_swap(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_refused_swap(run_t* run, const op_t* op) {
   if (op->status == 0 && strcmp(op->etag, run->now_etag) == 0)
     return S3L_VERIFY_NEXT;
-  if (s3l_verify_tells_nothing(op))
-    return s3l_verify_give_up(run, op);
+  if (tells_nothing(op))
+    return give_up(run, op);
   return swap_failed(run, "refused, and a read shows another ETag than the write's: ", op);
 }
 
 /* A write of the main object that prepares the next step. */
-static move_t judge_rewrite(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_rewrite(run_t* run, const op_t* op) {
   if (op->status == 0) {
-    s3l_verify_confirm(run, op);
+    confirm(run, op);
     return S3L_VERIFY_NEXT;
   }
-  if (!s3l_verify_is_refused(op) || run->no_swap)
-    return s3l_verify_give_up(run, op);
+  if (!is_refused(op) || run->no_swap)
+    return give_up(run, op);
   return swap_failed(run, "refused a swap over the newest: ", op);
 }
 
 /* ---- conditional-get, equal-bodies ---- */
 
-static move_t judge_unchanged(run_t* run) {
-  const op_t* op = &run->ops[0];
-  if (op->status != 0 && op->status != S3LECT_ENOTMODIFIED)
-    return s3l_verify_give_up(run, op);
-  (void)(op->status == 0 ? noted(run, "the whole object, though it had not changed")
-                         : passed(run, "not modified"));
+static move_t judge_unchanged(run_t* run, const op_t* op) {
+  if (op->status == 0)
+    (void)end_check(run, NOTED, "the whole object, though it had not changed");
+  else if (op->status == S3LECT_ENOTMODIFIED)
+    (void)end_check(run, PASSED, "not modified");
+  else
+    return give_up(run, op);
   return S3L_VERIFY_NEXT;
 }
 
-static move_t judge_changed(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_changed(run_t* run, const op_t* op) {
   if (op->status == S3LECT_ENOTMODIFIED)
-    return failed(run, "not modified, for an ETag that had been replaced");
-  if (s3l_verify_tells_nothing(op))
-    return s3l_verify_give_up(run, op);
+    return end_check(run, FAILED, "not modified, for an ETag that had been replaced");
+  if (tells_nothing(op))
+    return give_up(run, op);
   check_read(run, op);
   return S3L_VERIFY_CHECK_OVER;
 }
 
-static move_t judge_equal_body(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_equal_body(run_t* run, const op_t* op) {
   if (op->status != 0)
-    return end_check(run, S3LECT_CHECK_INCONCLUSIVE, s3l_verify_said(op));
+    return end_check(run, INCONCLUSIVE, op->message);
   bool same = strcmp(op->etag, run->now_etag) == 0;
-  s3l_verify_set_now(run, op->etag, op->body);
-  return same ? noted(run, "the same ETag: it is made from the body")
-              : passed(run, "different ETags");
+  set_now(run, op->etag, op->body);
+  return same ? end_check(run, NOTED, "the same ETag: it is made from the body")
+              : end_check(run, PASSED, "different ETags");
 }
 
 /* ---- list, delete ---- */
 
-static move_t judge_list(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_list(run_t* run, const op_t* op) {
   switch (op->status) {
   case 0:
-    return op->listed ? passed(run, "listed") : failed(run, "not listed after it was written");
+    return op->listed ? end_check(run, PASSED, "listed")
+                      : end_check(run, FAILED, "not listed after it was written");
   case UV_ENOSYS:
-    return failed(run, "the store cannot list objects");
+    return end_check(run, FAILED, "the store cannot list objects");
   case S3LECT_EUNSUPPORTED:
   case S3LECT_ELISTING:
-    return failed(run, s3l_verify_said(op));
+    return end_check(run, FAILED, op->message);
   default:
-    return s3l_verify_give_up(run, op);
+    return give_up(run, op);
   }
 }
 
-static move_t judge_delete(run_t* run) {
-  const op_t* op = &run->ops[0];
+static move_t judge_delete(run_t* run, const op_t* op) {
   if (op->status == 0)
     return S3L_VERIFY_NEXT;
-  return op->status == UV_ENOSYS ? S3L_VERIFY_CHECK_OVER : noted(run, s3l_verify_said(op));
+  return op->status == UV_ENOSYS ? S3L_VERIFY_CHECK_OVER : end_check(run, NOTED, op->message);
 }
 
-static move_t judge_deleted(run_t* run) {
-  return run->ops[0].status == S3LECT_ENOTFOUND ? passed(run, "gone")
-                                                : noted(run, "a read shows it still, or fails");
+static move_t judge_deleted(run_t* run, const op_t* op) {
+  return op->status == S3LECT_ENOTFOUND ? end_check(run, PASSED, "gone")
+                                        : end_check(run, NOTED, "a read shows it still, or fails");
+}
+
+/* ---- Races: the end of a round ---- */
+
+static bool is_create(const run_t* run) {
+  return run->check == S3L_CHECK_ONE_CREATE;
+}
+
+static bool has_failed(const run_t* run) {
+  return run->checks[run->check].verdict == FAILED;
+}
+
+static move_t conclude_race(run_t* run) {
+  run->won[is_create(run) ? 0 : 1] = run->winners;
+  if (run->winners > 0)
+    return note(run, run->check, PASSED, "one of %u, %u times", (unsigned)run->writers,
+                (unsigned)run->winners);
+  if (!has_failed(run))
+    s3l_verify_end(run, run->race_status);
+  return note(run, run->check, INCONCLUSIVE, "nobody won: %.100s", run->race_error);
+}
+
+static move_t end_round(run_t* run) {
+  if (run->winners > run->round) {
+    run->round++;
+    run->fruitless = 0;
+  } else if (++run->fruitless >= FRUITLESS_MAX) {
+    return conclude_race(run);
+  } else {
+    run->pause_ms = FRUITLESS_MS;
+  }
+  bool litters = is_create(run) && run->kept >= KEPT_MAX;
+  return run->round >= run->rounds || litters ? conclude_race(run) : S3L_VERIFY_AGAIN;
+}
+
+/* The winner is known. An object that was created must be removed before the next round. */
+static move_t end_look(run_t* run) {
+  if (has_failed(run))
+    return conclude_race(run); /* the end of the run removes the object */
+  return is_create(run) && run->maybe[S3L_KEY_RACE] ? S3L_VERIFY_NEXT : end_round(run);
+}
+
+static move_t judge_removal(run_t* run, const op_t* op) {
+  if (run->maybe[op->key]) {
+    run->kept++;
+    run->maybe[op->key] = false;
+  }
+  return end_round(run);
+}
+
+/* ---- Races: the writers, and the winner ---- */
+
+/* If several writers have won, the object is taken to be the last one's. */
+static move_t judge_race(run_t* run, const op_t* first) {
+  unsigned n = 0;
+  run->race_won = run->race_unsure = 0;
+  for (const op_t* op = first; op < first + run->ops_len; op++) {
+    uint32_t bit = 1u << (op - first);
+    if (op->status == 0) {
+      n++;
+      run->race_won |= bit;
+      confirm(run, op);
+    } else if (op->outcome == S3LECT_UNCERTAIN) {
+      run->race_unsure |= bit;
+    } else if (!is_refused(op)) {
+      (void)snprintf(run->race_error, sizeof(run->race_error), "%s", op->message);
+      run->race_status = op->status;
+    }
+  }
+  if (n > 1)
+    (void)note(run, run->check, FAILED, "%u of %u writers were told they had won", n,
+               (unsigned)run->writers);
+  if (n <= 1 && !run->stale)
+    return S3L_VERIFY_NEXT; /* look who it was */
+  run->winners += n == 1 ? 1 : 0;
+  return end_look(run);
+}
+
+/* The bit of the writer whose body the object shows, or 0. The writers' bodies are the last. */
+static uint32_t find_writer(const run_t* run, const op_t* op) {
+  char body[S3L_VERIFY_BODY_SIZE];
+  for (uint32_t i = 0; op->status == 0 && i < run->writers; i++) {
+    s3l_verify_body(run, run->writes + 1 - run->writers + i, body);
+    if (strcmp(op->shown, body) == 0)
+      return 1u << i;
+  }
+  return 0;
+}
+
+/* At most one writer was told that it had won: the object must be that writer's, or else that of a
+ * writer whose outcome is uncertain. */
+static move_t judge_winner(run_t* run, const op_t* op) {
+  uint32_t writer = find_writer(run, op);
+  bool told = run->race_won != 0;
+  if (tells_nothing(op)) {
+    run->winners += told ? 1 : 0;
+  } else if ((told && writer == run->race_won) || (!told && (writer & run->race_unsure) != 0)) {
+    run->winners++;
+    if (!told && !is_create(run)) {
+      note_etag(run, op->etag);
+      set_now(run, op->etag, op->shown);
+    }
+  } else if (told && writer == 0) {
+    run->stale = true;
+    (void)note(run, S3L_CHECK_READ, FAILED, "an older object after a race");
+  } else if (told) {
+    (void)end_check(run, FAILED, "one writer was told it had won, the object is another's");
+  } else if (writer != 0) {
+    (void)end_check(run, FAILED, "a refused write was carried out");
+  }
+  return end_look(run);
 }
 
 /* ---- The table ---- */
@@ -260,10 +423,10 @@ static move_t judge_deleted(run_t* run) {
 #define READS S3L_NEEDS_READS
 #define OLD   S3L_NEEDS_OLD
 #define FULL  S3L_NEEDS_FULL
-#define GET   S3L_VERIFY_GET
-#define PUT   S3L_VERIFY_PUT
-#define DEL   S3L_VERIFY_DEL
-#define LIST  S3L_VERIFY_LIST
+#define GET   s3lect_store_get
+#define PUT   s3lect_store_put
+#define DEL   s3lect_store_del
+#define LIST  s3lect_store_list
 #define MAIN  S3L_KEY_MAIN
 #define RACE  S3L_KEY_RACE
 
@@ -285,11 +448,11 @@ const s3l_verify_step_t s3l_verify_steps[] = {
     {S3L_CHECK_READ, READS, GET, MAIN, S3LECT_ALWAYS, S3L_HOW_READERS, judge_reads},
     {S3L_CHECK_EQUAL_BODIES, FULL, PUT, MAIN, S3LECT_IF_MATCH, 0, judge_rewrite},
     {S3L_CHECK_EQUAL_BODIES, FULL, PUT, MAIN, S3LECT_IF_MATCH, S3L_HOW_SAME_BODY, judge_equal_body},
-    {S3L_CHECK_ONE_CREATE, 0, PUT, RACE, S3LECT_IF_ABSENT, S3L_HOW_WRITERS, s3l_verify_judge_race},
-    {S3L_CHECK_ONE_CREATE, READS, GET, RACE, S3LECT_ALWAYS, 0, s3l_verify_judge_winner},
-    {S3L_CHECK_ONE_CREATE, 0, DEL, RACE, S3LECT_ALWAYS, 0, s3l_verify_judge_removal},
-    {S3L_CHECK_ONE_SWAP, SWAP, PUT, MAIN, S3LECT_IF_MATCH, S3L_HOW_WRITERS, s3l_verify_judge_race},
-    {S3L_CHECK_ONE_SWAP, SWAP | READS, GET, MAIN, S3LECT_ALWAYS, 0, s3l_verify_judge_winner},
+    {S3L_CHECK_ONE_CREATE, 0, PUT, RACE, S3LECT_IF_ABSENT, S3L_HOW_WRITERS, judge_race},
+    {S3L_CHECK_ONE_CREATE, READS, GET, RACE, S3LECT_ALWAYS, 0, judge_winner},
+    {S3L_CHECK_ONE_CREATE, 0, DEL, RACE, S3LECT_ALWAYS, 0, judge_removal},
+    {S3L_CHECK_ONE_SWAP, SWAP, PUT, MAIN, S3LECT_IF_MATCH, S3L_HOW_WRITERS, judge_race},
+    {S3L_CHECK_ONE_SWAP, SWAP | READS, GET, MAIN, S3LECT_ALWAYS, 0, judge_winner},
     {S3L_CHECK_LIST, 0, LIST, MAIN, S3LECT_ALWAYS, 0, judge_list},
     {S3L_CHECK_DELETE, 0, DEL, MAIN, S3LECT_ALWAYS, 0, judge_delete},
     {S3L_CHECK_DELETE, READS, GET, MAIN, S3LECT_ALWAYS, 0, judge_deleted},

@@ -34,57 +34,69 @@
 /* Requests that are kept back for removing objects: two for each key. */
 #define CLEANUP_MAX (2 * S3L_VERIFY_KEYS)
 
-static void advance(s3l_verify_run_t* run);
+typedef s3l_verify_run_t run_t;
+typedef s3l_verify_op_t op_t;
+typedef s3l_verify_step_t step_t;
+
+static void advance(run_t* run);
 
 static void on_wake(s3l_deadline_t* deadline) {
-  advance(S3L_CONTAINER_OF(deadline, s3l_verify_run_t, wake));
+  advance(S3L_CONTAINER_OF(deadline, run_t, wake));
 }
 
-static void wake(s3l_verify_run_t* run, uint32_t after_ms) {
+static void wake(run_t* run, uint32_t after_ms) {
   s3l_loop_deadline_set(run->loop, &run->wake, s3l_clock_in_ms(after_ms));
 }
 
 /* ---- One op ---- */
 
-static void keep_result(s3l_verify_op_t* op, const s3lect_store_result_t* r) {
+static bool is_put(const op_t* op) {
+  return op->send == s3lect_store_put;
+}
+
+static void keep_result(op_t* op, const s3lect_store_result_t* r) {
   op->status = r->status;
   op->outcome = r->outcome;
-  op->http_status = r->http_status;
   op->retry_after_ms = r->retry_after_ms;
-  op->notes = r->notes;
-  op->etag[0] = op->shown[0] = op->message[0] = '\0';
+  op->listed = false;
+  op->etag[0] = op->shown[0] = '\0';
   if (r->etag != NULL && strlen(r->etag) < sizeof(op->etag))
     memcpy(op->etag, r->etag, strlen(r->etag) + 1);
   if (r->body != NULL && r->body_len < sizeof(op->shown)) {
     memcpy(op->shown, r->body, r->body_len);
     op->shown[r->body_len] = '\0';
   }
-  op->listed = false;
   for (size_t i = 0; i < r->entries_len; i++)
     op->listed = op->listed || strcmp(r->entries[i].key, op->req.key) == 0;
-  if (r->message != NULL)
-    (void)snprintf(op->message, sizeof(op->message), "%s", r->message);
+  if (is_put(op) && op->status == 0 && op->etag[0] == '\0')
+    op->status = S3LECT_EETAG; /* too long: an elector could not keep it either */
+  bool spoke = r->message != NULL && r->message[0] != '\0';
+  (void)snprintf(op->message, sizeof(op->message), "%s",
+                 spoke ? r->message : s3lect_strerror(op->status));
+  if (r->http_status != 0)
+    (void)snprintf(op->code, sizeof(op->code), "%d", r->http_status);
+  else
+    (void)snprintf(op->code, sizeof(op->code), "%s",
+                   op->status == 0 ? "done" : s3lect_err_name(op->status));
 }
 
-static void note_dialect(s3l_verify_run_t* run, const s3l_verify_op_t* op) {
-  if ((op->notes & S3LECT_NOTE_ETAG_WEAK) != 0)
+static void note_dialect(run_t* run, const op_t* op, uint32_t notes) {
+  if ((notes & S3LECT_NOTE_ETAG_WEAK) != 0)
     run->etags_weak = true;
-  if (op->kind != S3L_VERIFY_PUT || op->status != 0)
+  if (!is_put(op) || op->status != 0)
     return;
-  if ((op->notes & S3LECT_NOTE_ETAG_QUOTED) != 0)
+  if ((notes & S3LECT_NOTE_ETAG_QUOTED) != 0)
     run->dialect = S3LECT_ETAG_QUOTED;
-  if ((op->notes & S3LECT_NOTE_ETAG_BARE) != 0)
+  if ((notes & S3LECT_NOTE_ETAG_BARE) != 0)
     run->dialect = S3LECT_ETAG_BARE;
 }
 
 /* Keeps account of which objects may exist. */
-static void note_object(s3l_verify_run_t* run, s3l_verify_op_t* op) {
-  if (op->kind == S3L_VERIFY_DEL && (op->status == 0 || op->status == S3LECT_ENOTFOUND))
+static void note_object(run_t* run, op_t* op) {
+  if (op->send == s3lect_store_del && (op->status == 0 || op->status == S3LECT_ENOTFOUND))
     run->maybe[op->key] = false;
-  if (op->kind != S3L_VERIFY_PUT)
+  if (!is_put(op))
     return;
-  if (op->status == 0 && op->etag[0] == '\0')
-    op->status = S3LECT_EETAG; /* too long: an elector could not keep it either */
   if (op->outcome == S3LECT_UNCERTAIN || op->status == S3LECT_EETAG)
     op->unsure = true;
   if (op->status == 0 || op->unsure)
@@ -92,74 +104,54 @@ static void note_object(s3l_verify_run_t* run, s3l_verify_op_t* op) {
 }
 
 static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  s3l_verify_op_t* op = req->data;
-  s3l_verify_run_t* run = op->run;
+  op_t* op = req->data;
+  run_t* run = op->run;
   op->pending = false;
   keep_result(op, result);
-  note_dialect(run, op);
+  note_dialect(run, op, result->notes);
   s3l_verify_measure(run, op, result);
   note_object(run, op);
   if (--run->pending == 0)
     advance(run);
 }
 
-static int submit(s3l_verify_run_t* run, s3l_verify_op_t* op) {
+static void send_op(run_t* run, op_t* op) {
   uint32_t budget = S3LECT_VERIFY_REQUESTS_MAX - (run->over ? 0 : CLEANUP_MAX);
-  if (run->requests >= budget)
-    return S3LECT_ERETRIES;
-  switch (op->kind) {
-  case S3L_VERIFY_GET:
-    return s3lect_store_get(run->store, &op->req);
-  case S3L_VERIFY_PUT:
-    return s3lect_store_put(run->store, &op->req);
-  case S3L_VERIFY_DEL:
-    return s3lect_store_del(run->store, &op->req);
-  case S3L_VERIFY_LIST:
-  default:
-    return s3lect_store_list(run->store, &op->req);
-  }
-}
-
-static void send_op(s3l_verify_run_t* run, s3l_verify_op_t* op) {
   op->sent_ns = s3l_clock_lease_ns();
   op->sent_wall_ms = s3l_clock_wall_ms();
   op->pending = true;
   run->pending++;
-  int rc = submit(run, op);
+  int rc = run->requests < budget ? op->send(run->store, &op->req) : S3LECT_ERETRIES;
   if (rc == 0) {
     run->requests++;
     return;
   }
-  const s3lect_store_result_t failed = {
-      .size = sizeof(failed), .status = rc, .outcome = S3LECT_NOT_APPLIED};
-  keep_result(op, &failed);
   op->pending = false;
-  if (--run->pending == 0)
-    wake(run, 0);
+  run->pending--;
+  keep_result(op, &(s3lect_store_result_t){.size = sizeof(s3lect_store_result_t),
+                                           .status = rc,
+                                           .outcome = S3LECT_NOT_APPLIED});
+  wake(run, 0); /* where no other op is pending, the run moves on from there */
 }
 
-static void send_all(s3l_verify_run_t* run) {
+static void send_all(run_t* run) {
   run->state = S3L_VERIFY_SENT;
-  run->pending++; /* an op that cannot be sent does not end the step before the others are sent */
   for (size_t i = 0; i < run->ops_len; i++)
     send_op(run, &run->ops[i]);
-  if (--run->pending == 0)
-    wake(run, 0);
 }
 
-static void prepare(s3l_verify_run_t* run, s3l_verify_op_t* op, s3l_verify_kind_t kind,
-                    s3l_verify_key_t key) {
+static void prepare(run_t* run, op_t* op, s3l_verify_send_t send, s3l_verify_key_t key) {
   memset(op, 0, sizeof(*op));
   op->run = run;
-  op->kind = kind;
+  op->send = send;
   op->key = key;
   op->req.data = op;
   op->req.key = run->keys[key];
   op->req.flags = S3LECT_REQ_NO_NOTICES; /* on_error of an elector is to have them */
-  op->req.max_keys = kind == S3L_VERIFY_LIST ? 10 : 0;
+  op->req.max_keys = send == s3lect_store_list ? 10 : 0;
   op->req.timeout_ms = run->timeout_ms;
   op->req.cb = on_done;
-  if (kind != S3L_VERIFY_PUT)
+  if (!is_put(op))
     return;
   s3l_verify_body(run, ++run->writes, op->body);
   op->req.body = op->body;
@@ -168,11 +160,11 @@ static void prepare(s3l_verify_run_t* run, s3l_verify_op_t* op, s3l_verify_kind_
 
 /* ---- A step ---- */
 
-static bool knows_old_etag(const s3l_verify_run_t* run) {
+static bool knows_old_etag(const run_t* run) {
   return run->old_etag[0] != '\0' && strcmp(run->old_etag, run->now_etag) != 0;
 }
 
-static bool applies(const s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+static bool applies(const run_t* run, const step_t* step) {
   bool deleted = run->checks[S3L_CHECK_DELETE].verdict == S3LECT_CHECK_PASSED;
   unsigned has = (run->no_swap ? 0 : S3L_NEEDS_SWAP) | (run->stale ? 0 : S3L_NEEDS_READS) |
                  (knows_old_etag(run) ? S3L_NEEDS_OLD : 0) | (run->quick ? 0 : S3L_NEEDS_FULL) |
@@ -188,15 +180,15 @@ static void make_wrong_etag(const char* etag, char out[S3LECT_ETAG_SIZE]) {
     *digit = *digit == '0' ? '1' : '0';
 }
 
-static void name_key(s3l_verify_run_t* run, s3l_verify_key_t key, uint32_t number) {
+static void name_key(run_t* run, s3l_verify_key_t key, uint32_t number) {
   (void)snprintf(run->keys[key], sizeof(run->keys[key]), "%s%s-%u", run->prefix, run->id,
                  (unsigned)number);
 }
 
-static void prepare_op(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+static void prepare_op(run_t* run, const step_t* step) {
   S3L_ASSERT(run->ops_len < S3LECT_VERIFY_CONCURRENCY_MAX);
-  s3l_verify_op_t* op = &run->ops[run->ops_len++];
-  prepare(run, op, step->kind, step->key);
+  op_t* op = &run->ops[run->ops_len++];
+  prepare(run, op, step->send, step->key);
   bool plain = step->condition == S3LECT_IF_MATCH && run->no_swap;
   op->req.condition = plain ? S3LECT_ALWAYS : step->condition;
   if (op->req.condition == S3LECT_IF_MATCH || op->req.condition == S3LECT_IF_CHANGED)
@@ -211,13 +203,13 @@ static void prepare_op(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
   }
 }
 
-static void send_step(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
+static void send_step(run_t* run, const step_t* step) {
   size_t n = (step->how & S3L_HOW_WRITERS) != 0   ? run->writers
              : (step->how & S3L_HOW_READERS) != 0 ? READERS
                                                   : 1;
   if ((step->how & S3L_HOW_OLD_ETAG) != 0 && !knows_old_etag(run))
     make_wrong_etag(run->now_etag, run->old_etag);
-  if (step->kind == S3L_VERIFY_PUT && step->key == S3L_KEY_RACE)
+  if (step->send == s3lect_store_put && step->key == S3L_KEY_RACE)
     name_key(run, S3L_KEY_RACE, S3L_VERIFY_KEYS + run->races++);
   run->ops_len = 0;
   for (size_t i = 0; i < n; i++)
@@ -227,8 +219,8 @@ static void send_step(s3l_verify_run_t* run, const s3l_verify_step_t* step) {
   send_all(run);
 }
 
-static void move(s3l_verify_run_t* run, s3l_verify_move_t how) {
-  const s3l_verify_step_t* steps = s3l_verify_steps;
+static void move(run_t* run, s3l_verify_move_t how) {
+  const step_t* steps = s3l_verify_steps;
   if (how != S3L_VERIFY_AGAIN)
     run->step++;
   while (how == S3L_VERIFY_AGAIN && run->step > 0 && steps[run->step - 1].check == run->check)
@@ -245,7 +237,7 @@ static void move(s3l_verify_run_t* run, s3l_verify_move_t how) {
 }
 
 /* True if a step has been started, or is about to be after a pause. */
-static bool start_step(s3l_verify_run_t* run) {
+static bool start_step(run_t* run) {
   while (!run->over && !applies(run, &s3l_verify_steps[run->step]))
     move(run, S3L_VERIFY_NEXT);
   if (run->over)
@@ -262,7 +254,7 @@ static bool start_step(s3l_verify_run_t* run) {
 
 /* ---- Retries of a single op ---- */
 
-static uint32_t retry_delay(const s3l_verify_run_t* run, const s3l_verify_op_t* op) {
+static uint32_t retry_delay(const run_t* run, const op_t* op) {
   uint32_t ms = run->attempt == 1 ? 100 : 1000;
   if (op->status != S3LECT_ETHROTTLED && op->retry_after_ms == 0)
     return ms;
@@ -271,27 +263,28 @@ static uint32_t retry_delay(const s3l_verify_run_t* run, const s3l_verify_op_t* 
 }
 
 /* A write that an earlier attempt may have carried out, and that has not succeeded since. */
-static bool wants_look(const s3l_verify_op_t* op) {
+static bool wants_look(const op_t* op) {
   return op->unsure && op->status != 0 && op->status != S3LECT_EETAG && op->status != UV_ECANCELED;
 }
 
 /* True if the only op of the step goes on: it is sent again, or its object is read. */
-static bool carry_on(s3l_verify_run_t* run) {
-  s3l_verify_op_t* op = &run->ops[0];
+static bool carry_on(run_t* run) {
+  op_t *op = &run->ops[0], *look = &run->ops[1];
   if (run->ops_len != 1)
     return false;
   if (run->looking) {
     run->looking = false;
-    if (run->look.status == 0 && strcmp(run->look.shown, op->body) == 0) {
+    if (look->status == 0 && strcmp(look->shown, op->body) == 0) {
       op->status = 0; /* the write had been carried out */
       op->outcome = S3LECT_SETTLED;
-      memcpy(op->etag, run->look.etag, sizeof(op->etag));
+      memcpy(op->etag, look->etag, sizeof(op->etag));
+      memcpy(op->code, look->code, sizeof(op->code));
       return false;
     }
   } else if (wants_look(op)) {
     run->looking = true;
-    prepare(run, &run->look, S3L_VERIFY_GET, op->key);
-    send_op(run, &run->look);
+    prepare(run, look, s3lect_store_get, op->key);
+    send_op(run, look);
     return true;
   }
   if (!s3l_error_is_transient(op->status) || ++run->attempt >= ATTEMPTS_MAX)
@@ -303,24 +296,13 @@ static bool carry_on(s3l_verify_run_t* run) {
 
 /* ---- Cleaning up ---- */
 
-/* Objects that may exist; `again` says whether another request may help to remove one. */
-static uint32_t count_leftovers(const s3l_verify_run_t* run, bool* again) {
-  uint32_t n = 0;
-  *again = run->cleanups == 0;
-  for (size_t i = 0; i < S3L_VERIFY_KEYS; i++)
-    n += run->maybe[i] ? 1 : 0;
-  for (size_t i = 0; run->cleanups == 1 && !run->cancelled && i < run->ops_len; i++)
-    *again = *again || s3l_error_is_transient(run->ops[i].status);
-  return n;
-}
-
-static void remove_leftovers(s3l_verify_run_t* run) {
+static void remove_leftovers(run_t* run) {
   run->ops_len = 0;
   for (size_t i = 0; i < S3L_VERIFY_KEYS; i++) {
     if (!run->maybe[i])
       continue;
-    s3l_verify_op_t* op = &run->ops[run->ops_len++];
-    prepare(run, op, S3L_VERIFY_DEL, (s3l_verify_key_t)i);
+    op_t* op = &run->ops[run->ops_len++];
+    prepare(run, op, s3lect_store_del, (s3l_verify_key_t)i);
     if (run->cancelled && op->req.timeout_ms > HURRIED_TIMEOUT_MS)
       op->req.timeout_ms = HURRIED_TIMEOUT_MS;
   }
@@ -328,12 +310,15 @@ static void remove_leftovers(s3l_verify_run_t* run) {
   send_all(run);
 }
 
-/* True while there is something to wait for. */
-static bool clean_up(s3l_verify_run_t* run) {
-  bool again;
-  uint32_t left = count_leftovers(run, &again);
-  run->leftovers = run->kept + left;
-  if (left == 0 || !again)
+/* Removes the objects that may exist, twice at most. True while there is something to wait for. */
+static bool clean_up(run_t* run) {
+  bool again = run->cleanups == 0;
+  run->leftovers = run->kept;
+  for (size_t i = 0; i < S3L_VERIFY_KEYS; i++)
+    run->leftovers += run->maybe[i] ? 1 : 0;
+  for (size_t i = 0; run->cleanups == 1 && !run->cancelled && i < run->ops_len; i++)
+    again = again || s3l_error_is_transient(run->ops[i].status);
+  if (run->leftovers == run->kept || !again)
     return false;
   if (run->cleanups == 0 || run->state == S3L_VERIFY_RETRY) {
     remove_leftovers(run);
@@ -345,7 +330,7 @@ static bool clean_up(s3l_verify_run_t* run) {
 }
 
 static void on_left(s3l_task_t* task) {
-  s3l_verify_run_t* run = S3L_CONTAINER_OF(task, s3l_verify_run_t, left);
+  run_t* run = S3L_CONTAINER_OF(task, run_t, left);
   s3lect_verify_t* verify = run->handle;
   s3lect_verify_report_t report;
   s3l_verify_report(run, &report);
@@ -356,7 +341,7 @@ static void on_left(s3l_task_t* task) {
 
 /* ---- Moving on ---- */
 
-static void advance(s3l_verify_run_t* run) {
+static void advance(run_t* run) {
   if (run->pending > 0)
     return; /* the deadline, while another request is under way */
   if (run->cancelled)
@@ -369,7 +354,7 @@ static void advance(s3l_verify_run_t* run) {
   if (!run->over && run->state == S3L_VERIFY_SENT) {
     if (carry_on(run))
       return;
-    s3l_verify_move_t how = s3l_verify_steps[run->step].judge(run);
+    s3l_verify_move_t how = s3l_verify_steps[run->step].judge(run, run->ops);
     if (!run->over)
       move(run, how);
   }
@@ -394,7 +379,7 @@ static int check_options(const s3lect_verify_options_t* o, s3lect_error_t* error
   return 0;
 }
 
-static int open_run(s3l_verify_run_t* run, const s3lect_verify_options_t* o) {
+static int open_run(run_t* run, const s3lect_verify_options_t* o) {
   unsigned char bytes[8];
   if (s3l_loop_random(bytes, sizeof(bytes)) != 0)
     return UV_EIO;
@@ -429,7 +414,7 @@ int s3lect_verify_start(s3lect_verify_t* verify, const s3lect_verify_options_t* 
   err = check_options(&o, error);
   if (err != 0)
     return err;
-  s3l_verify_run_t* run = s3l_calloc(1, sizeof(*run));
+  run_t* run = s3l_calloc(1, sizeof(*run));
   if (run == NULL)
     return s3l_error_end(error, UV_ENOMEM);
   err = open_run(run, &o);
@@ -446,25 +431,19 @@ int s3lect_verify_start(s3lect_verify_t* verify, const s3lect_verify_options_t* 
 }
 
 void s3lect_verify_cancel(s3lect_verify_t* verify) {
-  s3l_verify_run_t* run = verify->internal;
+  run_t* run = verify->internal;
   if (run == NULL || run->over || run->cancelled)
     return;
   run->cancelled = true;
-  for (size_t i = 0; i < run->ops_len; i++) {
+  for (size_t i = 0; i < S3LECT_VERIFY_CONCURRENCY_MAX; i++) {
     if (run->ops[i].pending)
       s3lect_store_cancel(run->store, &run->ops[i].req);
   }
-  if (run->look.pending)
-    s3lect_store_cancel(run->store, &run->look.req);
   if (run->pending == 0)
     wake(run, 0);
 }
 
 void s3lect_verify_options_init(s3lect_verify_options_t* options, size_t size) {
-  s3lect_verify_options_t defaults = {.size = size,
-                                      .prefix = DEFAULT_PREFIX,
-                                      .concurrency = DEFAULT_CONCURRENCY,
-                                      .request_timeout_ms = DEFAULT_TIMEOUT_MS};
   memset(options, 0, size);
-  memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
+  options->size = size;
 }
