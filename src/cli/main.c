@@ -82,18 +82,7 @@ static int dispatch(cli_command_t command, int argc, char** argv) {
     cli_say("%s", error.text);
     return CLI_EXIT_USAGE;
   }
-  switch (command) {
-  case CLI_ELECT:
-    return cli_elect(&options);
-  case CLI_RUN:
-    return cli_run(&options);
-  case CLI_VERIFY:
-    return cli_verify(&options);
-  case CLI_WATCH:
-    return cli_watch(&options);
-  default:
-    return cli_status(&options);
-  }
+  return cli_command_run(&options);
 }
 
 /* The loop would reuse a closed standard descriptor, and events would be written into it. */

@@ -3,130 +3,175 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "suggest.h"
 #include "text.h"
 
-#define ELECTING   (CLI_ELECT | CLI_RUN)
-#define FOLLOWING  (CLI_ELECT | CLI_RUN | CLI_WATCH)
-#define ANY        (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
-#define READING    (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS)
+#define ELECTING           (CLI_ELECT | CLI_RUN)
+#define FOLLOWING          (CLI_ELECT | CLI_RUN | CLI_WATCH)
+#define ANY                (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
+#define READING            (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS)
+#define ANY_S3             (ANY | CLI_OPTION_S3)
 
-#define AT(member) offsetof(cli_options_t, member), #member
+#define STRING             CLI_KIND_STRING
+#define DURATION           CLI_KIND_DURATION
+#define RATE               CLI_KIND_RATE
+#define FLAG               CLI_KIND_FLAG
+#define CHOICE             CLI_KIND_CHOICE
+#define LIST               CLI_KIND_LIST
+#define HELP               CLI_KIND_HELP
+
+#define SET(member, value) offsetof(cli_options_t, member), #member, value
+#define AT(member)         SET(member, 0)
 
 const cli_option_t cli_option_table[] = {
-    {"store", "s3://BUCKET/KEY", ANY, false, CLI_KIND_STRING, AT(store), 0,
-     "the lockfile that decides the election (required): an object, or\n"
-     "with file:///DIRECTORY/NAME a file, for processes of one machine"},
-    {"protocol", "lockfile|epochs", ANY, false, CLI_KIND_CHOICE, AT(elector.protocol), 0,
+    {"store", "s3://BUCKET/KEY", ANY, STRING, AT(store),
+     "the lockfile that decides the election (required): an object, or a\n"
+     "file (file:///DIRECTORY/NAME) for processes on one machine"},
+    {"protocol", "lockfile|epochs", ANY, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
-     "leadership, --store KEY + lock-0000000042.json; for stores without\n"
-     "If-Match. The same for all candidates"},
-    {"keep-epochs", NULL, ELECTING, false, CLI_KIND_FLAG, AT(elector.keep_epochs), 1,
-     "leave old epoch files; else a leader removes all but the newest two"},
-    {"endpoint", "URL", ANY, true, CLI_KIND_STRING, AT(s3.endpoint), 0,
+     "leadership, named KEY + lock-0000000042.json, for stores without\n"
+     "If-Match. Must be the same for all candidates"},
+    {"keep-epochs", NULL, ELECTING, FLAG, SET(elector.keep_epochs, 1),
+     "keep old epoch files; by default a leader removes all but the\n"
+     "newest two"},
+    {"endpoint", "URL", ANY_S3, STRING, AT(s3.endpoint),
      "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, the\n"
      "profile's, else AWS)"},
-    {"region", "NAME", ANY, true, CLI_KIND_STRING, AT(s3.region), 0,
+    {"region", "NAME", ANY_S3, STRING, AT(s3.region),
      "the region to sign for (AWS_REGION, the profile's, else us-east-1)"},
-    {"path-style", NULL, ANY, true, CLI_KIND_FLAG, AT(s3.addressing), S3LECT_ADDRESSING_PATH,
+    {"path-style", NULL, ANY_S3, FLAG, SET(s3.addressing, S3LECT_ADDRESSING_PATH),
      "name the bucket in the path (default with --endpoint)"},
-    {"virtual-host", NULL, ANY, true, CLI_KIND_FLAG, AT(s3.addressing),
-     S3LECT_ADDRESSING_VIRTUAL_HOST, "name the bucket in the host name (default on AWS)"},
-    {"ca-file", "FILE", ANY, true, CLI_KIND_STRING, AT(s3.ca_file), 0,
-     "PEM file of the authorities to trust (AWS_CA_BUNDLE, else the\nsystem's)"},
-    {"dualstack", NULL, ANY, true, CLI_KIND_FLAG, AT(s3.use_dualstack), 1,
-     "use AWS's hosts that have IPv6 addresses, too"},
-    {"proxy", "URL", ANY, true, CLI_KIND_STRING, AT(s3.proxy), 0,
-     "go through http://[USER:PASSWORD@]HOST[:PORT], or with \"none\"\n"
-     "through no proxy (HTTPS_PROXY, http_proxy, NO_PROXY)"},
-    {"profile", "NAME", ANY, true, CLI_KIND_STRING, AT(s3.profile), 0,
-     "take credentials from this profile of ~/.aws/config only, and\n"
-     "region and endpoint where nothing else says (AWS_PROFILE)"},
-    {"header", "'NAME: VALUE'", ANY, true, CLI_KIND_LIST, AT(headers), 0,
-     "add a header to every PUT; may be given more than once"},
-    {"sse", "AES256|aws:kms|aws:kms:dsse", ANY, true, CLI_KIND_STRING,
-     AT(s3.server_side_encryption), 0, "ask for encryption on every PUT"},
-    {"sse-kms-key-id", "ID", ANY, true, CLI_KIND_STRING, AT(s3.sse_kms_key_id), 0,
+    {"virtual-host", NULL, ANY_S3, FLAG, SET(s3.addressing, S3LECT_ADDRESSING_VIRTUAL_HOST),
+     "name the bucket in the host name (default on AWS)"},
+    {"ca-file", "FILE", ANY_S3, STRING, AT(s3.ca_file),
+     "PEM file of the CA certificates to trust (AWS_CA_BUNDLE, else the\n"
+     "system's)"},
+    {"dualstack", NULL, ANY_S3, FLAG, SET(s3.use_dualstack, 1),
+     "use the AWS hosts that also have IPv6 addresses"},
+    {"proxy", "URL", ANY_S3, STRING, AT(s3.proxy),
+     "the proxy, http://[USER:PASSWORD@]HOST[:PORT], or \"none\"\n"
+     "(HTTPS_PROXY, http_proxy, NO_PROXY)"},
+    {"profile", "NAME", ANY_S3, STRING, AT(s3.profile),
+     "take credentials from this profile of ~/.aws/config only, and region\n"
+     "and endpoint if nothing else sets them (AWS_PROFILE)"},
+    {"header", "'NAME: VALUE'", ANY_S3, LIST, AT(headers),
+     "add a header to every PUT; can be given more than once"},
+    {"sse", "AES256|aws:kms|aws:kms:dsse", ANY_S3, STRING, AT(s3.server_side_encryption),
+     "request server-side encryption with every PUT"},
+    {"sse-kms-key-id", "ID", ANY_S3, STRING, AT(s3.sse_kms_key_id),
      "the KMS key to use, its ID or ARN (the bucket's, or aws/s3)"},
-    {"checksum", NULL, ANY, true, CLI_KIND_FLAG, AT(s3.checksum), 1,
-     "send x-amz-checksum-sha256 on every PUT, for Object Lock"},
-    {"expected-bucket-owner", "ACCOUNT", ANY, true, CLI_KIND_STRING, AT(s3.expected_bucket_owner),
-     0, "refuse to work on a bucket of another account: its 12 digits"},
-    {"id", "ID", ELECTING, false, CLI_KIND_STRING, AT(elector.server_id), 0,
-     "this candidate's name, unlike any other's (host name and pid)"},
-    {"addr", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(elector.server_addr), 0,
-     "where others reach this server when it leads; kept in the record"},
-    {"leader-timeout", "DUR", READING, false, CLI_KIND_DURATION, AT(elector.leader_timeout_ms), 0,
-     "how long a leader that is silent stays leader (15s)"},
-    {"renew", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(elector.renew_interval_ms), 0,
-     "how often a leader renews (the smaller of a third of\n"
-     "--leader-timeout and 5s, or --frequent where that is given)"},
-    {"frequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(elector.frequent_interval_ms), 0,
-     "how often a follower looks while leadership is open (the smaller of\n"
-     "5s and --infrequent)"},
-    {"infrequent", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(elector.infrequent_interval_ms),
-     0,
-     "how often a follower looks while a leader stands, at the least every\n"
-     "--leader-timeout (5s, or 30s where it asks the leader)"},
-    {"request-timeout", "DUR", ANY, false, CLI_KIND_DURATION, AT(elector.request_timeout_ms), 0,
-     "bound on each request to the store (3s, or what fits)"},
-    {"grace", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(elector.grace_period_ms), 0,
-     "how long a new leader waits before it leads (0s)"},
-    {"drift", "RATE", FOLLOWING, false, CLI_KIND_RATE, AT(elector.drift_ppm), 0,
-     "bound on the difference of clock rates, as 1% or 10000ppm; the same\n"
-     "for all candidates (1%)"},
-    {"expiry", "observed|store-clock", ELECTING, false, CLI_KIND_CHOICE, AT(elector.expiry), 0,
-     "observed: replace a silent leader when this candidate has seen its\n"
-     "record unchanged for --leader-timeout (the default). store-clock:\n"
-     "also when the store's own clock says so, which a step of it breaks"},
-    {"no-release", NULL, ELECTING, false, CLI_KIND_FLAG, AT(elector.no_release), 1,
-     "leave the lockfile to expire in place of releasing it"},
-    {"release-timeout", "DUR", ELECTING, false, CLI_KIND_DURATION, AT(elector.release_timeout_ms),
-     0, "bound on the release at the end (1s)"},
-    {"stop-ack", "DUR", CLI_ELECT, false, CLI_KIND_DURATION, AT(elector.stop_ack_ms), 0,
-     "after stopped_leading, release the lockfile only when a line with\n"
-     "its epoch comes in on standard input, and not at all if none comes\n"
-     "within DUR; standard input must be a pipe or a socket"},
-    {"peer-listen", "HOST:PORT", ELECTING, false, CLI_KIND_STRING, AT(server.listen), 0,
-     "peer mode: answer others here while leading, and ask the leader in\n"
-     "place of the store while not. Becomes --addr where that is not given"},
-    {"peer-cert", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(client.cert_file), 0,
-     "this process's certificate (PEM chain), to answer and to ask with"},
-    {"peer-key", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(client.key_file), 0,
-     "its key (PEM)"},
-    {"peer-ca", "FILE", FOLLOWING, false, CLI_KIND_STRING, AT(client.ca_file), 0,
-     "authorities (PEM) that signed the peers' certificates (the system's)"},
-    {"peer-client-auth", NULL, ELECTING, false, CLI_KIND_FLAG, AT(peer_client_auth), 1,
-     "answer only those who show a certificate that --peer-ca signed"},
-    {"peer-path", "PATH", FOLLOWING, false, CLI_KIND_STRING, AT(elector.peer_health_path), 0,
-     "where peers are asked (/health/leadership)"},
-    {"peer-interval", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(elector.peer_interval_ms), 0,
-     "how often a leader is asked at the least (--infrequent)"},
-    {"peer-timeout", "DUR", FOLLOWING, false, CLI_KIND_DURATION, AT(elector.peer_timeout_ms), 0,
-     "how long its answer may take (3s)"},
-    {"peer-plain-http", NULL, FOLLOWING, false, CLI_KIND_FLAG, AT(client.plain_http), 1,
-     "no TLS between peers: anybody on the way may answer for a leader, so\n"
-     "followers go on asking the store now and then"},
-    {"peer-metrics", NULL, ELECTING, false, CLI_KIND_FLAG, AT(server.metrics), 1,
+    {"checksum", NULL, ANY_S3, FLAG, SET(s3.checksum, 1),
+     "send x-amz-checksum-sha256 with every PUT, for Object Lock"},
+    {"expected-bucket-owner", "ACCOUNT", ANY_S3, STRING, AT(s3.expected_bucket_owner),
+     "the account that must own the bucket: 12 digits"},
+    {"id", "ID", ELECTING, STRING, AT(elector.server_id),
+     "the unique name of this candidate (host name and pid)"},
+    {"addr", "HOST:PORT", ELECTING, STRING, AT(elector.server_addr),
+     "where others reach this server while it leads; part of the record"},
+    {"leader-timeout", "DUR", READING, DURATION, AT(elector.leader_timeout_ms),
+     "how long a leadership lasts without a renewal (15s)"},
+    {"renew", "DUR", ELECTING, DURATION, AT(elector.renew_interval_ms),
+     "how often a leader renews (a third of --leader-timeout, at most 5s\n"
+     "or, if given, --frequent)"},
+    {"frequent", "DUR", FOLLOWING, DURATION, AT(elector.frequent_interval_ms),
+     "how often a follower reads the lockfile while there is no leader\n"
+     "(the smaller of 5s and --infrequent)"},
+    {"infrequent", "DUR", FOLLOWING, DURATION, AT(elector.infrequent_interval_ms),
+     "how often a follower reads the lockfile while there is a leader, at\n"
+     "most --leader-timeout (5s, or 30s in peer mode)"},
+    {"request-timeout", "DUR", ANY, DURATION, AT(elector.request_timeout_ms),
+     "time limit of each request to the store (3s, or less if the other\n"
+     "times require it)"},
+    {"grace", "DUR", ELECTING, DURATION, AT(elector.grace_period_ms),
+     "how long a new leader waits before it acts as leader (0s)"},
+    {"drift", "RATE", FOLLOWING, RATE, AT(elector.drift_ppm),
+     "maximum difference between clock rates, as 1% or 10000ppm; must be\n"
+     "the same for all candidates (1%)"},
+    {"expiry", "observed|store-clock", ELECTING, CHOICE, AT(elector.expiry),
+     "observed: replace a leader when this candidate has seen its record\n"
+     "unchanged for --leader-timeout (the default). store-clock: also when\n"
+     "the record is that old by the store's clock; unsafe if that clock is\n"
+     "set forward"},
+    {"no-release", NULL, ELECTING, FLAG, SET(elector.no_release, 1),
+     "do not release the lockfile at the end; let it expire"},
+    {"release-timeout", "DUR", ELECTING, DURATION, AT(elector.release_timeout_ms),
+     "time limit of the release at the end (1s)"},
+    {"stop-ack", "DUR", CLI_ELECT, DURATION, AT(elector.stop_ack_ms),
+     "after stopped_leading, wait up to DUR for a line with its epoch on\n"
+     "standard input (a pipe or a socket), and release the lockfile only\n"
+     "then"},
+    {"peer-listen", "HOST:PORT", ELECTING, STRING, AT(server.listen),
+     "peer mode: answer other processes at this address while leading; as\n"
+     "a follower, ask the leader instead of the store. Default of --addr"},
+    {"peer-cert", "FILE", FOLLOWING, STRING, AT(client.cert_file),
+     "certificate chain (PEM) of this process, as server and as client"},
+    {"peer-key", "FILE", FOLLOWING, STRING, AT(client.key_file),
+     "private key (PEM) of --peer-cert"},
+    {"peer-ca", "FILE", FOLLOWING, STRING, AT(client.ca_file),
+     "CA certificates (PEM) to verify peers with (the system's)"},
+    {"peer-client-auth", NULL, ELECTING, FLAG, SET(peer_client_auth, 1),
+     "answer only clients with a certificate that --peer-ca has signed"},
+    {"peer-path", "PATH", FOLLOWING, STRING, AT(elector.peer_health_path),
+     "path of the health endpoint of peers (/health/leadership)"},
+    {"peer-interval", "DUR", FOLLOWING, DURATION, AT(elector.peer_interval_ms),
+     "maximum time between two questions to the leader (--infrequent)"},
+    {"peer-timeout", "DUR", FOLLOWING, DURATION, AT(elector.peer_timeout_ms),
+     "time limit of its answer (3s)"},
+    {"peer-plain-http", NULL, FOLLOWING, FLAG, SET(client.plain_http, 1),
+     "no TLS between peers: the network can forge a leader's answer, so\n"
+     "followers still read the store from time to time"},
+    {"peer-metrics", NULL, ELECTING, FLAG, SET(server.metrics, 1),
      "serve /metrics, for Prometheus, at --peer-listen"},
-    {"peer-health", NULL, ELECTING, false, CLI_KIND_FLAG, AT(server.health), 1,
-     "serve /livez and /readyz at --peer-listen, whoever leads"},
-    {"kill-after", "DUR", CLI_RUN, false, CLI_KIND_DURATION, AT(kill_after_ms), 0,
+    {"peer-health", NULL, ELECTING, FLAG, SET(server.health, 1),
+     "serve /livez and /readyz at --peer-listen, leader or not"},
+    {"kill-after", "DUR", CLI_RUN, DURATION, AT(kill_after_ms),
      "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\n"
-     "at most 5s); shorter on a machine that takes long to kill"},
-    {"events", "FILE", CLI_RUN, false, CLI_KIND_STRING, AT(events_file), 0,
-     "append the events to FILE, as `s3lect elect` prints them"},
-    {"verify-on-start", NULL, ELECTING, false, CLI_KIND_FLAG, AT(elector.verify_on_start), 1,
-     "first try whether the store keeps its conditions (about 80\n"
-     "requests), and do not stand for election if not"},
-    {"quick", NULL, CLI_VERIFY, false, CLI_KIND_FLAG, AT(quick), 1,
-     "fewer races of writers: about 80 requests in place of 600"},
-    {"json", NULL, CLI_STATUS | CLI_VERIFY, false, CLI_KIND_FLAG, AT(json), 1,
-     "print one JSON object"},
-    {"help", NULL, ANY, false, CLI_KIND_HELP, 0, "", 0, "print this page"},
+     "at most 5s); shorter if this machine is slow to end processes"},
+    {"events", "FILE", CLI_RUN, STRING, AT(events_file),
+     "append events to FILE, in the format of `s3lect elect`"},
+    {"verify-on-start", NULL, ELECTING, FLAG, SET(elector.verify_on_start, 1),
+     "check first that the store honours conditional writes (about 80\n"
+     "requests), and exit if it does not"},
+    {"quick", NULL, CLI_VERIFY, FLAG, SET(quick, 1),
+     "fewer races of writers: about 80 requests instead of 600"},
+    {"json", NULL, CLI_STATUS | CLI_VERIFY, FLAG, SET(json, 1), "print one JSON object"},
+    {"help", NULL, ANY, HELP, 0, "", 0, "print this page"},
 };
 
 const size_t cli_option_count = sizeof cli_option_table / sizeof cli_option_table[0];
+
+/* Edits (insert, delete, replace) that turn one word into the other. */
+static size_t distance(const char* a, size_t a_len, const char* b, size_t b_len) {
+  size_t row[CLI_NEAR_NONE + 1];
+  if (a_len > CLI_NEAR_NONE || b_len > CLI_NEAR_NONE)
+    return CLI_NEAR_NONE;
+  for (size_t j = 0; j <= b_len; j++)
+    row[j] = j;
+  for (size_t i = 1; i <= a_len; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_len; j++) {
+      size_t best = diagonal + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < best)
+        best = row[j] + 1;
+      if (row[j - 1] + 1 < best)
+        best = row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = best;
+    }
+  }
+  return row[b_len];
+}
+
+bool cli_is_near(const char* word, size_t len, const char* name, size_t* best) {
+  size_t name_len = strlen(name);
+  size_t d = distance(word, len, name, name_len);
+  if (len >= 3 && len < name_len && memcmp(word, name, len) == 0)
+    d = 1;
+  if (d > 1 + name_len / 4 || d >= *best)
+    return false;
+  *best = d;
+  return true;
+}
 
 const cli_option_t* cli_option_find(const char* name, size_t len) {
   for (size_t i = 0; i < cli_option_count; i++)

@@ -17,20 +17,27 @@ typedef enum {
   CLI_KIND_HELP,
 } cli_kind_t;
 
+#define CLI_OPTION_S3 0x100
+
 typedef struct cli_option_s {
   const char* name;
   const char* meta; /* stands for its value in messages; NULL for a flag */
-  int commands;     /* a set of cli_command_t */
-  bool s3_only;     /* other stores have no use for it */
+  int commands;     /* a set of cli_command_t, with CLI_OPTION_S3 if other stores do not use it */
   cli_kind_t kind;
   size_t offset;      /* of its value in cli_options_t */
   const char* member; /* the same as text: "elector.server_id" */
-  uint32_t flag;
-  const char* help; /* a '\n' begins a new line */
+  uint32_t flag;      /* CLI_KIND_FLAG: its value */
+  const char* help;   /* a '\n' begins a new line */
 } cli_option_t;
 
 extern const cli_option_t cli_option_table[];
 extern const size_t cli_option_count;
+
+#define CLI_NEAR_NONE 32 /* the initial value of `best`; longer words match nothing */
+
+/** Whether the name is similar to a mistyped word, and more so than `best`, which then becomes
+ * their distance: few edits for the name's length, or the word is the beginning of the name. */
+bool cli_is_near(const char* word, size_t len, const char* name, size_t* best);
 
 /** The option of that name, whatever the command; NULL if there is none. */
 const cli_option_t* cli_option_find(const char* name, size_t len);

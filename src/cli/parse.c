@@ -226,7 +226,8 @@ static int parse_file(cli_options_t* options, s3lect_error_t* error) {
   memcpy(options->directory, path, len);
   options->elector.lockfile_path = slash + 1;
   for (size_t i = 0; i < cli_option_count; i++)
-    if (cli_option_table[i].s3_only && is_given(options, &cli_option_table[i]))
+    if ((cli_option_table[i].commands & CLI_OPTION_S3) != 0 &&
+        is_given(options, &cli_option_table[i]))
       return cli_refuse(error,
                         "--%s is for stores that speak S3: with --store %.200s leave it away",
                         cli_option_table[i].name, store);
