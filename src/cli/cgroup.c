@@ -11,35 +11,25 @@
 
 #define LINE_SIZE 4096
 
-/* Where the hierarchy is mounted, and what of it: columns 5 and 4 of a line of mountinfo. */
-static bool find_mount(char root[LINE_SIZE], char point[LINE_SIZE]) {
-  char line[LINE_SIZE];
+static bool find_line(const char* file, const char* mark, char line[LINE_SIZE]) {
   bool found = false;
-  FILE* mounts = fopen("/proc/self/mountinfo", "re");
-  while (mounts != NULL && !found && fgets(line, sizeof line, mounts) != NULL)
-    found = strstr(line, " - cgroup2 ") != NULL &&
-            sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) == 2;
-  if (mounts != NULL)
-    fclose(mounts);
-  return found;
-}
-
-/* This process's place in the hierarchy: the line "0::/PATH". */
-static bool find_place(char place[LINE_SIZE]) {
-  char line[LINE_SIZE];
-  bool found = false;
-  FILE* places = fopen("/proc/self/cgroup", "re");
-  while (places != NULL && !found && fgets(line, sizeof line, places) != NULL)
-    found = sscanf(line, "0::%4095[^\n]", place) == 1;
-  if (places != NULL)
-    fclose(places);
+  FILE* lines = fopen(file, "re");
+  while (lines != NULL && !found && fgets(line, LINE_SIZE, lines) != NULL)
+    found = strstr(line, mark) != NULL;
+  if (lines != NULL)
+    fclose(lines);
   return found;
 }
 
 void cli_cgroup_name(cli_cgroup_t* cgroup, pid_t pid) {
-  char root[LINE_SIZE], point[LINE_SIZE], place[LINE_SIZE];
+  char line[LINE_SIZE], root[LINE_SIZE], point[LINE_SIZE], place[LINE_SIZE];
   cgroup->path[0] = '\0';
-  if (!find_mount(root, point) || !find_place(place))
+  /* Where the hierarchy is mounted, and what of it: columns 5 and 4. */
+  if (!find_line("/proc/self/mountinfo", " - cgroup2 ", line) ||
+      sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2)
+    return;
+  /* This process's place in it. */
+  if (!find_line("/proc/self/cgroup", "0::", line) || sscanf(line, "0::%4095[^\n]", place) != 1)
     return;
   size_t skip = strcmp(root, "/") == 0 ? 0 : strlen(root);
   if (strncmp(place, root, skip) != 0 || strstr(place, "/..") != NULL)

@@ -220,15 +220,13 @@ static void on_timer(uv_timer_t* timer) {
 
 /* --- opening and closing -------------------------------------------------------------------- */
 
-int cli_child_open(cli_child_t* child, uv_loop_t* loop, int fd, pid_t keeper) {
-  child->fd = fd;
-  child->keeper = keeper;
+int cli_child_open(cli_child_t* child, uv_loop_t* loop) {
   child->due_ns = child->stop_ns = NEVER;
   int r = uv_timer_init(loop, &child->timer);
   if (r != 0)
     return r;
   child->timer.data = child;
-  r = uv_poll_init(loop, &child->poll, fd);
+  r = uv_poll_init(loop, &child->poll, child->fd);
   if (r != 0)
     return r;
   child->poll.data = child;

@@ -21,11 +21,11 @@ struct cli_child_s {
   void (*on_report)(cli_child_t* child, const guard_report_t* report);
   int64_t margin_ns; /* how long before the end of leadership the bound is */
   int64_t remind_ns; /* between two STUCK reports */
+  int fd;            /* as guard_fork gives it */
+  pid_t keeper;      /* likewise; 0: it has ended */
 
-  int fd;
   uv_poll_t poll;
   uv_timer_t timer;
-  pid_t keeper; /* 0: it has ended */
   pid_t guard;  /* 0 until READY */
   pid_t pid;    /* the command's; 0 if unknown or gone */
   bool running; /* from START to GONE */
@@ -40,9 +40,9 @@ struct cli_child_s {
   int64_t due_ns;    /* when to look again */
 };
 
-/** Begins to listen to the guard behind fd. The fields above `fd` are the caller's to set. Errors:
- * what uv_poll_init says. */
-int cli_child_open(cli_child_t* child, uv_loop_t* loop, int fd, pid_t keeper);
+/** Begins to listen to the guard. The fields above `poll` are the caller's to set. Errors: those of
+ * uv_poll_init. */
+int cli_child_open(cli_child_t* child, uv_loop_t* loop);
 
 /** Starts the command; it must not be running. */
 void cli_child_start(cli_child_t* child, uint64_t epoch, int64_t bound_ns, int64_t grace_ns);

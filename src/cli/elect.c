@@ -44,7 +44,8 @@ static void on_bytes(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
     uv_read_stop(stream);
 }
 
-static int read_acks(elect_t* elect) {
+static int read_acks(cli_session_t* session) {
+  elect_t* elect = session->data;
   elect->acks.data = elect;
   elect->valid = true;
   int r = uv_pipe_init(&elect->session.loop, &elect->acks, 0);
@@ -68,15 +69,7 @@ int cli_elect(const cli_options_t* options) {
     return CLI_EXIT_USAGE;
   }
   elect.session.data = &elect;
+  elect.session.on_open = read_acks;
   elect.session.on_released = on_released;
-  int r = cli_session_open(&elect.session, options, STDOUT_FILENO);
-  if (r != 0)
-    return r;
-  r = read_acks(&elect);
-  if (r != 0) {
-    cli_say("cannot start: standard input: %s", uv_strerror(r));
-    return CLI_EXIT_FAILED;
-  }
-  cli_session_listen(&elect.session);
-  return cli_session_run(&elect.session);
+  return cli_session_run(&elect.session, options, STDOUT_FILENO);
 }

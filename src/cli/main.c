@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "parse.h"
-#include "pipes.h"
 #include "text.h"
 
 #define NEEDED_FDS 24

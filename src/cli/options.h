@@ -57,6 +57,16 @@ typedef struct cli_options_s {
   char** child_argv; /* run: the command, NULL-terminated */
 } cli_options_t;
 
+/** Reads the arguments that follow the command's name, by the table of options (parse.c). Stops at
+ * the first problem. Returns 0, or S3LECT_EOPTION with `error`: one line with the option, its value
+ * and what to do. With --help it stops there, with `help` set. */
+int cli_options_parse(cli_options_t* options, cli_command_t command, int argc, char** argv,
+                      s3lect_error_t* error);
+
+/** Copies option files that are pipes, such as a shell's `--peer-key <(COMMAND)`, into memory
+ * (pipes.c). Returns 0, or S3LECT_EOPTION with `error`. */
+int cli_pipes_copy(cli_options_t* options, s3lect_error_t* error);
+
 /* The commands; each returns the exit status. */
 
 int cli_elect(const cli_options_t* options);

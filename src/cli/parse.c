@@ -1,5 +1,4 @@
-#include "parse.h"
-
+/* cli/parse.c: reads the command line into cli_options_t, by the table of options. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,9 @@
-#include "pipes.h"
-
+/* cli/pipes.c: option files that are pipes.
+ *
+ * A pipe can be read only once, but certificates and keys are read by several users and again on
+ * SIGHUP. So the pipe is copied into a file in memory, whose name replaces the pipe's. Waits at
+ * most ten seconds for the writers; nothing else runs yet. A pipe without a writer stays as it is,
+ * and is refused like other special files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +14,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "options.h"
 #include "text.h"
 
 #define PIPES     4

@@ -308,7 +308,8 @@ static void on_released(cli_session_t* session) {
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
-static int install(run_t* run, int guard_fd, pid_t keeper) {
+static int on_open(cli_session_t* session) {
+  run_t* run = session->data;
   run->child.data = run;
   run->child.on_report = on_report;
   run->child.margin_ns = run->times.margin_ms * MS;
@@ -316,7 +317,7 @@ static int install(run_t* run, int guard_fd, pid_t keeper) {
   run->stand_timer.data = run;
   int r = uv_timer_init(&run->session.loop, &run->stand_timer);
   if (r == 0)
-    r = cli_child_open(&run->child, &run->session.loop, guard_fd, keeper);
+    r = cli_child_open(&run->child, &run->session.loop);
   if (r == 0)
     r = cli_session_signal(&run->session, SIGTERM);
   if (r == 0)
@@ -331,23 +332,12 @@ static int run_under_guard(run_t* run, const cli_options_t* options, int events_
                                .id = options->elector.server_id,
                                .title = options->title,
                                .title_len = options->title_len};
-  int guard_fd;
-  pid_t keeper;
-  int err = guard_fork(&setup, &guard_fd, &keeper);
+  int err = guard_fork(&setup, &run->child.fd, &run->child.keeper);
   if (err != 0) {
     cli_say("cannot start the guard process: %s", strerror(err));
     return CLI_EXIT_FAILED;
   }
-  int r = cli_session_open(&run->session, options, events_fd);
-  if (r != 0)
-    return r;
-  r = install(run, guard_fd, keeper);
-  if (r != 0) {
-    /* Nothing has started yet and little is left to rely on: leave it to the kernel. */
-    cli_say("cannot start: %s", uv_strerror(r));
-    return CLI_EXIT_FAILED;
-  }
-  return cli_session_run(&run->session);
+  return cli_session_run(&run->session, options, events_fd);
 }
 
 static int open_events(const cli_options_t* options, int* fd) {
@@ -391,6 +381,7 @@ int cli_run(const cli_options_t* options) {
   run.session.data = &run;
   run.session.events_optional =
       true; /* the command comes first, and must be gone before a release */
+  run.session.on_open = on_open;
   run.session.on_event = on_event;
   run.session.on_signal = on_signal;
   run.session.on_leave = on_leave;

@@ -136,7 +136,8 @@ static int open_elector(cli_session_t* session) {
   return r;
 }
 
-int cli_session_open(cli_session_t* session, const cli_options_t* options, int events_fd) {
+/* Returns 0, or an exit status after a line on stderr, with nothing to clean up. */
+static int open_session(cli_session_t* session, const cli_options_t* options, int events_fd) {
   session->options = options;
   if (cli_session_check(options) != 0)
     return CLI_EXIT_USAGE;
@@ -192,16 +193,11 @@ int cli_session_signal(cli_session_t* session, int signum) {
   return uv_signal_start(handle, on_signal, signum);
 }
 
-void cli_session_listen(cli_session_t* session) {
+static int watch_signals(cli_session_t* session) {
   int r = cli_session_signal(session, SIGTERM);
   if (r == 0)
     r = cli_session_signal(session, SIGINT);
-  if (r == 0)
-    r = cli_session_signal(session, SIGHUP);
-  if (r == 0)
-    return;
-  cli_say("cannot start: no signal handlers: %s", uv_strerror(r));
-  cli_session_finish(session, CLI_EXIT_FAILED);
+  return r != 0 ? r : cli_session_signal(session, SIGHUP);
 }
 
 static void on_store_closed(s3lect_store_t* store) {
@@ -242,7 +238,17 @@ static void die_of(int signum) {
   raise(signum);
 }
 
-int cli_session_run(cli_session_t* session) {
+int cli_session_run(cli_session_t* session, const cli_options_t* options, int events_fd) {
+  int r = open_session(session, options, events_fd);
+  if (r != 0)
+    return r;
+  r = session->on_open != NULL ? session->on_open(session) : 0;
+  if (r == 0 && session->on_signal == NULL)
+    r = watch_signals(session);
+  if (r != 0) { /* nothing has run yet: the kernel cleans up */
+    cli_say("cannot start: %s", uv_strerror(r));
+    return CLI_EXIT_FAILED;
+  }
   uv_run(&session->loop, UV_RUN_DEFAULT);
   close_writers(session);
   for (int i = 0; i < CLOSING_TURNS && uv_loop_alive(&session->loop); i++)

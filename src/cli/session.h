@@ -1,6 +1,6 @@
 /* cli/session.h (L8): what `elect`, `run` and `watch` share: a loop, a store, an elector, signals.
  *
- * Lifecycle: open, which starts the elector; run, which runs the loop until finish has closed
+ * Lifecycle: run opens everything, starts the elector and runs the loop until finish has closed
  * everything. finish stops the elector, which releases the lockfile if it is held; it may be called
  * from any callback, and more than once. */
 #ifndef S3L_CLI_SESSION_H
@@ -17,7 +17,8 @@ typedef struct cli_session_s cli_session_t;
 
 struct cli_session_s {
   const cli_options_t* options;
-  void* data; /* the command's */
+  void* data;                             /* the command's */
+  int (*on_open)(cli_session_t* session); /* the loop is open; 0, or libuv's code; may be NULL */
   void (*on_event)(cli_session_t* session, const s3lect_event_t* event);
   void (*on_signal)(cli_session_t* session, int signum); /* NULL: leaves; exits at the second one */
   void (*on_leave)(cli_session_t* session, int exit_code); /* NULL: cli_session_finish */
@@ -48,16 +49,8 @@ int cli_timing(const cli_options_t* options, s3lect_elector_options_t* timing,
 /** Says on stderr what is wrong with the options, if anything. Returns 0 or CLI_EXIT_USAGE. */
 int cli_session_check(const cli_options_t* options);
 
-/** Opens everything and starts the elector. Events go to events_fd, or nowhere if it is -1. Returns
- * 0, or an exit status after a line on stderr, with nothing to clean up. */
-int cli_session_open(cli_session_t* session, const cli_options_t* options, int events_fd);
-
 /** Has on_signal called for a signal, unless this process was started with it ignored. */
 int cli_session_signal(cli_session_t* session, int signum);
-
-/** Handles SIGTERM, SIGINT and SIGHUP. SIGHUP reads the peers' certificates again; without
- * certificates it ends the session as SIGTERM does. On an error, says so on stderr and finishes. */
-void cli_session_listen(cli_session_t* session);
 
 /** Stops the elector and closes everything; the loop then ends. The first call's exit code counts.
  */
@@ -66,7 +59,10 @@ void cli_session_finish(cli_session_t* session, int exit_code);
 /** Ends the loop without a release: the record stays until its leader timeout has passed. */
 void cli_session_abandon(cli_session_t* session, int exit_code);
 
-/** Runs the loop to its end; returns the exit code. */
-int cli_session_run(cli_session_t* session);
+/** Opens everything, starts the elector and runs the loop to its end. Events go to events_fd, or
+ * nowhere if it is -1. Without on_signal, SIGTERM, SIGINT and SIGHUP are handled: SIGHUP reads the
+ * peers' certificates again; without certificates it ends the session as SIGTERM does. Returns the
+ * exit status. */
+int cli_session_run(cli_session_t* session, const cli_options_t* options, int events_fd);
 
 #endif

@@ -65,6 +65,13 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   look(session->data);
 }
 
+static int on_open(cli_session_t* session) {
+  watch_t* w = session->data;
+  w->timer.data = w;
+  int r = uv_timer_init(&session->loop, &w->timer);
+  return r != 0 ? r : uv_timer_start(&w->timer, on_timer, LOOK_MS, LOOK_MS);
+}
+
 static void on_released(cli_session_t* session) {
   watch_t* w = session->data;
   uv_close((uv_handle_t*)&w->timer, NULL);
@@ -73,20 +80,9 @@ static void on_released(cli_session_t* session) {
 int cli_watch(const cli_options_t* options) {
   static watch_t w;
   w.session.data = &w;
+  w.session.on_open = on_open;
   w.session.on_event = on_event;
   w.session.on_released = on_released;
   w.session.errors_only = true;
-  int r = cli_session_open(&w.session, options, STDOUT_FILENO);
-  if (r != 0)
-    return r;
-  w.timer.data = &w;
-  r = uv_timer_init(&w.session.loop, &w.timer);
-  if (r == 0)
-    r = uv_timer_start(&w.timer, on_timer, LOOK_MS, LOOK_MS);
-  if (r != 0) {
-    cli_say("cannot start: %s", uv_strerror(r));
-    return CLI_EXIT_FAILED;
-  }
-  cli_session_listen(&w.session);
-  return cli_session_run(&w.session);
+  return cli_session_run(&w.session, options, STDOUT_FILENO);
 }

@@ -79,8 +79,14 @@ static int start_thread(cli_writer_t* writer) {
   return r;
 }
 
-static void free_async(uv_handle_t* handle) {
+static void on_closed(uv_handle_t* handle) {
   free(handle->data);
+}
+
+static void free_writer(cli_writer_t* writer) {
+  uv_cond_destroy(&writer->changed);
+  uv_mutex_destroy(&writer->mutex);
+  uv_close((uv_handle_t*)&writer->failed, on_closed);
 }
 
 int cli_writer_open(cli_writer_t** out, uv_loop_t* loop, int fd, cli_writer_error_cb cb,
@@ -91,33 +97,22 @@ int cli_writer_open(cli_writer_t** out, uv_loop_t* loop, int fd, cli_writer_erro
   writer->fd = fd;
   writer->cb = cb;
   writer->arg = arg;
-  int r = uv_mutex_init(&writer->mutex);
-  if (r != 0)
-    goto no_mutex;
-  r = uv_cond_init(&writer->changed);
-  if (r != 0)
-    goto no_cond;
-  r = uv_async_init(loop, &writer->failed, on_failed);
-  if (r != 0)
-    goto no_async;
   writer->failed.data = writer;
-  uv_unref((uv_handle_t*)&writer->failed);
-  r = start_thread(writer);
+  int r = uv_mutex_init(&writer->mutex);
+  if (r == 0)
+    r = uv_cond_init(&writer->changed);
+  if (r == 0)
+    r = uv_async_init(loop, &writer->failed, on_failed);
   if (r != 0) {
-    uv_cond_destroy(&writer->changed);
-    uv_mutex_destroy(&writer->mutex);
-    uv_close((uv_handle_t*)&writer->failed, free_async);
+    free(writer); /* without a mutex: the process is about to exit */
     return r;
   }
-  *out = writer;
-  return 0;
-
-no_async:
-  uv_cond_destroy(&writer->changed);
-no_cond:
-  uv_mutex_destroy(&writer->mutex);
-no_mutex:
-  free(writer);
+  uv_unref((uv_handle_t*)&writer->failed);
+  r = start_thread(writer);
+  if (r == 0)
+    *out = writer;
+  else
+    free_writer(writer);
   return r;
 }
 
@@ -151,7 +146,5 @@ void cli_writer_close(cli_writer_t* writer, uint64_t flush_ms) {
     return;
   }
   uv_thread_join(&writer->thread);
-  uv_cond_destroy(&writer->changed);
-  uv_mutex_destroy(&writer->mutex);
-  uv_close((uv_handle_t*)&writer->failed, free_async);
+  free_writer(writer);
 }
