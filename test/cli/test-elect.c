@@ -21,13 +21,26 @@
 #define NEW     "\"event\":\"new_leader\""
 #define ERROR   "\"event\":\"error\""
 
-static void begin(s3proc_t* s3) {
-  s3proc_begin(s3, S3L_BUILD_DIR, NULL);
-  s3proc_seed(s3);
+static s3proc_t s3;
+
+static int begin(void** state) {
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_seed(&s3);
+  return 0;
 }
 
-static proc_t* elect(s3proc_t* s3, const char* id) {
-  return s3proc_s3lect(s3, "elect", id, NULL);
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
+static int begin_empty(void** state) {
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  return 0;
+}
+
+static proc_t* elect(const char* id) {
+  return s3proc_s3lect(&s3, "elect", id, NULL);
 }
 
 /* The validity that the last line with any says was in force, from all that is there. */
@@ -44,8 +57,6 @@ static int64_t last_valid_until(proc_t* proc) {
 }
 
 static void one_candidate_leads_and_releases(void** state) {
-  s3proc_t s3;
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   const int signals[] = {SIGTERM, SIGINT};
   int64_t epoch = 0;
   for (int i = 0; i < 2; i++) {
@@ -69,15 +80,12 @@ static void one_candidate_leads_and_releases(void** state) {
     assert_int_equal(proc_wait(a), 0);
     assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
   }
-  s3proc_end(&s3);
 }
 
 static void hands_over_at_sigterm(void** state) {
-  s3proc_t s3;
-  begin(&s3);
   proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
-  proc_t* b = elect(&s3, "b");
+  proc_t* b = elect("b");
   const char* line = proc_line(b, PROC_OUT, NEW);
   assert_string_equal(proc_json_string(line, "leader"), "a");
   assert_string_equal(proc_json_string(line, "addr"), "10.0.0.1:80");
@@ -87,19 +95,15 @@ static void hands_over_at_sigterm(void** state) {
   assert_true(proc_json_i64(line, "lease_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > epoch);
   assert_int_equal(proc_wait(a), 0);
-  s3proc_end(&s3);
 }
 
 static void fails_over_after_sigkill(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
-  proc_t* b = elect(&s3, "b");
+  proc_t* b = elect("b");
   proc_line(b, PROC_OUT, NEW);
   proc_line(a, PROC_OUT, RENEWED);
-  proc_signal(a, SIGKILL);
-  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(proc_end(a, SIGKILL), 128 + SIGKILL);
   const char* line = proc_line(b, PROC_OUT, STARTED);
   int64_t started = proc_json_i64(line, "lease_ns");
   int64_t legal = proc_json_i64(line, "legal_ns");
@@ -107,16 +111,13 @@ static void fails_over_after_sigkill(void** state) {
   assert_true(started >= last_valid_until(a));
   /* It waited for what a had been promised to be over, and says until when. */
   assert_true(legal >= last_valid_until(a) && legal <= started);
-  s3proc_end(&s3);
 }
 
 /* A leader that is stopped past its validity says first thing that it leads no more. */
 static void knows_that_it_slept(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
-  proc_t* b = elect(&s3, "b");
+  proc_t* b = elect("b");
   proc_line(b, PROC_OUT, NEW);
   proc_signal(a, SIGSTOP);
   int64_t started = proc_json_i64(proc_line(b, PROC_OUT, STARTED), "lease_ns");
@@ -130,13 +131,10 @@ static void knows_that_it_slept(void** state) {
   assert_true(proc_json_i64(line, "valid_until_ns") <= started);
   assert_true(proc_json_i64(line, "lease_ns") > started);
   assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, NEW), "leader"), "b");
-  s3proc_end(&s3);
 }
 
 static void stops_itself_when_the_store_is_silent(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
   proc_signal(s3.fake, SIGSTOP);
   const char* line = proc_line(a, PROC_OUT, STOPPED);
@@ -147,30 +145,22 @@ static void stops_itself_when_the_store_is_silent(void** state) {
   line = proc_line(a, PROC_OUT, STARTED);
   assert_true(proc_json_i64(line, "epoch") > epoch);
   assert_true(proc_json_i64(line, "lease_ns") > ended);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
 }
 
 static void errors_are_events(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
   proc_signal(s3.fake, SIGKILL);
   const char* line = proc_line(a, PROC_OUT, ERROR);
   assert_true(strlen(proc_json_string(line, "error")) > 0);
   assert_true(strlen(proc_json_string(line, "message")) > 0);
   assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, STOPPED), "reason"), "expired");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
 }
 
 static void says_that_it_could_not_release(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
   proc_signal(s3.fake, SIGSTOP);
   proc_signal(a, SIGTERM);
@@ -180,49 +170,38 @@ static void says_that_it_could_not_release(void** state) {
                       "not released: the store has not answered in time");
   assert_int_equal(proc_wait(a), 0);
   proc_signal(s3.fake, SIGCONT);
-  s3proc_end(&s3);
 }
 
 static void a_second_signal_does_not_wait(void** state) {
-  s3proc_t s3;
-  begin(&s3);
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
   proc_signal(s3.fake, SIGSTOP); /* the release has to wait */
   proc_signal(a, SIGTERM);
   proc_line(a, PROC_OUT, STOPPED);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
   proc_signal(s3.fake, SIGCONT);
-  s3proc_end(&s3);
 }
 
 /* A closed terminal ends it as SIGTERM does; under nohup nothing happens. */
 static void sighup_releases_unless_ignored(void** state) {
-  s3proc_t s3;
-  begin(&s3);
   s3.through = "trap '' HUP; exec \"$@\"";
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
   proc_signal(a, SIGHUP);
   proc_line(a, PROC_OUT, RENEWED);
   proc_line(a, PROC_OUT, RENEWED);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
   s3.through = NULL;
-  a = elect(&s3, "a");
+  a = elect("a");
   proc_line(a, PROC_OUT, STARTED);
   proc_signal(a, SIGHUP);
   assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, STOPPED), "reason"), "closed");
   assert_int_equal(proc_wait(a), 0);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 static void releases_when_the_end_is_acknowledged(void** state) {
-  s3proc_t s3;
   char through[512], line[64];
-  begin(&s3);
   assert_int_equal(mkfifo(s3proc_path(&s3, "acks"), 0600), 0);
   int fd = open(s3proc_path(&s3, "acks"), O_RDWR | O_CLOEXEC);
   assert_true(fd >= 0);
@@ -242,26 +221,19 @@ static void releases_when_the_end_is_acknowledged(void** state) {
   assert_int_equal(proc_wait(a), 0);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
   close(fd);
-  s3proc_end(&s3);
 }
 
 /* The other options of the library: what they do is the library's tests' matter. */
 static void takes_what_the_library_takes(void** state) {
-  s3proc_t s3;
-  begin(&s3);
   const char* more[] = {"--grace",           "100ms", "--drift", "0.5%", "--no-release",
                         "--release-timeout", "500ms", NULL};
   proc_t* a = s3proc_s3lect(&s3, "elect", "a", more);
   proc_line(a, PROC_OUT, STARTED);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 0); /* not released */
-  s3proc_end(&s3);
 }
 
 static void leaves_when_its_reader_has_gone(void** state) {
-  s3proc_t s3;
-  begin(&s3);
   char script[1024];
   snprintf(script, sizeof script,
            "{ AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest %s/src/s3lect elect --id a "
@@ -273,13 +245,11 @@ static void leaves_when_its_reader_has_gone(void** state) {
   proc_line(shell, PROC_ERR, "status 1");
   assert_int_equal(proc_wait(shell), 0);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 static void a_bucket_that_is_not_there_is_said_at_once(void** state) {
-  s3proc_t s3;
   s3proc_begin(&s3, S3L_BUILD_DIR, "other");
-  proc_t* a = elect(&s3, "a");
+  proc_t* a = elect("a");
   proc_line(a, PROC_ERR,
             "s3lect elect: --store s3://test/lock.json: there is no bucket test there: check its "
             "name, --endpoint and --region");
@@ -289,18 +259,19 @@ static void a_bucket_that_is_not_there_is_said_at_once(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_candidate_leads_and_releases),
-      cmocka_unit_test(hands_over_at_sigterm),
-      cmocka_unit_test(fails_over_after_sigkill),
-      cmocka_unit_test(knows_that_it_slept),
-      cmocka_unit_test(stops_itself_when_the_store_is_silent),
-      cmocka_unit_test(errors_are_events),
-      cmocka_unit_test(says_that_it_could_not_release),
-      cmocka_unit_test(a_second_signal_does_not_wait),
-      cmocka_unit_test(sighup_releases_unless_ignored),
-      cmocka_unit_test(releases_when_the_end_is_acknowledged),
-      cmocka_unit_test(takes_what_the_library_takes),
-      cmocka_unit_test(leaves_when_its_reader_has_gone),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+      cmocka_unit_test_setup_teardown(one_candidate_leads_and_releases, begin_empty, end),
+      T(hands_over_at_sigterm),
+      T(fails_over_after_sigkill),
+      T(knows_that_it_slept),
+      T(stops_itself_when_the_store_is_silent),
+      T(errors_are_events),
+      T(says_that_it_could_not_release),
+      T(a_second_signal_does_not_wait),
+      T(sighup_releases_unless_ignored),
+      T(releases_when_the_end_is_acknowledged),
+      T(takes_what_the_library_takes),
+      T(leaves_when_its_reader_has_gone),
       cmocka_unit_test(a_bucket_that_is_not_there_is_said_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

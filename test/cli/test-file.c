@@ -11,21 +11,31 @@
 #include "lib/s3proc.h"
 #include "lib/test.h"
 
+static s3proc_t s3;
+
+static int begin_file(void** state) {
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  return 0;
+}
+
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
 /* s3lect run; its command notes who it is under which epoch, and stays. */
-static proc_t* run(s3proc_t* s3, const char* id) {
+static proc_t* run(const char* id) {
   static char script[512];
   snprintf(script, sizeof script,
            "cd %s; echo $S3LECT_EPOCH $S3LECT_ID >>log; echo $$ >>pids; "
            "while :; do sleep 0.02; done",
-           s3->dir);
-  return s3proc_s3lect(s3, "run", id, (const char*[]){"--", "/bin/sh", "-c", script, NULL});
+           s3.dir);
+  return s3proc_s3lect(&s3, "run", id, (const char*[]){"--", "/bin/sh", "-c", script, NULL});
 }
 
 /* status says once what is in the way. */
 static void a_special_file_is_named_once(void** state) {
   char line[2048], says[4096];
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
   const char* name = s3l_test_epochs() ? "lock.jsonlock-0000000001.json" : "lock.json";
   const char* path = s3proc_path(&s3, name);
   assert_int_equal(mkfifo(path, 0600), 0);
@@ -35,18 +45,15 @@ static void a_special_file_is_named_once(void** state) {
            s3.store, path);
   assert_int_equal(s3proc_status(&s3, NULL, line), 1);
   assert_string_equal(line, says);
-  s3proc_end(&s3);
 }
 
 static void one_takes_over_from_another_that_was_killed(void** state) {
   char line[2048], follower[8];
   unsigned long first = 0, second = 0;
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
   s3proc_seed(&s3);
-  proc_t* a = run(&s3, "a");
+  proc_t* a = run("a");
   s3proc_await_lines(&s3, "pids", 1);
-  proc_t* b = run(&s3, "b");
+  proc_t* b = run("b");
   proc_line(b, PROC_ERR, "s3lect run: a leads");
   assert_int_equal(s3proc_status(&s3, NULL, line), 0);
   assert_string_equal(line, "leader   a");
@@ -56,25 +63,20 @@ static void one_takes_over_from_another_that_was_killed(void** state) {
   assert_int_equal(sscanf(s3proc_text(&s3, "log"), "%lu a", &first), 1);
   assert_true(first > 1000);
   long pid = strtol(s3proc_text(&s3, "pids"), NULL, 10);
-  proc_signal(a, SIGKILL);
-  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(proc_end(a, SIGKILL), 128 + SIGKILL);
   assert_int_equal(kill((pid_t)pid, 0), -1); /* its command went with it, before b's came */
   s3proc_await_lines(&s3, "log", 2);
   const char* log = strchr(s3proc_text(&s3, "log"), '\n') + 1;
   assert_int_equal(sscanf(log, "%lu %7s", &second, follower), 2);
   assert_string_equal(follower, "b");
   assert_true(second > first);
-  proc_signal(b, SIGTERM);
-  assert_int_equal(proc_wait(b), 128 + SIGTERM);
+  assert_int_equal(proc_end(b, SIGTERM), 128 + SIGTERM);
   assert_int_equal(s3proc_status(&s3, (const char*[]){"--json", NULL}, line), 3);
   assert_string_equal(proc_json_string(line, "state"), "released");
   assert_string_equal(proc_json_string(line, "last_leader"), "b");
-  s3proc_end(&s3);
 }
 
 static void a_file_is_good_for_an_election(void** state) {
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
   proc_t* verify = s3proc_s3lect(&s3, "verify", NULL, (const char*[]){"--quick", NULL});
   assert_string_equal(proc_line(verify, PROC_OUT, "lockfile"),
                       "lockfile  safe (6 races of writers)");
@@ -83,16 +85,15 @@ static void a_file_is_good_for_an_election(void** state) {
   s3proc_seed(&s3);
   proc_t* elect = s3proc_s3lect(&s3, "elect", "e", (const char*[]){"--verify-on-start", NULL});
   proc_line(elect, PROC_OUT, "\"event\":\"started_leading\"");
-  proc_signal(elect, SIGTERM);
-  assert_int_equal(proc_wait(elect), 0);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(elect, SIGTERM), 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_special_file_is_named_once),
-      cmocka_unit_test(one_takes_over_from_another_that_was_killed),
-      cmocka_unit_test(a_file_is_good_for_an_election),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_file, end)
+      T(a_special_file_is_named_once),
+      T(one_takes_over_from_another_that_was_killed),
+      T(a_file_is_good_for_an_election),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,8 +84,7 @@ static void test_hand_over_to_and_fro(void** state) {
   assert_int_equal(proc_wait(elect), 0);
   assert_int_equal(said(plain, "leads ", &leads), 3);
   assert_true(leads > ended);
-  proc_signal(plain, SIGTERM);
-  assert_int_equal(proc_wait(plain), 0);
+  assert_int_equal(proc_end(plain, SIGTERM), 0);
 }
 
 /* Without a word: each waits until the other's validity has passed. */
@@ -96,8 +95,7 @@ static void test_fail_over_to_and_fro(void** state) {
   proc_t* elect = ours();
   for (int i = 0; i < 4; i++)
     (void)said(plain, "renewed ", &renewed);
-  proc_signal(plain, SIGKILL);
-  assert_int_equal(proc_wait(plain), 128 + SIGKILL);
+  assert_int_equal(proc_end(plain, SIGKILL), 128 + SIGKILL);
   const char* line = proc_line(elect, PROC_OUT, STARTED);
   assert_int_equal(led(line), 2);
   assert_true(proc_json_i64(line, "lease_ns") > renewed + 2500 * INT64_C(1000000));
@@ -105,12 +103,10 @@ static void test_fail_over_to_and_fro(void** state) {
   plain = other();
   assert_int_equal(said(plain, "follows ", NULL), 2);
   until = proc_json_i64(proc_line(elect, PROC_OUT, RENEWED), "valid_until_ns");
-  proc_signal(elect, SIGKILL);
-  assert_int_equal(proc_wait(elect), 128 + SIGKILL);
+  assert_int_equal(proc_end(elect, SIGKILL), 128 + SIGKILL);
   assert_int_equal(said(plain, "leads ", &leads), 3);
   assert_true(leads > until);
-  proc_signal(plain, SIGTERM);
-  assert_int_equal(proc_wait(plain), 0);
+  assert_int_equal(proc_end(plain, SIGTERM), 0);
 }
 
 static bool there_is_python(void) {

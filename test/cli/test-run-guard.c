@@ -17,6 +17,18 @@
 #include "lib/runproc.h"
 #include "lib/test.h"
 
+static s3proc_t s3;
+
+static int begin_seeded(void** state) {
+  runproc_begin(&s3, S3L_BUILD_DIR);
+  return 0;
+}
+
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
 /* As /proc/PID/stat says. */
 static int parent_of(int pid) {
   char path[64];
@@ -53,8 +65,6 @@ static void assert_named(int pid, const char* name) {
 
 /* Nothing but SIGKILL ends the guard; its keeper then does its work, and s3lect gives up. */
 static void all_is_gone_when_the_guard_is_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 4); /* the fourth has left the group */
   int guard = parent_of(started_pid(a));
@@ -66,13 +76,12 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
   assert_int_equal(proc_wait(a), 1);
   runproc_assert_all_gone(&s3, 4);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 /* Kills guard and keeper while a stray runs, which has left the group. */
-static proc_t* run_and_kill_both(s3proc_t* s3) {
-  proc_t* a = runproc_run(s3, "a", STRAY RUNPROC_FAMILY);
-  s3proc_await_lines(s3, "pids", 4);
+static proc_t* run_and_kill_both(void) {
+  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 4);
   int guard = parent_of(started_pid(a));
   int keeper = parent_of(guard);
   assert_int_equal(kill(keeper, SIGSTOP), 0);
@@ -83,10 +92,10 @@ static proc_t* run_and_kill_both(s3proc_t* s3) {
 
 /* How many processes in "pids" run; each is sent `signum`. One that has ended may be a zombie until
  * init has waited for it. */
-static int running(const s3proc_t* s3, int signum) {
+static int running(int signum) {
   int count = 0;
   char* rest;
-  const char* p = s3proc_text(s3, "pids");
+  const char* p = s3proc_text(&s3, "pids");
   for (long pid; (pid = strtol(p, &rest, 10)) > 1; p = rest) {
     char path[64], letter = 'Z';
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -105,38 +114,30 @@ static int running(const s3proc_t* s3, int signum) {
 
 /* The cgroup has the stray, too. */
 static void all_is_gone_when_guard_and_keeper_are_killed(void** state) {
-  s3proc_t s3;
   cli_cgroup_t cgroup;
   cli_cgroup_name(&cgroup, getpid());
   cli_cgroup_make(&cgroup);
   if (cli_cgroup_remove(&cgroup) != 0)
     skip(); /* it takes a cgroup of version 2 that this user may make */
-  runproc_begin(&s3, S3L_BUILD_DIR);
-  proc_t* a = run_and_kill_both(&s3);
+  proc_t* a = run_and_kill_both();
   assert_int_equal(proc_wait(a), 1);
-  assert_int_equal(running(&s3, 0), 0);
+  assert_int_equal(running(0), 0);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 /* Without a cgroup nobody knows what has left the group: the record is not released. */
 static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   s3.through = "[ $(id -u) != 0 ] || exec unshare -m sh -c 'umount -l -a -t cgroup2; exec \"$@\"' "
                "sh \"$@\"; exec \"$@\"";
-  proc_t* a = run_and_kill_both(&s3);
+  proc_t* a = run_and_kill_both();
   proc_line(a, PROC_ERR, "s3lect run: the keeper process was killed, too");
-  assert_true(running(&s3, SIGKILL) > 0); /* they hold its stderr open */
+  assert_true(running(SIGKILL) > 0); /* they hold its stderr open */
   assert_int_equal(proc_wait(a), 1);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 0);
-  s3proc_end(&s3);
 }
 
 /* The keeper does not wait for a guard that is stopped. */
 static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 4);
   int guard = parent_of(started_pid(a));
@@ -145,12 +146,10 @@ static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state
   /* Its streams end only when the last process that holds them has. */
   assert_int_equal(proc_wait(a), 128 + SIGKILL);
   runproc_assert_all_gone(&s3, 4);
-  s3proc_end(&s3);
 }
 
 /* In a PID namespace whose own /proc is not mounted, descendants could not be found. */
 static void refuses_to_run_without_its_proc(void** state) {
-  s3proc_t s3;
   char script[512];
   const char* env[] = {"ASAN_OPTIONS=detect_leaks=0", NULL};
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
@@ -170,8 +169,6 @@ static void refuses_to_run_without_its_proc(void** state) {
 }
 
 static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 4);
   int guard = parent_of(started_pid(a));
@@ -179,7 +176,6 @@ static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
   kill(guard, SIGKILL);
   assert_int_equal(proc_wait(a), 128 + SIGKILL);
   runproc_assert_all_gone(&s3, 4);
-  s3proc_end(&s3);
 }
 
 /* Daemons, each one started by the one before, that note the time. */
@@ -191,8 +187,6 @@ static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
   "sh chain 11"
 
 static void all_is_gone_in_time_when_the_guard_is_stopped(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", CHAIN);
   s3proc_await_lines(&s3, "pids", CHAIN_LEN);
   kill(parent_of(started_pid(a)), SIGSTOP);
@@ -201,10 +195,8 @@ static void all_is_gone_in_time_when_the_guard_is_stopped(void** state) {
   runproc_assert_all_gone(&s3, CHAIN_LEN);
   assert_true(runproc_notes(&s3).last_of_first_ns + RUNPROC_GRAIN_NS <
               runproc_last_valid_until(&s3, "a"));
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
   proc_signal(s3.fake, SIGCONT);
-  s3proc_end(&s3);
 }
 
 #define QUOTA "/sys/fs/cgroup/cpu/s3lect-test-run"
@@ -217,7 +209,6 @@ static bool write_text(const char* path, const char* text) {
 
 /* Where this test may set a CPU quota, s3lect and its command have half a CPU. */
 static void daemons_of_daemons_are_gone_in_time(void** state) {
-  s3proc_t s3;
   runproc_begin(&s3, S3L_BUILD_DIR);
   bool quota = mkdir(QUOTA, 0755) == 0 || errno == EEXIST;
   if (quota && write_text(QUOTA "/cpu.cfs_quota_us", "50000"))
@@ -230,8 +221,7 @@ static void daemons_of_daemons_are_gone_in_time(void** state) {
   runproc_assert_all_gone(&s3, CHAIN_LEN);
   assert_true(runproc_notes(&s3).last_of_first_ns + RUNPROC_GRAIN_NS <
               runproc_last_valid_until(&s3, "a"));
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
   proc_signal(s3.fake, SIGCONT);
   s3proc_end(&s3);
   rmdir(QUOTA);
@@ -247,8 +237,6 @@ static int count(const char* text, const char* what) {
 /* A process that SIGKILL does not end, as one that hangs in the kernel: this test traces it, and so
  * its remains stay until the test has waited for it. */
 static void does_not_stand_before_all_is_gone(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "echo $$ >>pids; while :; do sleep 0.01; done");
   int pid = started_pid(a);
   assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
@@ -262,15 +250,11 @@ static void does_not_stand_before_all_is_gone(void** state) {
   assert_int_equal(waitpid(pid, NULL, __WALL), pid);
   proc_line(a, PROC_ERR, "s3lect run: waiting to lead again");
   s3proc_await_lines(&s3, "pids", 2);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
 }
 
 /* Its status stays the command's. */
 static void says_that_it_could_not_release(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "trap 'exit 7' TERM; echo begun; while :; do sleep 0.01; done");
   proc_line(a, PROC_OUT, "begun");
   proc_signal(s3.fake, SIGSTOP);
@@ -278,14 +262,11 @@ static void says_that_it_could_not_release(void** state) {
   proc_line(a, PROC_ERR, "s3lect run: ERELEASE: not released: the store has not answered in time");
   assert_int_equal(proc_wait(a), 7);
   proc_signal(s3.fake, SIGCONT);
-  s3proc_end(&s3);
 }
 
 /* Told to leave, it neither releases nor stops renewing before all is gone. */
 static void does_not_release_before_all_is_gone(void** state) {
-  s3proc_t s3;
   char status[2048];
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "while :; do sleep 0.01; done");
   int pid = started_pid(a);
   assert_int_equal(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
@@ -297,14 +278,11 @@ static void does_not_release_before_all_is_gone(void** state) {
   assert_int_equal(waitpid(pid, NULL, __WALL), pid);
   assert_int_equal(proc_wait(a), 128 + SIGKILL);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 /* Nobody reads stderr, and the pipe is full: s3lect leads on, and heeds SIGTERM. */
 static void a_full_stderr_holds_nothing_up(void** state) {
-  s3proc_t s3;
   char through[512];
-  runproc_begin(&s3, S3L_BUILD_DIR);
   assert_int_equal(mkfifo(s3proc_path(&s3, "full"), 0600), 0);
   int fd = open(s3proc_path(&s3, "full"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   assert_true(fd >= 0);
@@ -318,20 +296,16 @@ static void a_full_stderr_holds_nothing_up(void** state) {
       "exec 2>/dev/null; trap 'exit 9' TERM; echo $$ >>pids; while :; do sleep 0.01; done");
   s3proc_await_lines(&s3, "pids", 1);
   s3proc_await_text(&s3, "events-a", "\"event\":\"renewed\"");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 9);
+  assert_int_equal(proc_end(a, SIGTERM), 9);
   close(fd);
   s3.through = NULL;
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 /* What a credential_process leaves behind is none of s3lect's: it would not reap it, and the end of
  * the guard must not end it. */
 static void adopts_nobody(void** state) {
-  s3proc_t s3;
   char through[512], text[1024], path[64];
-  runproc_begin(&s3, S3L_BUILD_DIR);
   snprintf(text, sizeof text,
            "[profile x]\ncredential_process = /bin/sh -c \"sleep 5 & echo '{\\\"Version\\\":1,"
            "\\\"AccessKeyId\\\":\\\"test\\\",\\\"SecretAccessKey\\\":\\\"testtest\\\"}'\"\n");
@@ -350,26 +324,25 @@ static void adopts_nobody(void** state) {
     fclose(children);
     assert_int_equal(count(text, " "), 1); /* the keeper */
   }
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(all_is_gone_when_the_guard_is_killed),
-      cmocka_unit_test(all_is_gone_when_guard_and_keeper_are_killed),
-      cmocka_unit_test(does_not_release_when_guard_and_keeper_are_killed),
-      cmocka_unit_test(all_is_gone_when_the_guard_is_stopped_and_s3lect_killed),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_seeded, end)
+      T(all_is_gone_when_the_guard_is_killed),
+      T(all_is_gone_when_guard_and_keeper_are_killed),
+      T(does_not_release_when_guard_and_keeper_are_killed),
+      T(all_is_gone_when_the_guard_is_stopped_and_s3lect_killed),
       cmocka_unit_test(refuses_to_run_without_its_proc),
-      cmocka_unit_test(all_is_gone_when_s3lect_and_guard_are_killed),
-      cmocka_unit_test(all_is_gone_in_time_when_the_guard_is_stopped),
+      T(all_is_gone_when_s3lect_and_guard_are_killed),
+      T(all_is_gone_in_time_when_the_guard_is_stopped),
       cmocka_unit_test(daemons_of_daemons_are_gone_in_time),
-      cmocka_unit_test(does_not_stand_before_all_is_gone),
-      cmocka_unit_test(says_that_it_could_not_release),
-      cmocka_unit_test(does_not_release_before_all_is_gone),
-      cmocka_unit_test(a_full_stderr_holds_nothing_up),
-      cmocka_unit_test(adopts_nobody),
+      T(does_not_stand_before_all_is_gone),
+      T(says_that_it_could_not_release),
+      T(does_not_release_before_all_is_gone),
+      T(a_full_stderr_holds_nothing_up),
+      T(adopts_nobody),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,25 @@
 #include "lib/protocol.h"
 #include "lib/runproc.h"
 #include "lib/test.h"
-static void passes_on_environment_and_status(void** state) {
-  s3proc_t s3;
+
+static s3proc_t s3;
+
+static int begin_empty(void** state) {
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  return 0;
+}
+
+static int begin_seeded(void** state) {
   runproc_begin(&s3, S3L_BUILD_DIR);
+  return 0;
+}
+
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
+static void passes_on_environment_and_status(void** state) {
   proc_t* a = runproc_run(&s3, "a", "echo out $S3LECT_ID; echo err $S3LECT_EPOCH >&2; exit 42");
   proc_line(a, PROC_OUT, "out a");
   const char* line = proc_line(a, PROC_ERR, "err ");
@@ -24,21 +40,15 @@ static void passes_on_environment_and_status(void** state) {
   assert_int_equal(s3proc_status(&s3, (const char*[]){"--json", NULL}, status), 3);
   assert_string_equal(proc_json_string(status, "state"), "released");
   assert_int_equal(proc_json_i64(status, "epoch"), epoch);
-  s3proc_end(&s3);
 }
 
 static void a_signal_that_ends_the_command_shows(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "kill -SEGV $$");
   assert_int_equal(proc_wait(a), 128 + SIGSEGV);
-  s3proc_end(&s3);
 }
 
 /* Without a lockfile nobody knows whether there was one. */
 static void says_why_it_waits(void** state) {
-  s3proc_t s3;
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* a = runproc_run(&s3, "a", "exit 5");
   proc_line(a, PROC_ERR,
             "s3lect run: no current leader found: waiting one leader timeout (2500 ms) ");
@@ -48,12 +58,9 @@ static void says_why_it_waits(void** state) {
   proc_t* b = runproc_run(&s3, "b", "exit 6");
   assert_non_null(strstr(proc_line(b, PROC_ERR, ""), "s3lect run: leading with epoch "));
   assert_int_equal(proc_wait(b), 6);
-  s3proc_end(&s3);
 }
 
 static void says_what_cannot_be_run(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = s3proc_s3lect(&s3, "run", "a", (const char*[]){"--", "no-such-program", NULL});
   assert_non_null(strstr(proc_line(a, PROC_ERR, ""), "cannot run no-such-program: not found"));
   assert_int_equal(proc_wait(a), 127);
@@ -61,12 +68,9 @@ static void says_what_cannot_be_run(void** state) {
   a = s3proc_s3lect(&s3, "run", "a", (const char*[]){"/tmp", NULL});
   proc_line(a, PROC_ERR, "s3lect run: cannot run /tmp: Permission denied");
   assert_int_equal(proc_wait(a), 126);
-  s3proc_end(&s3);
 }
 
 static void sigterm_is_passed_on_and_waited_for(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   /* The command looks who leads while it ends: it is its s3lect still. */
   char script[1024];
   snprintf(script, sizeof script,
@@ -80,33 +84,24 @@ static void sigterm_is_passed_on_and_waited_for(void** state) {
   proc_line(a, PROC_OUT, "leader   a");
   assert_int_equal(proc_wait(a), 9);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 static void a_deaf_command_is_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 3);
-  proc_signal(a, SIGINT);
-  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(proc_end(a, SIGINT), 128 + SIGKILL);
   runproc_assert_all_gone(&s3, 3);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 static void a_second_signal_kills_the_command(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a =
       runproc_run(&s3, "a", "trap 'echo asked' TERM; echo ready; while :; do sleep 0.01; done");
   proc_line(a, PROC_OUT, "ready");
   proc_signal(a, SIGTERM);
   proc_line(a, PROC_OUT, "asked");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGKILL);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
-  s3proc_end(&s3);
 }
 
 static void other_signals_are_passed_on(void** state) {
@@ -114,8 +109,6 @@ static void other_signals_are_passed_on(void** state) {
     int signum;
     const char* name;
   } signals[] = {{SIGHUP, "HUP"}, {SIGQUIT, "QUIT"}, {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}};
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a",
                           "for s in HUP QUIT USR1 USR2; do trap \"echo got $s\" $s; done; "
                           "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done");
@@ -126,14 +119,10 @@ static void other_signals_are_passed_on(void** state) {
     proc_signal(a, signals[i].signum);
     proc_line(a, PROC_OUT, expected);
   }
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
 }
 
 static void a_follower_leaves_without_running_anything(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", "echo ready; while :; do sleep 0.01; done");
   proc_line(a, PROC_OUT, "ready");
   s3.procs.detached = true;
@@ -141,15 +130,12 @@ static void a_follower_leaves_without_running_anything(void** state) {
   proc_line(b, PROC_ERR, "s3lect run: a leads");
   proc_signal(b, SIGHUP); /* no terminal: nothing to reload, no reason to leave */
   proc_signal(b, SIGUSR1);
-  proc_signal(b, SIGTERM); /* what did not run is not done */
-  assert_int_equal(proc_wait(b), 128 + SIGTERM);
+  /* what did not run is not done */
+  assert_int_equal(proc_end(b, SIGTERM), 128 + SIGTERM);
   assert_null(proc_try_line(b, PROC_OUT, "must not run", false));
-  s3proc_end(&s3);
 }
 
 static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 3);
   proc_signal(s3.fake, SIGSTOP);
@@ -163,17 +149,13 @@ static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
   s3proc_await_text(&s3, "events-a", "\"event\":\"stopped_leading\"");
   proc_signal(s3.fake, SIGCONT);
   s3proc_await_lines(&s3, "pids", 6);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGKILL);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGKILL);
   runproc_assert_all_gone(&s3, 6);
   notes = runproc_notes(&s3);
   assert_true(notes.last_epoch > notes.first_epoch);
-  s3proc_end(&s3);
 }
 
 static void who_heeds_sigterm_has_time_for_it(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a",
                           "trap 'echo asked; sleep 0.2; echo done; exit 0' TERM; echo ready; "
                           "while :; do sleep 0.01; done");
@@ -183,15 +165,11 @@ static void who_heeds_sigterm_has_time_for_it(void** state) {
   proc_line(a, PROC_OUT, "done");
   proc_line(a, PROC_ERR, "exited with status 0");
   proc_line(a, PROC_ERR, "waiting to lead again");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
   proc_signal(s3.fake, SIGCONT);
-  s3proc_end(&s3);
 }
 
 static void all_is_gone_when_s3lect_is_killed(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 3);
   proc_t* b = runproc_run(&s3, "b", RUNPROC_FAMILY);
@@ -204,12 +182,9 @@ static void all_is_gone_when_s3lect_is_killed(void** state) {
   runproc_notes_t notes = runproc_notes(&s3);
   assert_true(notes.last_epoch > notes.first_epoch);
   assert_true(notes.last_of_first_ns < notes.first_of_last_ns);
-  s3proc_end(&s3);
 }
 
 static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 3);
   proc_t* b = runproc_run(&s3, "b", RUNPROC_FAMILY);
@@ -223,15 +198,11 @@ static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
   proc_signal(a, SIGCONT);
   proc_line(a, PROC_ERR, "waiting to lead again");
   proc_line(a, PROC_ERR, "s3lect run: b leads");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 128 + SIGTERM);
-  s3proc_end(&s3);
+  assert_int_equal(proc_end(a, SIGTERM), 128 + SIGTERM);
 }
 
 /* The store comes back empty: its record is lost, and with it the leadership. */
 static void all_is_gone_when_the_record_is_lost(void** state) {
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
   s3proc_await_lines(&s3, "pids", 3);
   s3proc_replace_fake(&s3);
@@ -240,15 +211,12 @@ static void all_is_gone_when_the_record_is_lost(void** state) {
   runproc_assert_all_gone(&s3, 3);
   runproc_notes_t notes = runproc_notes(&s3);
   assert_true(notes.last_of_first_ns + RUNPROC_GRAIN_NS < runproc_last_valid_until(&s3, "a"));
-  s3proc_end(&s3);
 }
 
 /* A store that no longer lists the epoch files ends the command, then s3lect. */
 static void an_unsafe_store_ends_the_command_first(void** state) {
   if (!s3l_test_epochs())
     skip();
-  s3proc_t s3;
-  runproc_begin(&s3, S3L_BUILD_DIR);
   proc_t* a =
       runproc_run(&s3, "a", "trap 'exit 9' TERM; echo $$ >>pids; while :; do sleep 0.01; done");
   s3proc_await_text(&s3, "events-a", "\"event\":\"renewed\"");
@@ -257,28 +225,28 @@ static void an_unsafe_store_ends_the_command_first(void** state) {
   proc_line(a, PROC_ERR, "the store cannot hold an election: listings do not show");
   assert_int_equal(proc_wait(a), 1);
   runproc_assert_all_gone(&s3, 1);
-  s3proc_end(&s3);
 }
 
 /* What signals do is the same for both protocols; when validity ends is not. */
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_seeded, end)
 static const struct CMUnitTest validity[] = {
-    cmocka_unit_test(passes_on_environment_and_status),
-    cmocka_unit_test(says_why_it_waits),
-    cmocka_unit_test(sigterm_is_passed_on_and_waited_for),
-    cmocka_unit_test(all_is_gone_in_time_when_the_store_is_silent),
-    cmocka_unit_test(all_is_gone_when_s3lect_is_killed),
-    cmocka_unit_test(all_is_gone_in_time_when_s3lect_is_stopped),
-    cmocka_unit_test(all_is_gone_when_the_record_is_lost),
-    cmocka_unit_test(an_unsafe_store_ends_the_command_first),
+    T(passes_on_environment_and_status),
+    cmocka_unit_test_setup_teardown(says_why_it_waits, begin_empty, end),
+    T(sigterm_is_passed_on_and_waited_for),
+    T(all_is_gone_in_time_when_the_store_is_silent),
+    T(all_is_gone_when_s3lect_is_killed),
+    T(all_is_gone_in_time_when_s3lect_is_stopped),
+    T(all_is_gone_when_the_record_is_lost),
+    T(an_unsafe_store_ends_the_command_first),
 };
 static const struct CMUnitTest either[] = {
-    cmocka_unit_test(a_signal_that_ends_the_command_shows),
-    cmocka_unit_test(says_what_cannot_be_run),
-    cmocka_unit_test(a_deaf_command_is_killed),
-    cmocka_unit_test(a_second_signal_kills_the_command),
-    cmocka_unit_test(other_signals_are_passed_on),
-    cmocka_unit_test(a_follower_leaves_without_running_anything),
-    cmocka_unit_test(who_heeds_sigterm_has_time_for_it),
+    T(a_signal_that_ends_the_command_shows),
+    T(says_what_cannot_be_run),
+    T(a_deaf_command_is_killed),
+    T(a_second_signal_kills_the_command),
+    T(other_signals_are_passed_on),
+    T(a_follower_leaves_without_running_anything),
+    T(who_heeds_sigterm_has_time_for_it),
 };
 
 int main(void) {

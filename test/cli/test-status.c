@@ -9,6 +9,18 @@
 #include "lib/s3proc.h"
 #include "lib/test.h"
 
+static s3proc_t s3;
+
+static int begin_empty(void** state) {
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  return 0;
+}
+
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
 static const char* const json[] = {"--json", NULL};
 
 /* A text with the protocol's word for the object between. Valid until the next call. */
@@ -19,20 +31,15 @@ static const char* says(const char* before, const char* behind) {
 }
 
 static void no_lockfile(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   assert_int_equal(s3proc_status(&s3, NULL, line), 3);
   assert_string_equal(line, says("no leader: there is no ", ""));
   assert_int_equal(s3proc_status(&s3, json, line), 3);
   assert_string_equal(line, "{\"state\":\"absent\",\"leader\":\"\"}");
-  s3proc_end(&s3);
 }
 
 static void a_leader(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--addr", "10.0.0.1:80", NULL});
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, "started_leading"), "epoch");
   proc_t* status = s3proc_s3lect(&s3, "status", NULL, NULL);
@@ -52,8 +59,7 @@ static void a_leader(void** state) {
   assert_int_equal(proc_json_i64(line, "leader_timeout_ms"), S3PROC_T_MS);
   assert_int_equal(proc_json_i64(line, "transitions"), 1);
   assert_true(proc_json_i64(line, "age_ms") >= 0);
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
   assert_int_equal(s3proc_status(&s3, NULL, line), 3);
   const char* released = says("no leader: a released the ", " ");
   assert_memory_equal(line, released, strlen(released));
@@ -61,15 +67,12 @@ static void a_leader(void** state) {
   assert_string_equal(proc_json_string(line, "state"), "released");
   assert_string_equal(proc_json_string(line, "leader"), "");
   assert_string_equal(proc_json_string(line, "last_leader"), "a");
-  s3proc_end(&s3);
 }
 
 /* A record without a timeout of its own is judged by --leader-timeout, and by the store's clock:
  * its lastUpdated, long past, does not count. An epoch file has one. */
 static void an_old_record(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
 #define GO "{\"leaderID\":\"go\",\"leaderAddr\":\"\",\"lastUpdated\":\"2001-01-01T00:00:00Z\""
   s3proc_put(&s3, GO ",\"validity_ms\":3600000}");
   const char* const strict[] = {"--leader-timeout", "1ms", NULL};
@@ -83,14 +86,11 @@ static void an_old_record(void** state) {
   const char* late = says("no leader: go has not renewed the ", " for ");
   assert_memory_equal(line, late, strlen(late));
   assert_int_equal(s3proc_status(&s3, lax, line), s3l_test_epochs() ? 3 : 0);
-  s3proc_end(&s3);
 }
 
 /* The first candidate claims, and does not lead before its claim has stood for a leader timeout. */
 static void a_claim(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--leader-timeout", "1h", NULL});
   proc_t* b = s3proc_s3lect(&s3, "watch", NULL, NULL);
   const char* event = proc_line(a, PROC_OUT, "");
@@ -105,44 +105,33 @@ static void a_claim(void** state) {
   assert_string_equal(proc_json_string(line, "last_leader"), "a");
   assert_int_equal(proc_json_i64(line, "transitions"), 0);
   assert_string_equal(proc_json_string(proc_line(b, PROC_OUT, ""), "event"), "no_leader");
-  proc_signal(a, SIGTERM);
-  assert_int_equal(proc_wait(a), 0);
-  proc_signal(b, SIGTERM);
-  assert_int_equal(proc_wait(b), 0);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
+  assert_int_equal(proc_end(b, SIGTERM), 0);
   assert_null(proc_try_line(b, PROC_OUT, "new_leader", true));
-  s3proc_end(&s3);
 }
 
 static void what_is_no_record(void** state) {
   static const char* const bad[] = {"",   "not JSON",         "{\"leaderID\":\"a\"",
                                     "[]", "{\"leaderID\":7}", "<html>502 Bad Gateway</html>"};
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     s3proc_put(&s3, bad[i]);
     assert_int_equal(s3proc_status(&s3, NULL, line), 1);
     assert_string_equal(line, "s3lect status: cannot read s3://test/lock.json: the lockfile does "
                               "not hold a valid record");
   }
-  s3proc_end(&s3);
 }
 
 static void a_name_cannot_drive_the_terminal(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   s3proc_put(&s3, "{\"leaderID\":\"a\\u001b[2J\",\"leaderAddr\":\"\","
                   "\"lastUpdated\":\"2024-01-01T00:00:00Z\",\"validity_ms\":1}");
   assert_int_equal(s3proc_status(&s3, NULL, line), 0);
   assert_string_equal(line, "leader   a?[2J");
-  s3proc_end(&s3);
 }
 
 static void a_store_that_cannot_be_read(void** state) {
-  s3proc_t s3;
   char line[2048];
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   proc_signal(s3.fake, SIGSTOP);
   assert_int_equal(s3proc_status(&s3, (const char*[]){"--request-timeout", "200ms", NULL}, line),
                    1);
@@ -154,11 +143,9 @@ static void a_store_that_cannot_be_read(void** state) {
   const char* refused = strstr(line, "connection refused");
   assert_non_null(refused);
   assert_null(strstr(refused + 1, "connection refused")); /* said once */
-  s3proc_end(&s3);
 }
 
 static void a_bucket_that_is_not_there(void** state) {
-  s3proc_t s3;
   char line[2048];
   s3proc_begin(&s3, S3L_BUILD_DIR, "other");
   assert_int_equal(s3proc_status(&s3, NULL, line), 1);
@@ -173,7 +160,6 @@ static void a_404_about_something_else(void** state) {
       "{\"status\":404,\"code\":\"XAdminUserNotFound\"}",
   };
   for (size_t i = 0; i < 2; i++) {
-    s3proc_t s3;
     char line[2048];
     s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
     s3proc_fault(&s3, rules[i]);
@@ -185,13 +171,14 @@ static void a_404_about_something_else(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_lockfile),
-      cmocka_unit_test(a_leader),
-      cmocka_unit_test(a_claim),
-      cmocka_unit_test(an_old_record),
-      cmocka_unit_test(what_is_no_record),
-      cmocka_unit_test(a_name_cannot_drive_the_terminal),
-      cmocka_unit_test(a_store_that_cannot_be_read),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_empty, end)
+      T(no_lockfile),
+      T(a_leader),
+      T(a_claim),
+      T(an_old_record),
+      T(what_is_no_record),
+      T(a_name_cannot_drive_the_terminal),
+      T(a_store_that_cannot_be_read),
       cmocka_unit_test(a_bucket_that_is_not_there),
       cmocka_unit_test(a_404_about_something_else),
   };

@@ -14,14 +14,25 @@
 #include "lib/script_server.h"
 #include "lib/test.h"
 
+#define PROGRAM S3L_BUILD_DIR "/src/s3lect"
+
+static s3proc_t s3;
+
+static int begin_file(void** state) {
+  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  return 0;
+}
+
+static int end(void** state) {
+  s3proc_end(&s3);
+  return 0;
+}
+
 /* ---- Files ---- */
 
-static void refused(s3proc_t* s3, const char* command, const char* store, const char* option,
-                    const char* says) {
-  char program[512];
-  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
-  proc_t* p = proc_spawn(&s3->procs,
-                         (const char*[]){program, command, "--store", store, option, NULL}, NULL);
+static void refused(const char* command, const char* store, const char* option, const char* says) {
+  proc_t* p = proc_spawn(&s3.procs,
+                         (const char*[]){PROGRAM, command, "--store", store, option, NULL}, NULL);
   assert_string_equal(proc_line(p, PROC_ERR, ""), says);
   assert_int_equal(proc_wait(p), 2);
   assert_null(proc_try_line(p, PROC_ERR, "", true));
@@ -30,31 +41,26 @@ static void refused(s3proc_t* s3, const char* command, const char* store, const 
 
 static void says_what_is_wrong_with_a_file(void** state) {
   char store[128], says[512];
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  refused(&s3, "status", "file:///nonexistent/dir/lock.json", NULL,
+  refused("status", "file:///nonexistent/dir/lock.json", NULL,
           "s3lect status: --store \"/nonexistent/dir\": there is no such directory; make it first");
-  refused(&s3, "verify", "file://lock.json", NULL,
+  refused("verify", "file://lock.json", NULL,
           "s3lect verify: --store file://lock.json is no absolute path: write "
           "file:///DIRECTORY/NAME");
-  refused(&s3, "elect", "file:///dev/null/lock.json", NULL,
+  refused("elect", "file:///dev/null/lock.json", NULL,
           "s3lect elect: --store \"/dev/null\": this is not a directory");
   snprintf(store, sizeof store, "file://%s/", s3.dir);
   snprintf(says, sizeof says,
            "s3lect elect: --store %s names no file: add the lockfile's name, %sleader.json", store,
            store);
-  refused(&s3, "elect", store, NULL, says);
+  refused("elect", store, NULL, says);
   snprintf(says, sizeof says,
            "s3lect elect: --endpoint is for stores that speak S3: with --store %s leave it away",
            s3.store);
-  refused(&s3, "elect", s3.store, "--endpoint=http://127.0.0.1:1", says);
-  s3proc_end(&s3);
+  refused("elect", s3.store, "--endpoint=http://127.0.0.1:1", says);
 }
 
 static void refuses_a_directory_that_all_may_write_to(void** state) {
   char directory[256], says[1024];
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
   snprintf(directory, sizeof directory, "%s", s3proc_path(&s3, "open"));
   assert_int_equal(mkdir(directory, 0700), 0);
   assert_int_equal(chmod(directory, 0777), 0);
@@ -64,22 +70,18 @@ static void refuses_a_directory_that_all_may_write_to(void** state) {
            "s3lect elect: --store \"%s\": every user may write to it, and so make two leaders; use "
            "a directory that only the electors' user or group may write to (chmod o-w)",
            directory);
-  refused(&s3, "elect", store, "--leader-timeout=5s", says);
+  refused("elect", store, "--leader-timeout=5s", says);
   assert_int_equal(rmdir(directory), 0);
-  s3proc_end(&s3);
 }
 
 /* FIFOs under the names of files: nothing waits for somebody at their other end. */
 static void waits_for_no_fifo(void** state) {
-  char fifo[256], option[300], program[512], says[400];
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
+  char fifo[256], option[300], says[400];
   snprintf(fifo, sizeof fifo, "%s", s3proc_path(&s3, "fifo"));
   assert_int_equal(mkfifo(fifo, 0600), 0);
-  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
   proc_t* p = proc_spawn(
       &s3.procs,
-      (const char*[]){program, "run", "--store", s3.store, "--events", fifo, "--", "true", NULL},
+      (const char*[]){PROGRAM, "run", "--store", s3.store, "--events", fifo, "--", "true", NULL},
       NULL);
   snprintf(says, sizeof says, "s3lect run: --events %s cannot be opened: nobody reads from it",
            fifo);
@@ -88,16 +90,14 @@ static void waits_for_no_fifo(void** state) {
   proc_forget(p);
   snprintf(option, sizeof option, "--ca-file=%s", fifo);
   snprintf(says, sizeof says, "s3lect status: --ca-file \"%s\": not a regular file", fifo);
-  refused(&s3, "status", "s3://bucket/key", option, says);
+  refused("status", "s3://bucket/key", option, says);
   assert_int_equal(unlink(fifo), 0);
-  s3proc_end(&s3);
 }
 
 /* A pipe can be read once, but a key is needed by the server, the client, and again on SIGHUP. */
 static void reads_a_pipe_that_has_a_writer(void** state) {
   char script[2048];
   s3l_certs_t certs;
-  s3proc_t s3;
   assert_int_equal(s3l_certs_make(&certs), 0);
   s3proc_begin_file(&s3, S3L_BUILD_DIR);
   snprintf(script, sizeof script,
@@ -115,8 +115,6 @@ static void reads_a_pipe_that_has_a_writer(void** state) {
 static void says_when_too_few_files_can_be_opened(void** state) {
   static const char* const commands[] = {"elect", "run", "status", "verify", "watch"};
   char script[1024];
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
   for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++)
     for (int limit = 3; limit <= 26; limit++) {
       snprintf(script, sizeof script, "ulimit -n %d; exec %s/src/s3lect %s --store %s%s", limit,
@@ -130,7 +128,6 @@ static void says_when_too_few_files_can_be_opened(void** state) {
       assert_int_equal(proc_wait(p), ours ? 1 : 127);
       proc_forget(p);
     }
-  s3proc_end(&s3);
 }
 
 /* ---- S3 ---- */
@@ -144,7 +141,7 @@ static bool is_true(void* arg) {
 }
 
 static void sends_what_buckets_demand(void** state) {
-  char program[512], endpoint[64];
+  char endpoint[64];
   bool arrived = false;
   procs_t procs;
   s3l_script_server_t server = {.on_call = note_call, .data = &arrived};
@@ -163,7 +160,6 @@ static void sends_what_buckets_demand(void** state) {
   server.scripts = scripts;
   server.scripts_len = 1;
   s3l_script_server_start(&server, &procs.loop);
-  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
   snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", server.port);
   char config[] = "/tmp/s3lect-test-XXXXXX", variable[128];
   int fd = mkstemp(config);
@@ -174,14 +170,13 @@ static void sends_what_buckets_demand(void** state) {
   snprintf(variable, sizeof variable, "AWS_SHARED_CREDENTIALS_FILE=%s", config);
   proc_t* elect = proc_spawn(
       &procs,
-      (const char*[]){program, "elect", "--store", "s3://bucket/key", "--endpoint", endpoint,
+      (const char*[]){PROGRAM, "elect", "--store", "s3://bucket/key", "--endpoint", endpoint,
                       "--profile", "mine", "--header", "X-One: 1", "--sse", "aws:kms",
                       "--sse-kms-key-id=1234-ab", "--header=x-amz-tagging: team=a b", "--checksum",
                       "--expected-bucket-owner", "123456789012", NULL},
       (const char*[]){variable, "AWS_CONFIG_FILE=/dev/null", NULL});
   procs_until(&procs, is_true, &arrived);
-  proc_signal(elect, SIGKILL);
-  assert_int_equal(proc_wait(elect), 128 + SIGKILL);
+  assert_int_equal(proc_end(elect, SIGKILL), 128 + SIGKILL);
   assert_int_equal(unlink(config), 0);
   s3l_script_server_close(&server);
   procs_end(&procs);
@@ -190,16 +185,15 @@ static void sends_what_buckets_demand(void** state) {
 /* A look at the lockfile through a proxy that plays the script. */
 static int status_through(const s3l_step_t* steps, const char* const* options, const char* variable,
                           char line[512]) {
-  char program[512], url[64];
+  char url[64];
   const char* argv[16];
   size_t n = 0;
   procs_t procs;
   s3l_script_server_t server = {.scripts = &steps, .scripts_len = 1};
   procs_begin(&procs);
   s3l_script_server_start(&server, &procs.loop);
-  snprintf(program, sizeof program, "%s/src/s3lect", S3L_BUILD_DIR);
   snprintf(url, sizeof url, "http://user:hushhush@127.0.0.1:%u", server.port);
-  argv[n++] = program;
+  argv[n++] = PROGRAM;
   argv[n++] = "status";
   argv[n++] = "--store=s3://bucket/key";
   for (; *options != NULL; options++)
@@ -260,39 +254,37 @@ static void goes_through_none(void** state) {
 }
 
 static void says_what_is_wrong_with_a_header(void** state) {
-  s3proc_t s3;
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  refused(&s3, "elect", "s3://bucket/key", "--header=X-One",
+  refused("elect", "s3://bucket/key", "--header=X-One",
           "s3lect elect: --header \"X-One\": not a header; write it as \"Name: value\"");
-  refused(&s3, "status", "s3://bucket/key", "--header=content-md5: x server_side_encryption",
+  refused("status", "s3://bucket/key", "--header=content-md5: x server_side_encryption",
           "s3lect status: --header \"content-md5: x server_side_encryption\": cannot be the same "
           "for every write; set the option checksum in its place");
-  refused(&s3, "verify", "s3://bucket/key", "--header=x-amz-expected-bucket-owner: 1",
+  refused("verify", "s3://bucket/key", "--header=x-amz-expected-bucket-owner: 1",
           "s3lect verify: --header \"x-amz-expected-bucket-owner: 1\": is wanted on every request; "
           "the bucket's owner is an option of its own");
-  refused(&s3, "elect", "s3://bucket/key", "--sse=des",
+  refused("elect", "s3://bucket/key", "--sse=des",
           "s3lect elect: --sse \"des\": not a kind of encryption; use AES256, aws:kms or "
           "aws:kms:dsse");
-  refused(&s3, "elect", "s3://bucket/key", "--sse-kms-key-id=k",
+  refused("elect", "s3://bucket/key", "--sse-kms-key-id=k",
           "s3lect elect: --sse-kms-key-id \"k\": is for encryption with aws:kms or aws:kms:dsse; "
           "ask for one of them, too");
-  refused(&s3, "elect", "s3://bucket/key", "--expected-bucket-owner=me",
+  refused("elect", "s3://bucket/key", "--expected-bucket-owner=me",
           "s3lect elect: --expected-bucket-owner \"me\": not an AWS account; give its 12 digits, "
           "without dashes");
-  s3proc_end(&s3);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(says_what_is_wrong_with_a_file),
-      cmocka_unit_test(refuses_a_directory_that_all_may_write_to),
-      cmocka_unit_test(waits_for_no_fifo),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_file, end)
+      T(says_what_is_wrong_with_a_file),
+      T(refuses_a_directory_that_all_may_write_to),
+      T(waits_for_no_fifo),
       cmocka_unit_test(reads_a_pipe_that_has_a_writer),
-      cmocka_unit_test(says_when_too_few_files_can_be_opened),
+      T(says_when_too_few_files_can_be_opened),
       cmocka_unit_test(sends_what_buckets_demand),
       cmocka_unit_test(goes_through_a_proxy),
       cmocka_unit_test(goes_through_none),
-      cmocka_unit_test(says_what_is_wrong_with_a_header),
+      T(says_what_is_wrong_with_a_header),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,18 @@ static const char* const keys[] = {"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_
 static const char* const no_keys[] = {"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY=",
                                       "AWS_EC2_METADATA_DISABLED=true", "HOME=/nonexistent", NULL};
 
+static procs_t procs;
+
+static int begin(void** state) {
+  procs_begin(&procs);
+  return 0;
+}
+
+static int end(void** state) {
+  procs_end(&procs);
+  return 0;
+}
+
 typedef struct case_s {
   const char* args[12];
   const char* says; /* the line, or how it begins if it ends with "..." */
@@ -32,8 +44,6 @@ static void assert_says(const char* line, const char* says) {
 
 static void expect(const case_t* c, const char* const* env) {
   const char* argv[16] = {PROGRAM};
-  procs_t procs;
-  procs_begin(&procs);
   for (size_t i = 0; i < 12 && c->args[i] != NULL; i++)
     argv[i + 1] = c->args[i];
   proc_t* proc = proc_spawn(&procs, argv, env);
@@ -41,7 +51,7 @@ static void expect(const case_t* c, const char* const* env) {
   assert_int_equal(proc_wait(proc), 2);
   assert_null(proc_try_line(proc, PROC_ERR, "", true)); /* one line */
   assert_null(proc_try_line(proc, PROC_OUT, "", true));
-  procs_end(&procs);
+  proc_forget(proc);
 }
 
 static void bad_input(void** state) {
@@ -93,8 +103,6 @@ static void bad_input(void** state) {
 }
 
 static void no_credentials(void** state) {
-  procs_t procs;
-  procs_begin(&procs);
   proc_t* status = proc_spawn(&procs, (const char*[]){PROGRAM, "status", STORE, NULL}, no_keys);
   const char* line = proc_line(status, PROC_ERR, "");
   assert_says(line, "s3lect status: cannot read s3://bucket/key: no credentials: ...");
@@ -104,15 +112,11 @@ static void no_credentials(void** state) {
   proc_t* elect = proc_spawn(&procs, (const char*[]){PROGRAM, "elect", STORE, NULL}, no_keys);
   proc_line(elect, PROC_OUT, "\"error\":\"ECREDENTIALS\"");
   proc_line(elect, PROC_OUT, "\"error\":\"ECREDENTIALS\"");
-  proc_signal(elect, SIGTERM);
-  assert_int_equal(proc_wait(elect), 0);
-  procs_end(&procs);
+  assert_int_equal(proc_end(elect, SIGTERM), 0);
 }
 
 static void prints(const char* const* args, const char* first, const char* later) {
   const char* argv[8] = {PROGRAM};
-  procs_t procs;
-  procs_begin(&procs);
   for (size_t i = 0; args[i] != NULL; i++)
     argv[i + 1] = args[i];
   proc_t* proc = proc_spawn(&procs, argv, no_keys);
@@ -124,7 +128,6 @@ static void prints(const char* const* args, const char* first, const char* later
   for (const char* line; (line = proc_try_line(proc, PROC_OUT, "", true)) != NULL;)
     assert_true(strlen(line) <= 96);
   assert_null(proc_try_line(proc, PROC_ERR, "", true));
-  procs_end(&procs);
 }
 
 static void help_and_version(void** state) {
@@ -142,19 +145,14 @@ static void help_and_version(void** state) {
 }
 
 static void a_full_disk_is_an_error(void** state) {
-  procs_t procs;
-  procs_begin(&procs);
   proc_t* proc = proc_spawn(
       &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " --help >/dev/full", NULL}, NULL);
   proc_line(proc, PROC_ERR, "s3lect: cannot write to standard output");
   assert_int_equal(proc_wait(proc), 1);
-  procs_end(&procs);
 }
 
 /* Closed standard descriptors do not become the loop's own. */
 static void closed_descriptors(void** state) {
-  procs_t procs;
-  procs_begin(&procs);
   proc_t* proc = proc_spawn(
       &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " status --store x <&- >&- 2>&-", NULL},
       NULL);
@@ -163,14 +161,13 @@ static void closed_descriptors(void** state) {
       &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " status --store x <&- >&-", NULL}, NULL);
   proc_line(proc, PROC_ERR, "--store x is no store");
   assert_int_equal(proc_wait(proc), 2);
-  procs_end(&procs);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bad_input),          cmocka_unit_test(no_credentials),
-      cmocka_unit_test(help_and_version),   cmocka_unit_test(a_full_disk_is_an_error),
-      cmocka_unit_test(closed_descriptors),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+      T(bad_input),          T(no_credentials), T(help_and_version), T(a_full_disk_is_an_error),
+      T(closed_descriptors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,8 +143,7 @@ static void cleans_up_when_interrupted(void** state) {
   lie("{\"latency_ms\":20}");
   proc_t* p = s3lect("verify", NULL);
   procs_until(&procs, is_racing, NULL);
-  proc_signal(p, SIGINT);
-  assert_int_equal(proc_wait(p), 1);
+  assert_int_equal(proc_end(p, SIGINT), 1);
   proc_line(p, PROC_ERR, "s3lect verify: interrupted");
   assert_null(proc_try_line(p, PROC_ERR, "", true));
   leaves_the_lockfile_alone();
@@ -163,8 +162,7 @@ static void elect_refuses_a_liar(void** state) {
 static void elect_goes_on_where_all_is_well(void** state) {
   proc_t* p = s3lect("elect", "--verify-on-start");
   proc_line(p, PROC_OUT, "\"event\":\"started_leading\"");
-  proc_signal(p, SIGTERM);
-  assert_int_equal(proc_wait(p), 0);
+  assert_int_equal(proc_end(p, SIGTERM), 0);
 }
 
 int main(void) {

@@ -266,6 +266,11 @@ void proc_signal(proc_t* proc, int signum) {
   assert_int_equal(uv_process_kill(&proc->process, signum), 0);
 }
 
+int proc_end(proc_t* proc, int signum) {
+  proc_signal(proc, signum);
+  return proc_wait(proc);
+}
+
 int proc_pid(const proc_t* proc) {
   return proc->process.pid;
 }

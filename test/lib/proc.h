@@ -52,6 +52,8 @@ int proc_wait(proc_t* proc);
 void proc_forget(proc_t* proc);
 
 void proc_signal(proc_t* proc, int signum);
+/** Sends the signal, then does as proc_wait. */
+int proc_end(proc_t* proc, int signum);
 int proc_pid(const proc_t* proc);
 
 /** Runs the loop until `done` says so; it is asked after every event, and every 10 ms. */
