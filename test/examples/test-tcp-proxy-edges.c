@@ -22,33 +22,17 @@
 
 #define PROGRAM TCP_PROXY(S3L_BUILD_DIR)
 
-/* Two proxies; a leads. Both begin what they say to their backends with a header. */
-static s3proc_t s3;
-static tcp_proxy_t leader, follower;
-static int backend, idle_backend;
-static uint64_t epoch;
+/* Both proxies begin connections to their backends with a header. */
+static tcp_proxy_pair_t pair;
 
 static int begin(void** state) {
-  int port, idle_port;
   const char* more[] = {"--proxy-protocol", "--half-closed", "200ms", NULL};
-  backend = sock_listen(&port, 64);
-  idle_backend = sock_listen(&idle_port, 16);
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  tcp_proxy_start(&s3, &leader, "a", port, more, NULL);
-  epoch = tcp_proxy_leads(&leader);
-  close(sock_accept(backend)); /* the question whether it is there */
-  tcp_proxy_start(&s3, &follower, "b", idle_port, more, NULL);
-  tcp_proxy_follows(&follower, &leader, epoch);
+  tcp_proxy_pair_begin(&pair, S3L_BUILD_DIR, more, more);
   return 0;
 }
 
 static int end(void** state) {
-  assert_true(sock_none_waits(idle_backend));
-  tcp_proxy_stop(&follower);
-  tcp_proxy_stop(&leader);
-  s3proc_end(&s3);
-  close(backend);
-  close(idle_backend);
+  tcp_proxy_pair_end(&pair);
   return 0;
 }
 
@@ -85,17 +69,17 @@ static void expect_header(int upstream, int client, const tcp_proxy_t* proxy) {
   memcpy(want + 26, &to, 2);
   memcpy(want + 28, "\xE3\0\x8", 3);
   for (int i = 0; i < 8; i++)
-    want[31 + i] = (uint8_t)(epoch >> (56 - 8 * i));
+    want[31 + i] = (uint8_t)(pair.epoch >> (56 - 8 * i));
   sock_recv(upstream, h, sizeof h);
   assert_memory_equal(h, want, sizeof h);
 }
 
 static void backend_is_told_the_client_and_the_epoch(void** state) {
-  const tcp_proxy_t* both[] = {&leader, &follower};
+  const tcp_proxy_t* both[] = {&pair.leader, &pair.follower};
   for (size_t i = 0; i < 2; i++) {
     int client = sock_connect(both[i]->clients);
     sock_send(client, "first words", 11);
-    int upstream = sock_accept(backend);
+    int upstream = sock_accept(pair.backend);
     char text[11];
     expect_header(upstream, client, both[i]);
     sock_recv(upstream, text, 11);
@@ -110,37 +94,37 @@ static void backend_is_told_the_client_and_the_epoch(void** state) {
 /* A client's own PROXY header is the backend's affair, unless it is a proxy's of ours. */
 static void clients_header_passes_unless_it_is_a_proxys(void** state) {
   uint8_t header[64], got[64];
-  size_t len = make_header(header, 0x21, epoch, false);
-  int client = sock_connect(leader.clients);
+  size_t len = make_header(header, 0x21, pair.epoch, false);
+  int client = sock_connect(pair.leader.clients);
   sock_send(client, header, len);
-  int upstream = sock_accept(backend);
-  expect_header(upstream, client, &leader);
+  int upstream = sock_accept(pair.backend);
+  expect_header(upstream, client, &pair.leader);
   sock_recv(upstream, got, len);
   assert_memory_equal(got, header, len);
   close(client);
   close(upstream);
 
-  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}");
-  len = make_header(header, 0x21, epoch, true);
-  client = sock_connect(leader.clients);
-  upstream = sock_accept(backend);
-  expect_header(upstream, client, &leader);
+  uint64_t refused = tcp_proxy_metric(&pair.leader, "refused_total{why=\"loop\"}");
+  len = make_header(header, 0x21, pair.epoch, true);
+  client = sock_connect(pair.leader.clients);
+  upstream = sock_accept(pair.backend);
+  expect_header(upstream, client, &pair.leader);
   sock_send(client, header, len);
   assert_int_equal(sock_next(client), SOCK_RESET);
   assert_int_equal(sock_next(upstream), SOCK_RESET); /* nothing of it arrived */
   close(client);
   close(upstream);
-  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}"), refused + 1);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "refused_total{why=\"loop\"}"), refused + 1);
 }
 
 /* The same header cut in two, anywhere: its end does not arrive. */
 static void a_proxys_header_is_found_in_pieces(void** state) {
   uint8_t header[64], got[64];
-  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}");
-  size_t len = make_header(header, 0x21, epoch, true);
+  uint64_t refused = tcp_proxy_metric(&pair.leader, "refused_total{why=\"loop\"}");
+  size_t len = make_header(header, 0x21, pair.epoch, true);
   for (size_t cut = 1; cut < len; cut++) {
-    int client = sock_connect(leader.clients), upstream = sock_accept(backend);
-    expect_header(upstream, client, &leader);
+    int client = sock_connect(pair.leader.clients), upstream = sock_accept(pair.backend);
+    expect_header(upstream, client, &pair.leader);
     sock_send(client, header, cut);
     sock_recv(upstream, got, cut);
     assert_memory_equal(got, header, cut);
@@ -150,16 +134,17 @@ static void a_proxys_header_is_found_in_pieces(void** state) {
     close(client);
     close(upstream);
   }
-  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"loop\"}"), refused + len - 1);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "refused_total{why=\"loop\"}"),
+                   refused + len - 1);
 }
 
 /* What only begins like one passes, at once and as it is. */
 static void what_begins_like_a_header_passes(void** state) {
   uint8_t header[64];
-  size_t len = make_header(header, 0x21, epoch, true);
+  size_t len = make_header(header, 0x21, pair.epoch, true);
   for (size_t cut = 1; cut < len; cut++) {
-    int client = sock_connect(leader.clients), upstream = sock_accept(backend);
-    expect_header(upstream, client, &leader);
+    int client = sock_connect(pair.leader.clients), upstream = sock_accept(pair.backend);
+    expect_header(upstream, client, &pair.leader);
     sock_send(client, header, cut);
     uint8_t got[64];
     sock_recv(upstream, got, cut);
@@ -181,8 +166,8 @@ static void expect_answer(int fd, uint8_t status) {
 static void proxies_are_answered(void** state) {
   uint8_t header[64];
   /* A question, one byte at a time. */
-  size_t len = make_header(header, 0x20, epoch, true);
-  int fd = sock_connect(leader.peers);
+  size_t len = make_header(header, 0x20, pair.epoch, true);
+  int fd = sock_connect(pair.leader.peers);
   for (size_t i = 0; i < len; i++)
     sock_send(fd, header + i, 1);
   expect_answer(fd, 1);
@@ -190,13 +175,13 @@ static void proxies_are_answered(void** state) {
   close(fd);
 
   /* A connection, without a client's address. */
-  len = make_header(header, 0x21, epoch, true);
-  fd = sock_connect(leader.peers);
+  len = make_header(header, 0x21, pair.epoch, true);
+  fd = sock_connect(pair.leader.peers);
   sock_send(fd, header, len);
   expect_answer(fd, 1);
-  int upstream = sock_accept(backend);
+  int upstream = sock_accept(pair.backend);
   uint8_t got[27], want[64];
-  make_header(want, 0x21, epoch, false);
+  make_header(want, 0x21, pair.epoch, false);
   sock_recv(upstream, got, sizeof got);
   assert_memory_equal(got, want, sizeof got);
   sock_expect_text(fd, upstream, "passed on");
@@ -205,14 +190,14 @@ static void proxies_are_answered(void** state) {
 
   /* Who does not lead sends nothing on, least of all to a third one. */
   for (int i = 0; i < 2; i++) {
-    len = make_header(header, i == 0 ? 0x20 : 0x21, epoch, true);
-    fd = sock_connect(follower.peers);
+    len = make_header(header, i == 0 ? 0x20 : 0x21, pair.epoch, true);
+    fd = sock_connect(pair.follower.peers);
     sock_send(fd, header, len);
     expect_answer(fd, 2);
     assert_int_equal(sock_next(fd), SOCK_END);
     close(fd);
   }
-  assert_true(sock_none_waits(backend));
+  assert_true(sock_none_waits(pair.backend));
 }
 
 static void no_proxy_is_refused(void** state) {
@@ -233,15 +218,16 @@ static void no_proxy_is_refused(void** state) {
       {"\r\n\r\n", 4},                                        /* nothing more comes */
   };
   const size_t count = sizeof cases / sizeof cases[0];
-  uint64_t refused = tcp_proxy_metric(&leader, "refused_total{why=\"header\"}");
+  uint64_t refused = tcp_proxy_metric(&pair.leader, "refused_total{why=\"header\"}");
   for (size_t i = 0; i < count; i++) {
-    int fd = sock_connect(leader.peers);
+    int fd = sock_connect(pair.leader.peers);
     sock_send(fd, cases[i].bytes, cases[i].len);
     assert_int_equal(sock_next(fd), SOCK_RESET);
     close(fd);
   }
-  assert_int_equal(tcp_proxy_metric(&leader, "refused_total{why=\"header\"}"), refused + count);
-  assert_true(sock_none_waits(backend));
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "refused_total{why=\"header\"}"),
+                   refused + count);
+  assert_true(sock_none_waits(pair.backend));
 }
 
 /* ---- Addresses ---- */
@@ -296,16 +282,16 @@ static void addresses_of_ipv6_are_told(void** state) {
   if (probe < 0 && errno != ECONNREFUSED)
     skip(); /* no IPv6 here */
   snprintf(listen_at, sizeof listen_at, "[::1]:%d", port);
-  const char* argv[] = {PROGRAM,   "--store",           s3.store,  "--id",
-                        "six",     "--listen",          listen_at, "--backend",
-                        "[::1]:1", "--leader-timeout",  "2500ms",  "--renew",
-                        "300ms",   "--request-timeout", "700ms",   NULL};
-  by.proc = proc_spawn(&s3.procs, argv, NULL);
+  const char* argv[] = {PROGRAM,   "--store",           pair.s3.store, "--id",
+                        "six",     "--listen",          listen_at,     "--backend",
+                        "[::1]:1", "--leader-timeout",  "2500ms",      "--renew",
+                        "300ms",   "--request-timeout", "700ms",       NULL};
+  by.proc = proc_spawn(&pair.s3.procs, argv, NULL);
   proc_line(by.proc, PROC_OUT, listen_at);
   proc_line(by.proc, PROC_OUT, "open: ");
   int client = connect_v6(port);
   assert_true(client >= 0);
-  int upstream = sock_accept(backend);
+  int upstream = sock_accept(pair.backend);
   uint16_t to = htons((uint16_t)port);
   assert_int_equal(getsockname(client, (struct sockaddr*)&from, &len), 0);
   memcpy(want, signature, sizeof signature);
@@ -316,7 +302,7 @@ static void addresses_of_ipv6_are_told(void** state) {
   memcpy(want + 50, &to, 2);
   memcpy(want + 52, "\xE3\0\x8", 3);
   for (int i = 0; i < 8; i++)
-    want[55 + i] = (uint8_t)(epoch >> (56 - 8 * i));
+    want[55 + i] = (uint8_t)(pair.epoch >> (56 - 8 * i));
   sock_recv(upstream, h, sizeof h);
   assert_memory_equal(h, want, sizeof h);
   close(client);
@@ -328,14 +314,14 @@ static void addresses_of_ipv6_are_told(void** state) {
 /* ---- Ends that do not come ---- */
 
 static void half_closed_silence_ends(void** state) {
-  int open_client = sock_connect(leader.clients), open_upstream = sock_accept(backend);
-  expect_header(open_upstream, open_client, &leader);
-  int client = sock_connect(leader.clients), upstream = sock_accept(backend);
-  expect_header(upstream, client, &leader);
+  int open_client = sock_connect(pair.leader.clients), open_upstream = sock_accept(pair.backend);
+  expect_header(open_upstream, open_client, &pair.leader);
+  int client = sock_connect(pair.leader.clients), upstream = sock_accept(pair.backend);
+  expect_header(upstream, client, &pair.leader);
   sock_end_sending(client);
   assert_int_equal(sock_next(upstream), SOCK_END);
   assert_int_equal(sock_next(client), SOCK_RESET);
-  assert_int_equal(tcp_proxy_metric(&leader, "closed_total{why=\"half_closed\"}"), 1);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "closed_total{why=\"half_closed\"}"), 1);
   sock_expect_text(open_client, open_upstream, "silence alone is no end");
   close(client);
   close(upstream);
@@ -347,9 +333,9 @@ static void half_closed_silence_ends(void** state) {
  * any more, and nobody reads the end. */
 static void failure_behind_unread_bytes_ends(void** state) {
   static char block[64 * 1024];
-  const tcp_proxy_t* both[] = {&leader, &follower};
+  const tcp_proxy_t* both[] = {&pair.leader, &pair.follower};
   for (size_t i = 0; i < 2; i++) {
-    int client = sock_connect(both[i]->clients), upstream = sock_accept(backend);
+    int client = sock_connect(both[i]->clients), upstream = sock_accept(pair.backend);
     expect_header(upstream, client, both[i]);
     while (tcp_proxy_metric(both[i], "buffered") == 0)
       while (send(client, block, sizeof block, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)

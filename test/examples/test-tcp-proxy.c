@@ -27,33 +27,17 @@
 #define FILES 12000 /* that this program, and each proxy, may have to open */
 #define BLOCK (64 * 1024)
 
-static s3proc_t s3;
-static tcp_proxy_t leader, follower;
-static int backend, idle_backend; /* listening: the leader's and the other one's */
-static uint64_t epoch;
-
-static const tcp_proxy_t* both[] = {&leader, &follower};
+static tcp_proxy_pair_t pair;
+static const tcp_proxy_t* const both[] = {&pair.leader, &pair.follower};
 
 static int begin(void** state) {
-  int port, idle_port;
   const char* few[] = {"--max-connections", "5100", NULL};
-  backend = sock_listen(&port, 1024);
-  idle_backend = sock_listen(&idle_port, 16);
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  tcp_proxy_start(&s3, &leader, "a", port, NULL, NULL);
-  epoch = tcp_proxy_leads(&leader);
-  tcp_proxy_start(&s3, &follower, "b", idle_port, few, NULL);
-  tcp_proxy_follows(&follower, &leader, epoch);
+  tcp_proxy_pair_begin(&pair, S3L_BUILD_DIR, NULL, few);
   return 0;
 }
 
 static int end(void** state) {
-  assert_true(sock_none_waits(idle_backend));
-  tcp_proxy_stop(&follower);
-  tcp_proxy_stop(&leader);
-  s3proc_end(&s3);
-  close(backend);
-  close(idle_backend);
+  tcp_proxy_pair_end(&pair);
   return 0;
 }
 
@@ -61,7 +45,7 @@ static int end(void** state) {
 
 static void passes_both_ways(void** state) {
   for (size_t i = 0; i < 2; i++) {
-    tcp_proxy_link_t link = tcp_proxy_connect(both[i], backend);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i], pair.backend);
     sock_expect_text(link.client, link.upstream, "SET x 1\r\n");
     sock_expect_text(link.upstream, link.client, "+OK\r\n");
     sock_expect_text(link.client, link.upstream, "GET x\r\n");
@@ -73,7 +57,7 @@ static void passes_both_ways(void** state) {
 static void server_speaks_first(void** state) {
   for (size_t i = 0; i < 2; i++) {
     int client = sock_connect(both[i]->clients);
-    int upstream = sock_accept(backend);
+    int upstream = sock_accept(pair.backend);
     sock_expect_text(upstream, client, "220 ready\r\n");
     close(client);
     assert_int_equal(sock_next(upstream), SOCK_END);
@@ -83,7 +67,7 @@ static void server_speaks_first(void** state) {
 
 static void half_close_is_passed_on(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], pair.backend);
     int first = i < 2 ? link.client : link.upstream;
     int second = i < 2 ? link.upstream : link.client;
     sock_expect_text(first, second, "the last word");
@@ -99,7 +83,7 @@ static void half_close_is_passed_on(void** state) {
 
 static void reset_is_passed_on(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], pair.backend);
     int first = i < 2 ? link.client : link.upstream;
     int second = i < 2 ? link.upstream : link.client;
     sock_reset(first);
@@ -111,7 +95,7 @@ static void reset_is_passed_on(void** state) {
 /* What a backend has said before it breaks off is still heard. */
 static void words_before_a_reset_arrive(void** state) {
   char text[8];
-  tcp_proxy_link_t link = tcp_proxy_connect(&leader, backend);
+  tcp_proxy_link_t link = tcp_proxy_connect(&pair.leader, pair.backend);
   sock_send(link.client, "unread", 6);
   while (sock_is_quiet(link.upstream))
     sched_yield();
@@ -153,7 +137,7 @@ static void empty(int fd, size_t len) {
 
 static void slow_reader_slows_its_sender(void** state) {
   for (size_t i = 0; i < 4; i++) {
-    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], backend);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i % 2], pair.backend);
     int from = i < 2 ? link.client : link.upstream;
     int to = i < 2 ? link.upstream : link.client;
     size_t sent = fill(from);
@@ -193,7 +177,7 @@ static void* send_much(void* arg) {
 
 static void much_passes_both_ways_at_once(void** state) {
   for (size_t i = 0; i < 2; i++) {
-    tcp_proxy_link_t link = tcp_proxy_connect(both[i], backend);
+    tcp_proxy_link_t link = tcp_proxy_connect(both[i], pair.backend);
     sender_t up = {link.client, 16 << 20}, down = {link.upstream, 16 << 20};
     pthread_t threads[2];
     assert_int_equal(pthread_create(&threads[0], NULL, send_much, &up), 0);
@@ -211,9 +195,9 @@ static void much_passes_both_ways_at_once(void** state) {
 static void thousands_at_once(void** state) {
   static tcp_proxy_link_t links[MANY];
   for (int i = 0; i < MANY; i++)
-    links[i] = tcp_proxy_connect(&follower, backend);
-  assert_int_equal(tcp_proxy_metric(&follower, "passing"), MANY);
-  assert_int_equal(tcp_proxy_metric(&leader, "passing"), MANY);
+    links[i] = tcp_proxy_connect(&pair.follower, pair.backend);
+  assert_int_equal(tcp_proxy_metric(&pair.follower, "passing"), MANY);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "passing"), MANY);
   for (int i = 0; i < MANY; i++) {
     char text[16];
     snprintf(text, sizeof text, "number %d", i);
@@ -232,21 +216,21 @@ static void thousands_at_once(void** state) {
 static void too_many_are_refused(void** state) {
   static int clients[LIMIT];
   for (int i = 0; i < LIMIT; i++) {
-    clients[i] = sock_connect(follower.clients);
-    close(
-        sock_accept(backend)); /* ends one side: the connection stays until the client ends, too */
+    clients[i] = sock_connect(pair.follower.clients);
+    /* This ends one side: the connection stays until the client ends it, too. */
+    close(sock_accept(pair.backend));
     assert_int_equal(sock_next(clients[i]), SOCK_END);
   }
-  uint64_t refused = tcp_proxy_metric(&follower, "refused_total{why=\"limit\"}");
-  int one_more = sock_connect(follower.clients);
+  uint64_t refused = tcp_proxy_metric(&pair.follower, "refused_total{why=\"limit\"}");
+  int one_more = sock_connect(pair.follower.clients);
   assert_int_equal(sock_next(one_more), SOCK_RESET);
   close(one_more);
-  assert_int_equal(tcp_proxy_metric(&follower, "refused_total{why=\"limit\"}"), refused + 1);
+  assert_int_equal(tcp_proxy_metric(&pair.follower, "refused_total{why=\"limit\"}"), refused + 1);
   for (int i = 0; i < LIMIT; i++)
     close(clients[i]);
-  while (tcp_proxy_metric(&follower, "connections") > 0)
+  while (tcp_proxy_metric(&pair.follower, "connections") > 0)
     sched_yield();
-  tcp_proxy_close_link(tcp_proxy_connect(&follower, backend));
+  tcp_proxy_close_link(tcp_proxy_connect(&pair.follower, pair.backend));
 }
 
 static void metrics_only(void** state) {
@@ -257,7 +241,7 @@ static void metrics_only(void** state) {
                {"POST /metrics HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "}};
   char reply[16];
   for (size_t i = 0; i < 3; i++) {
-    int fd = sock_connect(leader.metrics);
+    int fd = sock_connect(pair.leader.metrics);
     sock_send(fd, cases[i].request, strlen(cases[i].request));
     sock_recv(fd, reply, strlen(cases[i].status));
     assert_memory_equal(reply, cases[i].status, strlen(cases[i].status));
@@ -265,17 +249,17 @@ static void metrics_only(void** state) {
   }
   char much[2048];
   memset(much, 'x', sizeof much);
-  int fd = sock_connect(leader.metrics);
+  int fd = sock_connect(pair.leader.metrics);
   sock_send(fd, much, sizeof much);
   sock_recv(fd, reply, 13);
   assert_memory_equal(reply, "HTTP/1.1 431 ", 13);
   close(fd);
-  assert_int_equal(tcp_proxy_metric(&leader, "leader"), 1);
-  assert_int_equal(tcp_proxy_metric(&leader, "epoch"), epoch);
-  assert_int_equal(tcp_proxy_metric(&leader, "leaderships_total"), 1);
-  assert_int_equal(tcp_proxy_metric(&follower, "leader"), 0);
-  assert_int_equal(tcp_proxy_metric(&follower, "epoch"), epoch);
-  assert_int_equal(tcp_proxy_metric(&follower, "route_open"), 1);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "leader"), 1);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "epoch"), pair.epoch);
+  assert_int_equal(tcp_proxy_metric(&pair.leader, "leaderships_total"), 1);
+  assert_int_equal(tcp_proxy_metric(&pair.follower, "leader"), 0);
+  assert_int_equal(tcp_proxy_metric(&pair.follower, "epoch"), pair.epoch);
+  assert_int_equal(tcp_proxy_metric(&pair.follower, "route_open"), 1);
 }
 
 /* The proxies inherit it. */

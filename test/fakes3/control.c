@@ -1,4 +1,5 @@
 /* fakes3/control.c: the control path, unsigned and for loopback clients only. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,29 +40,18 @@ static void clear_faults(fakes3_request_t* r, s3l_span_t which) {
 }
 
 static void put_counters(fakes3_bytes_t* b, const fakes3_counters_t* c) {
-  const struct {
-    const char* name;
-    uint64_t value;
-  } all[] = {
-      {"connections", c->connections},
-      {"requests", c->requests},
-      {"in_flight", c->in_flight},
-      {"get", c->get},
-      {"head", c->head},
-      {"put", c->put},
-      {"delete", c->del},
-      {"list", c->list},
-      {"effects", c->effects},
-      {"writes", c->writes},
-      {"faults", c->faults},
-      {"unauthorized", c->unauthorized},
-      {"malformed", c->malformed},
-      {"tls_handshakes", c->tls_handshakes},
-      {"tls_resumed", c->tls_resumed},
-  };
-  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-    fakes3_printf(b, "%s\"%s\":%llu", i > 0 ? "," : "", all[i].name,
-                  (unsigned long long)all[i].value);
+  fakes3_printf(b, "\"connections\":%" PRIu64 ",\"requests\":%" PRIu64 ",\"in_flight\":%" PRIu64,
+                c->connections, c->requests, c->in_flight);
+  fakes3_printf(b,
+                ",\"get\":%" PRIu64 ",\"head\":%" PRIu64 ",\"put\":%" PRIu64 ",\"delete\":%" PRIu64
+                ",\"list\":%" PRIu64,
+                c->get, c->head, c->put, c->del, c->list);
+  fakes3_printf(b, ",\"effects\":%" PRIu64 ",\"writes\":%" PRIu64 ",\"faults\":%" PRIu64,
+                c->effects, c->writes, c->faults);
+  fakes3_printf(b,
+                ",\"unauthorized\":%" PRIu64 ",\"malformed\":%" PRIu64
+                ",\"tls_handshakes\":%" PRIu64 ",\"tls_resumed\":%" PRIu64,
+                c->unauthorized, c->malformed, c->tls_handshakes, c->tls_resumed);
 }
 
 static void put_rules(fakes3_bytes_t* b, const fakes3_t* s) {

@@ -157,22 +157,11 @@ static void begin(fakes3_request_t* r) {
 
 static void count(fakes3_request_t* r) {
   fakes3_counters_t* c = &r->server->counters;
-  switch (r->method) {
-  case HTTP_GET:
-    *(r->key[0] == '\0' ? &c->list : &c->get) += 1;
-    break;
-  case HTTP_HEAD:
-    c->head++;
-    break;
-  case HTTP_PUT:
-    c->put++;
-    break;
-  case HTTP_DELETE:
-    c->del++;
-    break;
-  default:
-    break;
-  }
+  c->list += r->method == HTTP_GET && r->key[0] == '\0';
+  c->get += r->method == HTTP_GET && r->key[0] != '\0';
+  c->head += r->method == HTTP_HEAD;
+  c->put += r->method == HTTP_PUT;
+  c->del += r->method == HTTP_DELETE;
 }
 
 /* check_early: as a store that checks the conditions before it reads the body. */

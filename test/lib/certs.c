@@ -80,6 +80,7 @@ static int write_key(const s3l_certs_t* c, char* out, const char* file, EVP_PKEY
 
 int s3l_certs_make(s3l_certs_t* c) {
   static const char names[] = "DNS:localhost,IP:127.0.0.1,IP:::1";
+  static const char wrong_names[] = "DNS:wrong.example,IP:192.0.2.1";
   static const char aws_names[] =
       "DNS:*.s3.us-east-1.amazonaws.com,DNS:*.s3.eu-west-1.amazonaws.com,"
       "DNS:*.s3.dualstack.us-east-1.amazonaws.com,DNS:*.s3.dualstack.eu-west-1.amazonaws.com,"
@@ -101,34 +102,22 @@ int s3l_certs_make(s3l_certs_t* c) {
     ca = s3l_cert_make("s3lect test CA", NULL, -7 * DAY, 30 * DAY, ca_key, NULL, ca_key);
   if (ok)
     other = s3l_cert_make("another CA", NULL, -7 * DAY, 30 * DAY, other_key, NULL, other_key);
-  ok = ca != NULL && other != NULL &&
-       write_cert(c, c->good, "good.pem",
-                  s3l_cert_make("localhost", names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
-       write_cert(c, c->expired, "expired.pem",
-                  s3l_cert_make("localhost", names, -7 * DAY, -DAY, key, ca, ca_key)) &&
-       write_cert(c, c->future, "future.pem",
-                  s3l_cert_make("localhost", names, DAY, 30 * DAY, key, ca, ca_key)) &&
-       write_cert(c, c->wrong, "wrong.pem",
-                  s3l_cert_make("wrong.example", "DNS:wrong.example,IP:192.0.2.1", -7 * DAY,
-                                30 * DAY, key, ca, ca_key)) &&
-       write_cert(c, c->stranger, "stranger.pem",
-                  s3l_cert_make("localhost", names, -7 * DAY, 30 * DAY, key, other, other_key)) &&
-       write_cert(c, c->cn_only, "cn-only.pem",
-                  s3l_cert_make("localhost", "", -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
-       write_cert(c, c->cn_email, "cn-email.pem",
-                  s3l_cert_make("localhost", "email:root@localhost", -7 * DAY, 30 * DAY, key, ca,
-                                ca_key)) &&
-       write_cert(c, c->aws, "aws.pem",
-                  s3l_cert_make("amazonaws.com", aws_names, -7 * DAY, 30 * DAY, key, ca, ca_key)) &&
+  const long from = -7 * DAY, until = 30 * DAY;
+/* A certificate signed by `by`, which is ca or other. */
+#define LEAF(out, file, cn, alt, begin, end, by)                                                   \
+  write_cert(c, c->out, file, s3l_cert_make(cn, alt, begin, end, key, by, by##_key))
+  ok = ca != NULL && other != NULL && LEAF(good, "good.pem", "localhost", names, from, until, ca) &&
+       LEAF(expired, "expired.pem", "localhost", names, from, -DAY, ca) &&
+       LEAF(future, "future.pem", "localhost", names, DAY, until, ca) &&
+       LEAF(wrong, "wrong.pem", "wrong.example", wrong_names, from, until, ca) &&
+       LEAF(stranger, "stranger.pem", "localhost", names, from, until, other) &&
+       LEAF(cn_only, "cn-only.pem", "localhost", "", from, until, ca) &&
+       LEAF(cn_email, "cn-email.pem", "localhost", "email:root@localhost", from, until, ca) &&
+       LEAF(aws, "aws.pem", "amazonaws.com", aws_names, from, until, ca) &&
        write_key(c, c->key, "key.pem", key);
-  if (ca != NULL) {
-    if (!write_cert(c, c->ca, "ca.pem", ca)) /* frees it */
-      ok = 0;
-  }
-  if (other != NULL) {
-    if (!write_cert(c, c->other_ca, "other-ca.pem", other)) /* frees it */
-      ok = 0;
-  }
+#undef LEAF
+  ok = write_cert(c, c->ca, "ca.pem", ca) && ok; /* frees the certificate */
+  ok = write_cert(c, c->other_ca, "other-ca.pem", other) && ok;
   EVP_PKEY_free(ca_key);
   EVP_PKEY_free(other_key);
   EVP_PKEY_free(key);

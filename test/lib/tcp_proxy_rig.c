@@ -116,6 +116,28 @@ void tcp_proxy_put_leader(s3proc_t* s3, int port, uint64_t epoch) {
   s3proc_put(s3, body);
 }
 
+void tcp_proxy_pair_begin(tcp_proxy_pair_t* pair, const char* build_dir,
+                          const char* const* leader_more, const char* const* follower_more) {
+  int port, idle_port;
+  pair->backend = sock_listen(&port, 1024);
+  pair->idle_backend = sock_listen(&idle_port, 16);
+  s3proc_begin_file(&pair->s3, build_dir);
+  tcp_proxy_start(&pair->s3, &pair->leader, "a", port, leader_more, NULL);
+  pair->epoch = tcp_proxy_leads(&pair->leader);
+  close(sock_accept(pair->backend)); /* the proxy's probe */
+  tcp_proxy_start(&pair->s3, &pair->follower, "b", idle_port, follower_more, NULL);
+  tcp_proxy_follows(&pair->follower, &pair->leader, pair->epoch);
+}
+
+void tcp_proxy_pair_end(tcp_proxy_pair_t* pair) {
+  assert_true(sock_none_waits(pair->idle_backend));
+  tcp_proxy_stop(&pair->follower);
+  tcp_proxy_stop(&pair->leader);
+  s3proc_end(&pair->s3);
+  close(pair->backend);
+  close(pair->idle_backend);
+}
+
 tcp_proxy_link_t tcp_proxy_connect(const tcp_proxy_t* proxy, int backend) {
   tcp_proxy_link_t link = {.client = sock_connect(proxy->clients)};
   assert_true(link.client >= 0);

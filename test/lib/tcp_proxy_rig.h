@@ -37,6 +37,19 @@ void tcp_proxy_stop(tcp_proxy_t* proxy);
 /** Replaces the record by that of a leader at 127.0.0.1:`port`. */
 void tcp_proxy_put_leader(s3proc_t* s3, int port, uint64_t epoch);
 
+/** Two proxies on one lockfile in a file: a leads, b follows. Each has a listening backend. */
+typedef struct tcp_proxy_pair_s {
+  s3proc_t s3;
+  tcp_proxy_t leader, follower;
+  int backend, idle_backend; /* the leader's and the follower's */
+  uint64_t epoch;
+} tcp_proxy_pair_t;
+
+void tcp_proxy_pair_begin(tcp_proxy_pair_t* pair, const char* build_dir,
+                          const char* const* leader_more, const char* const* follower_more);
+/** No connection must have reached the follower's backend. */
+void tcp_proxy_pair_end(tcp_proxy_pair_t* pair);
+
 /** A connection through a proxy: both of its ends. */
 typedef struct tcp_proxy_link_s {
   int client, upstream;
