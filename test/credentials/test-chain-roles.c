@@ -8,7 +8,6 @@
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 
-#define ONE_SCRIPT(...) S3L_SCRIPTS(S3L_SCRIPT(__VA_ARGS__)), 1
 #define ASSUMES(role, key)                                                                         \
   S3L_EXPECT("&RoleArn=" role "&"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_XML_OF(key)))
 #define IS_SIGNED_WITH(key) S3L_EXPECT("\r\nauthorization: AWS4-HMAC-SHA256 Credential=" key "/")
@@ -16,12 +15,17 @@
 static s3l_creds_rig_t rig;
 
 static void open_chain(const char* profile) {
-  s3l_creds_rig_configure(&rig, profile, 0);
-  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_start(&rig, profile, 0);
 }
 
-static void set_file(const char* variable, const char* name, const char* text) {
-  setenv(variable, s3l_creds_rig_file(&rig, name, text), 1);
+static void got(const char* profile, const char* access_key) {
+  open_chain(profile);
+  s3l_creds_rig_got(&rig, access_key);
+}
+
+static void failed(const char* profile, const char* why) {
+  open_chain(profile);
+  s3l_creds_rig_failed(&rig, why);
 }
 
 /* ---- Roles of profiles ---- */
@@ -29,7 +33,7 @@ static void set_file(const char* variable, const char* name, const char* text) {
 static void begin_with_config(const char* config, const s3l_step_t* const* scripts, size_t n) {
   s3l_creds_rig_init(&rig, scripts, n);
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
-  set_file("AWS_CONFIG_FILE", "config", config);
+  s3l_creds_rig_set_file(&rig, "AWS_CONFIG_FILE", "config", config);
 }
 
 /* Each is assumed with the keys of the one before. */
@@ -37,12 +41,10 @@ static void assumes_one_role_after_the_other(void** state) {
   begin_with_config("[profile c]\nrole_arn = rc\nsource_profile = b\n"
                     "[profile b]\nrole_arn = rb\nsource_profile = a\n"
                     "[profile a]\naws_access_key_id = AK\naws_secret_access_key = SK\n",
-                    ONE_SCRIPT(IS_SIGNED_WITH("AK"), ASSUMES("rb", "KB"),
-                               S3L_EXPECT("\r\nx-amz-security-token: T"), IS_SIGNED_WITH("KB"),
-                               ASSUMES("rc", "KC")));
-  open_chain("c");
-  s3l_creds_rig_gets(&rig, "KC");
-  s3l_creds_rig_end(&rig);
+                    S3L_CREDS_RIG_SCRIPT(IS_SIGNED_WITH("AK"), ASSUMES("rb", "KB"),
+                                         S3L_EXPECT("\r\nx-amz-security-token: T"),
+                                         IS_SIGNED_WITH("KB"), ASSUMES("rc", "KC")));
+  got("c", "KC");
 }
 
 /* The second role's refusal names the second role. */
@@ -50,21 +52,17 @@ static void names_the_role_that_failed(void** state) {
   begin_with_config("[profile c]\nrole_arn = rc\nsource_profile = b\n"
                     "[profile b]\nrole_arn = rb\nsource_profile = a\n"
                     "[profile a]\naws_access_key_id = AK\naws_secret_access_key = SK\n",
-                    ONE_SCRIPT(ASSUMES("rb", "KB"), S3L_EXPECT("&RoleArn=rc&"),
-                               S3L_SEND(S3L_ANSWER("403 Forbidden", ""))));
-  open_chain("c");
-  s3l_creds_rig_fails(&rig, "shared files: AssumeRole of rc: 127.0.0.1:...");
-  s3l_creds_rig_end(&rig);
+                    S3L_CREDS_RIG_SCRIPT(ASSUMES("rb", "KB"), S3L_EXPECT("&RoleArn=rc&"),
+                                         S3L_SEND(S3L_ANSWER("403 Forbidden", ""))));
+  failed("c", "shared files: AssumeRole of rc: 127.0.0.1:...");
 }
 
 static void a_program_can_be_the_base(void** state) {
   begin_with_config("[profile r]\nrole_arn = rr\nsource_profile = p\n[profile p]\n"
                     "credential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\","
                     "\"SecretAccessKey\":\"SK\"}'\n",
-                    ONE_SCRIPT(IS_SIGNED_WITH("PK"), ASSUMES("rr", "KR")));
-  open_chain("r");
-  s3l_creds_rig_gets(&rig, "KR");
-  s3l_creds_rig_end(&rig);
+                    S3L_CREDS_RIG_SCRIPT(IS_SIGNED_WITH("PK"), ASSUMES("rr", "KR")));
+  got("r", "KR");
 }
 
 static void a_service_can_be_the_base(void** state) {
@@ -74,9 +72,7 @@ static void a_service_can_be_the_base(void** state) {
                   S3L_SCRIPT(IS_SIGNED_WITH("CK"), ASSUMES("rr", "KR"))),
       2);
   setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c", 1);
-  open_chain("r");
-  s3l_creds_rig_gets(&rig, "KR");
-  s3l_creds_rig_end(&rig);
+  got("r", "KR");
 
   begin_with_config(
       "[profile r]\nrole_arn = rr\ncredential_source = Ec2InstanceMetadata\n",
@@ -87,34 +83,26 @@ static void a_service_can_be_the_base(void** state) {
       2);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
   setenv("AWS_METADATA_SERVICE_TIMEOUT", "30", 1);
-  open_chain("r");
-  s3l_creds_rig_gets(&rig, "KR");
-  s3l_creds_rig_end(&rig);
+  got("r", "KR");
 
   begin_with_config("[profile r]\nrole_arn = rr\ncredential_source = EcsContainer\n", NULL, 0);
-  open_chain("r");
-  s3l_creds_rig_fails(&rig, "shared files: credential_source = EcsContainer: no "
-                            "AWS_CONTAINER_CREDENTIALS_*_URI is set");
-  s3l_creds_rig_end(&rig);
+  failed("r", "shared files: credential_source = EcsContainer: no "
+              "AWS_CONTAINER_CREDENTIALS_*_URI is set");
   begin_with_config("[profile r]\nrole_arn = rr\ncredential_source = Environment\n", NULL, 0);
-  open_chain("r");
-  s3l_creds_rig_fails(&rig, "shared files: credential_source = Environment: no keys in it");
-  s3l_creds_rig_end(&rig);
+  failed("r", "shared files: credential_source = Environment: no keys in it");
 }
 
 static void a_token_can_be_the_base(void** state) {
   begin_with_config(
       "[profile r]\nrole_arn = rr\nsource_profile = w\n"
       "[profile w]\nrole_arn = rw\nweb_identity_token_file = ~/jwt\nrole_session_name = me\n",
-      ONE_SCRIPT(S3L_EXPECT("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=rw&"
-                            "RoleSessionName=me&WebIdentityToken=j.w.t"),
-                 S3L_SEND(S3L_OK(S3L_CREDS_RIG_XML_OF("WK"))), IS_SIGNED_WITH("WK"),
-                 ASSUMES("rr", "KR")));
+      S3L_CREDS_RIG_SCRIPT(
+          S3L_EXPECT("Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=rw&"
+                     "RoleSessionName=me&WebIdentityToken=j.w.t"),
+          S3L_SEND(S3L_OK(S3L_CREDS_RIG_XML_OF("WK"))), IS_SIGNED_WITH("WK"), ASSUMES("rr", "KR")));
   s3l_creds_rig_file(&rig, "jwt", "j.w.t\n");
   setenv("HOME", rig.dir, 1);
-  open_chain("r");
-  s3l_creds_rig_gets(&rig, "KR");
-  s3l_creds_rig_end(&rig);
+  got("r", "KR");
 }
 
 /* ---- Closing, and memory ---- */
@@ -129,7 +117,7 @@ static void a_token_can_be_the_base(void** state) {
 static void closes_at_every_moment(void** state) {
   unsigned turns = 0;
   for (bool over = false; !over; turns++) {
-    begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
+    begin_with_config(SCENARIO_CONFIG, S3L_CREDS_RIG_SCRIPT(SCENARIO_SCRIPT));
     rig.cut_short = true;
     open_chain("r");
     s3l_creds_rig_ask(&rig);
@@ -155,7 +143,7 @@ static void close_inside(s3l_creds_rig_t* r) {
 /* In the very callback that brings the keys, or the failure. */
 static void closes_inside_the_answer(void** state) {
   inside_closed = 0;
-  begin_with_config(SCENARIO_CONFIG, ONE_SCRIPT(SCENARIO_SCRIPT));
+  begin_with_config(SCENARIO_CONFIG, S3L_CREDS_RIG_SCRIPT(SCENARIO_SCRIPT));
   rig.then = close_inside;
   open_chain("r");
   s3l_creds_rig_ask(&rig);
@@ -176,9 +164,10 @@ static void closes_inside_the_answer(void** state) {
 static bool run_without_memory(size_t at, bool on) {
   s3lect_credentials_chain_options_t o;
   s3l_creds_rig_init(&rig, NULL, 0);
-  set_file("AWS_CONFIG_FILE", "config",
-           "[profile p]\ncredential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\","
-           "\"SecretAccessKey\":\"SK\"}'\n");
+  s3l_creds_rig_set_file(
+      &rig, "AWS_CONFIG_FILE", "config",
+      "[profile p]\ncredential_process = echo '{\"Version\":1,\"AccessKeyId\":\"PK\","
+      "\"SecretAccessKey\":\"SK\"}'\n");
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = "p";
   s3l_heap_install();

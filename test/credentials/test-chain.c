@@ -9,18 +9,8 @@
 
 #define NOT_IN_ENVIRONMENT "environment: AWS_ACCESS_KEY_ID is not set; "
 #define NO_WEB_IDENTITY    "web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set; "
-#define ONE_SCRIPT(...)    S3L_SCRIPTS(S3L_SCRIPT(__VA_ARGS__)), 1
 
 static s3l_creds_rig_t rig;
-
-static void open_chain(const char* profile, uint32_t sources) {
-  s3l_creds_rig_configure(&rig, profile, sources);
-  s3l_creds_rig_open(&rig);
-}
-
-static void set_file(const char* variable, const char* name, const char* text) {
-  setenv(variable, s3l_creds_rig_file(&rig, name, text), 1);
-}
 
 /* ---- Order ---- */
 
@@ -29,12 +19,12 @@ static void configure_all(void) {
   char url[96];
   setenv("AWS_ACCESS_KEY_ID", "ENV", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
-  set_file("AWS_WEB_IDENTITY_TOKEN_FILE", "token", "jwt");
+  s3l_creds_rig_set_file(&rig, "AWS_WEB_IDENTITY_TOKEN_FILE", "token", "jwt");
   setenv("AWS_ROLE_ARN", "arn", 1);
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
-  set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials",
-           "[default]\naws_access_key_id = FILE\naws_secret_access_key = SK\n"
-           "[other]\naws_access_key_id = OTHER\naws_secret_access_key = SK\n");
+  s3l_creds_rig_set_file(&rig, "AWS_SHARED_CREDENTIALS_FILE", "credentials",
+                         "[default]\naws_access_key_id = FILE\naws_secret_access_key = SK\n"
+                         "[other]\naws_access_key_id = OTHER\naws_secret_access_key = SK\n");
   snprintf(url, sizeof(url), "%s/container", rig.base);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
@@ -72,17 +62,16 @@ static void asks_in_the_order_of_the_sdks(void** state) {
     const s3l_step_t one[] = {S3L_EXPECT(cases[i].asked), S3L_SEND(reply), S3L_SCRIPT_END};
     const s3l_step_t* const scripts[] = {one};
     begin_with_all(i, scripts, cases[i].asked != NULL ? 1 : 0);
-    open_chain(NULL, 0);
-    s3l_creds_rig_gets(&rig, cases[i].key);
-    s3l_creds_rig_end(&rig);
+    s3l_creds_rig_start(&rig, NULL, 0);
+    s3l_creds_rig_got(&rig, cases[i].key);
     assert_int_equal(rig.server.accepted, cases[i].asked != NULL ? 1 : 0);
   }
-  begin_with_all(4, ONE_SCRIPT(S3L_EXPECT("PUT /latest/api/token "), S3L_SEND(S3L_OK("t")),
-                               S3L_EXPECT("GET "), S3L_SEND(S3L_OK("r")), S3L_EXPECT("GET "),
-                               S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON_OF("INSTANCE")))));
-  open_chain(NULL, 0);
-  s3l_creds_rig_gets(&rig, "INSTANCE");
-  s3l_creds_rig_end(&rig);
+  begin_with_all(4,
+                 S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("PUT /latest/api/token "), S3L_SEND(S3L_OK("t")),
+                                      S3L_EXPECT("GET "), S3L_SEND(S3L_OK("r")), S3L_EXPECT("GET "),
+                                      S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON_OF("INSTANCE")))));
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_got(&rig, "INSTANCE");
 }
 
 static void an_empty_variable_is_none(void** state) {
@@ -91,55 +80,46 @@ static void an_empty_variable_is_none(void** state) {
   setenv("AWS_SECRET_ACCESS_KEY", "", 1);
   setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "", 1);
   setenv("AWS_PROFILE", "", 1);
-  open_chain(NULL, 0);
-  s3l_creds_rig_gets(&rig, "FILE");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_got(&rig, "FILE");
 }
 
 static void asks_only_what_it_is_told_to(void** state) {
   begin_with_all(0, NULL, 0);
-  open_chain(NULL, S3LECT_CREDENTIALS_PROFILE);
-  s3l_creds_rig_gets(&rig, "FILE");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_PROFILE);
+  s3l_creds_rig_got(&rig, "FILE");
   begin_with_all(0, NULL, 0);
   unsetenv("AWS_ACCESS_KEY_ID");
   unsetenv("AWS_SECRET_ACCESS_KEY");
-  open_chain(NULL, S3LECT_CREDENTIALS_ENVIRONMENT);
-  s3l_creds_rig_fails(&rig, "environment: AWS_ACCESS_KEY_ID is not set");
-  assert_string_equal(rig.why, "environment: AWS_ACCESS_KEY_ID is not set");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_ENVIRONMENT);
+  s3l_creds_rig_failed(&rig, "environment: AWS_ACCESS_KEY_ID is not set");
 }
 
 /* A profile of the code comes before the environment's keys; one of the environment does not. */
 static void a_profile_of_the_code_comes_first(void** state) {
   begin_with_all(0, NULL, 0);
-  open_chain("other", 0);
-  s3l_creds_rig_gets(&rig, "OTHER");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, "other", 0);
+  s3l_creds_rig_got(&rig, "OTHER");
   begin_with_all(0, NULL, 0);
-  open_chain("other", S3LECT_CREDENTIALS_ENVIRONMENT | S3LECT_CREDENTIALS_PROFILE);
-  s3l_creds_rig_gets(&rig, "OTHER");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, "other", S3LECT_CREDENTIALS_ENVIRONMENT | S3LECT_CREDENTIALS_PROFILE);
+  s3l_creds_rig_got(&rig, "OTHER");
   begin_with_all(0, NULL, 0);
   setenv("AWS_PROFILE", "other", 1);
-  open_chain(NULL, 0);
-  s3l_creds_rig_gets(&rig, "ENV");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_got(&rig, "ENV");
   begin_with_all(2, NULL, 0);
   setenv("AWS_PROFILE", "other", 1);
-  open_chain(NULL, 0);
-  s3l_creds_rig_gets(&rig, "OTHER");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_got(&rig, "OTHER");
 }
 
 static void reads_files_anew(void** state) {
   begin_with_all(2, NULL, 0);
-  open_chain(NULL, 0);
+  s3l_creds_rig_start(&rig, NULL, 0);
   s3l_creds_rig_gets(&rig, "FILE");
   s3l_creds_rig_file(&rig, "credentials",
                      "[default]\naws_access_key_id = NEW\naws_secret_access_key = SK\n");
-  s3l_creds_rig_gets(&rig, "NEW");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_got(&rig, "NEW");
 }
 
 /* ---- What ends the search ---- */
@@ -147,21 +127,15 @@ static void reads_files_anew(void** state) {
 static void tells_all_that_was_tried(void** state) {
   s3l_creds_rig_init(&rig, NULL, 0);
   setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-  open_chain(NULL, 0);
-  s3l_creds_rig_ask(&rig);
-  s3l_creds_rig_wait(&rig);
-  assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
-  assert_string_equal(
-      rig.why, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
-      "shared files: profile \"default\": does not exist "
-      "(/nonexistent/.aws/config: no such file or directory) "
-      "(/nonexistent/.aws/credentials: no such file or directory); "
-      "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI "
-      "are not set; instance metadata: AWS_EC2_METADATA_DISABLED is true");
-  s3l_creds_rig_ask(&rig); /* from the beginning, not behind the first */
-  s3l_creds_rig_wait(&rig);
-  assert_ptr_equal(strstr(rig.why, "environment"), rig.why);
-  assert_null(strstr(rig.why + 1, "environment"));
+  s3l_creds_rig_start(&rig, NULL, 0);
+  for (int i = 0; i < 2; i++) /* from the beginning, not behind the first */
+    s3l_creds_rig_fails(
+        &rig, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
+        "shared files: profile \"default\": does not exist "
+        "(/nonexistent/.aws/config: no such file or directory) "
+        "(/nonexistent/.aws/credentials: no such file or directory); "
+        "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and AWS_CONTAINER_CREDENTIALS_FULL_URI "
+        "are not set; instance metadata: AWS_EC2_METADATA_DISABLED is true");
   s3l_creds_rig_end(&rig);
 }
 
@@ -172,10 +146,9 @@ static void long_messages_are_cut(void** state) {
   s3l_creds_rig_init(&rig, NULL, 0);
   setenv("AWS_CONFIG_FILE", path, 1);
   setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
-  open_chain(NULL, 0);
-  s3l_creds_rig_fails(&rig, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
-                      "shared files: profile \"default\": does not exist (/xxxxx...");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_failed(&rig, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
+                       "shared files: profile \"default\": does not exist (/xxxxx...");
 }
 
 /* A source that is configured but broken ends the search: nobody else is asked. */
@@ -205,19 +178,17 @@ static void stops_at_what_is_broken(void** state) {
       {4, "AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.0.0.1/",
        NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files: profile \"default\": does not exist..."}};
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    begin_with_all(cases[i].taken_out, ONE_SCRIPT(S3L_CLOSE));
+    begin_with_all(cases[i].taken_out, S3L_CREDS_RIG_SCRIPT(S3L_CLOSE));
     setenv(cases[i].variable, cases[i].value, 1);
-    open_chain(NULL, 0);
-    s3l_creds_rig_fails(&rig, cases[i].why);
-    s3l_creds_rig_end(&rig);
+    s3l_creds_rig_start(&rig, NULL, 0);
+    s3l_creds_rig_failed(&rig, cases[i].why);
     assert_int_equal(rig.server.accepted, 0);
   }
   /* A service that refuses: the instance's role is not taken instead. */
-  begin_with_all(3, ONE_SCRIPT(S3L_EXPECT("GET /container "), S3L_EXPECT("\r\n\r\n"),
-                               S3L_SEND(S3L_ANSWER("403 Forbidden", "{}"))));
-  open_chain(NULL, 0);
-  s3l_creds_rig_fails(&rig, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files: ...");
-  s3l_creds_rig_end(&rig);
+  begin_with_all(3, S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("GET /container "), S3L_EXPECT("\r\n\r\n"),
+                                         S3L_SEND(S3L_ANSWER("403 Forbidden", "{}"))));
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_failed(&rig, NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files: ...");
   assert_int_equal(rig.server.accepted, 1);
   assert_int_equal(rig.server.strays, 0);
 }
@@ -227,29 +198,28 @@ static void broken_files_end_it(void** state) {
   char want[512];
   memset(large, '#', sizeof(large) - 1);
   begin_with_all(2, NULL, 0);
-  set_file("AWS_CONFIG_FILE", "config", large);
-  open_chain(NULL, 0);
+  s3l_creds_rig_set_file(&rig, "AWS_CONFIG_FILE", "config", large);
+  s3l_creds_rig_start(&rig, NULL, 0);
   snprintf(want, sizeof(want),
            NOT_IN_ENVIRONMENT NO_WEB_IDENTITY "shared files:  (%s/config: too large)", rig.dir);
-  s3l_creds_rig_fails(&rig, want);
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_failed(&rig, want);
   begin_with_all(2, NULL, 0);
-  set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", "[default]\naws_access_key_id\n");
-  open_chain(NULL, 0);
+  s3l_creds_rig_set_file(&rig, "AWS_SHARED_CREDENTIALS_FILE", "credentials",
+                         "[default]\naws_access_key_id\n");
+  s3l_creds_rig_start(&rig, NULL, 0);
   snprintf(want, sizeof(want),
            NOT_IN_ENVIRONMENT NO_WEB_IDENTITY
            "shared files: %s/credentials, line 2: must be \"name = value\", a section in "
            "brackets, or a comment (/nonexistent/.aws/config: no such file or directory)",
            rig.dir);
-  s3l_creds_rig_fails(&rig, want);
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_failed(&rig, want);
   /* A default profile that is there, but without keys, is not what was meant. */
-  begin_with_all(2, ONE_SCRIPT(S3L_EXPECT("GET /container "),
-                               S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON_OF("CONTAINER")))));
-  set_file("AWS_SHARED_CREDENTIALS_FILE", "credentials", "[default]\nregion = x\n");
-  open_chain(NULL, 0);
-  s3l_creds_rig_gets(&rig, "CONTAINER");
-  s3l_creds_rig_end(&rig);
+  begin_with_all(2, S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("GET /container "),
+                                         S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON_OF("CONTAINER")))));
+  s3l_creds_rig_set_file(&rig, "AWS_SHARED_CREDENTIALS_FILE", "credentials",
+                         "[default]\nregion = x\n");
+  s3l_creds_rig_start(&rig, NULL, 0);
+  s3l_creds_rig_got(&rig, "CONTAINER");
 }
 
 static void refuses_bad_options(void** state) {

@@ -18,20 +18,25 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
 }
 
 static void open_chain(void) {
-  s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_CONTAINER);
-  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_CONTAINER);
 }
 
-#define BEGIN(...)                                                                                 \
-  begin(S3L_SCRIPTS(__VA_ARGS__),                                                                  \
-        sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
+static void got_keys(void) {
+  open_chain();
+  s3l_creds_rig_got(&rig, "AK");
+}
+
+static void failed(const char* why) {
+  open_chain();
+  s3l_creds_rig_failed(&rig, why);
+}
+
+#define BEGIN(...) begin(S3L_CREDS_RIG_SCRIPTS(__VA_ARGS__))
 
 /* One answer to the one question. */
 static void answered(const char* reply, const char* why) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply)));
-  open_chain();
-  s3l_creds_rig_fails(&rig, why);
-  s3l_creds_rig_end(&rig);
+  failed(why);
 }
 
 static void gets_keys(void** state) {
@@ -65,9 +70,7 @@ static void shows_its_token(void** state) {
   snprintf(url, sizeof(url), "%s/v1/credentials", rig.base);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
   setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic abc", 1);
-  open_chain();
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
+  got_keys();
 }
 
 /* It is replaced while we run. */
@@ -77,7 +80,7 @@ static void reads_the_token_anew(void** state) {
       S3L_EXPECT("\r\nauthorization: one\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)),
       S3L_EXPECT("\r\nauthorization: two\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "unused", 1);
-  setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", s3l_creds_rig_file(&rig, "token", "one\n"), 1);
+  s3l_creds_rig_set_file(&rig, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token", "one\n");
   open_chain();
   s3l_creds_rig_gets(&rig, "AK");
   s3l_creds_rig_file(&rig, "token", "two");
@@ -95,8 +98,7 @@ static void reads_the_token_anew(void** state) {
   snprintf(says, sizeof(says),
            "container: AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE %s/token: is too large to be one",
            rig.dir);
-  s3l_creds_rig_fails(&rig, says);
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_failed(&rig, says);
 }
 
 static void names_bad_answers(void** state) {
@@ -136,25 +138,19 @@ static void shows_an_error_as_one_line(void** state) {
   open_chain();
   snprintf(want, sizeof(want), "container: 127.0.0.1:%u answered 403: AccessDenied: not",
            (unsigned)rig.server.port);
-  s3l_creds_rig_fails(&rig, want);
-  assert_string_equal(rig.why, want);
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_failed(&rig, want);
 }
 
 static void tries_again(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_RESET),
         S3L_SCRIPT(S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_ANSWER("500 Oops", "{}")),
                    S3L_EXPECT(GET), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
-  open_chain();
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
+  got_keys();
   /* Three times in all. */
   const char* busy = S3L_ANSWER("503 Busy", "");
   BEGIN(S3L_SCRIPT(S3L_EXPECT(GET), S3L_SEND(busy), S3L_EXPECT(GET), S3L_SEND(busy),
                    S3L_EXPECT(GET), S3L_SEND(busy)));
-  open_chain();
-  s3l_creds_rig_fails(&rig, "container: 127.0.0.1:...");
-  s3l_creds_rig_end(&rig);
+  failed("container: 127.0.0.1:...");
 }
 
 static void does_not_wait_for_ever(void** state) {
@@ -189,8 +185,7 @@ static void keeps_secrets_from_the_open_network(void** state) {
              "container: http://%s: plain http is only for loopback and for the metadata "
              "addresses of AWS; use https",
              host);
-    s3l_creds_rig_fails(&rig, want);
-    s3l_creds_rig_end(&rig);
+    s3l_creds_rig_failed(&rig, want);
   }
   for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
     s3l_url_t url;
@@ -202,23 +197,16 @@ static void keeps_secrets_from_the_open_network(void** state) {
 static void refuses_bad_addresses(void** state) {
   begin(NULL, 0);
   setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "@example.org/x", 1);
-  open_chain();
-  s3l_creds_rig_fails(&rig,
-                      "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI must begin with '/'");
-  s3l_creds_rig_end(&rig);
+  failed("container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI must begin with '/'");
   begin(NULL, 0);
   unsetenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "ftp://x", 1);
-  open_chain();
-  s3l_creds_rig_fails(&rig, "container: AWS_CONTAINER_CREDENTIALS_FULL_URI must begin with http:// "
-                            "or https://");
-  s3l_creds_rig_end(&rig);
+  failed("container: AWS_CONTAINER_CREDENTIALS_FULL_URI must begin with http:// "
+         "or https://");
   begin(NULL, 0);
   unsetenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-  open_chain();
-  s3l_creds_rig_fails(&rig, "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and "
-                            "AWS_CONTAINER_CREDENTIALS_FULL_URI are not set");
-  s3l_creds_rig_end(&rig);
+  failed("container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI and "
+         "AWS_CONTAINER_CREDENTIALS_FULL_URI are not set");
 }
 
 /* The longest host, code and message that there may be, and none of it is lost. */
@@ -243,24 +231,18 @@ static void speaks_tls(void** state) {
   char url[64];
   assert_int_equal(s3l_certs_make(&certs), 0);
   assert_int_equal(s3l_tls_context_server(certs.good, certs.key, &tls, NULL), 0);
-  static const char* const files[2] = {NULL, "other"};
   for (int i = 0; i < 2; i++) {
-    const s3l_step_t* const scripts[] = {
-        S3L_SCRIPT(S3L_EXPECT("GET /k HTTP/1.1\r\n"), S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)))};
-    s3l_creds_rig_init(&rig, NULL, 0);
-    rig.server.scripts = scripts;
-    rig.server.scripts_len = 1;
+    s3l_creds_rig_init(&rig, S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("GET /k HTTP/1.1\r\n"),
+                                                  S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
     rig.server.tls = tls;
-    s3l_script_server_start(&rig.server, &rig.loop);
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/k", (unsigned)rig.server.port);
     setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
-    setenv("AWS_CA_BUNDLE", files[i] == NULL ? certs.ca : certs.other_ca, 1);
+    setenv("AWS_CA_BUNDLE", i == 0 ? certs.ca : certs.other_ca, 1);
     open_chain();
     if (i == 0)
-      s3l_creds_rig_gets(&rig, "AK");
+      s3l_creds_rig_got(&rig, "AK");
     else
-      s3l_creds_rig_fails(&rig, "container: TLS handshake with 127.0.0.1:...");
-    s3l_creds_rig_end(&rig);
+      s3l_creds_rig_failed(&rig, "container: TLS handshake with 127.0.0.1:...");
   }
   s3l_tls_context_free(tls);
   s3l_certs_remove(&certs);

@@ -18,8 +18,7 @@
 static s3l_creds_rig_t rig;
 
 static void open_chain(void) {
-  s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_INSTANCE);
-  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_INSTANCE);
 }
 
 static void begin(const s3l_step_t* const* scripts, size_t n) {
@@ -28,14 +27,11 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
   setenv("AWS_METADATA_SERVICE_TIMEOUT", "30", 1);
 }
 
-#define BEGIN(...)                                                                                 \
-  begin(S3L_SCRIPTS(__VA_ARGS__),                                                                  \
-        sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
+#define BEGIN(...) begin(S3L_CREDS_RIG_SCRIPTS(__VA_ARGS__))
 
 static void failed(const char* why) {
   open_chain();
-  s3l_creds_rig_fails(&rig, why);
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_failed(&rig, why);
 }
 
 static void gets_keys(void** state) {
@@ -60,8 +56,7 @@ static void asks_anew(void** state) {
                    S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   open_chain();
   s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_got(&rig, "AK");
 }
 
 static void has_no_way_back_to_version_1(void** state) {
@@ -69,12 +64,9 @@ static void has_no_way_back_to_version_1(void** state) {
                                          "405 Method Not Allowed"};
   for (size_t i = 0; i < 3; i++) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_EXPECT(TTL), S3L_SEND(S3L_ANSWER(statuses[i], ""))));
-    open_chain();
-    s3l_creds_rig_ask(&rig);
-    s3l_creds_rig_wait(&rig);
-    assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
-    assert_non_null(strstr(rig.why, ": there is no metadata service of version 2"));
-    s3l_creds_rig_end(&rig);
+    failed("..."
+           ": there is no metadata service of version 2"
+           "...");
     assert_int_equal(rig.server.strays, 0); /* nothing more was asked */
   }
 }
@@ -116,16 +108,14 @@ static void is_patient_as_told(void** state) {
                    S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   setenv("AWS_METADATA_SERVICE_NUM_ATTEMPTS", "3", 1);
   open_chain();
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
+  s3l_creds_rig_got(&rig, "AK");
   /* and a second long. */
   BEGIN(S3L_SCRIPT(S3L_EXPECT(PUT), S3L_DEAF));
   unsetenv("AWS_METADATA_SERVICE_TIMEOUT");
   open_chain();
-  s3l_creds_rig_ask(&rig);
-  s3l_creds_rig_wait(&rig);
-  assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
-  assert_non_null(strstr(rig.why, "instance metadata: no reply from 127.0.0.1:"));
+  s3l_creds_rig_fails(&rig, "..."
+                            "instance metadata: no reply from 127.0.0.1:"
+                            "...");
   assert_non_null(strstr(rig.why,
                          "within 1000 ms (not an EC2 instance; or a container on one whose "
                          "HttpPutResponseHopLimit is 1)"));

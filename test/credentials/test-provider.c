@@ -148,76 +148,12 @@ static void closing_ends_questions(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
-/* ---- Under stores ---- */
-
-#define STORES 3
-
-typedef struct use_s {
-  s3lect_store_t store;
-  s3lect_store_req_t req;
-  unsigned done;
-  int status;
-  char message[256];
-} use_t;
-
-static use_t uses[STORES];
-static unsigned stores_closed;
-
-static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  use_t* u = req->data;
-  u->done++;
-  u->status = result->status;
-  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
-}
-
-static void on_store_closed(s3lect_store_t* store) {
-  stores_closed++;
-}
-
-static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* provider) {
-  char url[64];
-  s3lect_store_s3_options_t o;
-  memset(u, 0, sizeof(*u));
-  snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)port);
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.region = "us-east-1";
-  o.endpoint = url;
-  o.credentials = provider;
-  assert_int_equal(s3lect_store_s3_init(&loop, &u->store, &o, NULL), 0);
-}
-
-static void get(use_t* u) {
-  memset(&u->req, 0, sizeof(u->req));
-  u->req.data = u;
-  u->req.cb = on_result;
-  u->req.key = "k";
-  u->req.timeout_ms = 30000;
-  assert_int_equal(s3lect_store_get(&u->store, &u->req), 0);
-  assert_int_equal(u->done, 0);
-}
-
-static void close_stores(unsigned n) {
-  stores_closed = 0;
-  for (unsigned i = 0; i < n; i++)
-    s3lect_store_close(&uses[i].store, on_store_closed);
-  s3l_wait_count(&loop, &stores_closed, n, "the stores to be closed");
-}
-
-static const char object[] =
-    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
-
-static void serve(s3l_script_server_t* server, const s3l_step_t* const* scripts, size_t n) {
-  memset(server, 0, sizeof(*server));
-  server->scripts = scripts;
-  server->scripts_len = n;
-  server->unref = true;
-  s3l_script_server_start(server, &loop);
-}
-
 /* ---- A chain, and stores that share it ---- */
 
 static s3l_creds_rig_t rig; /* for its server, files and environment; the loop is its own */
+
+static const char object[] =
+    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
 
 #define EXPIRES_LATE                                                                               \
   "{\"AccessKeyId\":\"CK\",\"SecretAccessKey\":\"SK\",\"Token\":\"T\","                            \
@@ -229,7 +165,8 @@ static void open_theirs(const s3l_step_t* const* scripts, size_t n) {
   s3l_creds_rig_clear_environment();
   memset(&rig, 0, sizeof(rig));
   assert_int_equal(uv_loop_init(&loop), 0);
-  serve(server, scripts, n);
+  *server = (s3l_script_server_t){.scripts = scripts, .scripts_len = n, .unref = true};
+  s3l_script_server_start(server, &loop);
   snprintf(url, sizeof(url), "http://127.0.0.1:%u/c", (unsigned)server->port);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
   assert_int_equal(s3lect_credentials_chain_init(&loop, &theirs, NULL, NULL), 0);
@@ -284,6 +221,10 @@ static void a_chain_is_closed_while_it_asks(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
+#define STORES 3
+
+static s3l_creds_use_t uses[STORES];
+
 /* Stores borrow a provider of the library: one question for all, and it outlives them. */
 static void stores_share_a_chain(void** state) {
   const s3l_step_t* const scripts[] = {
@@ -292,17 +233,14 @@ static void stores_share_a_chain(void** state) {
                  S3L_CLOSE)};
   question_t q = {.done = 0};
   open_theirs(scripts, 2);
-  for (int i = 0; i < STORES; i++) {
-    open_store(&uses[i], rig.server.port, &theirs);
-    get(&uses[i]);
-  }
-  for (int i = 0; i < STORES; i++) {
-    s3l_wait_count(&loop, &uses[i].done, 1, "an object");
-    if (uses[i].status != 0)
-      fail_msg("%s", uses[i].message);
-  }
+  const s3lect_store_s3_options_t o = s3l_creds_use_options(rig.server.port, &theirs);
+  for (int i = 0; i < STORES; i++)
+    s3l_creds_use_open(&uses[i], &loop, &o);
+  for (int i = 0; i < STORES; i++)
+    s3l_creds_use_ends(&uses[i], 0, "");
   assert_int_equal(rig.server.accepted, 1 + STORES);
-  close_stores(STORES);
+  for (int i = 0; i < STORES; i++)
+    s3l_creds_use_close(&uses[i]);
   question(&q);
   s3l_wait_count(&loop, &q.done, 1, "an answer");
   assert_string_equal(q.access_key, "CK");

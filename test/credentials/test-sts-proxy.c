@@ -34,7 +34,7 @@ static void begin(const s3l_step_t* const* scripts) {
   clear_proxies();
   setenv("AWS_CA_BUNDLE", certs.ca, 1);
   setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/r", 1);
-  setenv("AWS_WEB_IDENTITY_TOKEN_FILE", s3l_creds_rig_file(&rig, "token", "eyJ"), 1);
+  s3l_creds_rig_set_file(&rig, "AWS_WEB_IDENTITY_TOKEN_FILE", "token", "eyJ");
   assert_int_equal(s3l_tls_context_server(certs.aws, certs.key, &rig.server.tls, NULL), 0);
   proxy = (s3l_proxy_server_t){.target = rig.server.port};
   s3l_proxy_server_start(&proxy, &rig.loop);
@@ -48,18 +48,13 @@ static void end(void) {
   s3l_tls_context_free(tls);
 }
 
-static void open_chain(void) {
-  s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
-  s3l_creds_rig_open(&rig);
-}
-
 static void asks_sts_through_a_tunnel(void** state) {
   begin(
       S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("POST / HTTP/1.1\r\nhost: sts.eu-west-1.amazonaws.com\r\n"),
                              S3L_EXPECT("&WebIdentityToken=eyJ"), S3L_SEND(S3L_OK(XML)))));
   setenv("HTTPS_PROXY", proxy_url, 1);
   setenv("AWS_REGION", "eu-west-1", 1);
-  open_chain();
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
   s3l_creds_rig_gets(&rig, "ASIA");
   assert_int_equal(proxy.tunnels, 1);
   assert_string_equal(proxy.head, "CONNECT sts.eu-west-1.amazonaws.com:443 HTTP/1.1\r\n"
@@ -71,54 +66,59 @@ static void tells_of_the_proxy(void** state) {
   begin(&silent);
   proxy.authorization = "Basic dTpw";
   setenv("HTTPS_PROXY", proxy_url, 1);
-  open_chain();
-  s3l_creds_rig_ask(&rig);
-  s3l_creds_rig_wait(&rig);
-  assert_int_equal(rig.status, S3LECT_ECREDENTIALS);
-  assert_non_null(strstr(rig.why, "wants a user and a password (407)"));
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
+  s3l_creds_rig_fails(&rig, "..."
+                            "wants a user and a password (407)"
+                            "...");
   assert_int_equal(rig.server.accepted, 0);
   end();
   begin(&silent);
   setenv("HTTPS_PROXY", "socks5://u:secret@x", 1);
-  open_chain();
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
   s3l_creds_rig_fails(&rig, "web identity: AssumeRoleWithWebIdentity of arn:aws:iam::1:role/r: "
                             "HTTPS_PROXY must begin with http://: no other kind of proxy is "
                             "supported");
   end();
 }
 
+/* STS must show a certificate of an authority that is trusted, behind a proxy, too. */
+static void verifies_sts_behind_the_tunnel(void** state) {
+  begin(&silent);
+  setenv("HTTPS_PROXY", proxy_url, 1);
+  setenv("AWS_REGION", "eu-west-1", 1);
+  setenv("AWS_CA_BUNDLE", certs.other_ca, 1);
+  s3l_creds_rig_start(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
+  s3l_creds_rig_fails(&rig, "...TLS handshake with sts.eu-west-1.amazonaws.com:443: ...");
+  assert_int_equal(rig.server.strays, 0); /* the token has not been sent */
+  end();
+}
+
 /* Even with a proxy for all, and for hosts that are not loopback's: they are reached from this
  * machine only. */
-static void asks_the_machine_directly(void** state) {
+static void asks_directly(uint32_t source) {
   const s3l_proxy_rules_t nowhere = s3l_proxy_rules("http://127.0.0.1:1");
-  s3l_creds_rig_init(
-      &rig,
-      S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /creds HTTP/1.1\r\n"), S3L_EXPECT("\r\n\r\n"),
-                             S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)))),
-      1);
+  s3l_creds_rig_configure(&rig, NULL, source);
+  s3l_proxy_rules_free(&rig.settings.proxies);
+  assert_int_equal(s3l_proxy_rules_copy(&nowhere, &rig.settings.proxies), 0);
+  s3l_creds_rig_open(&rig);
+  s3l_creds_rig_got(&rig, "AK");
+}
+
+static void asks_the_machine_directly(void** state) {
   char url[128];
+  s3l_creds_rig_init(&rig, S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("GET /creds HTTP/1.1\r\n"),
+                                                S3L_EXPECT("\r\n\r\n"),
+                                                S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   snprintf(url, sizeof(url), "%s/creds", rig.base);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
-  s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_CONTAINER);
-  s3l_proxy_rules_free(&rig.settings.proxies);
-  assert_int_equal(s3l_proxy_rules_copy(&nowhere, &rig.settings.proxies), 0);
-  s3l_creds_rig_open(&rig);
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
-  s3l_creds_rig_init(
-      &rig,
-      S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("PUT /latest/api/token"), S3L_EXPECT("\r\n\r\n"),
-                             S3L_SEND(S3L_OK("TOKEN")), S3L_EXPECT("\r\n\r\n"),
-                             S3L_SEND(S3L_OK("role")), S3L_EXPECT("\r\n\r\n"),
-                             S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON)))),
-      1);
+  asks_directly(S3LECT_CREDENTIALS_CONTAINER);
+  s3l_creds_rig_init(&rig, S3L_CREDS_RIG_SCRIPT(S3L_EXPECT("PUT /latest/api/token"),
+                                                S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK("TOKEN")),
+                                                S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK("role")),
+                                                S3L_EXPECT("\r\n\r\n"),
+                                                S3L_SEND(S3L_OK(S3L_CREDS_RIG_JSON))));
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", rig.base, 1);
-  s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_INSTANCE);
-  s3l_proxy_rules_free(&rig.settings.proxies);
-  assert_int_equal(s3l_proxy_rules_copy(&nowhere, &rig.settings.proxies), 0);
-  s3l_creds_rig_open(&rig);
-  s3l_creds_rig_gets(&rig, "AK");
-  s3l_creds_rig_end(&rig);
+  asks_directly(S3LECT_CREDENTIALS_INSTANCE);
 }
 
 static int make_certs(void** state) {
@@ -134,6 +134,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(asks_sts_through_a_tunnel),
       cmocka_unit_test(tells_of_the_proxy),
+      cmocka_unit_test(verifies_sts_behind_the_tunnel),
       cmocka_unit_test(asks_the_machine_directly),
   };
   return cmocka_run_group_tests(tests, make_certs, remove_certs);

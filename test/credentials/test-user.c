@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "credentials/cache.h"
-#include "lib/script_server.h"
+#include "lib/creds_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -87,6 +87,16 @@ static s3lect_credentials_req_t* take_req(void) {
   return req;
 }
 
+static void give(const s3lect_credentials_t* credentials) {
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, 0, credentials, NULL);
+}
+
+static void refuse(const char* why) {
+  s3lect_credentials_req_t* req = take_req();
+  req->cb(req, UV_EACCES, NULL, why);
+}
+
 /* ---- A cache over it ---- */
 
 typedef struct asker_s {
@@ -165,8 +175,7 @@ static void takes_what_comes(void** state) {
   assert_int_equal(requester.done, 1);
   assert_string_equal(requester.access_key, "AK");
   ask();
-  s3lect_credentials_req_t* req = take_req();
-  req->cb(req, 0, &later, NULL);
+  give(&later);
   assert_string_equal(requester.access_key, "A2");
   end();
 }
@@ -175,24 +184,20 @@ static void refuses_what_is_none(void** state) {
   s3lect_credentials_t c = {.size = sizeof(c), .access_key_id = "AK"};
   begin(LATER);
   ask();
-  s3lect_credentials_req_t* req = take_req();
-  req->cb(req, 0, NULL, NULL);
+  give(NULL);
   assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
   assert_string_equal(requester.why, "there is no access key");
   ask();
-  req = take_req();
-  req->cb(req, 0, &c, NULL);
+  give(&c);
   assert_string_equal(requester.why, "there is no secret access key");
   c.secret_access_key = "S\nK";
   ask();
-  req = take_req();
-  req->cb(req, 0, &c, NULL);
+  give(&c);
   assert_string_equal(requester.why,
                       "a key holds a blank, a line end or another character that no key has");
   c.size = offsetof(s3lect_credentials_t, secret_access_key); /* the rest is not read */
   ask();
-  req = take_req();
-  req->cb(req, 0, &c, NULL);
+  give(&c);
   assert_string_equal(requester.why, "there is no secret access key");
   end();
 }
@@ -200,13 +205,11 @@ static void refuses_what_is_none(void** state) {
 static void passes_failures_on(void** state) {
   begin(LATER);
   ask();
-  s3lect_credentials_req_t* req = take_req();
-  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  refuse("the vault is sealed");
   assert_int_equal(requester.status, S3LECT_ECREDENTIALS);
   assert_string_equal(requester.why, "the vault is sealed");
   ask();
-  req = take_req();
-  req->cb(req, UV_EACCES, NULL, NULL);
+  refuse(NULL);
   assert_string_equal(requester.why, "permission denied");
   end();
 }
@@ -280,151 +283,93 @@ static void closing_waits_for_the_provider(void** state) {
 
 /* ---- Under stores ---- */
 
-typedef struct use_s {
-  s3lect_store_t store;
-  s3lect_store_req_t req;
-  unsigned done;
-  int status;
-  char message[256];
-} use_t;
-
-static use_t uses[1];
-static unsigned stores_closed;
-
-static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  use_t* u = req->data;
-  u->done++;
-  u->status = result->status;
-  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
-}
-
-static void on_store_closed(s3lect_store_t* store) {
-  stores_closed++;
-}
-
-static void open_store(use_t* u, uint16_t port, s3lect_credentials_provider_t* provider) {
-  char url[64];
-  s3lect_store_s3_options_t o;
-  memset(u, 0, sizeof(*u));
-  snprintf(url, sizeof(url), "http://127.0.0.1:%u", (unsigned)port);
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.region = "us-east-1";
-  o.endpoint = url;
-  o.credentials = provider;
-  o.max_connections = 1;
-  assert_int_equal(s3lect_store_s3_init(&loop, &u->store, &o, NULL), 0);
-}
-
-static void get(use_t* u) {
-  memset(&u->req, 0, sizeof(u->req));
-  u->req.data = u;
-  u->req.cb = on_result;
-  u->req.key = "k";
-  u->req.timeout_ms = 30000;
-  assert_int_equal(s3lect_store_get(&u->store, &u->req), 0);
-  assert_int_equal(u->done, 0);
-}
-
-static void close_stores(unsigned n) {
-  stores_closed = 0;
-  for (unsigned i = 0; i < n; i++)
-    s3lect_store_close(&uses[i].store, on_store_closed);
-  s3l_wait_count(&loop, &stores_closed, n, "the stores to be closed");
-}
+static s3l_creds_use_t use;
 
 static const char object[] =
     "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx";
 
-static void serve(s3l_script_server_t* server, const s3l_step_t* const* scripts, size_t n) {
-  memset(server, 0, sizeof(*server));
-  server->scripts = scripts;
-  server->scripts_len = n;
-  server->unref = true;
-  s3l_script_server_start(server, &loop);
+static s3l_script_server_t server;
+
+static void open_store(const s3l_step_t* const* scripts) {
+  server = (s3l_script_server_t){.scripts = scripts, .scripts_len = 1, .unref = true};
+  s3l_script_server_start(&server, &loop);
+  const s3lect_store_s3_options_t o = s3l_creds_use_options(server.port, &mine.provider);
+  s3l_creds_use_open(&use, &loop, &o);
+}
+
+static void close_store(void) {
+  s3l_creds_use_close(&use);
+  s3l_script_server_close(&server);
+  end();
+}
+
+static s3l_suite_req_t second;
+
+static void start_second(void) {
+  s3l_suite_prepare(&use.suite, &second, "k2");
+  assert_int_equal(s3l_suite_start(&second, s3lect_store_get), 0);
 }
 
 /* The store keeps what it was given: many requests, one question. */
 static void a_store_asks_once(void** state) {
-  s3l_script_server_t server;
-  const s3l_step_t* const scripts[] = {S3L_SCRIPT(
-      S3L_EXPECT("Credential=AK/"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(object), S3L_CLOSE)};
   begin(LATER);
-  serve(&server, scripts, 1);
-  open_store(&uses[0], server.port, &mine.provider);
-  get(&uses[0]);
-  use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
-  assert_int_equal(s3lect_store_get(&uses[0].store, &second.req), 0);
+  open_store(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Credential=AK/"), S3L_EXPECT("\r\n\r\n"),
+                                    S3L_SEND(object), S3L_CLOSE)));
+  start_second();
   assert_int_equal(mine.asked, 1);
   answer(take_req(), "AK");
-  s3l_wait_count(&loop, &uses[0].done, 1, "an object");
-  s3l_wait_count(&loop, &second.done, 1, "another");
-  assert_int_equal(uses[0].status, 0);
-  assert_int_equal(second.status, 0);
-  uses[0].done = 0;
-  get(&uses[0]);
-  s3l_wait_count(&loop, &uses[0].done, 1, "a third");
-  assert_int_equal(uses[0].status, 0);
+  s3l_creds_use_ends(&use, 0, "");
+  s3l_suite_wait(&second);
+  assert_int_equal(second.result.status, 0);
+  s3l_creds_use_start(&use);
+  s3l_creds_use_ends(&use, 0, "");
   assert_int_equal(mine.asked, 1);
-  close_stores(1);
   assert_int_equal(server.failures, 0);
-  s3l_script_server_close(&server);
-  end();
+  close_store();
 }
+
+static const s3l_step_t* const silent = (const s3l_step_t[]){S3L_SCRIPT_END};
 
 static void a_store_tells_why_there_are_none(void** state) {
   begin(LATER);
-  open_store(&uses[0], 1, &mine.provider);
-  get(&uses[0]);
-  s3lect_credentials_req_t* req = take_req();
-  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
-  s3l_wait_count(&loop, &uses[0].done, 1, "the failure");
-  assert_int_equal(uses[0].status, S3LECT_ECREDENTIALS);
-  assert_string_equal(uses[0].message, "the vault is sealed");
-  close_stores(1);
-  end();
+  open_store(&silent);
+  refuse("the vault is sealed");
+  s3l_creds_use_ends(&use, S3LECT_ECREDENTIALS, "the vault is sealed");
+  assert_int_equal(server.accepted, 0);
+  close_store();
 }
 
 /* The first request has the only connection, and the keys end before the second gets it. */
 static void keys_may_end_while_a_request_is_queued(void** state) {
-  s3l_script_server_t server;
-  const s3l_step_t* const scripts[] = {S3L_SCRIPT(S3L_EXPECT("Credential=AK/"), S3L_DEAF)};
   s3lect_credentials_t c = {
       .size = sizeof(c), .access_key_id = "AK", .secret_access_key = "SK", .session_token = "T"};
-  use_t second = {.req = {.data = &second, .cb = on_result, .key = "k2", .timeout_ms = 30000}};
   begin(LATER);
   mine.cancels_inside = true;
-  serve(&server, scripts, 1);
-  open_store(&uses[0], server.port, &mine.provider);
-  get(&uses[0]);
-  assert_int_equal(s3lect_store_get(&uses[0].store, &second.req), 0);
-  s3lect_credentials_req_t* req = take_req();
+  open_store(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Credential=AK/"), S3L_DEAF)));
+  start_second();
   c.expires_ms = s3l_clock_wall_ms() + 600;
-  req->cb(req, 0, &c, NULL);
+  give(&c);
   s3l_wait_count(&loop, &mine.asked, 2, "the store to ask for others");
-  req = take_req();
-  req->cb(req, UV_EACCES, NULL, "the vault is sealed");
+  refuse("the vault is sealed");
   while (s3l_clock_wall_ms() <= c.expires_ms)
     uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
-  assert_int_equal(uses[0].done + second.done, 0);
-  s3lect_store_cancel(&uses[0].store, &uses[0].req);
-  s3l_wait_count(&loop, &second.done, 1, "the second to end");
-  assert_int_equal(second.status, S3LECT_ECREDENTIALS);
+  assert_int_equal(use.r.done + second.done, 0);
+  s3lect_store_cancel(&use.store, &use.r.req);
+  s3l_suite_wait(&second);
+  assert_int_equal(second.result.status, S3LECT_ECREDENTIALS);
   assert_string_equal(second.message, "the vault is sealed");
-  close_stores(1);
-  s3l_script_server_close(&server);
-  end();
+  close_store();
 }
 
 static void a_store_closes_while_it_asks(void** state) {
   begin(LATER);
   mine.cancels_inside = true;
-  open_store(&uses[0], 1, &mine.provider);
-  get(&uses[0]);
-  close_stores(1);
-  assert_int_equal(uses[0].done, 1);
-  assert_int_equal(uses[0].status, UV_ECANCELED);
+  open_store(&silent);
+  s3l_creds_use_close(&use);
+  assert_int_equal(use.r.done, 1);
+  assert_int_equal(use.r.result.status, UV_ECANCELED);
   assert_int_equal(mine.cancelled, 1);
+  s3l_script_server_close(&server);
   end();
 }
 

@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #include "credentials/chain.h"
-#include "lib/script_server.h"
+#include "lib/s3_rig.h"
 
 #define S3L_CREDS_RIG_NOW 1730023200000 /* 2024-10-27T10:00:00Z */
 #define S3L_CREDS_RIG_END "2024-10-27T11:00:00Z"
@@ -28,6 +28,11 @@
   "{\"Code\":\"Success\",\"LastUpdated\":\"2024-10-27T09:00:00Z\",\"Type\":\"AWS-HMAC\","          \
   "\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"SK/"                                               \
   "+=\",\"Token\":\"TOK==\",\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"
+
+/* Scripts, and their number, as two arguments. */
+#define S3L_CREDS_RIG_SCRIPTS(...)                                                                 \
+  S3L_SCRIPTS(__VA_ARGS__), sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__))
+#define S3L_CREDS_RIG_SCRIPT(...) S3L_SCRIPTS(S3L_SCRIPT(__VA_ARGS__)), 1
 
 /* A reply with that status line and body, in memory that is reused after 16 of them. */
 const char* s3l_creds_rig_reply(const char* status, const char* headers, const char* body);
@@ -68,21 +73,54 @@ void s3l_creds_rig_init(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, 
 /** Writes a file into the folder; gives its path, valid until the next call. */
 const char* s3l_creds_rig_file(s3l_creds_rig_t* rig, const char* name, const char* text);
 
+/** The file whose path the variable has. */
+void s3l_creds_rig_set_file(s3l_creds_rig_t* rig, const char* variable, const char* name,
+                            const char* text);
+
 /** Reads options and environment; between the two the settings may be changed. */
 void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t sources);
 void s3l_creds_rig_open(s3l_creds_rig_t* rig);
+
+/** Both. */
+void s3l_creds_rig_start(s3l_creds_rig_t* rig, const char* profile, uint32_t sources);
 
 void s3l_creds_rig_ask(s3l_creds_rig_t* rig);
 int s3l_creds_rig_try(s3l_creds_rig_t* rig); /* the same, where it may fail */
 void s3l_creds_rig_wait(s3l_creds_rig_t* rig);
 
-/** ask and wait, and what must come of it: keys (status 0), or a message. `why` that ends with
- * "..." is how it begins. */
+/** ask and wait, and what must come of it: keys (status 0), or a message. "..." at the beginning or
+ * the end of `why` stands for any text. */
 void s3l_creds_rig_gets(s3l_creds_rig_t* rig, const char* access_key);
 void s3l_creds_rig_fails(s3l_creds_rig_t* rig, const char* why);
+
+/** The same, and the end. */
+void s3l_creds_rig_got(s3l_creds_rig_t* rig, const char* access_key);
+void s3l_creds_rig_failed(s3l_creds_rig_t* rig, const char* why);
 
 /** Closes and frees all, and asserts that a question under way ends with UV_ECANCELED, and that the
  * scripts were played to their end. `chain` may be NULL: the test has closed it. */
 void s3l_creds_rig_end(s3l_creds_rig_t* rig);
+
+/* ---- A store that uses credentials ---- */
+
+typedef struct s3l_creds_use_s {
+  s3lect_store_t store;
+  s3l_store_suite_t suite;
+  s3l_suite_req_t r;
+  unsigned closed;
+} s3l_creds_use_t;
+
+/** Options with a provider instead of keys, valid until the next call. */
+s3lect_store_s3_options_t s3l_creds_use_options(uint16_t port,
+                                                s3lect_credentials_provider_t* provider);
+
+/** Opens a store with them, and begins to read the object "k". */
+void s3l_creds_use_open(s3l_creds_use_t* use, uv_loop_t* loop, const s3lect_store_s3_options_t* o);
+void s3l_creds_use_start(s3l_creds_use_t* use);
+
+/** Waits for the end of the read. */
+void s3l_creds_use_ends(s3l_creds_use_t* use, int status, const char* message);
+
+void s3l_creds_use_close(s3l_creds_use_t* use);
 
 #endif
