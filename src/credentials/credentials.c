@@ -13,15 +13,6 @@ typedef struct block_s {
   char text[];
 } block_t;
 
-/* Fit for a header line: visible ASCII. */
-static bool is_clean(s3l_span_t s) {
-  for (size_t i = 0; i < s.n; i++) {
-    if ((unsigned char)s.p[i] <= 0x20 || (unsigned char)s.p[i] >= 0x7f)
-      return false;
-  }
-  return true;
-}
-
 /* What is wrong; the value itself is a secret and not shown. */
 static const char* find_fault(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
   if (access_key.n == 0)
@@ -32,7 +23,8 @@ static const char* find_fault(s3l_span_t access_key, s3l_span_t secret, s3l_span
     return "the access key or its secret is too long to be one";
   if (token.n > S3L_CREDS_TOKEN_MAX)
     return "the session token is too long to be one";
-  if (!is_clean(access_key) || !is_clean(secret) || !is_clean(token))
+  if (!s3l_span_is_visible(access_key) || !s3l_span_is_visible(secret) ||
+      !s3l_span_is_visible(token))
     return "a key holds a blank, a line end or another character that no key has";
   return NULL;
 }

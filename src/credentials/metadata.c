@@ -122,11 +122,7 @@ static bool compose_get(s3l_service_t* s, s3l_buf_t* b) {
 static bool take_word(s3l_span_t body, char* out, size_t cap) {
   while (body.n > 0 && (unsigned char)body.p[body.n - 1] <= 0x20)
     body.n--;
-  for (size_t k = 0; k < body.n; k++) {
-    if ((unsigned char)body.p[k] <= 0x20 || (unsigned char)body.p[k] >= 0x7f)
-      return false;
-  }
-  return body.n > 0 && s3l_span_copy(body, out, cap);
+  return body.n > 0 && s3l_span_is_visible(body) && s3l_span_copy(body, out, cap);
 }
 
 static void on_role(s3l_service_t* s, const s3l_http_reply_t* reply) {

@@ -36,13 +36,6 @@ static bool string_is_valid(s3l_span_t s) {
   return true;
 }
 
-static bool take_char(s3l_span_t* s, char c) {
-  if (s->n == 0 || s->p[0] != c)
-    return false;
-  s3l_span_skip(s, 1);
-  return true;
-}
-
 static bool take_digits(s3l_span_t* s) {
   size_t n = 0;
   while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
@@ -52,14 +45,14 @@ static bool take_digits(s3l_span_t* s) {
 }
 
 static bool number_is_valid(s3l_span_t s) {
-  (void)take_char(&s, '-');
-  if (!take_char(&s, '0') && !take_digits(&s))
+  (void)s3l_span_take(&s, '-');
+  if (!s3l_span_take(&s, '0') && !take_digits(&s))
     return false;
-  if (take_char(&s, '.') && !take_digits(&s))
+  if (s3l_span_take(&s, '.') && !take_digits(&s))
     return false;
-  if (take_char(&s, 'e') || take_char(&s, 'E')) {
-    if (!take_char(&s, '+'))
-      (void)take_char(&s, '-');
+  if (s3l_span_take(&s, 'e') || s3l_span_take(&s, 'E')) {
+    if (!s3l_span_take(&s, '+'))
+      (void)s3l_span_take(&s, '-');
     if (!take_digits(&s))
       return false;
   }
@@ -331,7 +324,7 @@ int s3l_json_get_i64(const s3l_json_t* j, int object, const char* name, int64_t*
   if (r != 0)
     return r;
   s3l_span_t s = token_text(j, token);
-  bool negative = take_char(&s, '-');
+  bool negative = s3l_span_take(&s, '-');
   if (!s3l_span_to_u64(s, &v) || v > (uint64_t)INT64_MAX + (negative ? 1 : 0))
     return S3LECT_ERECORD;
   *out = !negative ? (int64_t)v : v == 0 ? 0 : -(int64_t)(v - 1) - 1;

@@ -24,15 +24,22 @@ bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix) {
   return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
+bool s3l_span_is_visible(s3l_span_t s) {
+  for (size_t i = 0; i < s.n; i++) {
+    unsigned char c = (unsigned char)s.p[i];
+    if (c <= 0x20 || c >= 0x7f)
+      return false;
+  }
+  return true;
+}
+
 static bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
 s3l_span_t s3l_span_trim(s3l_span_t s) {
-  while (s.n > 0 && is_blank(s.p[0])) {
-    s.p++;
-    s.n--;
-  }
+  while (s.n > 0 && is_blank(s.p[0]))
+    s3l_span_skip(&s, 1);
   while (s.n > 0 && is_blank(s.p[s.n - 1]))
     s.n--;
   return s;

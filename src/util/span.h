@@ -29,12 +29,23 @@ static inline void s3l_span_skip(s3l_span_t* s, size_t n) {
   s->n -= n;
 }
 
+/** Takes this character off the front; false if it is another one. */
+static inline bool s3l_span_take(s3l_span_t* s, char c) {
+  if (s->n == 0 || s->p[0] != c)
+    return false;
+  s3l_span_skip(s, 1);
+  return true;
+}
+
 bool s3l_span_eq(s3l_span_t a, s3l_span_t b);
 
 /** Equal, ignoring the case of ASCII letters. */
 bool s3l_span_ieq(s3l_span_t a, s3l_span_t b);
 
 bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix);
+
+/** Whether all of it is visible ASCII: no blank, no control character. */
+bool s3l_span_is_visible(s3l_span_t s);
 
 /** Without blanks and tabs at both ends. */
 s3l_span_t s3l_span_trim(s3l_span_t s);

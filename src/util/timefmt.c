@@ -79,13 +79,6 @@ static bool civil_to_ms(const civil_t* c, int64_t* ms) {
 
 /* ---- Reading: each function takes its bytes off the front of the span, or fails. ---- */
 
-static bool take_char(s3l_span_t* s, char c) {
-  if (s->n == 0 || s->p[0] != c)
-    return false;
-  s3l_span_skip(s, 1);
-  return true;
-}
-
 static bool take_digits(s3l_span_t* s, size_t count, int* out) {
   int v = 0;
   if (s->n < count)
@@ -135,7 +128,7 @@ static bool take_field(s3l_span_t* s, char field, civil_t* c) {
   case 'd':
     return take_digits(s, 2, &c->day);
   case 'e':
-    return take_char(s, ' ') ? take_digits(s, 1, &c->day) : take_digits(s, 2, &c->day);
+    return s3l_span_take(s, ' ') ? take_digits(s, 1, &c->day) : take_digits(s, 2, &c->day);
   case 'a':
     return take_name(s, day_names, 7, 3, &c->weekday);
   case 'A':
@@ -152,7 +145,7 @@ static bool take_field(s3l_span_t* s, char field, civil_t* c) {
 /* Reads a time in a format as strftime's. */
 static bool take_time(s3l_span_t* s, const char* format, civil_t* c) {
   for (; *format != '\0'; format++)
-    if (*format == '%' ? !take_field(s, *++format, c) : !take_char(s, *format))
+    if (*format == '%' ? !take_field(s, *++format, c) : !s3l_span_take(s, *format))
       return false;
   return true;
 }
@@ -173,10 +166,11 @@ static bool take_fraction(s3l_span_t* s, int* ms) {
 static bool take_offset(s3l_span_t* s, int* minutes) {
   civil_t c = {0};
   *minutes = 0;
-  if (take_char(s, 'Z') || take_char(s, 'z'))
+  if (s3l_span_take(s, 'Z') || s3l_span_take(s, 'z'))
     return true;
-  bool east = take_char(s, '+');
-  if ((!east && !take_char(s, '-')) || !take_time(s, "%H:%M", &c) || c.hour > 23 || c.minute > 59)
+  bool east = s3l_span_take(s, '+');
+  if ((!east && !s3l_span_take(s, '-')) || !take_time(s, "%H:%M", &c) || c.hour > 23 ||
+      c.minute > 59)
     return false;
   *minutes = (c.hour * 60 + c.minute) * (east ? 1 : -1);
   return true;
@@ -186,8 +180,8 @@ bool s3l_time_parse_rfc3339(s3l_span_t s, int64_t* ms) {
   civil_t c = {0};
   int offset;
   int64_t local;
-  if (!take_time(&s, "%Y-%m-%d", &c) || (!take_char(&s, 'T') && !take_char(&s, 't')) ||
-      !take_time(&s, "%H:%M:%S", &c) || (take_char(&s, '.') && !take_fraction(&s, &c.ms)) ||
+  if (!take_time(&s, "%Y-%m-%d", &c) || (!s3l_span_take(&s, 'T') && !s3l_span_take(&s, 't')) ||
+      !take_time(&s, "%H:%M:%S", &c) || (s3l_span_take(&s, '.') && !take_fraction(&s, &c.ms)) ||
       !take_offset(&s, &offset) || s.n > 0 || !civil_to_ms(&c, &local))
     return false;
   *ms = local - (int64_t)offset * 60000;

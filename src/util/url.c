@@ -78,11 +78,8 @@ static bool refuse(const char** reason, const char* text) {
 bool s3l_url_parse(s3l_span_t text, s3l_url_t* url, const char** reason) {
   s3l_span_t port;
   uint64_t number;
-  for (size_t i = 0; i < text.n; i++) {
-    unsigned char c = (unsigned char)text.p[i];
-    if (c <= 0x20 || c >= 0x7f)
-      return refuse(reason, "must not contain blanks, control or non-ASCII characters");
-  }
+  if (!s3l_span_is_visible(text))
+    return refuse(reason, "must not contain blanks, control or non-ASCII characters");
   size_t scheme = find(text, ":");
   s3l_span_t name = {text.p, scheme};
   url->tls = s3l_span_ieq(name, S3L_SPAN("https"));

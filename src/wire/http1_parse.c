@@ -84,12 +84,13 @@ static size_t count_headers(const s3l_http1_t* h, const char* name, s3l_span_t* 
   return count;
 }
 
-/* Printable ASCII, without the characters of `none`. */
+/* Visible ASCII, without the characters of `none`. */
 static bool is_plain(s3l_span_t s, const char* none) {
-  for (size_t i = 0; i < s.n; i++)
-    if (s.p[i] <= 0x20 || s.p[i] >= 0x7f || strchr(none, s.p[i]) != NULL)
+  for (size_t i = 0; i < s.n; i++) {
+    if (strchr(none, s.p[i]) != NULL)
       return false;
-  return true;
+  }
+  return s3l_span_is_visible(s);
 }
 
 static int check_host(s3l_http1_t* h) {

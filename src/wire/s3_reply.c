@@ -30,28 +30,16 @@ bool s3l_s3_error_parse(s3l_span_t body, s3l_s3_error_t* error) {
 void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error,
                      const char* advice) {
   s3l_buf_i64(b, http_status);
-  if (error->code[0] != '\0') {
-    s3l_buf_putc(b, ' ');
-    s3l_buf_puts(b, error->code);
-  }
-  if (error->message[0] != '\0') {
-    s3l_buf_puts(b, ": ");
-    s3l_buf_puts(b, error->message);
-  }
-  if (error->region[0] != '\0') {
-    s3l_buf_puts(b, " (region ");
-    s3l_buf_puts(b, error->region);
-    s3l_buf_putc(b, ')');
-  }
-  if (error->request_id[0] != '\0') {
-    s3l_buf_puts(b, " (request id ");
-    s3l_buf_puts(b, error->request_id);
-    s3l_buf_putc(b, ')');
-  }
-  if (advice != NULL) {
-    s3l_buf_puts(b, "; ");
-    s3l_buf_puts(b, advice);
-  }
+  if (error->code[0] != '\0')
+    s3l_buf_printf(b, " %s", error->code);
+  if (error->message[0] != '\0')
+    s3l_buf_printf(b, ": %s", error->message);
+  if (error->region[0] != '\0')
+    s3l_buf_printf(b, " (region %s)", error->region);
+  if (error->request_id[0] != '\0')
+    s3l_buf_printf(b, " (request id %s)", error->request_id);
+  if (advice != NULL)
+    s3l_buf_printf(b, "; %s", advice);
 }
 
 /* ---- Verdict ---- */
