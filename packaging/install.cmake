@@ -72,8 +72,8 @@ if(S3LECT_PAGES_DIR)
   endforeach()
   install(DIRECTORY ${made_dir}/man3 DESTINATION ${CMAKE_INSTALL_MANDIR}
     COMPONENT s3lect_development FILES_MATCHING PATTERN "s3lect_*.3")
-  install(FILES ${S3LECT_PAGES_DIR}/api.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
-    COMPONENT s3lect_development)
+  install(FILES ${S3LECT_PAGES_DIR}/api.md ${S3LECT_PAGES_DIR}/elector-options.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT s3lect_development)
   if(TARGET s3lect_cli)
     install(FILES ${S3LECT_PAGES_DIR}/s3lect.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
       COMPONENT s3lect_command)

@@ -1,5 +1,6 @@
 # The pages that the build makes from the code, in docs/ of the build's folder:
 #   api.md, s3lect.3    from the public headers
+#   elector-options.md  from s3lect/elector.h and the command's table of options
 #   s3lect.1            from s3lect.1.in and the command's --help
 # S3LECT_PAGES_DIR names the folder; it is empty where the pages cannot be made.
 set(S3LECT_PAGES_DIR "")
@@ -31,7 +32,10 @@ function(s3lect_add_page page script) # ARGUMENT... DEPENDS FILE...
 endfunction()
 s3lect_add_page(api.md headers.pl api ${headers} DEPENDS ${headers})
 s3lect_add_page(s3lect.3 headers.pl man ${headers} DEPENDS ${headers})
-set(pages ${S3LECT_PAGES_DIR}/api.md ${S3LECT_PAGES_DIR}/s3lect.3)
+s3lect_add_page(elector-options.md options.pl page ${PROJECT_SOURCE_DIR} DEPENDS
+  ${PROJECT_SOURCE_DIR}/include/s3lect/elector.h ${PROJECT_SOURCE_DIR}/src/cli/options_table.c)
+set(pages ${S3LECT_PAGES_DIR}/api.md ${S3LECT_PAGES_DIR}/elector-options.md
+  ${S3LECT_PAGES_DIR}/s3lect.3)
 if(TARGET s3lect_cli)
   s3lect_add_page(s3lect.1 commands.pl $<TARGET_FILE:s3lect_cli> ${make_dir}/s3lect.1.in
     DEPENDS s3lect_cli ${make_dir}/s3lect.1.in)

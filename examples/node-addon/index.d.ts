@@ -1,5 +1,6 @@
 /// <reference types="node" />
 import { EventEmitter } from 'node:events';
+import type { LibraryOptions } from './options';
 
 /** The version of the native library. */
 export const version: string;
@@ -134,8 +135,8 @@ export class PeerServer extends Shared {
   reload(options?: Omit<PeerServerOptions, 'listen'>): void;
 }
 
-/** Options of an elector; those without a comment are described in s3lect's docs/options.md. */
-export interface ElectorOptions {
+/** Options of an elector; those of the library are in options.d.ts. */
+export interface ElectorOptions extends LibraryOptions {
   /** A store that electors share and that outlives them, or 's3://BUCKET/KEY' or
    * 'file:///DIRECTORY/NAME': a store of this elector's own, closed with it. */
   store: S3Store | FileStore | MemoryStore | string;
@@ -145,34 +146,11 @@ export interface ElectorOptions {
   lockfilePath?: string;
   /** Unique for each candidate. Default: host name, process and thread. */
   serverId?: string;
-  /** Where others reach this server. */
-  serverAddr?: string;
-  /** How long a record stands without renewal. Default 15000. */
-  leaderTimeoutMs?: number;
-  renewIntervalMs?: number;
-  frequentIntervalMs?: number;
-  infrequentIntervalMs?: number;
-  requestTimeoutMs?: number;
-  driftPpm?: number;
-  gracePeriodMs?: number;
-  releaseTimeoutMs?: number;
-  /** Release only after ack(), or not at all if that has not come within this time. */
-  stopAckMs?: number;
-  noRelease?: boolean;
   expiry?: 'observed' | 'store-clock';
-  verifyOnStart?: boolean;
   /** One lockfile (default), or one object per leadership, with lockfilePath for their prefix. */
   protocol?: 'lockfile' | 'epochs';
-  /** With 'epochs': leave old ones. */
-  keepEpochs?: boolean;
-  /** Follow the election, and never stand in it. */
-  observer?: boolean;
   /** Peer mode: while a leader stands ask it, at its serverAddr, in place of the store. */
   peerClient?: PeerClient;
-  /** Default '/health/leadership', on every server of the election. */
-  peerHealthPath?: string;
-  peerIntervalMs?: number;
-  peerTimeoutMs?: number;
   /** Closes the elector when it is aborted; electors may share it. */
   signal?: AbortSignal;
 }

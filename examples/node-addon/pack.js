@@ -1,16 +1,18 @@
 'use strict';
 
 // "npm pack" in the repository: copies what build.js compiles into vendor/, so that the package needs
-// nothing but Node and a C compiler; "node pack.js clean" removes it again. The repository itself
+// nothing but Node and a C compiler, and makes options.d.ts; "node pack.js clean" removes both again. The repository itself
 // keeps no source of others: jsmn and llhttp come from where the system has them.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
 const { fail, thirdParty } = require('./build');
+const { optionTypes } = require('./option-types');
 
 const root = path.resolve(__dirname, '..', '..');
 const vendor = path.join(__dirname, 'vendor');
+const types = path.join(__dirname, 'options.d.ts');
 
 function copy(from, to, names) {
   fs.mkdirSync(to, { recursive: true });
@@ -29,6 +31,7 @@ function copyLicence(name, debian) {
 
 function pack() {
   fs.rmSync(vendor, { recursive: true, force: true });
+  fs.writeFileSync(types, optionTypes());
   fs.cpSync(path.join(root, 'include'), path.join(vendor, 'include'), { recursive: true });
   fs.cpSync(path.join(root, 'src'), path.join(vendor, 'src'), {
     recursive: true,
@@ -43,7 +46,9 @@ function pack() {
   copyLicence('llhttp', 'node-llhttp');
 }
 
-if (process.argv[2] === 'clean')
+if (process.argv[2] === 'clean') {
   fs.rmSync(vendor, { recursive: true, force: true });
-else
+  fs.rmSync(types, { force: true });
+} else {
   pack();
+}

@@ -169,18 +169,30 @@ static int check_path(s3lect_error_t* error, const char* path) {
   return 0;
 }
 
-static int check_peer(s3lect_error_t* error, const s3lect_elector_options_t* o) {
-  int r = s3l_check_duration(error, "peer_interval_ms", o->peer_interval_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "peer_timeout_ms", o->peer_timeout_ms);
-  return r != 0 ? r : check_path(error, o->peer_health_path);
+static int check_durations(s3lect_error_t* error, const s3lect_elector_options_t* o) {
+#define DURATION(name)                                                                             \
+  { offsetof(s3lect_elector_options_t, name), #name }
+  static const struct {
+    size_t offset;
+    const char* name;
+  } durations[] = {
+      DURATION(frequent_interval_ms), DURATION(infrequent_interval_ms), DURATION(renew_interval_ms),
+      DURATION(request_timeout_ms),   DURATION(grace_period_ms),        DURATION(stop_ack_ms),
+      DURATION(release_timeout_ms),   DURATION(peer_interval_ms),       DURATION(peer_timeout_ms),
+  };
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < sizeof durations / sizeof durations[0]; i++) {
+    const void* ms = (const char*)o + durations[i].offset;
+    r = s3l_check_duration(error, durations[i].name, *(const uint32_t*)ms);
+  }
+  return r;
 }
 
 static int check_protocol(s3lect_error_t* error, const s3lect_elector_options_t* o) {
   if (o->protocol < S3LECT_PROTOCOL_LOCKFILE || o->protocol > S3LECT_PROTOCOL_EPOCHS)
     return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
                          "%" PRId32 " is not an s3lect_protocol_t", o->protocol);
-  if (o->protocol == S3LECT_PROTOCOL_EPOCHS && o->store->ops != NULL && o->store->ops->list == NULL)
+  if (protocol_of(o)->listed && o->store->ops != NULL && o->store->ops->list == NULL)
     return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
                          "epoch files need a store that can list its objects, and this "
                          "one cannot; use S3LECT_PROTOCOL_LOCKFILE or another store");
@@ -202,7 +214,7 @@ static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o
 }
 
 static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
-  bool is_prefix = o->protocol == S3LECT_PROTOCOL_EPOCHS;
+  bool is_prefix = protocol_of(o)->listed;
   bool is_empty = o->lockfile_path != NULL && o->lockfile_path[0] == '\0';
   int r = is_prefix && is_empty ? 0
                                 : check_string(error, "lockfile_path", o->lockfile_path,
@@ -219,24 +231,12 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   if (r == 0)
     r = check_protocol(error, o);
   if (r == 0)
-    r = s3l_check_duration(error, "frequent_interval_ms", o->frequent_interval_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "infrequent_interval_ms", o->infrequent_interval_ms);
-  if (r == 0)
     r = check_leader_timeout(error, o->leader_timeout_ms);
   if (r == 0)
-    r = s3l_check_duration(error, "renew_interval_ms", o->renew_interval_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "request_timeout_ms", o->request_timeout_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "grace_period_ms", o->grace_period_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "stop_ack_ms", o->stop_ack_ms);
-  if (r == 0)
-    r = s3l_check_duration(error, "release_timeout_ms", o->release_timeout_ms);
+    r = check_durations(error, o);
   if (r == 0)
     r = check_expiry(error, o);
-  return r != 0 ? r : check_peer(error, o);
+  return r != 0 ? r : check_path(error, o->peer_health_path);
 }
 
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,

@@ -165,6 +165,38 @@ static void test_unsafe_timing(void** state) {
   expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 15000 ms is unsafe");
 }
 
+static void test_durations_out_of_bounds(void** state) {
+#define DURATION(name)                                                                             \
+  { offsetof(s3lect_elector_options_t, name), #name ": 2419200001 ms is over" }
+  static const struct {
+    size_t offset;
+    const char* text;
+  } rows[] = {
+      DURATION(frequent_interval_ms), DURATION(infrequent_interval_ms), DURATION(renew_interval_ms),
+      DURATION(request_timeout_ms),   DURATION(grace_period_ms),        DURATION(stop_ack_ms),
+      DURATION(release_timeout_ms),   DURATION(peer_interval_ms),       DURATION(peer_timeout_ms),
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    s3lect_elector_options_t o = good();
+    *(uint32_t*)(void*)((char*)&o + rows[i].offset) = 2419200001;
+    expect(&o, S3LECT_EOPTION, rows[i].text);
+  }
+}
+
+static void test_peer_health_path(void** state) {
+  static const char* const bad[] = {"", "health", "/a b", "/a#b"};
+  char text[2000];
+  s3lect_elector_options_t o = good();
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    o.peer_health_path = bad[i];
+    expect(&o, S3LECT_EOPTION, "peer_health_path: must begin with '/'");
+  }
+  memset(text, '/', sizeof text);
+  text[sizeof text - 1] = '\0';
+  o.peer_health_path = text;
+  expect(&o, S3LECT_EOPTION, "peer_health_path: 1999 bytes; at most ");
+}
+
 static void expect_proposal(uint32_t timeout, uint32_t renew, uint32_t request) {
   s3lect_error_t error;
   s3lect_elector_options_t o = good();
@@ -287,6 +319,8 @@ int main(void) {
       cmocka_unit_test(test_segments),
       cmocka_unit_test(test_strings_out_of_bounds),
       cmocka_unit_test(test_unsafe_timing),
+      cmocka_unit_test(test_durations_out_of_bounds),
+      cmocka_unit_test(test_peer_health_path),
       cmocka_unit_test(test_proposal_is_right),
       cmocka_unit_test(test_struct_sizes),
       cmocka_unit_test(test_resolved),

@@ -1,5 +1,5 @@
 # The program in the README is examples/minimal.c, letter by letter; and docs/options.md names every
-# option that there is.
+# option of the S3 store. (The build makes the page of an elector's.)
 #   cmake -DSOURCE=DIR -P readme.cmake
 file(READ ${SOURCE}/README.md readme)
 file(READ ${SOURCE}/examples/minimal.c program)
@@ -10,7 +10,7 @@ endif()
 
 # Members of the structs of options, by their declarations; comments are taken out before.
 file(READ ${SOURCE}/docs/options.md page)
-foreach(part "elector.h;s3lect_elector_options_s" "store.h;s3lect_store_s3_options_s")
+foreach(part "store.h;s3lect_store_s3_options_s")
   list(GET part 0 header)
   list(GET part 1 struct)
   file(READ ${SOURCE}/include/s3lect/${header} text)

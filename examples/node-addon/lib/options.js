@@ -3,22 +3,13 @@
 // Options: those of s3lect/elector.h, s3lect/store.h and s3lect/peer.h, in JavaScript's spelling. What
 // their values may be is checked by the native part.
 
-const S3 = ['bucket', 'endpoint', 'region', 'accessKeyId', 'secretAccessKey', 'sessionToken',
-  'credentials', 'profile', 'caFile', 'addressing', 'connectTimeoutMs', 'tlsTimeoutMs',
-  'firstByteTimeoutMs', 'idleTimeoutMs', 'maxConnections', 'headers', 'serverSideEncryption',
-  'sseKmsKeyId', 'expectedBucketOwner', 'checksum', 'useDualstack', 'proxy'];
+const binding = require('./binding');
 
-const ELECTOR = ['store', 's3', 'lockfilePath', 'serverId', 'serverAddr', 'frequentIntervalMs',
-  'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs', 'requestTimeoutMs', 'driftPpm',
-  'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'noRelease', 'expiry', 'verifyOnStart', 'observer',
-  'protocol', 'keepEpochs', 'peerClient', 'peerHealthPath', 'peerIntervalMs', 'peerTimeoutMs', 'signal'];
-
-const PEER_CLIENT = ['caFile', 'ca', 'certFile', 'cert', 'keyFile', 'key', 'plainHttp',
-  'connectTimeoutMs', 'idleTimeoutMs'];
-
-const PEER_SERVER = ['listen', 'certFile', 'cert', 'keyFile', 'key', 'clientCaFile', 'clientCa',
-  'plainHttp', 'metrics', 'health', 'maxConnections', 'maxHeld', 'maxPerAddress', 'maxHeaderBytes', 'headerTimeoutMs',
-  'idleTimeoutMs', 'maxWaitMs'];
+// The native part lists the options that it reads; the others are read here.
+const ELECTOR = ['store', 's3', 'peerClient', 'signal', ...binding.Elector.options];
+const S3 = ['credentials', 'headers', ...binding.Store.options];
+const PEER_CLIENT = binding.PeerClient.options;
+const PEER_SERVER = binding.PeerServer.options;
 
 const ADDRESSING = ['auto', 'path', 'virtual-host'];
 const EXPIRY = ['observed', 'store-clock'];

@@ -29,6 +29,7 @@
 typedef struct addon_s addon_t;
 typedef struct object_s object_t;
 typedef struct class_s class_t;
+typedef struct field_s field_t;
 typedef struct texts_s texts_t;
 
 struct addon_s {
@@ -57,6 +58,9 @@ struct class_s {
   napi_type_tag tag;
   size_t size; /* of its objects, each of which begins with its object_t */
   bool held;   /* from the constructor on */
+  const field_t*
+      fields; /* what its options have; the class's property "options" lists their names */
+  size_t fields_n;
   /* Opens the object's handle by the constructor's arguments, of which CONSTRUCTOR_ARGC are there.
    * `texts` lasts as long as the call. Gives 0; or an error code, with its text in `error`; or 1
    * with an exception pending. Unless 0 nothing is open, and the object is freed. */
@@ -79,7 +83,7 @@ void memory_wipe(void* ptr, size_t size);
 
 /* ---- object.c ---- */
 
-/** Adds a class to the exports, with these methods and close(). */
+/** Adds a class to the exports, with these methods, close() and the static property "options". */
 bool class_define(napi_env env, napi_value exports, const class_t* class,
                   const napi_property_descriptor* methods, size_t n);
 /** The object in `value`, or NULL with a TypeError pending. */
@@ -113,11 +117,11 @@ typedef enum {
 } field_kind_t;
 
 /** A property of an options object, and the member of a struct that it fills. */
-typedef struct field_s {
+struct field_s {
   const char* name;
   field_kind_t kind;
   size_t offset;
-} field_t;
+};
 
 #define TEXTS_MAX 40
 

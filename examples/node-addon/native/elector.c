@@ -126,6 +126,8 @@ static const class_t elector_class = {.name = "Elector",
                                       .closed = "the elector is closed",
                                       .tag = {0x8f0c1b7a53d94e21, 0xa4f7c2960be8d315},
                                       .size = sizeof(elector_t),
+                                      .fields = fields,
+                                      .fields_n = sizeof fields / sizeof *fields,
                                       .open = elector_open,
                                       .close = elector_close};
 

@@ -133,6 +133,17 @@ static napi_value close_method(napi_env env, napi_callback_info info) {
   return value_undefined(env);
 }
 
+/* The names of the options. */
+static bool set_options(napi_env env, napi_value constructor, const class_t* class) {
+  napi_value names;
+  if (napi_create_array(env, &names) != napi_ok)
+    return false;
+  for (uint32_t i = 0; i < class->fields_n; i++)
+    if (napi_set_element(env, names, i, value_text(env, class->fields[i].name)) != napi_ok)
+      return false;
+  return napi_set_named_property(env, constructor, "options", names) == napi_ok;
+}
+
 bool class_define(napi_env env, napi_value exports, const class_t* class,
                   const napi_property_descriptor* methods, size_t n) {
   napi_property_descriptor all[METHODS_MAX] = {
@@ -144,6 +155,7 @@ bool class_define(napi_env env, napi_value exports, const class_t* class,
     all[i + 1] = methods[i];
   return napi_define_class(env, class->name, NAPI_AUTO_LENGTH, construct, (void*)(uintptr_t) class,
                            n + 1, all, &constructor) == napi_ok &&
+         set_options(env, constructor, class) &&
          napi_set_named_property(env, exports, class->name, constructor) == napi_ok;
 }
 

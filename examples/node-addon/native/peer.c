@@ -55,6 +55,8 @@ static const class_t client_class = {.name = "PeerClient",
                                      .closed = "the peer client is closed",
                                      .tag = {0x5d2a90e7c4134fb6, 0xb83f61d20ac957e4},
                                      .size = sizeof(client_t),
+                                     .fields = client_fields,
+                                     .fields_n = COUNT(client_fields),
                                      .open = client_open,
                                      .close = client_close};
 
@@ -143,6 +145,8 @@ static const class_t server_class = {.name = "PeerServer",
                                      .closed = "the peer server is closed",
                                      .tag = {0x26f81ab39de0475c, 0x8e15c07b4fa36d92},
                                      .size = sizeof(server_t),
+                                     .fields = server_fields,
+                                     .fields_n = COUNT(server_fields),
                                      .held = true, /* while it listens, as any server */
                                      .open = server_open,
                                      .close = server_close};

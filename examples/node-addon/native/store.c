@@ -156,6 +156,8 @@ static const class_t store_class = {.name = "Store",
                                     .closed = "the store is closed",
                                     .tag = {0x3be1d5f20a9647c8, 0x91c4e07d6f2ab853},
                                     .size = sizeof(store_t),
+                                    .fields = s3_fields,
+                                    .fields_n = sizeof s3_fields / sizeof *s3_fields,
                                     .open = store_open,
                                     .close = store_close};
 

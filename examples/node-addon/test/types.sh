@@ -11,14 +11,18 @@ check() { # OPTION-OR-FILE...
   "$node" "$typescript/node_modules/typescript/bin/tsc" --noEmit --strict --target es2022 \
     --lib es2022,esnext.disposable --typeRoots "$typescript/node_modules/@types" --types node "$@"
 }
-check --module node16 --moduleResolution node16 "$test/types.ts"
-check --module esnext --moduleResolution bundler "$test/types.ts"
-
-# What the pages show in JavaScript: each block with what it takes for granted declared before it.
+# The types as the package has them, with options.d.ts.
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-types.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/node_modules"
-ln -s "$(cd "$test/.." && pwd)" "$dir/node_modules/s3lect"
+package=$dir/node_modules/s3lect
+mkdir -p "$package"
+cp "$test/../package.json" "$test/../index.d.ts" "$package"
+"$node" "$test/../option-types.js" >"$package/options.d.ts"
+cp "$test/types.ts" "$dir"
+check --module node16 --moduleResolution node16 --preserveSymlinks "$dir/types.ts"
+check --module esnext --moduleResolution bundler "$dir/types.ts"
+
+# What the pages show in JavaScript: each block with what it takes for granted declared before it.
 awk -v dir="$dir" '/^```js$/ { file = dir "/block" ++n ".js"; next } /^```$/ { file = ""; next }
   file != "" { print >file }' "$test/../README.md" "$test/../../../README.md"
 count=0
