@@ -342,7 +342,7 @@ static s3l_creds_cache_t* create(uv_loop_t* uv, const s3l_creds_cache_options_t*
   c->options = *options;
   s3l_list_init(&c->waiting);
   s3l_deadline_init(&c->look, on_look);
-  s3l_prng_seed(&c->prng, (uint64_t)s3l_clock_lease_ns() ^ (uint64_t)(uintptr_t)c);
+  s3l_loop_seed(&c->prng);
   return c;
 }
 

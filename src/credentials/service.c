@@ -50,7 +50,7 @@ void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings, s3l_buf_
   s->ended = ended;
   s->arg = arg;
   s3l_deadline_init(&s->pause, on_pause);
-  s3l_prng_seed(&s->prng, (uint64_t)s3l_clock_lease_ns() ^ (uint64_t)(uintptr_t)s);
+  s3l_loop_seed(&s->prng);
 }
 
 void s3l_service_begin(s3l_service_t* s, s3l_loop_t* loop) {

@@ -286,3 +286,10 @@ uv_loop_t* s3l_loop_uv(const s3l_loop_t* l) {
 int s3l_loop_random(void* out, size_t len) {
   return uv_random(NULL, NULL, out, len, 0, NULL);
 }
+
+void s3l_loop_seed(s3l_prng_t* prng) {
+  uint64_t seed;
+  if (s3l_loop_random(&seed, sizeof seed) != 0)
+    seed = (uint64_t)s3l_clock_lease_ns();
+  s3l_prng_seed(prng, seed);
+}

@@ -26,8 +26,9 @@
  * The loop is kept alive by deferred tasks and by the deadlines that are set, except background
  * ones.
  *
- * All functions but s3l_loop_random are called from the loop's thread. This header has no libuv
- * type but uv_loop_t*, so that a test may link another runtime, with virtual time, in its place. */
+ * All functions but s3l_loop_random and s3l_loop_seed are called from the loop's thread. This
+ * header has no libuv type but uv_loop_t*, so that a test may link another runtime, with virtual
+ * time, in its place. */
 #ifndef S3L_LOOP_H
 #define S3L_LOOP_H
 
@@ -38,6 +39,7 @@
 #include "loop/clock.h"
 #include "loop/deadline_heap.h"
 #include "util/list.h"
+#include "util/prng.h"
 
 struct uv_loop_s;
 
@@ -88,5 +90,9 @@ void s3l_loop_deadline_ref(s3l_loop_t* loop, s3l_deadline_t* deadline, bool keep
 
 /** Fills memory with random bytes from the system. Any thread. Returns 0 or a negative error. */
 int s3l_loop_random(void* out, size_t len);
+
+/** Seeds a generator for jitter: from the system's randomness, or from the clock if there is none.
+ */
+void s3l_loop_seed(s3l_prng_t* prng);
 
 #endif

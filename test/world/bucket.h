@@ -18,7 +18,7 @@ extern struct world_bucket_s {
   uint64_t requests, puts, gets, lists, deletes, faults;
 } bucket;
 
-void world_bucket_begin(uint64_t seed);
+void world_bucket_begin(uint64_t seed, bool tls);
 /** Stops the server; its host is free when it has run until then. */
 void world_bucket_stop(void);
 /** True when it is stopped and freed. */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "world/run.h"
+#include "world/secrets.h"
 
 static const char help[] =
     "usage: s3lect-world [options]\n"
@@ -94,6 +96,7 @@ static void add(totals_t* t, const world_verdict_t* v) {
   t->counters.renewals += v->counters.renewals;
   t->counters.errors += v->counters.errors;
   t->counters.lives += v->counters.lives;
+  t->counters.verdicts += v->counters.verdicts;
   t->counters.refused_starts += v->counters.refused_starts;
   if (v->counters.bytes_most > t->counters.bytes_most)
     t->counters.bytes_most = v->counters.bytes_most;
@@ -101,6 +104,12 @@ static void add(totals_t* t, const world_verdict_t* v) {
     t->counters.fds_most = v->counters.fds_most;
   for (int i = 0; i < WORLD_FAULT_END; i++)
     t->faults[i] += v->faults[i];
+}
+
+/* time() is the world's. */
+static time_t real_time(void) {
+  struct timespec t;
+  return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? t.tv_sec : 0;
 }
 
 static void run_one(const options_t* o, uint64_t seed, totals_t* t) {
@@ -122,9 +131,9 @@ static void run_one(const options_t* o, uint64_t seed, totals_t* t) {
 
 static totals_t run_share(const options_t* o, unsigned job) {
   totals_t t = {0};
-  time_t stop = o->seconds > 0 ? time(NULL) + (time_t)o->seconds : 0;
+  time_t stop = o->seconds > 0 ? real_time() + (time_t)o->seconds : 0;
   for (uint64_t seed = o->first + job; seed <= o->last; seed += o->jobs) {
-    if (stop != 0 && time(NULL) >= stop)
+    if (stop != 0 && real_time() >= stop)
       break;
     run_one(o, seed, &t);
   }
@@ -168,9 +177,11 @@ static bool run_jobs(const options_t* o, totals_t* all) {
 
 static void print(const totals_t* t, const options_t* o) {
   printf("seeds: %" PRIu64 " of %u simulated minutes, %u processes, %s: %" PRIu64
-         " leaderships, %" PRIu64 " renewals, %" PRIu64 " requests, %" PRIu64 " processes begun\n",
+         " leaderships, %" PRIu64 " renewals, %" PRIu64 " requests, %" PRIu64
+         " processes begun, %" PRIu64 " verdicts\n",
          t->seeds, o->minutes, o->nodes, o->epochs ? "epoch files" : "lockfile",
-         t->counters.leaderships, t->counters.renewals, t->requests, t->counters.lives);
+         t->counters.leaderships, t->counters.renewals, t->requests, t->counters.lives,
+         t->counters.verdicts);
   printf("  %" PRIu64 " turns, %" PRIu64 " segments, %" PRIu64 " errors told, %" PRIu64
          " starts refused; at most %zu bytes and %zu descriptors a process; digest %016" PRIx64
          "\n ",
@@ -263,12 +274,14 @@ int main(int argc, char** argv) {
     read_option(&o, option, optarg);
   if (optind < argc)
     refuse(argv[optind], "", "left out: see --help");
+  (void)world_secrets(); /* once, for all jobs */
   if (world.log != NULL || o.first == o.last || o.jobs == 1) {
     o.jobs = 1;
     t = run_share(&o, 0);
   } else {
     fine = run_jobs(&o, &t);
   }
+  world_secrets_remove();
   print(&t, &o);
   return fine && t.violations == 0 ? 0 : 1;
 }

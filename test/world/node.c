@@ -9,50 +9,14 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/judge.h"
+#include "world/secrets.h"
 #include "world/socket.h"
 
-/* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
-#define LATE_NS (30 * WORLD_MS)
 /* Within this time everything of a process is closed, whatever the network does. */
 #define CLOSED_WITHIN_NS (180 * WORLD_S)
 
-enum { NOTHING, READING, WRITING };
-
-struct world_life_s {
-  world_host_t* host;
-  world_node_t* node;
-  uint32_t number;
-  s3lect_store_t store;
-  s3lect_elector_t elector;
-  s3lect_peer_client_t client;
-  s3lect_peer_server_t server;
-  bool has_store, has_elector, has_client, has_server; /* and are to be closed */
-  bool closing;
-  bool ghost;
-  int64_t closing_since;
-  int request; /* of the core, that is under way */
-  size_t birth;
-  bool started;
-  uint64_t epoch;
-  int64_t promised;
-  world_event_t ack; /* the application's */
-};
-
-typedef struct birth_s {
-  char incarnation[S3LECT_INCARNATION_SIZE];
-  int node;
-  uint32_t life;
-  struct {
-    uint64_t epoch, number;
-    int64_t sent;
-  } sends[WORLD_SENDS];
-  size_t sends_len;
-} birth_t;
-
 struct world_election_s election;
-static birth_t births[WORLD_BIRTHS];
-static size_t births_len;
-
 void world_broken(const char* format, ...) {
   va_list args;
   if (election.broken[0] != '\0')
@@ -64,224 +28,14 @@ void world_broken(const char* format, ...) {
   world_log("BROKEN %s", election.broken);
 }
 
-/* ---- What the oracle is told ---- */
-
 static int64_t clock_of(void* ctx, int node, int64_t t) {
   const world_life_t* life = election.nodes[node].life;
   (void)ctx;
   return life != NULL ? sim_clock_read(&life->host->lease, t) : t;
 }
 
-static bool is_seen(const world_life_t* l) {
-  return !l->ghost && l->has_elector;
-}
-
-/* What is_leader is compared with, now. */
-static void look(world_life_t* l) {
-  s3lect_status_t status = {.size = sizeof(status)};
-  if (!is_seen(l) || s3lect_elector_status(&l->elector, &status) != 0)
-    return;
-  int64_t lease = world_lease_ns(l->host);
-  bool leads = s3lect_elector_is_leader(&l->elector) != 0;
-  if (leads != (status.valid_until_ns > lease))
-    world_broken("%s: is_leader is %d, valid for %.3f ms", l->node->name, leads,
-                 (double)(status.valid_until_ns - lease) / 1e6);
-  oracle_valid(&election.oracle, l->node->index, world.now, status.valid_until_ns);
-}
-
-static void check_late(const world_life_t* l, const char* when) {
-  int64_t late = world_lease_ns(l->host) - l->promised;
-  if (l->started && late > LATE_NS && world.now > l->node->blocked_until + WORLD_MS)
-    oracle_fail(&election.oracle, ORACLE_STOP_LATE, world.now, l->node->index, -1,
-                "%s: %s, %.3f ms after the end of validity", l->node->name, when,
-                (double)late / 1e6);
-}
-
-static void after_turn(world_host_t* host) {
-  world_life_t* l = host->data;
-  world_counters_t* c = &election.counters;
-  c->bytes_most = host->bytes_most > c->bytes_most ? host->bytes_most : c->bytes_most;
-  c->fds_most = host->fds > c->fds_most ? host->fds : c->fds_most;
-  /* The oracle's own bound is the instant itself; a timer of ms comes after it. */
-  oracle_blocked(&election.oracle, l->node->index, world.now);
-  look(l);
-  if (is_seen(l))
-    check_late(l, "nothing was told");
-}
-
 static world_life_t* life_of(const s3lect_elector_t* elector) {
   return elector->data;
-}
-
-static void send_ack(world_event_t* event) {
-  world_life_t* l = S3L_CONTAINER_OF(event, world_life_t, ack);
-  world_host_t* was = world_enter(l->host);
-  if (is_seen(l)) {
-    oracle_acknowledged(&election.oracle, l->node->index);
-    s3lect_elector_ack(&l->elector, l->epoch);
-  }
-  world_leave(was);
-}
-
-static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t* e) {
-  oracle_note_t n = {
-      .kind = kind, .epoch = e->epoch, .valid_until = e->valid_until_ns, .leader_id = e->leader_id};
-  oracle_blocked(&election.oracle, l->node->index, world.now);
-  look(l);
-  oracle_note(&election.oracle, l->node->index, world.now, &n);
-}
-
-static void on_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
-  world_life_t* l = life_of(elector);
-  if (!l->has_elector)
-    world_broken("%s: event %d after its elector was closed", l->node->name, e->kind);
-  if (l->ghost)
-    return;
-  world_log("%s: %s epoch %" PRIu64 " %s%s", l->node->name, s3lect_event_name(e->kind), e->epoch,
-            e->kind == S3LECT_EVENT_NEW_LEADER ? e->leader_id : "", e->message);
-  switch (e->kind) {
-  case S3LECT_EVENT_STARTED_LEADING:
-    note(l, ORACLE_STARTED, e);
-    l->started = true;
-    l->epoch = e->epoch;
-    l->promised = e->valid_until_ns;
-    election.counters.leaderships++;
-    break;
-  case S3LECT_EVENT_RENEWED:
-    note(l, ORACLE_RENEWED, e);
-    l->promised = e->valid_until_ns;
-    election.counters.renewals++;
-    break;
-  case S3LECT_EVENT_STOPPED_LEADING:
-    check_late(l, "stopped was told");
-    note(l, ORACLE_STOPPED, e);
-    l->started = false;
-    if (l->node->config.stop_ack_ms > 0)
-      world_event_set(&l->ack, world.now + l->node->config.ack_delay_ms * WORLD_MS);
-    break;
-  case S3LECT_EVENT_NEW_LEADER:
-    note(l, ORACLE_NEW_LEADER, e);
-    break;
-  case S3LECT_EVENT_ERROR:
-    election.counters.errors++;
-    if (e->error == S3LECT_EUNSAFE)
-      world_broken("%s calls a good store unsafe: %s", l->node->name, e->message);
-    break;
-  default:
-    break;
-  }
-}
-
-/* ---- The core's requests, from its trace ---- */
-
-static uint64_t number_after(const char* line, const char* name) {
-  const char* at = strstr(line, name);
-  return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-static void saw_write(world_life_t* l, const char* line) {
-  birth_t* b = &births[l->birth];
-  uint64_t epoch = number_after(line, " epoch=");
-  uint64_t number = number_after(line, " n=");
-  size_t i = b->sends_len++ % WORLD_SENDS;
-  b->sends[i].epoch = epoch;
-  b->sends[i].number = number;
-  b->sends[i].sent = world_lease_ns(l->host);
-  oracle_write_t w = {.node = l->node->index,
-                      .life = l->number,
-                      .sent_boot = world_lease_ns(l->host),
-                      .epoch = epoch,
-                      .number = number,
-                      .incarnation = l->birth + 1,
-                      .released = strstr(line, " released") != NULL,
-                      .leader_id = l->node->name};
-  l->request = WRITING;
-  look(l);
-  oracle_write_sent(&election.oracle, world.now, &w);
-}
-
-static bool begins(const char* line, const char* with) {
-  return strncmp(line, with, strlen(with)) == 0;
-}
-
-static void saw_done(world_life_t* l, const char* line) {
-  int node = l->node->index;
-  if (l->request == READING)
-    oracle_read_done(&election.oracle, node,
-                     begins(line, "done ok") || begins(line, "done listed") ||
-                         begins(line, "done ENOTFOUND") || begins(line, "done ENOTMODIFIED"));
-  else if (l->request == WRITING)
-    oracle_write_done(&election.oracle, node, strstr(line, " uncertain") != NULL);
-  l->request = NOTHING;
-}
-
-static void on_trace(s3lect_elector_t* elector, const char* line) {
-  world_life_t* l = life_of(elector);
-  if (l->ghost)
-    return;
-  world_log("%s: %s", l->node->name, line);
-  if (begins(line, "write")) {
-    saw_write(l, line);
-  } else if (begins(line, "read") || begins(line, "list ")) {
-    l->request = READING;
-    oracle_read_sent(&election.oracle, l->node->index, world.now);
-  } else if (begins(line, "done")) {
-    saw_done(l, line);
-  }
-}
-
-/* ---- What lands ---- */
-
-static const birth_t* born(const char* incarnation, uint64_t* id) {
-  for (size_t i = births_len; i-- > 0;)
-    if (strcmp(births[i].incarnation, incarnation) == 0) {
-      *id = i + 1;
-      return &births[i];
-    }
-  return NULL;
-}
-
-static int64_t sent_at(const birth_t* b, uint64_t epoch, uint64_t number) {
-  for (size_t i = 0; i < WORLD_SENDS; i++)
-    if (b->sends[i].epoch == epoch && b->sends[i].number == number)
-      return b->sends[i].sent;
-  return INT64_MIN / 2; /* long ago */
-}
-
-static bool parse(const char* key, const char* body, size_t n, s3lect_record_t* r) {
-  if (!election.epochs)
-    return strcmp(key, WORLD_KEY) == 0 && s3lect_record_parse(body, n, r) == 0;
-  uint64_t number = s3lect_epoch_file_number(WORLD_KEY, key);
-  return number > 0 && s3lect_epoch_file_parse(body, n, number, r) == 0;
-}
-
-void world_saw_change(const char* key, const char* body, size_t n) {
-  s3lect_record_t r;
-  uint64_t id = 0;
-  if (strstr(key, ".verify-") != NULL)
-    return;
-  if (body == NULL) {
-    if (!election.epochs)
-      world_broken("somebody deletes the lockfile");
-    return;
-  }
-  const birth_t* b = parse(key, body, n, &r) ? born(r.incarnation, &id) : NULL;
-  if (b == NULL) {
-    world_broken("%s: no candidate wrote %.*s", key, (int)(n < 120 ? n : 120), body);
-    return;
-  }
-  world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
-  oracle_write_t w = {.node = b->node,
-                      .life = b->life,
-                      .sent_boot = sent_at(b, r.epoch, r.write),
-                      .epoch = r.epoch,
-                      .number = r.write,
-                      .incarnation = id,
-                      .released = r.released != 0,
-                      .claims = r.claim != 0,
-                      .leader_id = election.nodes[b->node].name,
-                      .successor = r.successor};
-  oracle_write_landed(&election.oracle, world.now, &w);
 }
 
 /* ---- A life's end ---- */
@@ -343,6 +97,12 @@ static void on_client_closed(s3lect_peer_client_t* client) {
   close_next(l);
 }
 
+static void on_credentials_closed(s3lect_credentials_provider_t* credentials) {
+  world_life_t* l = credentials->data;
+  l->has_credentials = false;
+  close_next(l);
+}
+
 static void on_store_closed(s3lect_store_t* store) {
   world_life_t* l = store->data;
   l->has_store = false;
@@ -351,7 +111,9 @@ static void on_store_closed(s3lect_store_t* store) {
 
 static void close_next(world_life_t* l) {
   l->host->after_turn = after_closing_turn;
-  if (l->has_elector)
+  if (l->has_verify)
+    s3lect_verify_cancel(&l->verify); /* on_verified goes on */
+  else if (l->has_elector)
     (void)s3lect_elector_close(&l->elector, on_elector_closed);
   else if (l->has_server)
     s3lect_peer_server_close(&l->server, on_server_closed);
@@ -359,6 +121,8 @@ static void close_next(world_life_t* l) {
     s3lect_peer_client_close(&l->client, on_client_closed);
   else if (l->has_store)
     s3lect_store_close(&l->store, on_store_closed);
+  else if (l->has_credentials)
+    s3lect_credentials_close(&l->credentials, on_credentials_closed);
   else
     world_wake(l->host);
 }
@@ -409,13 +173,18 @@ static bool open_store(world_life_t* l) {
   s3lect_error_t error;
   s3lect_store_s3_options_t o;
   s3lect_store_s3_options_init(&o, sizeof(o));
-  snprintf(endpoint, sizeof(endpoint), "http://%s:%d", c->by_name ? "s3.world" : "10.0.0.200",
-           WORLD_PORT);
+  snprintf(endpoint, sizeof(endpoint), "%s://%s:%d", c->tls ? "https" : "http",
+           c->by_name ? "s3.world" : "10.0.0.200", WORLD_PORT);
   o.bucket = WORLD_BUCKET;
   o.endpoint = endpoint;
   o.region = "us-east-1";
-  o.access_key_id = "test";
-  o.secret_access_key = "testtest";
+  o.ca_file = c->tls ? world_secrets()->ca : NULL;
+  if (l->has_credentials) {
+    o.credentials = &l->credentials;
+  } else {
+    o.access_key_id = "test";
+    o.secret_access_key = "testtest";
+  }
   o.max_connections = c->max_connections;
   o.idle_timeout_ms = c->idle_timeout_ms;
   int rc = s3lect_store_s3_init(&l->host->loop, &l->store, &o, &error);
@@ -426,21 +195,40 @@ static bool open_store(world_life_t* l) {
   return rc == 0;
 }
 
+static bool open_credentials(world_life_t* l) {
+  s3lect_credentials_chain_options_t o;
+  if (!l->node->config.credentials)
+    return true;
+  s3lect_credentials_chain_options_init(&o, sizeof(o));
+  o.sources = S3LECT_CREDENTIALS_CONTAINER;
+  l->credentials.data = l;
+  l->has_credentials =
+      s3lect_credentials_chain_init(&l->host->loop, &l->credentials, &o, NULL) == 0;
+  return l->has_credentials;
+}
+
 static bool open_peers(world_life_t* l) {
   char listen[64];
   s3lect_error_t error;
   s3lect_peer_client_options_t c;
   s3lect_peer_server_options_t s;
+  bool tls = l->node->config.peer_tls;
   if (!l->node->config.peer_mode)
     return true;
   s3lect_peer_client_options_init(&c, sizeof(c));
-  c.plain_http = 1;
+  c.plain_http = !tls;
+  c.ca_file = tls ? world_secrets()->ca : NULL;
+  c.cert_file = tls ? world_secrets()->node : NULL;
+  c.key_file = tls ? world_secrets()->key : NULL;
   l->client.data = l;
   l->has_client = s3lect_peer_client_init(&l->host->loop, &l->client, &c, &error) == 0;
   s3lect_peer_server_options_init(&s, sizeof(s));
   snprintf(listen, sizeof(listen), "10.0.0.%d:%d", l->node->index + 1, WORLD_PEERPORT);
   s.listen = listen;
-  s.plain_http = 1;
+  s.plain_http = !tls;
+  s.client_ca_file = c.ca_file;
+  s.cert_file = c.cert_file;
+  s.key_file = c.key_file;
   l->server.data = l;
   l->has_server =
       l->has_client && s3lect_peer_server_init(&l->host->loop, &l->server, &s, &error) == 0;
@@ -469,9 +257,9 @@ static bool open_elector(world_life_t* l) {
   o.stop_ack_ms = c->stop_ack_ms;
   o.expiry = c->store_clock ? S3LECT_EXPIRY_STORE_CLOCK : S3LECT_EXPIRY_OBSERVED;
   o.peer_client = c->peer_mode ? &l->client : NULL;
-  o.on_started_leading = o.on_stopped_leading = o.on_new_leader = on_event;
-  o.on_renewed = o.on_error = o.on_claiming = on_event;
-  o.on_trace = on_trace;
+  o.on_started_leading = o.on_stopped_leading = o.on_new_leader = world_judge_event;
+  o.on_renewed = o.on_error = o.on_claiming = world_judge_event;
+  o.on_trace = world_judge_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
   if (rc != 0 && rc != UV_ENOMEM)
@@ -486,29 +274,20 @@ static bool open_elector(world_life_t* l) {
                            .stop_ack_ms = all.stop_ack_ms,
                            .drift_ppm = all.drift_ppm,
                            .store_clock = c->store_clock,
-                           .peer_mode = c->peer_mode};
+                           .peer_mode = c->peer_mode,
+                           .peer_proven = c->peer_mode && c->peer_tls};
   oracle_set_config(&election.oracle, l->node->index, &known);
   return true;
 }
 
-static void be_born(world_life_t* l) {
-  if (births_len == WORLD_BIRTHS)
-    abort();
-  birth_t* b = &births[births_len];
-  *b = (birth_t){.node = l->node->index, .life = l->number};
-  for (size_t i = 0; i < 16; i++)
-    snprintf(b->incarnation + 2 * i, 3, "%02x", l->host->drawn[i]);
-  l->birth = births_len++;
-}
-
 static bool open_all(world_life_t* l) {
-  if (!open_store(l) || !open_peers(l) || !open_elector(l))
+  if (!open_credentials(l) || !open_store(l) || !open_peers(l) || !open_elector(l))
     return false;
   if (l->has_server && s3lect_peer_server_add(&l->server, &l->elector, NULL) != 0)
     return false;
   if (s3lect_elector_start(&l->elector) != 0)
     return false;
-  be_born(l);
+  world_judge_birth(l);
   return true;
 }
 
@@ -520,12 +299,12 @@ void world_node_begin(world_node_t* n) {
   if (l == NULL)
     abort();
   l->node = n;
-  l->ack.run = send_ack;
+  l->ack.run = world_judge_ack;
   l->number = ++n->lives;
   l->host = world_host_new(address, (uint32_t)n->index,
                            election.seed * 1000003 + n->lives * 16 + (uint32_t)n->index);
   l->host->data = l;
-  l->host->after_turn = after_turn;
+  l->host->after_turn = world_judge_turn;
   world_net.host_at[address & 255] = l->host;
   n->life = l;
   n->blocked_until = 0;
@@ -546,6 +325,34 @@ void world_node_begin(world_node_t* n) {
 
 /* ---- What happens to it ---- */
 
+static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
+  world_life_t* l = verify->data;
+  l->has_verify = false;
+  election.counters.verdicts += report->error == 0;
+  if (report->lockfile.safety == S3LECT_SAFETY_UNSAFE ||
+      report->epochs.safety == S3LECT_SAFETY_UNSAFE)
+    world_broken("verify calls a good store unsafe: %s%s", report->lockfile.reason,
+                 report->epochs.reason);
+  if (l->closing)
+    close_next(l);
+}
+
+void world_node_verify(world_node_t* n) {
+  world_life_t* l = n->life;
+  s3lect_verify_options_t o;
+  if (l == NULL || l->closing || l->has_verify)
+    return;
+  s3lect_verify_options_init(&o, sizeof(o));
+  o.store = &l->store;
+  o.prefix = WORLD_KEY ".verify-world/";
+  o.quick = 1;
+  world_host_t* was = world_enter(l->host);
+  l->verify.data = l;
+  l->has_verify = s3lect_verify_start(&l->verify, &o, on_verified, NULL) == 0;
+  world_wake(l->host);
+  world_leave(was);
+}
+
 void world_node_resign(world_node_t* n, int to) {
   world_life_t* l = n->life;
   if (l == NULL || l->closing)
@@ -555,7 +362,7 @@ void world_node_resign(world_node_t* n, int to) {
     (void)s3lect_elector_transfer(&l->elector, election.nodes[to].name);
   else
     (void)s3lect_elector_resign(&l->elector);
-  look(l);
+  world_judge_look(l);
   world_wake(l->host);
   world_leave(was);
 }
@@ -581,72 +388,10 @@ void world_node_rates(world_node_t* n, int64_t lease_ppb, int64_t timer_ppb) {
 
 /* ---- The election ---- */
 
-typedef struct block_s {
-  world_host_t* host;
-  size_t size;
-} block_t;
-
-static void count(block_t* b, bool add) {
-  world_host_t* h = b->host;
-  if (h == NULL)
-    return;
-  h->blocks += add ? 1 : (size_t)-1;
-  h->bytes += add ? b->size : (size_t)0 - b->size;
-  h->bytes_most = h->bytes > h->bytes_most ? h->bytes : h->bytes_most;
-}
-
-static bool is_refused(void) {
-  return world.here != NULL && world.here->alloc_fail > 0 &&
-         sim_chance(&world.here->random, world.here->alloc_fail);
-}
-
-static void* allocate(size_t size) {
-  if (is_refused())
-    return NULL;
-  block_t* b = malloc(sizeof(*b) + size);
-  if (b == NULL)
-    abort();
-  *b = (block_t){world.here, size};
-  count(b, true);
-  return b + 1;
-}
-
-static void* allocate_zero(size_t n, size_t size) {
-  void* p = allocate(n * size);
-  return p != NULL ? memset(p, 0, n * size) : NULL;
-}
-
-static void release(void* p) {
-  if (p == NULL)
-    return;
-  block_t* b = (block_t*)p - 1;
-  count(b, false);
-  free(b);
-}
-
-static void* allocate_again(void* p, size_t size) {
-  if (p == NULL)
-    return allocate(size);
-  if (is_refused())
-    return NULL;
-  block_t* b = (block_t*)p - 1;
-  count(b, false);
-  b = realloc(b, sizeof(*b) + size);
-  if (b == NULL)
-    abort();
-  b->size = size;
-  count(b, true);
-  return b + 1;
-}
-
 void world_election_begin(uint64_t seed, int nodes) {
-  static bool hooked;
-  if (!hooked)
-    s3lect_set_allocator(allocate, allocate_again, allocate_zero, release);
-  hooked = true;
+  world_memory_hook();
   memset(&election, 0, sizeof(election));
-  memset(births, 0, births_len * sizeof(births[0]));
-  births_len = 0;
+  world_judge_begin();
   election.seed = seed;
   election.nodes_len = nodes;
   oracle_init(&election.oracle, nodes, clock_of, NULL);

@@ -36,12 +36,16 @@ typedef struct world_config_s {
   bool store_clock;
   bool peer_mode;
   bool epochs;
-  bool by_name; /* the endpoint is a name, not an address */
+  bool by_name;     /* the endpoint is a name, not an address */
+  bool tls;         /* to the store */
+  bool peer_tls;    /* among peers, with certificates on both sides */
+  bool credentials; /* from a service, for minutes; else fixed keys */
 } world_config_t;
 
 typedef struct world_life_s world_life_t;
+typedef struct world_node_s world_node_t;
 
-typedef struct world_node_s {
+struct world_node_s {
   int index;
   char name[16];
   world_config_t config;
@@ -50,7 +54,30 @@ typedef struct world_node_s {
   int64_t lease_ppb; /* its machine's clocks */
   int64_t timer_ppb;
   int64_t blocked_until;
-} world_node_t;
+};
+
+struct world_life_s {
+  world_host_t* host;
+  world_node_t* node;
+  uint32_t number;
+  s3lect_store_t store;
+  s3lect_credentials_provider_t credentials;
+  s3lect_elector_t elector;
+  s3lect_peer_client_t client;
+  s3lect_peer_server_t server;
+  s3lect_verify_t verify;
+  /* These are to be closed. */
+  bool has_store, has_elector, has_client, has_server, has_credentials, has_verify;
+  bool closing;
+  bool ghost;
+  int64_t closing_since;
+  int request;  /* of the core, that is under way; judge.c */
+  size_t birth; /* of the elector's last start */
+  bool started;
+  uint64_t epoch;
+  int64_t promised;
+  world_event_t ack; /* the application's */
+};
 
 typedef struct world_counters_s {
   uint64_t leaderships;
@@ -59,6 +86,7 @@ typedef struct world_counters_s {
   uint64_t errors;
   uint64_t connections;
   uint64_t lives;
+  uint64_t verdicts;       /* of s3lect_verify_start */
   uint64_t refused_starts; /* an init that failed, for want of memory or descriptors */
   size_t bytes_most;
   size_t fds_most;
@@ -81,6 +109,8 @@ void world_node_begin(world_node_t* node);
 /** A process ends: by itself, closing all; by a signal; or with its machine, without a word. */
 typedef enum { WORLD_LEAVES, WORLD_KILLED, WORLD_CRASHED } world_end_t;
 void world_node_end(world_node_t* node, world_end_t how);
+/** Checks the store, as `s3lect verify --quick` does. */
+void world_node_verify(world_node_t* node);
 void world_node_resign(world_node_t* node, int to);
 void world_node_pause(world_node_t* node, int64_t until);
 /** Sets the rates of its machine's clocks. */

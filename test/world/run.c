@@ -11,6 +11,7 @@
 #include "sim/rnd.h"
 #include "world/bucket.h"
 #include "world/names.h"
+#include "world/service.h"
 #include "world/socket.h"
 
 #define CHAPTER_S    3600
@@ -142,6 +143,11 @@ static void suspend(active_t* f, bool on) {
     world_sock_resumed(h->suspend);
 }
 
+static void lock_out(active_t* f) {
+  f->b = sim_chance(&chaos.random, 500);
+  world_block(f->b ? world_service.host : bucket.host, f->end.at);
+}
+
 static void begin_fault(active_t* f) {
   world_node_t* n = some_node();
   world_host_t* h = host_of(n);
@@ -164,7 +170,10 @@ static void begin_fault(active_t* f) {
     world_bucket_listen(false);
     break;
   case WORLD_FAULT_FREEZE:
-    world_block(bucket.host, f->end.at);
+    lock_out(f);
+    break;
+  case WORLD_FAULT_VERIFY:
+    world_node_verify(n);
     break;
   case WORLD_FAULT_RESTART:
     world_bucket_restart();
@@ -338,10 +347,14 @@ static void heal(void) {
     world_node_begin(n);
     if (h != NULL)
       h->blocked_until = world.now;
+    if (h != NULL && n->config.credentials)
+      h->wall_ms = 0; /* what expires in minutes is of no use to a clock that is hours ahead */
     world_node_rates(n, n->lease_ppb, n->timer_ppb);
   }
   bucket.host->blocked_until = world.now;
   world_wake(bucket.host);
+  world_service.host->blocked_until = world.now;
+  world_wake(world_service.host);
 }
 
 /* ---- A seed's configuration ---- */
@@ -354,6 +367,9 @@ static void configure(uint64_t seed, bool epochs) {
   bool peer = sim_chance(&r, 350);
   bool store_clock = sim_chance(&r, 150);
   bool by_name = sim_chance(&r, 500);
+  bool tls = sim_chance(&r, 120);
+  bool peer_tls = sim_chance(&r, 400);
+  bool credentials = sim_chance(&r, 250);
   for (int i = 0; i < election.nodes_len; i++) {
     world_config_t* c = &election.nodes[i].config;
     if (mixed)
@@ -361,6 +377,9 @@ static void configure(uint64_t seed, bool epochs) {
     *c = (world_config_t){.leader_timeout_ms = t,
                           .epochs = epochs,
                           .by_name = by_name,
+                          .tls = tls,
+                          .peer_tls = peer_tls,
+                          .credentials = credentials,
                           .peer_mode = peer && !(mixed && sim_chance(&r, 300)),
                           .store_clock = store_clock};
     c->grace_period_ms = sim_chance(&r, 100) ? t / 10 : 0;
@@ -373,6 +392,9 @@ static void configure(uint64_t seed, bool epochs) {
     election.nodes[i].lease_ppb = sim_between(&r, -9999000, 9999000);
     election.nodes[i].timer_ppb = sim_between(&r, -500000, 500000);
   }
+  world_log("leader timeout %u ms%s%s%s%s%s", t, mixed ? ", mixed" : "", peer ? ", peers" : "",
+            peer && peer_tls ? " under TLS" : "", tls ? ", store under TLS" : "",
+            credentials ? ", keys from a service" : "");
   if (epochs)
     election.oracle.epochs = true;
   election.epochs = epochs;
@@ -430,6 +452,7 @@ static void close_everything(void) {
   until = world.now + CLOSE_WAIT_S * WORLD_S;
   while (!world_bucket_end() && world.now < until)
     world_run_until(world.now + WORLD_S);
+  world_service_end();
   world_net_end();
   world_end();
 }
@@ -465,7 +488,8 @@ void world_run_seed(uint64_t seed, unsigned nodes, unsigned minutes, bool epochs
   chaos.next.run = on_next;
   chaos.allowed = faults;
   chaos.random = sim_rnd(seed, 4);
-  world_bucket_begin(seed);
+  world_bucket_begin(seed, election.nodes[0].config.tls);
+  world_service_begin(seed);
   for (int i = 0; i < election.nodes_len; i++)
     world_node_begin(&election.nodes[i]);
   int64_t length = (int64_t)minutes * 60 * WORLD_S;

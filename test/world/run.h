@@ -22,6 +22,7 @@
   XX(KILL, "kill")                                                                                 \
   XX(CRASH, "crash")                                                                               \
   XX(LEAVE, "leave")                                                                               \
+  XX(VERIFY, "verify")                                                                             \
   XX(RESIGN, "resign")                                                                             \
   XX(WALL, "wall")                                                                                 \
   XX(RATE, "rate")                                                                                 \

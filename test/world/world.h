@@ -141,6 +141,10 @@ int64_t world_uv_next(const world_host_t* host);
 /** Bytes of randomness from a host's system. */
 void world_draw(world_host_t* host, void* out, size_t n);
 
+/** Gives the library an allocator that counts each host's blocks, and fails as its alloc_fail says.
+ */
+void world_memory_hook(void);
+
 /** The host that a loop belongs to. */
 world_host_t* world_host_of(const uv_loop_t* loop);
 

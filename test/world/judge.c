@@ -1,0 +1,253 @@
+/* world/judge.c: see judge.h. */
+#include "world/judge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
+#define LATE_NS (30 * WORLD_MS)
+
+enum { NOTHING, READING, WRITING };
+
+typedef struct birth_s {
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  int node;
+  uint32_t life;
+  struct {
+    uint64_t epoch, number;
+    int64_t sent;
+  } sends[WORLD_SENDS];
+  size_t sends_len;
+} birth_t;
+
+static birth_t births[WORLD_BIRTHS];
+static size_t births_len;
+
+void world_judge_begin(void) {
+  memset(births, 0, births_len * sizeof(births[0]));
+  births_len = 0;
+}
+
+void world_judge_birth(world_life_t* l) {
+  if (births_len == WORLD_BIRTHS)
+    abort();
+  birth_t* b = &births[births_len];
+  *b = (birth_t){.node = l->node->index, .life = l->number};
+  for (size_t i = 0; i < 16; i++)
+    snprintf(b->incarnation + 2 * i, 3, "%02x", l->host->drawn[i]);
+  l->birth = births_len++;
+}
+
+static bool is_seen(const world_life_t* l) {
+  return !l->ghost && l->has_elector;
+}
+
+/* What is_leader is compared with, now. */
+void world_judge_look(world_life_t* l) {
+  s3lect_status_t status = {.size = sizeof(status)};
+  if (!is_seen(l) || s3lect_elector_status(&l->elector, &status) != 0)
+    return;
+  int64_t lease = world_lease_ns(l->host);
+  bool leads = s3lect_elector_is_leader(&l->elector) != 0;
+  if (leads != (status.valid_until_ns > lease))
+    world_broken("%s: is_leader is %d, valid for %.3f ms", l->node->name, leads,
+                 (double)(status.valid_until_ns - lease) / 1e6);
+  oracle_valid(&election.oracle, l->node->index, world.now, status.valid_until_ns);
+}
+
+static void check_late(const world_life_t* l, const char* when) {
+  int64_t late = world_lease_ns(l->host) - l->promised;
+  if (l->started && late > LATE_NS && world.now > l->node->blocked_until + WORLD_MS)
+    oracle_fail(&election.oracle, ORACLE_STOP_LATE, world.now, l->node->index, -1,
+                "%s: %s, %.3f ms after the end of validity", l->node->name, when,
+                (double)late / 1e6);
+}
+
+void world_judge_turn(world_host_t* host) {
+  world_life_t* l = host->data;
+  world_counters_t* c = &election.counters;
+  c->bytes_most = host->bytes_most > c->bytes_most ? host->bytes_most : c->bytes_most;
+  c->fds_most = host->fds > c->fds_most ? host->fds : c->fds_most;
+  /* The oracle's own bound is the instant itself; a timer of ms comes after it. */
+  oracle_blocked(&election.oracle, l->node->index, world.now);
+  world_judge_look(l);
+  if (is_seen(l))
+    check_late(l, "nothing was told");
+}
+
+static world_life_t* life_of(const s3lect_elector_t* elector) {
+  return elector->data;
+}
+
+void world_judge_ack(world_event_t* event) {
+  world_life_t* l = S3L_CONTAINER_OF(event, world_life_t, ack);
+  world_host_t* was = world_enter(l->host);
+  if (is_seen(l)) {
+    oracle_acknowledged(&election.oracle, l->node->index);
+    s3lect_elector_ack(&l->elector, l->epoch);
+  }
+  world_leave(was);
+}
+
+static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t* e) {
+  oracle_note_t n = {
+      .kind = kind, .epoch = e->epoch, .valid_until = e->valid_until_ns, .leader_id = e->leader_id};
+  oracle_blocked(&election.oracle, l->node->index, world.now);
+  world_judge_look(l);
+  oracle_note(&election.oracle, l->node->index, world.now, &n);
+}
+
+void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
+  world_life_t* l = life_of(elector);
+  if (!l->has_elector)
+    world_broken("%s: event %d after its elector was closed", l->node->name, e->kind);
+  if (l->ghost)
+    return;
+  world_log("%s: %s epoch %" PRIu64 " %s%s", l->node->name, s3lect_event_name(e->kind), e->epoch,
+            e->kind == S3LECT_EVENT_NEW_LEADER ? e->leader_id : "", e->message);
+  switch (e->kind) {
+  case S3LECT_EVENT_STARTED_LEADING:
+    note(l, ORACLE_STARTED, e);
+    l->started = true;
+    l->epoch = e->epoch;
+    l->promised = e->valid_until_ns;
+    election.counters.leaderships++;
+    break;
+  case S3LECT_EVENT_RENEWED:
+    note(l, ORACLE_RENEWED, e);
+    l->promised = e->valid_until_ns;
+    election.counters.renewals++;
+    break;
+  case S3LECT_EVENT_STOPPED_LEADING:
+    check_late(l, "stopped was told");
+    note(l, ORACLE_STOPPED, e);
+    l->started = false;
+    if (l->node->config.stop_ack_ms > 0)
+      world_event_set(&l->ack, world.now + l->node->config.ack_delay_ms * WORLD_MS);
+    break;
+  case S3LECT_EVENT_NEW_LEADER:
+    note(l, ORACLE_NEW_LEADER, e);
+    break;
+  case S3LECT_EVENT_ERROR:
+    election.counters.errors++;
+    if (e->error == S3LECT_EUNSAFE)
+      world_broken("%s calls a good store unsafe: %s", l->node->name, e->message);
+    break;
+  default:
+    break;
+  }
+}
+
+/* ---- The core's requests, from its trace ---- */
+
+static uint64_t number_after(const char* line, const char* name) {
+  const char* at = strstr(line, name);
+  return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static void saw_write(world_life_t* l, const char* line) {
+  birth_t* b = &births[l->birth];
+  uint64_t epoch = number_after(line, " epoch=");
+  uint64_t number = number_after(line, " n=");
+  size_t i = b->sends_len++ % WORLD_SENDS;
+  b->sends[i].epoch = epoch;
+  b->sends[i].number = number;
+  b->sends[i].sent = world_lease_ns(l->host);
+  oracle_write_t w = {.node = l->node->index,
+                      .life = l->number,
+                      .sent_boot = world_lease_ns(l->host),
+                      .epoch = epoch,
+                      .number = number,
+                      .incarnation = l->birth + 1,
+                      .released = strstr(line, " released") != NULL,
+                      .leader_id = l->node->name};
+  l->request = WRITING;
+  world_judge_look(l);
+  oracle_write_sent(&election.oracle, world.now, &w);
+}
+
+static bool begins(const char* line, const char* with) {
+  return strncmp(line, with, strlen(with)) == 0;
+}
+
+static void saw_done(world_life_t* l, const char* line) {
+  int node = l->node->index;
+  if (l->request == READING)
+    oracle_read_done(&election.oracle, node,
+                     begins(line, "done ok") || begins(line, "done listed") ||
+                         begins(line, "done ENOTFOUND") || begins(line, "done ENOTMODIFIED"));
+  else if (l->request == WRITING)
+    oracle_write_done(&election.oracle, node, strstr(line, " uncertain") != NULL);
+  l->request = NOTHING;
+}
+
+void world_judge_trace(s3lect_elector_t* elector, const char* line) {
+  world_life_t* l = life_of(elector);
+  if (l->ghost)
+    return;
+  world_log("%s: %s", l->node->name, line);
+  if (begins(line, "write")) {
+    saw_write(l, line);
+  } else if (begins(line, "read") || begins(line, "list ")) {
+    l->request = READING;
+    oracle_read_sent(&election.oracle, l->node->index, world.now);
+  } else if (begins(line, "done")) {
+    saw_done(l, line);
+  }
+}
+
+/* ---- What lands ---- */
+
+static const birth_t* born(const char* incarnation, uint64_t* id) {
+  for (size_t i = births_len; i-- > 0;)
+    if (strcmp(births[i].incarnation, incarnation) == 0) {
+      *id = i + 1;
+      return &births[i];
+    }
+  return NULL;
+}
+
+static int64_t sent_at(const birth_t* b, uint64_t epoch, uint64_t number) {
+  for (size_t i = 0; i < WORLD_SENDS; i++)
+    if (b->sends[i].epoch == epoch && b->sends[i].number == number)
+      return b->sends[i].sent;
+  return INT64_MIN / 2; /* long ago */
+}
+
+static bool parse(const char* key, const char* body, size_t n, s3lect_record_t* r) {
+  if (!election.epochs)
+    return strcmp(key, WORLD_KEY) == 0 && s3lect_record_parse(body, n, r) == 0;
+  uint64_t number = s3lect_epoch_file_number(WORLD_KEY, key);
+  return number > 0 && s3lect_epoch_file_parse(body, n, number, r) == 0;
+}
+
+void world_saw_change(const char* key, const char* body, size_t n) {
+  s3lect_record_t r;
+  uint64_t id = 0;
+  if (strstr(key, ".verify-") != NULL)
+    return;
+  if (body == NULL) {
+    if (!election.epochs)
+      world_broken("somebody deletes the lockfile");
+    return;
+  }
+  const birth_t* b = parse(key, body, n, &r) ? born(r.incarnation, &id) : NULL;
+  if (b == NULL) {
+    world_broken("%s: no candidate wrote %.*s", key, (int)(n < 120 ? n : 120), body);
+    return;
+  }
+  world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
+  oracle_write_t w = {.node = b->node,
+                      .life = b->life,
+                      .sent_boot = sent_at(b, r.epoch, r.write),
+                      .epoch = r.epoch,
+                      .number = r.write,
+                      .incarnation = id,
+                      .released = r.released != 0,
+                      .claims = r.claim != 0,
+                      .leader_id = election.nodes[b->node].name,
+                      .successor = r.successor};
+  oracle_write_landed(&election.oracle, world.now, &w);
+}

@@ -1,0 +1,23 @@
+/* world/judge.h: what the oracle is told of a life: what its application hears, what its core sends
+ * (from the trace), and what lands in the store. */
+#ifndef WORLD_JUDGE_H
+#define WORLD_JUDGE_H
+
+#include "world/node.h"
+
+void world_judge_begin(void);
+
+/** The callbacks of an elector whose `data` is its life. */
+void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* event);
+void world_judge_trace(s3lect_elector_t* elector, const char* line);
+
+/** An elector was started: from the random bytes that it drew comes its incarnation. */
+void world_judge_birth(world_life_t* life);
+/** Compares what is_leader says now. */
+void world_judge_look(world_life_t* life);
+/** The after_turn of a host whose elector is open. */
+void world_judge_turn(world_host_t* host);
+/** The event of a life's acknowledgement. */
+void world_judge_ack(world_event_t* event);
+
+#endif
