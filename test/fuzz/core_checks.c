@@ -1,16 +1,58 @@
-/* fuzz/core_checks.c: see core_world.h. */
-#include <stdio.h>
-
+/* fuzz/core_checks.c: see core_fuzz.h. What the oracle sees holds where nobody lied; these checks
+ * and those of sim/core_step.h hold whatever the core is told (core/core.h). */
 #include "core/trace.h"
-#include "core_world.h"
+#include "core_fuzz.h"
 
-static s3l_ns_t hold(void) {
-  return s3l_lease_hold(w.core.config.leader_timeout_ms * S3L_MS, w.core.config.drift_ppm);
+#define KEPT 64 /* of each list, the last so many */
+
+/* By one who may be believed: of which write, and when its validity has ended, whatever the clocks'
+ * rates. */
+typedef struct word_s {
+  uint64_t epoch, write;
+  char incarnation[S3LECT_INCARNATION_SIZE];
+  s3l_ns_t over;
+} word_t;
+
+typedef struct sent_s {
+  s3l_ns_t at;
+  uint64_t epoch; /* 0: a list */
+  char incarnation[S3LECT_INCARNATION_SIZE];
+} sent_t;
+
+static word_t words[KEPT];
+static sent_t writes[KEPT], lists[KEPT];
+static unsigned words_len, writes_len, lists_len;
+static uint64_t epoch_told;
+
+void core_checks_begin(void) {
+  memset(words, 0, sizeof(words));
+  memset(writes, 0, sizeof(writes));
+  memset(lists, 0, sizeof(lists));
+  words_len = writes_len = lists_len = 0;
+  epoch_told = 0;
+}
+
+void core_checks_hear(const s3l_peer_result_t* r) {
+  if (r->kind != S3L_PEER_LEADING || !r->authenticated || r->valid_for_ms < 0 ||
+      r->valid_for_ms >= INT64_C(10000000000))
+    return;
+  const sim_node_t* n = &w.nodes[0];
+  word_t* said = &words[words_len++ % KEPT];
+  *said = (word_t){.epoch = r->record->epoch, .write = r->record->write};
+  memcpy(said->incarnation, r->record->incarnation, sizeof(said->incarnation));
+  said->over =
+      sim_boot(&w, n) + s3l_lease_outlast(r->valid_for_ms * S3L_MS, n->core.config.drift_ppm);
+}
+
+static void keep_sent(sent_t* sent, unsigned* len, s3l_ns_t now, uint64_t epoch) {
+  sent_t* s = &sent[(*len)++ % KEPT];
+  *s = (sent_t){.at = now, .epoch = epoch};
+  memcpy(s->incarnation, w.nodes[0].core.incarnation, sizeof(s->incarnation));
 }
 
 static bool is_listed_at(s3l_ns_t at) {
-  for (unsigned i = 0; i < w.lists_len && i < LISTS_MAX; i++)
-    if (w.lists[i] == at)
+  for (unsigned i = 0; i < lists_len && i < KEPT; i++)
+    if (lists[i].at == at)
       return true;
   return false;
 }
@@ -18,181 +60,80 @@ static bool is_listed_at(s3l_ns_t at) {
 /* Validity counts from the sending of a write of that very leadership; with epoch files from that
  * of a listing if it was sent before. */
 static bool is_earned(s3l_ns_t valid_until, uint64_t epoch) {
-  s3l_ns_t from = valid_until - hold();
-  for (unsigned i = 0; i < w.writes_len && i < WRITES_MAX; i++) {
-    const write_t* s = &w.writes[i];
+  const s3l_core_t* c = &w.nodes[0].core;
+  s3l_ns_t from =
+      valid_until - s3l_lease_hold(c->config.leader_timeout_ms * S3L_MS, c->config.drift_ppm);
+  for (unsigned i = 0; i < writes_len && i < KEPT; i++) {
+    const sent_t* s = &writes[i];
     if (s->epoch == epoch && (s->at == from || (s->at > from && is_listed_at(from))) &&
-        strcmp(s->incarnation, w.incarnation) == 0)
+        strcmp(s->incarnation, c->incarnation) == 0)
       return true;
   }
   return false;
 }
 
-static void check_note(const s3l_effect_t* e) {
-  switch (e->note) {
-  case S3LECT_EVENT_STARTED_LEADING:
-    FUZZ_CHECK(!w.announced && e->epoch > w.epoch_told);
-    w.announced = true;
-    w.epoch = w.epoch_told = e->epoch;
-    break;
-  case S3LECT_EVENT_RENEWED:
-    FUZZ_CHECK(w.announced && e->epoch == w.epoch && e->valid_until > w.valid_until);
-    break;
-  case S3LECT_EVENT_STOPPED_LEADING:
-    FUZZ_CHECK(w.announced && e->epoch == w.epoch && e->reason != S3LECT_REASON_NONE);
-    FUZZ_CHECK(e->valid_until <= w.valid_until && e->valid_until <= w.now);
-    w.announced = false;
-    w.valid_until = 0;
-    return;
-  case S3LECT_EVENT_NEW_LEADER:
-  case S3LECT_EVENT_CLAIMING:
-    return;
-  case S3LECT_EVENT_ERROR:
-    FUZZ_CHECK(e->error < 0);
-    return;
-  }
-  FUZZ_CHECK(e->valid_until > w.now && is_earned(e->valid_until, e->epoch));
-  w.valid_until = e->valid_until;
-}
-
 /* A record that is not released is replaced when it has stood for a whole timeout, or when its own
  * leader said that its validity would be over by now. */
-static bool may_replace(const s3l_observation_t* v) {
-  if (v->kind != S3L_OBSERVED_RECORD || v->own || v->record.released || w.core.config.store_clock)
+static bool may_replace(const s3l_core_t* c, s3l_ns_t now) {
+  const s3l_observation_t* v = &c->observed;
+  if (v->kind != S3L_OBSERVED_RECORD || v->own || v->record.released || c->config.store_clock)
     return true;
-  uint32_t t = w.core.config.leader_timeout_ms;
+  uint32_t t = c->config.leader_timeout_ms;
   if (v->record.leader_timeout_ms > t)
     t = v->record.leader_timeout_ms;
-  if (w.now >= v->first_seen + s3l_lease_wait(t * S3L_MS, w.core.config.drift_ppm))
+  if (now >= v->first_seen + s3l_lease_wait(t * S3L_MS, c->config.drift_ppm))
     return true;
-  if (fuzz_core_by_files())
+  if (w.plan->epochs)
     return false; /* whatever a peer says */
-  for (unsigned i = 0; i < w.words_len && i < WORDS_MAX; i++) {
-    const word_t* said = &w.words[i];
+  for (unsigned i = 0; i < words_len && i < KEPT; i++) {
+    const word_t* said = &words[i];
     if (said->epoch == v->record.epoch && said->write == v->record.write &&
-        strcmp(said->incarnation, v->record.incarnation) == 0 && w.now >= said->over)
+        strcmp(said->incarnation, v->record.incarnation) == 0 && now >= said->over)
       return true;
   }
-  return w.words_len > WORDS_MAX; /* some are forgotten */
+  return words_len > KEPT; /* some are forgotten */
 }
 
-static void check_write(const s3l_effect_t* e) {
-  const s3lect_record_t* r = &w.fx.record;
-  FUZZ_CHECK(w.core.op.kind != S3L_OP_TAKE_OVER || may_replace(&w.core.observed));
-  char body[BODY_MAX];
-  FUZZ_CHECK(strcmp(r->incarnation, w.incarnation) == 0 && r->write > w.last_write);
-  FUZZ_CHECK(strcmp(r->leader_id, w.core.config.id) == 0);
-  bool epochs = fuzz_core_by_files();
-  FUZZ_CHECK(e->file == (epochs ? r->epoch : 0) && (epochs || e->condition != S3LECT_ALWAYS));
-  FUZZ_CHECK(e->file <= S3L_EPOCHS_MAX);
-  FUZZ_CHECK(fuzz_core_encode(r, body) > 0);
-  /* A file is created once, and written again by its creator only. */
-  bool creates = w.core.op.kind == S3L_OP_TAKE_OVER;
-  FUZZ_CHECK(!epochs || !creates || e->condition == S3LECT_IF_ABSENT);
-  FUZZ_CHECK(!epochs || creates ||
-             (w.core.observed.own && w.core.observed.record.epoch == e->file));
-  w.last_write = r->write;
-  write_t* s = &w.writes[w.writes_len++ % WRITES_MAX];
-  *s = (write_t){.at = w.now, .epoch = r->epoch};
-  snprintf(s->incarnation, sizeof(s->incarnation), "%s", w.incarnation);
-  w.record = *r;
-  w.landed = false;
-  FUZZ_CHECK(e->timeout_ms > 0);
+static void check_note(const s3l_effect_t* e) {
+  if (e->note == S3LECT_EVENT_STARTED_LEADING) {
+    FUZZ_CHECK(e->epoch > epoch_told);
+    epoch_told = e->epoch;
+  }
+  if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_RENEWED)
+    FUZZ_CHECK(is_earned(e->valid_until, e->epoch));
+  else if (e->note == S3LECT_EVENT_STOPPED_LEADING)
+    FUZZ_CHECK(e->valid_until <= w.oracle.nodes[0].promised);
 }
 
-static void check_effect(const s3l_effect_t* e) {
+void core_checks_step(sim_world_t* world, unsigned node, const s3l_event_t* event) {
+  const s3l_core_t* c = &world->nodes[node].core;
+  s3l_ns_t now = c->now;
   char line[S3L_TRACE_SIZE];
-  FUZZ_CHECK(s3l_trace_effect(e, &w.fx.record, w.now, line, sizeof(line)) < sizeof(line));
-  switch (e->kind) {
-  case S3L_DO_READ:
-  case S3L_DO_WRITE:
-    FUZZ_CHECK(w.under_way == NOTHING && e->timeout_ms > 0 && strlen(e->etag) < S3LECT_ETAG_SIZE);
-    FUZZ_CHECK((e->file > 0) == fuzz_core_by_files());
-    w.under_way = e->kind == S3L_DO_READ ? READING : WRITING;
-    w.cancelled = false;
-    w.file = e->file;
-    w.plain = e->condition == S3LECT_ALWAYS;
-    snprintf(w.etag, sizeof(w.etag), "%s", e->etag);
-    if (e->kind == S3L_DO_WRITE)
-      check_write(e);
-    break;
-  case S3L_DO_CANCEL:
-    FUZZ_CHECK(w.under_way != NOTHING && !w.cancelled);
-    w.cancelled = true;
-    break;
-  case S3L_DO_NOTIFY:
-    check_note(e);
-    break;
-  case S3L_DO_STOPPED:
-    FUZZ_CHECK(w.under_way == NOTHING && !w.announced && w.core.phase == S3L_PHASE_STOPPED);
-    FUZZ_CHECK(!w.asking && !w.sweeping);
-    break;
-  case S3L_DO_RELEASED:
-    FUZZ_CHECK(!w.announced);
-    break;
-  case S3L_DO_PROBE:
-    FUZZ_CHECK(w.core.config.peer_mode && !w.asking && e->timeout_ms > 0 && e->wait_ms % 1000 == 0);
-    FUZZ_CHECK(!w.announced && w.core.observed.kind == S3L_OBSERVED_RECORD && !w.core.observed.own);
-    w.asking = true;
-    w.ask_cancelled = false;
-    break;
-  case S3L_DO_PROBE_CANCEL:
-    FUZZ_CHECK(w.asking && !w.ask_cancelled);
-    w.ask_cancelled = true;
-    break;
-  case S3L_DO_LIST:
-    FUZZ_CHECK(fuzz_core_by_files() && w.under_way == NOTHING && e->timeout_ms > 0);
-    w.under_way = LISTING;
-    w.cancelled = false;
-    w.file = e->file;
-    w.lists[w.lists_len++ % LISTS_MAX] = w.now;
-    break;
-  case S3L_DO_GC:
-    FUZZ_CHECK(fuzz_core_by_files() && !w.sweeping && w.core.leading && e->timeout_ms > 0);
-    FUZZ_CHECK(e->file > 0 && e->file + 1 < w.core.epoch);
-    w.sweeping = true;
-    w.sweep_cancelled = false;
-    w.sweep = e->file;
-    break;
-  case S3L_DO_GC_CANCEL:
-    FUZZ_CHECK(w.sweeping && !w.sweep_cancelled);
-    w.sweep_cancelled = true;
-    break;
+  FUZZ_CHECK(s3l_trace_event(event, line, sizeof(line)) < sizeof(line));
+  for (size_t i = 0; i < w.effects.len; i++) {
+    const s3l_effect_t* e = &w.effects.at[i];
+    FUZZ_CHECK(s3l_trace_effect(e, &w.effects.record, now, line, sizeof(line)) < sizeof(line));
+    if (e->kind == S3L_DO_NOTIFY)
+      check_note(e);
+    if (e->kind == S3L_DO_LIST)
+      keep_sent(lists, &lists_len, now, 0);
+    if (e->kind == S3L_DO_WRITE) {
+      FUZZ_CHECK(c->op.kind != S3L_OP_TAKE_OVER || may_replace(c, now));
+      keep_sent(writes, &writes_len, now, w.effects.record.epoch);
+    }
   }
 }
 
-static void check_confirmed(void) {
-  s3l_confirmed_t said;
-  bool leads = s3l_core_confirmed(&w.core, w.now, &said);
-  FUZZ_CHECK(leads == w.announced);
-  if (!leads)
-    return;
-  FUZZ_CHECK(said.record.epoch == w.epoch && strcmp(said.record.incarnation, w.incarnation) == 0);
-  FUZZ_CHECK(!said.record.released && said.etag[0] != '\0');
-  FUZZ_CHECK((s3l_ns_t)said.valid_for_ms * S3L_MS >= w.valid_until - w.now);
-}
+#define CHECK_BIT(name) (1u << ORACLE_##name)
 
-void fuzz_core_step(s3l_event_t* event) {
-  char line[S3L_TRACE_SIZE];
-  const s3l_core_t* c = &w.core;
-  event->wall_ms = w.wall_ms;
-  FUZZ_CHECK(s3l_trace_event(event, line, sizeof(line)) < sizeof(line));
-  if (event->kind == S3L_EV_DONE)
-    w.under_way = NOTHING;
-  if (event->kind == S3L_EV_PEER)
-    w.asking = false;
-  if (event->kind == S3L_EV_GC_DONE)
-    w.sweeping = false;
-  s3l_core_step(&w.core, w.now, event, &w.fx);
-  FUZZ_CHECK(w.fx.len <= S3L_EFFECTS_MAX);
-  for (size_t i = 0; i < w.fx.len; i++)
-    check_effect(&w.fx.at[i]);
-  FUZZ_CHECK(s3l_core_deadline(c) > w.now); /* else its executor would spin */
-  FUZZ_CHECK((s3l_core_valid_until(c) != 0) == w.announced);
-  FUZZ_CHECK(s3l_core_valid_until(c) == w.valid_until);
-  FUZZ_CHECK(!w.announced || (w.valid_until > w.now && c->epoch == w.epoch));
-  FUZZ_CHECK(!c->leading || (c->observed.own && c->observed.record.epoch == c->epoch));
-  FUZZ_CHECK((c->op.kind != S3L_OP_NONE) == (w.under_way != NOTHING));
-  FUZZ_CHECK(c->peer.probing == w.asking);
-  check_confirmed();
+void core_checks_oracle(void) {
+  unsigned always = CHECK_BIT(PAIRING) | CHECK_BIT(STOP_LATE) | CHECK_BIT(RESURRECTED) |
+                    CHECK_BIT(RELEASE_ACK) | CHECK_BIT(READ_BACK) | CHECK_BIT(WRITE_NUMBER) |
+                    CHECK_BIT(CONTRACT);
+  for (int i = 0; i < ORACLE_CHECKS_END; i++)
+    if (w.oracle.violations[i].found && (!lied || (always & (1u << i)) != 0)) {
+      fprintf(stderr, "%s: %s\n", oracle_check_name((oracle_check_t)i),
+              w.oracle.violations[i].text);
+      abort();
+    }
 }

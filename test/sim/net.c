@@ -107,6 +107,8 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
   size_t len = w->plan->epochs ? s3l_record_encode_file(record, r->body, SIM_BODY_MAX)
                                : s3l_record_encode(record, r->body, sizeof r->body);
   r->body_len = (uint32_t)len;
+  if (len == 0)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: writes no record", i);
   if (e->disputed && !n->dialect_proven) {
     n->dialect_bare = !n->dialect_bare;
     sim_met(w, SIM_MET_DIALECT_SWITCHED);
@@ -379,7 +381,7 @@ void sim_timed_out(sim_world_t* w, uint16_t request) {
 
 void sim_cancel(sim_world_t* w, unsigned i, uint16_t request) {
   sim_node_t* n = &w->nodes[i];
-  if (request == SIM_NO_REQUEST) {
+  if (request == SIM_NO_REQUEST || w->requests[request].cancelled) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no request", i);
     return;
   }

@@ -30,6 +30,8 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
 
 static void standing_is_over(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
+  if (n->request != SIM_NO_REQUEST || n->gc != SIM_NO_REQUEST || n->ask.active)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: stops with a request", i);
   if (n->closing)
     sim_crash(w, i); /* the process ends, in good order */
   s3l_ns_t at = n->start_at > w->t ? n->start_at : w->t;
@@ -97,6 +99,19 @@ static bool publish(sim_world_t* w, unsigned i) {
   return !late;
 }
 
+/* What the core thinks is under way, and what its application was told, is so. */
+static void check_agreement(sim_world_t* w, unsigned i) {
+  const sim_node_t* n = &w->nodes[i];
+  const oracle_node_t* o = &w->oracle.nodes[i];
+  bool requests = (n->core.op.kind != S3L_OP_NONE) == (n->request != SIM_NO_REQUEST);
+  if (!requests || n->core.peer.probing != n->ask.active)
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: waits for nothing", i);
+  if (o->started != n->core.announced || (o->started && o->promised != o->valid_until))
+    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1,
+                "n%u: tells of a validity %.3f ms off is_leader's", i,
+                (double)(o->promised - o->valid_until) / 1e6);
+}
+
 void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   sim_node_t* n = &w->nodes[i];
   s3l_ns_t boot = n->stopped_at != 0 ? sim_clock_read(&n->clock, n->stopped_at) : sim_boot(w, n);
@@ -111,7 +126,7 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   bool published = publish(w, i);
   sim_saw_step(w, i, &before, ev);
   if (w->saw_step != NULL)
-    w->saw_step(w, i);
+    w->saw_step(w, i, ev);
   if (w->log != NULL) {
     sim_log_event(w->log, w->t, i, ev);
     sim_log_effects(w->log, w->t, i, boot, &w->effects);
@@ -121,11 +136,8 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
     memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
   }
   execute(w, i);
-  bool busy = n->request != SIM_NO_REQUEST;
-  if (n->process == SIM_UP &&
-      ((n->core.op.kind != S3L_OP_NONE) != busy || n->core.peer.probing != n->ask.active))
-    oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1,
-                "n%u: waits for a request that is not under way, or for none that is", i);
+  if (published && n->process == SIM_UP)
+    check_agreement(w, i);
   if (!published) {
     s3l_event_t expired = {.kind = S3L_EV_EXPIRED};
     sim_step(w, i, &expired);

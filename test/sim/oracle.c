@@ -314,7 +314,7 @@ static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
  * release of the newest file invites, and it may land twice. */
 static void check_head_start_of_file(oracle_t* o, int64_t t, const oracle_write_t* w) {
   if (w->epoch > o->epoch_newest) {
-    if (o->successor[0] != '\0' && w->looked_at >= o->successor_since)
+    if (o->successor[0] != '\0' && w->node >= 0 && w->looked_at >= o->successor_since)
       check_first(o, t, w);
     o->epoch_newest = w->epoch;
     name_successor(o, t, "");

@@ -197,7 +197,7 @@ void sim_ask(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_ask_t* ask = &n->ask;
   check_ask(w, i);
   ask->active = true;
-  ask->waits = false;
+  ask->waits = ask->cancelled = false;
   ask->stamp++;
   ask->asked = find_asked(w, n->leader_addr);
   ask->wait_ms = e->wait_ms;
@@ -296,11 +296,12 @@ void sim_ask_timed_out(sim_world_t* w, unsigned i) {
 
 void sim_ask_cancel(sim_world_t* w, unsigned i) {
   sim_ask_t* ask = &w->nodes[i].ask;
-  if (!ask->active) {
+  if (!ask->active || ask->cancelled) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no ask", i);
     return;
   }
   ask->waits = false;
+  ask->cancelled = true;
   ask->stamp++; /* what is on its way does not count */
   ask->answer = failure(CANCELED);
   push(w, i, w->t + (s3l_ns_t)sim_below(&w->nodes[i].peer_net, 2 * S3L_MS), SIM_ON_ANSWER);

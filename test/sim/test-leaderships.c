@@ -12,7 +12,7 @@ static sim_world_t w;
 static unsigned lists;
 static size_t files_most;
 
-static void saw_step(sim_world_t* world, unsigned node) {
+static void saw_step(sim_world_t* world, unsigned node, const s3l_event_t* event) {
   size_t files = sim_store_count(&w.store, 0);
   files_most = files > files_most ? files : files_most;
   for (size_t i = 0; i < w.effects.len; i++)

@@ -15,7 +15,7 @@ static unsigned asks[NODES];
 static s3l_ns_t started_at[NODES];
 static s3l_ns_t takeover_at[NODES]; /* as the last notice told that tells it */
 
-static void saw_step(sim_world_t* world, unsigned i) {
+static void saw_step(sim_world_t* world, unsigned i, const s3l_event_t* event) {
   for (size_t k = 0; k < w.effects.len; k++) {
     const s3l_effect_t* e = &w.effects.at[k];
     asks[i] += e->kind == S3L_DO_PROBE;

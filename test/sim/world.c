@@ -30,6 +30,8 @@ static int64_t oracle_boot(void* ctx, int node, int64_t t) {
 }
 
 void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp) {
+  if (w->by_hand)
+    return;
   sim_item_t item = {.at = at, .kind = (uint16_t)kind, .index = (uint16_t)index, .stamp = stamp};
   if (!sim_heap_push(&w->heap, item)) {
     fprintf(stderr, "s3lect-sim: the heap is full\n");
@@ -273,7 +275,10 @@ static void dispatch(sim_world_t* w, const sim_item_t* item) {
 }
 
 void sim_world_init(sim_world_t* w, const sim_plan_t* plan) {
-  memset(w, 0, sizeof *w);
+  memset(w, 0, offsetof(sim_world_t, heap));
+  memset(&w->store, 0, offsetof(sim_store_t, at));
+  for (unsigned i = 0; i < SIM_REQUESTS_MAX; i++)
+    memset(&w->requests[i], 0, offsetof(sim_request_t, leader_id));
   w->plan = plan;
   w->until = plan->end;
   w->wanted = ~0u;

@@ -131,6 +131,7 @@ typedef struct sim_answer_s {
 typedef struct sim_ask_s {
   bool active;
   bool waits; /* is held by the node that was asked */
+  bool cancelled;
   uint32_t stamp;
   int asked; /* node, or one of the above */
   uint32_t wait_ms;
@@ -207,10 +208,7 @@ typedef struct sim_world_s {
   uint32_t nodes_out; /* bit per node that never stands */
   s3l_ns_t until;
   s3l_ns_t t;
-  sim_heap_t heap;
-  sim_store_t store;
   sim_node_t nodes[SIM_NODES_MAX];
-  sim_request_t requests[SIM_REQUESTS_MAX];
   uint16_t free_request;
   uint8_t
       who[SIM_FAULTS_MAX]; /* whom an active window was found to concern, plus one; 0: inactive */
@@ -227,11 +225,15 @@ typedef struct sim_world_s {
   oracle_t oracle;
   unsigned wanted; /* checks at whose violation the run ends */
   sim_log_t* log;  /* NULL: nobody looks */
-  void (*saw_step)(struct sim_world_s* w,
-                   unsigned node); /* its effects are in `effects`; or NULL */
+  /* What a step made is in `effects`, and is not carried out yet; or NULL. */
+  void (*saw_step)(struct sim_world_s* w, unsigned node, const s3l_event_t* event);
+  bool by_hand; /* nothing happens by itself: the caller says what arrives, and when */
   uint64_t digest;
   uint64_t faults_met;
   sim_situations_t met;
+  sim_heap_t heap; /* from here on zeroed in part only: it is large */
+  sim_request_t requests[SIM_REQUESTS_MAX];
+  sim_store_t store;
 } sim_world_t;
 
 /* world.c */
