@@ -269,7 +269,8 @@ static int first_name(const s3l_json_t* j, int object) {
   return object + 1;
 }
 
-int s3l_json_find(const s3l_json_t* j, int object, const char* name) {
+/* Token of the member's value, or -1 where there is none (or null). */
+static int find(const s3l_json_t* j, int object, const char* name) {
   int found = -1;
   int key = first_name(j, object);
   for (; key > 0 && key < j->tokens[object].next; key = j->tokens[key + 1].next) {
@@ -280,7 +281,7 @@ int s3l_json_find(const s3l_json_t* j, int object, const char* name) {
 }
 
 bool s3l_json_has(const s3l_json_t* j, int object, const char* name) {
-  return s3l_json_find(j, object, name) >= 0;
+  return find(j, object, name) >= 0;
 }
 
 int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size_t cap) {
@@ -293,7 +294,7 @@ int s3l_json_member(const s3l_json_t* j, int object, int value, char* name, size
 
 /* Finds a member that must have the type. */
 static int get(const s3l_json_t* j, int object, const char* name, int type, int* token) {
-  *token = s3l_json_find(j, object, name);
+  *token = find(j, object, name);
   if (*token < 0)
     return S3LECT_ENOTFOUND;
   return j->tokens[*token].type == type ? 0 : S3LECT_ERECORD;

@@ -40,9 +40,7 @@ typedef struct s3l_json_s {
 /** Returns 0, or S3LECT_ERECORD and leaves `j` empty. */
 int s3l_json_parse(s3l_json_t* j, s3l_span_t text);
 
-/** Token of the member's value, or -1 where there is none (or null). */
-int s3l_json_find(const s3l_json_t* j, int object, const char* name);
-
+/** Whether there is such a member, and it is not null. */
 bool s3l_json_has(const s3l_json_t* j, int object, const char* name);
 
 /** Walks an object's members in their order. `value` is -1 at first, then the result of the last

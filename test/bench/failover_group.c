@@ -165,9 +165,10 @@ static uint64_t reads_so_far(const failover_group_t* g) {
   s3l_json_t j;
   uint64_t reads = 0;
   size_t n = bench_server_state(&g->server, state, sizeof(state));
-  bool parsed = s3l_json_parse(&j, (s3l_span_t){state, n}) == 0;
-  int counters = parsed ? s3l_json_find(&j, S3L_JSON_ROOT, "counters") : -1;
-  bench_require(counters >= 0 && s3l_json_get_u64(&j, counters, "get", &reads) == 0,
+  int counters;
+  bench_require(s3l_json_parse(&j, (s3l_span_t){state, n}) == 0 &&
+                    s3l_json_get_object(&j, S3L_JSON_ROOT, "counters", &counters) == 0 &&
+                    s3l_json_get_u64(&j, counters, "get", &reads) == 0,
                 "the server does not tell how often it was read");
   return reads;
 }

@@ -135,6 +135,13 @@ static void answer_failure(int status, const char* why) {
   req->cb(req, status, NULL, why);
 }
 
+/* With a first set that lives so long. */
+static void open_with_keys(const s3l_creds_cache_options_t* options, int64_t life_ms) {
+  rig_open(options);
+  assert_null(get(0));
+  answer("A1", life_ms);
+}
+
 static void asks_once_for_many(void** state) {
   rig_open(&quiet);
   assert_null(get(-1));
@@ -158,9 +165,7 @@ static void asks_once_for_many(void** state) {
 }
 
 static void replaces_ahead_of_the_end(void** state) {
-  rig_open(&quiet);
-  assert_null(get(0));
-  answer("A1", 60 * MINUTE);
+  open_with_keys(&quiet, 60 * MINUTE);
   wall_ms = START + 53 * MINUTE;
   assert_string_equal(get(-1)->access_key_id, "A1");
   assert_int_equal(rig.source.asked, 1);
@@ -175,9 +180,7 @@ static void replaces_ahead_of_the_end(void** state) {
 
 /* Nobody asks for hours, and still there are good ones when they are needed. */
 static void replaces_by_itself(void** state) {
-  rig_open(&quiet);
-  assert_null(get(0));
-  answer("A1", 40); /* three quarters of its life on the loop's clock, less jitter */
+  open_with_keys(&quiet, 40); /* three quarters of its life on the loop's clock, less jitter */
   wall_ms += 40;
   s3l_wait_count(&rig.loop, &rig.source.asked, 2, "the timer to ask the source");
   answer("A2", 60 * MINUTE);
@@ -186,9 +189,7 @@ static void replaces_by_itself(void** state) {
 }
 
 static void short_lives_are_used(void** state) {
-  rig_open(&quiet);
-  assert_null(get(0));
-  answer("A1", 4 * MINUTE); /* shorter than the usual advance */
+  open_with_keys(&quiet, 4 * MINUTE); /* shorter than the usual advance */
   wall_ms = START + 2 * MINUTE - 1;
   assert_string_equal(get(-1)->access_key_id, "A1");
   assert_int_equal(rig.source.asked, 1);
@@ -200,9 +201,7 @@ static void short_lives_are_used(void** state) {
 }
 
 static void old_ones_serve_until_their_end(void** state) {
-  rig_open(&eager);
-  assert_null(get(0));
-  answer("A1", 60 * MINUTE);
+  open_with_keys(&eager, 60 * MINUTE);
   wall_ms = START + 56 * MINUTE;
   for (unsigned i = 2; i < 5; i++) {
     assert_string_equal(get(-1)->access_key_id, "A1");
@@ -241,9 +240,7 @@ static void leaves_a_failed_source_alone(void** state) {
 }
 
 static void refuses_expired_ones(void** state) {
-  rig_open(&eager);
-  assert_null(get(0));
-  answer("A1", -1);
+  open_with_keys(&eager, -1);
   assert_int_equal(rig.waiters[0].status, S3LECT_ECREDENTIALS);
   assert_string_equal(s3l_creds_cache_why(rig.cache),
                       "the credentials that came have expired already");
@@ -277,9 +274,7 @@ static void refused_ones_are_replaced(void** state) {
 
 /* They may have been refused for another reason. */
 static void refused_ones_are_better_than_none(void** state) {
-  rig_open(&quiet);
-  assert_null(get(0));
-  answer("A1", 60 * MINUTE);
+  open_with_keys(&quiet, 60 * MINUTE);
   s3l_creds_cache_refused(rig.cache);
   assert_null(get(1));
   answer_failure(S3LECT_ECREDENTIALS, "no luck");
@@ -314,9 +309,7 @@ static void an_unused_one_closes_at_once(void** state) {
 
 static void a_warm_one_allocates_nothing(void** state) {
   s3l_heap_install();
-  rig_open(&quiet);
-  assert_null(get(0));
-  answer("A1", 60 * MINUTE);
+  open_with_keys(&quiet, 60 * MINUTE);
   size_t before = s3l_heap_count();
   for (int i = 0; i < 100; i++)
     assert_non_null(get(-1));

@@ -63,10 +63,14 @@ static void on_theirs_closed(s3lect_credentials_provider_t* provider) {
   theirs_closed++;
 }
 
-static void close_theirs(void) {
+static void begin_close(void) {
   theirs_closed = 0;
   s3lect_credentials_close(&theirs, on_theirs_closed);
   assert_int_equal(theirs_closed, 0);
+}
+
+static void close_theirs(void) {
+  begin_close();
   s3l_wait_count(&loop, &theirs_closed, 1, "the provider to be closed");
   s3l_wait_loop_end(&loop);
 }
@@ -98,6 +102,11 @@ static void fixed_keys_are_given_to_all(void** state) {
     assert_int_equal(q[i].done, 1);
 }
 
+static void open_fixed(void) {
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
+}
+
 static void ask_again(question_t* q) {
   if (q->done == 1)
     question(q);
@@ -105,8 +114,7 @@ static void ask_again(question_t* q) {
 
 static void a_request_can_be_used_again_inside(void** state) {
   question_t q = {.then = ask_again};
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
+  open_fixed();
   question(&q);
   s3l_wait_count(&loop, &q.done, 2, "both answers");
   assert_string_equal(q.access_key, "AK");
@@ -114,18 +122,15 @@ static void a_request_can_be_used_again_inside(void** state) {
 }
 
 static void close_inside(question_t* q) {
-  theirs_closed = 0;
-  s3lect_credentials_close(&theirs, on_theirs_closed);
+  begin_close();
 }
 
 static void closing_ends_questions(void** state) {
   question_t q[3] = {{.done = 0}};
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
+  open_fixed();
   question(&q[0]);
   question(&q[1]);
-  theirs_closed = 0;
-  s3lect_credentials_close(&theirs, on_theirs_closed);
+  begin_close();
   memset(&q[2].req, 0, sizeof(q[2].req));
   q[2].req.cb = on_credentials;
   assert_int_equal(theirs.ops->get(&theirs, &q[2].req), UV_ECANCELED);
@@ -138,8 +143,7 @@ static void closing_ends_questions(void** state) {
   s3l_wait_loop_end(&loop);
   /* Inside an answer; those behind it are still answered. */
   memset(q, 0, sizeof(q));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_credentials_static_init(&loop, &theirs, "AK", "SK", NULL, NULL), 0);
+  open_fixed();
   q[0].then = close_inside;
   question(&q[0]);
   question(&q[1]);
@@ -212,8 +216,7 @@ static void a_chain_is_closed_while_it_asks(void** state) {
   question(&q);
   while (rig.server.accepted == 0)
     uv_run(&loop, UV_RUN_ONCE);
-  theirs_closed = 0;
-  s3lect_credentials_close(&theirs, on_theirs_closed);
+  begin_close();
   s3l_wait_count(&loop, &theirs_closed, 1, "the provider to be closed");
   assert_int_equal(q.done, 1);
   assert_int_equal(q.status, UV_ECANCELED);

@@ -74,6 +74,12 @@ static void parse(parsed_t* p) {
   p->body = rest;
 }
 
+static void sends(const s3l_s3_target_t* target, const s3l_s3_keys_t* k, const s3l_s3_request_t* r,
+                  parsed_t* p) {
+  assert_int_equal(write_to(target, k, r, sizeof(sent)), 0);
+  parse(p);
+}
+
 static s3l_span_t header(const parsed_t* p, const char* name) {
   s3l_span_t found = {NULL, 0};
   for (size_t i = 0; i < p->headers_len; i++) {
@@ -158,8 +164,7 @@ static void composes_a_conditional_put(void** state) {
                         .if_match = S3L_SPAN("\"d41d8\""),
                         .body = S3L_SPAN("{\"epoch\":1}")};
   parsed_t p;
-  assert_int_equal(write_to(&virtual_host, &temporary, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&virtual_host, &temporary, &r, &p);
   assert_true(s3l_span_eq(p.method, S3L_SPAN("PUT")));
   assert_true(s3l_span_eq(p.path, S3L_SPAN("/leases/k")));
   assert_true(s3l_span_eq(p.body, r.body));
@@ -179,8 +184,7 @@ static void composes_a_conditional_put(void** state) {
   r.if_match = (s3l_span_t){NULL, 0};
   r.if_none_match = S3L_SPAN("*");
   r.body = (s3l_span_t){NULL, 0};
-  assert_int_equal(write_to(&virtual_host, &temporary, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&virtual_host, &temporary, &r, &p);
   assert_header(&p, "if-none-match", "*");
   assert_header(&p, "content-length", "0");
   assert_true(is_signed(&p, S3L_SPAN("if-none-match")));
@@ -190,31 +194,27 @@ static void composes_a_conditional_put(void** state) {
 static void composes_the_others(void** state) {
   s3l_s3_request_t r = {.op = S3L_S3_DELETE, .key = S3L_SPAN("k"), .if_match = S3L_SPAN("x")};
   parsed_t p;
-  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&path_style, &keys, &r, &p);
   assert_true(s3l_span_eq(p.method, S3L_SPAN("DELETE")));
   assert_true(is_signed(&p, S3L_SPAN("if-match")));
   assert_header(&p, "content-length", NULL);
   assert_signature_holds(&p);
 
   r = (s3l_s3_request_t){.op = S3L_S3_HEAD, .key = S3L_SPAN("k")};
-  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&path_style, &keys, &r, &p);
   assert_true(s3l_span_eq(p.method, S3L_SPAN("HEAD")));
   assert_signature_holds(&p);
 
   r = (s3l_s3_request_t){
       .op = S3L_S3_LIST, .key = S3L_SPAN("p/é"), .after = S3L_SPAN("p/a&b"), .max_keys = 1000};
-  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&path_style, &keys, &r, &p);
   assert_true(s3l_span_eq(p.path, S3L_SPAN("/bucket")));
   assert_true(s3l_span_eq(
       p.query, S3L_SPAN("list-type=2&max-keys=1000&prefix=p%2F%C3%A9&start-after=p%2Fa%26b")));
   assert_signature_holds(&p);
 
   r = (s3l_s3_request_t){.op = S3L_S3_LIST, .max_keys = 1};
-  assert_int_equal(write_to(&virtual_host, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&virtual_host, &keys, &r, &p);
   assert_true(s3l_span_eq(p.path, S3L_SPAN("/")));
   assert_true(s3l_span_eq(p.query, S3L_SPAN("list-type=2&max-keys=1")));
   assert_signature_holds(&p);
@@ -231,8 +231,7 @@ static void composes_what_was_added(void** state) {
   t.owner = S3L_SPAN("123456789012");
   t.checksum = true;
   s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("k"), .body = S3L_SPAN("abc")};
-  assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&t, &keys, &r, &p);
   assert_header(&p, "x-zebra", "last");
   assert_header(&p, "cache-tag", "first  of  all");
   assert_header(&p, "x-amz-expected-bucket-owner", "123456789012");
@@ -244,8 +243,7 @@ static void composes_what_was_added(void** state) {
   assert_true(is_signed(&p, S3L_SPAN("x-amz-checksum-sha256")));
   assert_signature_holds(&p);
   r = (s3l_s3_request_t){.op = S3L_S3_GET, .key = S3L_SPAN("k")};
-  assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&t, &keys, &r, &p);
   assert_header(&p, "x-zebra", NULL);
   assert_header(&p, "x-amz-checksum-sha256", NULL);
   assert_header(&p, "x-amz-expected-bucket-owner", "123456789012");
@@ -269,49 +267,46 @@ static void composes_for_a_plain_proxy(void** state) {
   assert_signature_holds(&p);
 }
 
+/* The span that stands there is this one. */
+static void put_at(void* in, size_t at, s3l_span_t span) {
+  memcpy((char*)in + at, &span, sizeof(span));
+}
+
 static void nothing_can_be_smuggled_in(void** state) {
   static const s3l_span_t evil[] = {{"a\r\nX: y", 7}, {"a\nb", 3}, {"a\rb", 3}, {"a\0b", 3}};
+  static const size_t of_request[] = {offsetof(s3l_s3_request_t, if_match),
+                                      offsetof(s3l_s3_request_t, if_none_match)};
+  static const size_t of_keys[] = {offsetof(s3l_s3_keys_t, token),
+                                   offsetof(s3l_s3_keys_t, access_key)};
+  static const size_t of_target[] = {
+      offsetof(s3l_s3_target_t, host), offsetof(s3l_s3_target_t, owner),
+      offsetof(s3l_s3_target_t, origin), offsetof(s3l_s3_target_t, proxy_authorization),
+      offsetof(s3l_s3_target_t, region)};
+  const s3l_s3_request_t put = {.op = S3L_S3_PUT, .key = S3L_SPAN("k")};
   for (size_t i = 0; i < sizeof(evil) / sizeof(evil[0]); i++) {
-    s3l_s3_request_t r = {.op = S3L_S3_PUT, .key = S3L_SPAN("k"), .if_match = evil[i]};
-    assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
-    r.if_match = (s3l_span_t){NULL, 0};
-    r.if_none_match = evil[i];
-    assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
-    r.if_none_match = (s3l_span_t){NULL, 0};
-    s3l_s3_keys_t k = keys;
-    k.token = evil[i];
-    assert_int_equal(write_to(&path_style, &k, &r, sizeof(sent)), S3LECT_EOPTION);
-    k = keys;
-    k.access_key = evil[i];
-    assert_int_equal(write_to(&path_style, &k, &r, sizeof(sent)), S3LECT_EOPTION);
-    s3l_s3_target_t t = path_style;
-    t.host = evil[i];
-    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
-    t = path_style;
-    t.owner = evil[i];
-    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
-    t = path_style;
-    t.origin = evil[i];
-    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
-    t = path_style;
-    t.proxy_authorization = evil[i];
-    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
     const s3l_sigv4_pair_t added[] = {{S3L_SPAN("x-a"), evil[i]}, {evil[i], S3L_SPAN("a")}};
-    for (size_t k2 = 0; k2 < 2; k2++) {
-      t = path_style;
-      t.headers = &added[k2];
-      t.headers_len = 1;
-      assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    for (size_t k = 0; k < 2; k++) {
+      s3l_s3_request_t request = put;
+      s3l_s3_keys_t pair = keys;
+      s3l_s3_target_t target = path_style;
+      put_at(&request, of_request[k], evil[i]);
+      assert_int_equal(write_to(&path_style, &keys, &request, sizeof(sent)), S3LECT_EOPTION);
+      put_at(&pair, of_keys[k], evil[i]);
+      assert_int_equal(write_to(&path_style, &pair, &put, sizeof(sent)), S3LECT_EOPTION);
+      target.headers = &added[k];
+      target.headers_len = 1;
+      assert_int_equal(write_to(&target, &keys, &put, sizeof(sent)), S3LECT_EOPTION);
     }
-    t = path_style;
-    t.region = evil[i];
-    assert_int_equal(write_to(&t, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
+    for (size_t k = 0; k < sizeof(of_target) / sizeof(of_target[0]); k++) {
+      s3l_s3_target_t target = path_style;
+      put_at(&target, of_target[k], evil[i]);
+      assert_int_equal(write_to(&target, &keys, &put, sizeof(sent)), S3LECT_EOPTION);
+    }
   }
   /* In a key, line ends are escaped; only NUL is refused. */
   s3l_s3_request_t r = {.op = S3L_S3_GET, .key = S3L_SPAN("a\r\nb")};
   parsed_t p;
-  assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), 0);
-  parse(&p);
+  sends(&path_style, &keys, &r, &p);
   assert_true(s3l_span_eq(p.path, S3L_SPAN("/bucket/a%0D%0Ab")));
   r.key = S3L_SPAN("a\0b");
   assert_int_equal(write_to(&path_style, &keys, &r, sizeof(sent)), S3LECT_EOPTION);
