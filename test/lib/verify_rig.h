@@ -4,29 +4,15 @@
 
 #include "s3lect/verify.h"
 
+#define S3L_VERIFY_CHECKS_MAX 24
+
 typedef struct s3l_verify_rig_s {
   s3lect_verify_t verify;
-  unsigned done; /* how often the callback ran */
-  int safety;    /* of the lockfile */
-  int epochs;
-  int error;
-  int dialect;
-  int weak;
-  int clock_known;
-  int64_t clock_offset_ms;
-  uint32_t clock_error_ms;
-  uint32_t requests;
-  uint32_t leftovers;
-  uint32_t p50_us, p90_us, p99_us, max_us;
-  char reason[512]; /* of the lockfile's verdict */
-  char epochs_reason[512];
-  size_t checks_len;
-  struct {
-    char name[32];
-    char expected[80];
-    char seen[200];
-    int verdict;
-  } checks[24];
+  unsigned done;                 /* how often the callback ran */
+  s3lect_verify_report_t report; /* its pointers lead to the copies below */
+  s3lect_check_t checks[S3L_VERIFY_CHECKS_MAX];
+  char texts[16384];
+  size_t texts_len;
 } s3l_verify_rig_t;
 
 /** Starts a run, and returns what s3lect_verify_start does. */

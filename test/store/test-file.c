@@ -340,9 +340,9 @@ static void is_good_for_the_lockfile(void** state) {
   o.store = &store;
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(s3l_verify_rig_check(&rig, "equal-bodies"), S3LECT_CHECK_PASSED);
-  assert_int_equal(rig.leftovers, 0);
+  assert_int_equal(rig.report.leftovers, 0);
 }
 
 /* ---- The rest ---- */

@@ -86,7 +86,7 @@ static void nothing_is_left(void) {
   for (size_t i = 0; i < n; i++)
     assert_false(there[i]);
   assert_true(n > 0);
-  assert_int_equal(rig.leftovers, 0);
+  assert_int_equal(rig.report.leftovers, 0);
 }
 
 #define FAILED(...) s3l_verify_rig_failed(&rig, (const char* const[]){__VA_ARGS__, NULL})
@@ -96,25 +96,27 @@ static void trusts_an_honest_store(void** state) {
   for (int quick = 0; quick < 2; quick++) {
     run(quick != 0);
     NONE_FAILED;
-    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-    assert_int_equal(rig.error, 0);
-    assert_int_equal(rig.dialect, S3LECT_ETAG_QUOTED);
-    assert_int_equal(rig.weak, 0);
+    assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.report.error, 0);
+    assert_int_equal(rig.report.etag_dialect, S3LECT_ETAG_QUOTED);
+    assert_int_equal(rig.report.etags_weak, 0);
     nothing_is_left();
-    for (size_t i = 0; i < rig.checks_len; i++) {
-      bool skipped = quick != 0 && strcmp(rig.checks[i].name, "equal-bodies") == 0;
-      bool noted = quick == 0 && strcmp(rig.checks[i].name, "equal-bodies") == 0;
-      assert_int_equal(rig.checks[i].verdict, skipped ? S3LECT_CHECK_SKIPPED
-                                              : noted ? S3LECT_CHECK_NOTED
-                                                      : S3LECT_CHECK_PASSED);
+    for (size_t i = 0; i < rig.report.checks_len; i++) {
+      bool skipped = quick != 0 && strcmp(rig.report.checks[i].name, "equal-bodies") == 0;
+      bool noted = quick == 0 && strcmp(rig.report.checks[i].name, "equal-bodies") == 0;
+      assert_int_equal(rig.report.checks[i].verdict, skipped ? S3LECT_CHECK_SKIPPED
+                                                     : noted ? S3LECT_CHECK_NOTED
+                                                             : S3LECT_CHECK_PASSED);
     }
-    assert_true(rig.requests < (quick != 0 ? 100u : 640u));
+    assert_true(rig.report.requests < (quick != 0 ? 100u : 640u));
     fakes3_counters_t counters;
     fakes3_counters(server, &counters);
     if (quick == 0)
-      assert_int_equal(counters.requests, rig.requests);
-    assert_true(rig.p50_us > 0 && rig.p50_us <= rig.p90_us && rig.p90_us <= rig.p99_us &&
-                rig.p99_us <= rig.max_us);
+      assert_int_equal(counters.requests, rig.report.requests);
+    assert_true(rig.report.latency_p50_us > 0 &&
+                rig.report.latency_p50_us <= rig.report.latency_p90_us &&
+                rig.report.latency_p90_us <= rig.report.latency_p99_us &&
+                rig.report.latency_p99_us <= rig.report.latency_max_us);
   }
 }
 
@@ -169,11 +171,12 @@ static void finds_lies(void** state) {
     for (int quick = 0; quick < ((findings[i].how & FULL_ONLY) != 0 ? 1 : 2); quick++) {
       run(quick != 0);
       s3l_verify_rig_failed(&rig, findings[i].failed);
-      assert_int_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
-      assert_int_equal(rig.epochs, (findings[i].how & EPOCHS_SAFE) != 0 ? S3LECT_SAFETY_SAFE
-                                                                        : S3LECT_SAFETY_UNSAFE);
+      assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_UNSAFE);
+      assert_int_equal(rig.report.epochs.safety, (findings[i].how & EPOCHS_SAFE) != 0
+                                                     ? S3LECT_SAFETY_SAFE
+                                                     : S3LECT_SAFETY_UNSAFE);
       bool other = quick != 0 && findings[i].reason[1] != NULL;
-      assert_non_null(strstr(rig.reason, findings[i].reason[other ? 1 : 0]));
+      assert_non_null(strstr(rig.report.lockfile.reason, findings[i].reason[other ? 1 : 0]));
       nothing_is_left();
     }
     close_all(NULL);
@@ -197,17 +200,17 @@ static void finds_listings_that_do_not_show_what_was_written(void** state) {
     lie(lies[i]);
     run(i == 0);
     FAILED("list");
-    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
-    assert_non_null(strstr(rig.epochs_reason, "listings do not show"));
+    assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_UNSAFE);
+    assert_non_null(strstr(rig.report.epochs.reason, "listings do not show"));
     nothing_is_left();
     fakes3_fault_clear(server, 0);
   }
   lie("{\"match\":{\"method\":\"LIST\"},\"status\":403}");
   run(true);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNKNOWN);
-  assert_int_equal(rig.error, S3LECT_EDENIED);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.report.error, S3LECT_EDENIED);
 }
 
 /* MinIO and VersityGW: what is written as "/jobs/..." is "jobs/...", and no listing shows it. */
@@ -219,11 +222,11 @@ static void finds_keys_that_are_normalised(void** state) {
     o.prefix = prefixes[i];
     s3l_verify_rig_run(&rig, &o);
     FAILED("list");
-    assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+    assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_UNSAFE);
   }
   run(true);
   NONE_FAILED;
-  assert_int_equal(rig.epochs, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_SAFE);
 }
 
 static void learns_the_bare_dialect(void** state) {
@@ -231,8 +234,8 @@ static void learns_the_bare_dialect(void** state) {
   for (int again = 0; again < 2; again++) { /* the second time the store knows */
     run(false);
     NONE_FAILED;
-    assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-    assert_int_equal(rig.dialect, S3LECT_ETAG_BARE);
+    assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+    assert_int_equal(rig.report.etag_dialect, S3LECT_ETAG_BARE);
     nothing_is_left();
   }
 }
@@ -248,8 +251,8 @@ static void notes_weak_etags(void** state) {
   lie("{\"weak_etag\":true}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_equal(rig.weak, 1);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.etags_weak, 1);
 }
 
 /* A store that fails and throttles now and then, and loses replies, is not taken for a liar. */
@@ -263,7 +266,7 @@ static void is_patient(void** state) {
   lie("{\"match\":{\"method\":\"DELETE\"},\"count\":2,\"status\":503}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
   nothing_is_left();
 }
 
@@ -272,17 +275,17 @@ static void waits_for_a_throttling_store(void** state) {
   lie("{\"match\":{\"method\":\"PUT\"},\"skip\":8,\"count\":4,\"status\":429}");
   run(true);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
 }
 
 /* What keeps a run from finding out is told as that, not as a verdict. */
 static void denied(const char* json, int error, const char* check) {
   lie(json);
   run(false);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
-  assert_int_equal(rig.error, error);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.report.error, error);
   assert_int_equal(s3l_verify_rig_check(&rig, check), S3LECT_CHECK_INCONCLUSIVE);
-  assert_non_null(strstr(rig.reason, "could not be examined"));
+  assert_non_null(strstr(rig.report.lockfile.reason, "could not be examined"));
   fakes3_fault_clear(server, 0);
 }
 
@@ -305,19 +308,19 @@ static void counts_what_it_cannot_remove(void** state) {
   lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   run(false);
   NONE_FAILED;
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_equal(rig.leftovers, 4);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.leftovers, 4);
   assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_NOTED);
 }
 
 static void measures_the_clock(void** state) {
   fakes3_set_clock_offset(server, 600 * 1000);
   run(false);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_equal(rig.clock_known, 1);
-  assert_in_range(rig.clock_error_ms, 0, 501);
-  assert_true(rig.clock_offset_ms - rig.clock_error_ms <= 600 * 1000);
-  assert_true(rig.clock_offset_ms + rig.clock_error_ms >= 600 * 1000);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.clock_known, 1);
+  assert_in_range(rig.report.clock_error_ms, 0, 501);
+  assert_true(rig.report.clock_offset_ms - rig.report.clock_error_ms <= 600 * 1000);
+  assert_true(rig.report.clock_offset_ms + rig.report.clock_error_ms >= 600 * 1000);
 }
 
 /* Cancelled in the middle of a race: removes what it made. */
@@ -333,8 +336,8 @@ static void cleans_up_after_a_cancel(void** state) {
   s3lect_verify_cancel(&rig.verify);
   assert_int_equal(rig.done, 0);
   s3l_wait_count(&loop, &rig.done, 1, "the end of a cancelled run");
-  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
-  assert_int_equal(rig.error, UV_ECANCELED);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.report.error, UV_ECANCELED);
   nothing_is_left();
 }
 

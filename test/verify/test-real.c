@@ -24,10 +24,10 @@ static void finds_it_good_for_the_lockfile(void** state) {
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_print(&rig);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_not_equal(rig.dialect, S3LECT_ETAG_UNKNOWN);
-  assert_int_equal(rig.leftovers, 0);
-  assert_int_equal(rig.clock_known, 1);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_not_equal(rig.report.etag_dialect, S3LECT_ETAG_UNKNOWN);
+  assert_int_equal(rig.report.leftovers, 0);
+  assert_int_equal(rig.report.clock_known, 1);
   s3lect_store_close(&store, NULL);
   s3l_wait_loop_end(&loop);
 }

@@ -92,12 +92,12 @@ static void trusts_memory(void** state) {
   s3lect_verify_options_t o = options();
   s3l_verify_rig_run(&rig, &o);
   s3l_verify_rig_failed(&rig, (const char* const[]){NULL});
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(s3l_verify_rig_check(&rig, "equal-bodies"), S3LECT_CHECK_PASSED);
-  assert_int_equal(rig.dialect, S3LECT_ETAG_UNKNOWN);
-  assert_int_equal(rig.clock_known, 1);
-  assert_true(llabs(rig.clock_offset_ms) <= rig.clock_error_ms);
-  assert_int_equal(rig.leftovers, 0);
+  assert_int_equal(rig.report.etag_dialect, S3LECT_ETAG_UNKNOWN);
+  assert_int_equal(rig.report.clock_known, 1);
+  assert_true(llabs(rig.report.clock_offset_ms) <= rig.report.clock_error_ms);
+  assert_int_equal(rig.report.leftovers, 0);
 }
 
 /* del and list may be missing: the lockfile does not depend on them, epoch files on list. */
@@ -107,11 +107,11 @@ static void does_without_list_and_delete(void** state) {
   front.ops.del = NULL;
   o.store = &front.store;
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
-  assert_int_equal(rig.epochs, S3LECT_SAFETY_UNSAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_UNSAFE);
   s3l_verify_rig_failed(&rig, (const char* const[]){"list", NULL});
   assert_int_equal(s3l_verify_rig_check(&rig, "delete"), S3LECT_CHECK_SKIPPED);
-  assert_int_equal(rig.leftovers, 4);
+  assert_int_equal(rig.report.leftovers, 4);
 }
 
 /* A store that takes nothing gives no verdict, and the run ends all the same. */
@@ -121,10 +121,10 @@ static void survives_a_store_that_takes_nothing(void** state) {
   front.refuse = UV_ENOMEM;
   o.store = &front.store;
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_UNKNOWN);
-  assert_int_equal(rig.error, UV_ENOMEM);
-  assert_int_equal(rig.requests, 0);
-  assert_int_equal(rig.leftovers, 0);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_UNKNOWN);
+  assert_int_equal(rig.report.error, UV_ENOMEM);
+  assert_int_equal(rig.report.requests, 0);
+  assert_int_equal(rig.report.leftovers, 0);
 }
 
 typedef struct look_s {
@@ -158,11 +158,11 @@ static void ends_when_cancelled_at_any_request(void** state) {
     front.cancel_at = n;
     s3l_verify_rig_run(&rig, &o);
     assert_int_equal(count_objects(), 0);
-    if (rig.error != UV_ECANCELED)
+    if (rig.report.error != UV_ECANCELED)
       break;
-    assert_int_not_equal(rig.safety, S3LECT_SAFETY_UNSAFE);
+    assert_int_not_equal(rig.report.lockfile.safety, S3LECT_SAFETY_UNSAFE);
   }
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
   assert_true(n > 60); /* it was cancelled at each of so many */
 }
 
@@ -172,8 +172,8 @@ static void cancels_before_the_first_request(void** state) {
   s3lect_verify_cancel(&rig.verify);
   assert_int_equal(rig.done, 0);
   s3l_wait_count(&loop, &rig.done, 1, "the end of a cancelled run");
-  assert_int_equal(rig.error, UV_ECANCELED);
-  assert_int_equal(rig.requests, 0);
+  assert_int_equal(rig.report.error, UV_ECANCELED);
+  assert_int_equal(rig.report.requests, 0);
 }
 
 static void unexpected(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
@@ -206,7 +206,7 @@ static void refuses_bad_options(void** state) {
   assert_int_equal(s3lect_verify_start(&v, &o, unexpected, NULL), S3LECT_EOPTION);
   prefix[S3LECT_VERIFY_PREFIX_MAX] = '\0';
   s3l_verify_rig_run(&rig, &o);
-  assert_int_equal(rig.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
 }
 
 static void survives_memory_running_out(void** state) {
@@ -223,7 +223,8 @@ static void survives_memory_running_out(void** state) {
       s3l_wait_count(&loop, &rig.done, 1, "the end of a verification");
     failed = s3l_heap_fail_end();
     assert_true(n > 0 || err == UV_ENOMEM);
-    assert_true(err == UV_ENOMEM || rig.safety == S3LECT_SAFETY_SAFE || rig.error == UV_ENOMEM);
+    assert_true(err == UV_ENOMEM || rig.report.lockfile.safety == S3LECT_SAFETY_SAFE ||
+                rig.report.error == UV_ENOMEM);
     s3lect_store_close(&store, NULL);
     s3l_wait_loop_end(&loop);
     s3l_heap_remove();
