@@ -1,11 +1,11 @@
-/* Where the fields of public structs lie, how large those are, and what numbers names stand for: a
- * program that was compiled with the first release's headers must go on working with a library of
- * today. Checked by the compiler, but for what functions write into structs.
+/* Checks the offsets and sizes of public structs and the values of public constants: a program that
+ * was compiled with the first release's headers must work with today's library. The compiler checks
+ * all but what functions write into structs.
  *
  *   AT(type, field, offset)     a field's place never changes
- *   SIZE(type, bytes)           a shell, or what stands in arrays and structs: never changes
+ *   SIZE(type, bytes)           a shell, or a member of arrays and structs: never changes
  *   VALUE(name, number)         an enumerator, a flag, a limit, an error code: never changes
- *   GROWS(type, bytes)          begins with its size: new fields go behind the last one
+ *   GROWS(type, bytes)          begins with its size: new fields are appended
  *
  * layout.inc is kept by layout.sh, which adds what is new and never changes a line. (The first
  * release makes it; before that there are no programs to break.)

@@ -3,9 +3,9 @@
 #
 #   test/bench/tcp-proxy.sh BUILD_DIR [ROUNDS]     BUILD_DIR as made by the release preset
 #
-# Both small round trips and transfers of 1 MiB, over loopback: directly, through nginx (left out
-# where there is none: Debian's nginx and libnginx-mod-stream), through the leader's proxy, and
-# through another one, which is two proxies. Budgets: docs/performance.md.
+# It measures small round trips and transfers of 1 MiB, over loopback: directly, through nginx (if
+# Debian's nginx and libnginx-mod-stream are installed), through the leader's proxy, and through a
+# follower's proxy, which makes two proxies. Budgets: docs/performance.md.
 set -euo pipefail
 [ $# -ge 1 ] && [ -d "$1" ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Links from page to page lead somewhere, to a heading that there is: links.sh ROOT [AT-LEAST]
+# Checks that links between pages lead to pages and headings that exist: links.sh ROOT [AT-LEAST]
 set -euo pipefail
 
 cd "$1"

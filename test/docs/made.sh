@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pages that the build makes have everything they are made from: made.sh SOURCE PAGES PROGRAM
+# Checks that the generated pages contain all of their sources: made.sh SOURCE PAGES PROGRAM
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 

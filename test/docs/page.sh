@@ -1,30 +1,31 @@
 #!/usr/bin/env bash
 # Does what a page tells its reader to do: page.sh PAGE PREFIX FAKES3 CC
 #
-# Its blocks of code are taken in their order, in an empty folder, with s3lect as installed in PREFIX
-# and a fake S3 in place of AWS. A comment right before a block says what to do with it:
+# Takes the page's blocks of code in order, in an empty folder, with s3lect as installed in PREFIX and
+# a fake S3 in place of AWS. A comment right before a block says what the test does with the block:
 #
-#   <!-- file NAME -->           it is written into NAME
-#   <!-- part NAME -->           it is a part of NAME, a file that was written before
-#   <!-- body DECLARATIONS -->   c: it compiles as what a function does with these
-#   <!-- terminal N TEXT -->     sh: it is run in a terminal of its own, and goes on when it has
+#   <!-- file NAME -->           writes it into the file NAME
+#   <!-- part NAME -->           checks that it is a part of NAME, a file that was written before
+#   <!-- body DECLARATIONS -->   c: compiles it as a function's body, with these declarations
+#   <!-- terminal N TEXT -->     sh: runs it in a terminal of its own, and continues when it has
 #                                printed TEXT
-#   <!-- prints TEXT -->         sh: it is run until it prints TEXT, as a reader would look again
-#   <!-- patch FROM TO -->       diff: FROM with its lines with + in place of those with - is TO
-#   <!-- fails -->               sh: it is run, and must fail
-#   <!-- shows -->               text: the lines are among what the sh block before has printed.
-#                                … is anything, and a number of ten digits is any
-#   <!-- shows N -->             the same of terminal N, sooner or later
-#   <!-- parsed -->              sh: its lines that begin with s3lect have options that there are;
-#                                ini: so has a unit's ExecStart
-#   <!-- not run: REASON -->     nothing
+#   <!-- prints TEXT -->         sh: runs it again and again until it prints TEXT
+#   <!-- patch FROM TO -->       diff: replaces its - lines by its + lines in FROM, which gives TO
+#   <!-- fails -->               sh: runs it; it must fail
+#   <!-- shows -->               text: checks that the previous sh block has printed these lines. …
+#                                matches anything, and a number of ten digits any such number
+#   <!-- shows N -->             the same for terminal N; waits for the lines
+#   <!-- parsed -->              sh: checks the options of the lines that begin with s3lect;
+#                                ini: those of a unit's ExecStart
+#   <!-- not run: REASON -->     does nothing
 #
-# sh without a comment is run, and must not fail; c without one is an error: programs are files, and
-# the page compiles them. Other languages need no comment. Comments without a block:
+# A block of sh without a comment is run, and must not fail. A block of c without one is an error:
+# programs are files, and the page compiles them. Other languages need no comment. Comments without
+# a block:
 #
-#   <!-- await N TEXT -->        until terminal N prints TEXT
-#   <!-- signal N NAME -->       sends SIGNAME to what runs in terminal N, and waits for its end if
-#                                that is what the signal is for
+#   <!-- await N TEXT -->        waits until terminal N prints TEXT
+#   <!-- signal N NAME -->       sends SIGNAME to the process in terminal N and, unless NAME is STOP
+#                                or CONT, waits for its end
 set -euo pipefail
 
 page=$(realpath "$1") prefix=$2 fakes3=$3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/pictures/architecture.svg shows the layers that lint-layers checks: picture.sh ROOT
+# Checks that docs/pictures/architecture.svg shows the layers of lint-layers: picture.sh ROOT
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 cd "$1"

@@ -1,8 +1,8 @@
 /* examples/embed: two instances on one store in a directory, and a register that they share.
  *
- * A leader that is stopped between asking whether it leads and writing wakes up as an old one, and
- * is refused: shown without any luck, since the register's file lock, which the test holds, keeps
- * its job there. Whatever happens, the register's epochs never go back.
+ * A leader that is suspended between its leadership check and its write resumes with an old epoch,
+ * and the register refuses the write. This is deterministic: the test holds the register's file
+ * lock, so the leader is suspended exactly there. The register's epochs never decrease.
  *
  * ctest labels: tsan no-valgrind slow */
 

@@ -1,8 +1,8 @@
-/* examples/tcp-proxy: backends that die and come back. A proxy without a backend gives leadership
- * up and stands aside, its clients reach the leader by it, and it stands again when its backend is
- * back.
+/* examples/tcp-proxy: backends that stop and restart. A proxy without a backend gives up leadership
+ * and leaves the election, still forwards its clients to the leader, and rejoins the election when
+ * its backend is back.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol */
 

@@ -1,8 +1,7 @@
-/* examples/tcp-proxy: what becomes of connections when the leader changes, or when there is none:
- * held, refused, closed, drained; and that a proxy which has lost its leadership without knowing it
- * passes no byte on.
+/* examples/tcp-proxy: connections when the leader changes, or when there is none, are held,
+ * refused, closed or drained. A proxy that has lost leadership without noticing forwards no byte.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol slow */
 

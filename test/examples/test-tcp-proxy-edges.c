@@ -1,8 +1,7 @@
-/* examples/tcp-proxy: headers, loops, limits, and bad usage. What a client or a proxy says that it
- * should not, what the backend is told about clients (--proxy-protocol), and that no connection
- * runs in circles whatever the record says.
+/* examples/tcp-proxy: headers, loops and limits. Invalid data from clients and proxies, the header
+ * for the backend (--proxy-protocol), and that connections never loop, whatever the record says.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol */
 

@@ -23,7 +23,7 @@
  *
  * 10 fail-overs; with S3LECT_SOAK=1, 100.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol slow */
 

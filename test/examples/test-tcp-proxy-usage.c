@@ -1,6 +1,6 @@
 /* examples/tcp-proxy: bad usage, and few open files.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol */
 

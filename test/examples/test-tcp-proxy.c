@@ -1,8 +1,7 @@
-/* examples/tcp-proxy: how connections are passed on, while the leader stays. Two proxies with one
- * backend each, which this program plays: all that is said to one of them arrives at the leader's,
- * whichever proxy the client has met.
+/* examples/tcp-proxy: forwarding while the leader stays the same. This program acts as the backends
+ * of two proxies: all data arrives at the leader's backend, whichever proxy a client connects to.
  *
- * The proxy elects by a lockfile; what it does goes by who leads, however that came about.
+ * The proxy runs with a lockfile only: its behaviour depends on who leads, not on the protocol.
  *
  * ctest labels: no-valgrind one-protocol slow */
 

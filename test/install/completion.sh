@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The bash completion, as it is installed: completion.sh PREFIX
+# Checks the installed bash completion: completion.sh PREFIX
 set -euo pipefail
 
 prefix=$1
@@ -48,7 +48,7 @@ offers --version --v
 withholds --quick run --
 withholds --queue nonsense --
 
-# Values, by what the help calls them.
+# Values, by the name that the help gives them.
 file=$(mktemp "${TMPDIR:-/tmp}/s3lect-completion.XXXXXX")
 trap 'rm -f "$file"' EXIT
 offers 15s run --leader-timeout ''
@@ -70,7 +70,7 @@ offers bash run --store x -- ba
 offers "$file" run --store x -- cat "${file%??}"
 withholds --store run --store x -- cat --
 
-# A terminal, and somebody who presses the tabulator.
+# In a terminal: the user presses the tabulator key.
 if command -v script >/dev/null; then
   typed=$(printf 's3lect run --kill-aft\t1s --help\nexit\n' |
     TERM=dumb script -q -e -c "bash --noprofile --rcfile $prefix/share/bash-completion/completions/s3lect -i" /dev/null 2>&1)

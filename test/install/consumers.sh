@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs of others, built outside of the tree and run:
+# Builds programs that use the library, outside of the tree, and runs them:
 #   consumers.sh PREFIX SCRATCH CC package|pkg-config|subdirectory|fetchcontent|embed|tcp-proxy
 # PREFIX is where install-prefix.sh put the library. Exit 77: skipped, with the reason printed.
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a build into a prefix, and looks at what is there:
+# Installs a build into a prefix, and checks the installed files:
 #   install-prefix.sh BUILD PREFIX VERSION
 set -euo pipefail
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The manual pages, as they are installed: man.sh PREFIX
+# Checks the installed manual pages: man.sh PREFIX
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 

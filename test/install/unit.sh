@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The unit template, as it is installed: unit.sh PREFIX
-# systemd itself reads it; what its ExecStart= becomes, with the configuration that docs/cookbook.md
-# shows, is given to the command to read. Exit 77: skipped, with the reason printed.
+# Checks the installed unit template: unit.sh PREFIX
+# systemd itself reads the template. The command parses the expanded ExecStart=, with the
+# configuration of docs/cookbook.md. Exit 77: skipped, with the reason printed.
 set -euo pipefail
 
 prefix=$1

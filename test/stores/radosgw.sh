@@ -8,13 +8,13 @@
 #   radosgw.sh stop [--dir DIR]                stop what start has started, remove its files
 #
 # CMD sees AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and
-# S3LECT_TEST_BUCKET (a bucket that exists); run passes CMD's exit status on and stops everything
-# whatever happens. Exit 77 where Ceph is not installed. DIR (default: one per user under
-# ${TMPDIR:-/tmp} for start, a fresh one for run) holds all state; any number may run side by side
-# in different ones, and what a killed run left in one is cleared away.
+# S3LECT_TEST_BUCKET (a bucket that exists). run returns CMD's exit status, and always stops the
+# store. Exit 77 if Ceph is not installed. DIR holds all state (default: one per user under
+# ${TMPDIR:-/tmp} for start, a fresh one for run). Stores in different folders can run at the same
+# time; files that a killed run has left in DIR are removed.
 #
-# Good to know: this Ceph (16.2) takes If-Match on a PUT only bare, without quotes. There is no
-# manager daemon, as nothing that an S3 client does asks for one.
+# This Ceph (16.2) accepts If-Match on a PUT only without quotes. There is no manager daemon, since
+# no S3 request needs one.
 set -euo pipefail
 
 user=test secret=testtest region=us-east-1 bucket=s3lect-test

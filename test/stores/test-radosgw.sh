@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What radosgw.sh promises: known answers to conditional writes, the exit status of CMD, stores side
-# by side, nothing left behind, not even by a run that was killed. Exit 77 without Ceph.
+# Tests radosgw.sh: replies to conditional writes, the exit status of CMD, two stores at the same
+# time, and that nothing is left behind, even by a run that was killed. Exit 77 without Ceph.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 radosgw=$here/radosgw.sh
