@@ -445,8 +445,9 @@ void s3l_http_client_close(s3l_http_client_t* c, void (*cb)(void* arg), void* ar
 
 s3l_span_t s3l_http_reply_header(const s3l_http_reply_t* reply, const char* name) {
   s3l_span_t want = s3l_span_cstr(name);
-  for (size_t i = 0; i < reply->headers_len; i++)
-    if (s3l_span_ieq(reply->headers[i].name, want))
-      return reply->headers[i].value;
+  const s3l_http_header_t* end = reply->headers + reply->headers_len;
+  for (const s3l_http_header_t* h = reply->headers; h < end; h++)
+    if (h->name.n == want.n && s3l_span_ieq(h->name, want))
+      return h->value;
   return (s3l_span_t){NULL, 0};
 }

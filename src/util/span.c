@@ -14,7 +14,7 @@ bool s3l_span_ieq(s3l_span_t a, s3l_span_t b) {
   if (a.n != b.n)
     return false;
   for (size_t i = 0; i < a.n; i++) {
-    if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+    if (a.p[i] != b.p[i] && ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
       return false;
   }
   return true;

@@ -1,5 +1,7 @@
 #include "util/timefmt.h"
 
+#include <string.h>
+
 #include "util/buf.h"
 
 typedef struct civil_s {
@@ -197,8 +199,33 @@ static bool parse(s3l_span_t s, const char* format, int64_t* ms) {
 #define HTTP_FORMAT "%a, %d %b %Y %H:%M:%S GMT"
 #define AMZ_FORMAT  "%Y%m%dT%H%M%SZ"
 
+/* Two digits; else a number that no part of a time can be. */
+static int two_digits(const char* p) {
+  unsigned tens = (unsigned)(p[0] - '0'), ones = (unsigned)(p[1] - '0');
+  return tens <= 9 && ones <= 9 ? (int)(tens * 10 + ones) : 10000;
+}
+
+/* HTTP_FORMAT, each part at its place: a reply of a store has two such times. */
+static bool parse_fixed(s3l_span_t s, int64_t* ms) {
+  const char* p = s.p;
+  int month;
+  s3l_span_t names[2] = {{p, 3}, {p + 8, 3}};
+  if (s.n != 29 || p[3] != ',' || p[4] != ' ' || p[7] != ' ' || p[11] != ' ' || p[16] != ' ' ||
+      p[19] != ':' || p[22] != ':' || memcmp(p + 25, " GMT", 4) != 0 ||
+      !take_name(&names[0], day_names, 7, 3, &month) ||
+      !take_name(&names[1], month_names, 12, 3, &month))
+    return false;
+  const civil_t c = {.year = two_digits(p + 12) * 100 + two_digits(p + 14),
+                     .month = month + 1,
+                     .day = two_digits(p + 5),
+                     .hour = two_digits(p + 17),
+                     .minute = two_digits(p + 20),
+                     .second = two_digits(p + 23)};
+  return civil_to_ms(&c, ms);
+}
+
 bool s3l_time_parse_http(s3l_span_t s, int64_t* ms) {
-  return parse(s, HTTP_FORMAT, ms) || parse(s, "%A, %d-%b-%y %H:%M:%S GMT", ms) ||
+  return parse_fixed(s, ms) || parse(s, "%A, %d-%b-%y %H:%M:%S GMT", ms) ||
          parse(s, "%a %b %e %H:%M:%S %Y", ms);
 }
 
@@ -209,9 +236,10 @@ bool s3l_time_parse_amz(s3l_span_t s, int64_t* ms) {
 /* ---- Writing ---- */
 
 static void put_digits(s3l_buf_t* b, int v, int digits) {
-  int scale = digits == 2 ? 10 : digits == 3 ? 100 : 1000;
-  for (; scale > 0; scale /= 10)
-    s3l_buf_putc(b, (char)('0' + v / scale % 10));
+  char text[4];
+  for (int i = digits; i > 0; v /= 10)
+    text[--i] = (char)('0' + v % 10);
+  s3l_buf_put(b, (s3l_span_t){text, (size_t)digits});
 }
 
 static void put_field(s3l_buf_t* b, char field, const civil_t* c) {

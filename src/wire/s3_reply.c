@@ -126,6 +126,8 @@ uint32_t s3l_s3_retry_after(s3l_span_t header, int64_t date_ms) {
   uint64_t seconds;
   int64_t until;
   s3l_span_t s = s3l_span_trim(header);
+  if (s.n == 0)
+    return 0;
   if (s3l_span_to_u64(s, &seconds))
     ms = seconds > most / 1000 ? most : seconds * 1000;
   else if (date_ms != 0 && s3l_time_parse_http(s, &until) && until > date_ms)

@@ -182,12 +182,12 @@ static void put_scope(s3l_buf_t* b, const s3l_sigv4_scope_t* scope) {
   s3l_buf_put(b, scope->region);
   s3l_buf_putc(b, '/');
   s3l_buf_put(b, scope->service);
-  s3l_buf_puts(b, "/aws4_request");
+  s3l_buf_put(b, S3L_SPAN("/aws4_request"));
 }
 
 void s3l_sigv4_string_to_sign(s3l_buf_t* b, const s3l_sigv4_scope_t* scope,
                               s3l_span_t canonical_hash) {
-  s3l_buf_puts(b, "AWS4-HMAC-SHA256\n");
+  s3l_buf_put(b, S3L_SPAN("AWS4-HMAC-SHA256\n"));
   s3l_buf_puts(b, scope->time);
   s3l_buf_putc(b, '\n');
   put_scope(b, scope);
@@ -203,7 +203,7 @@ bool s3l_sigv4_signing_key(s3l_sha256_t* engine, s3l_span_t secret, const s3l_si
   s3l_hmac_key_t hmac;
   s3l_buf_t b;
   s3l_buf_init(&b, first, sizeof(first));
-  s3l_buf_puts(&b, "AWS4");
+  s3l_buf_put(&b, S3L_SPAN("AWS4"));
   s3l_buf_put(&b, secret);
   bool ok = !b.overflow;
   s3l_span_t from = s3l_buf_span(&b);
@@ -277,13 +277,13 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
   if (b.overflow ||
       !s3l_sigv4_signature(&signer->engine, &signer->key, s3l_buf_span(&b), signature))
     return false;
-  s3l_buf_puts(out, "AWS4-HMAC-SHA256 Credential=");
+  s3l_buf_put(out, S3L_SPAN("AWS4-HMAC-SHA256 Credential="));
   s3l_buf_put(out, access_key);
   s3l_buf_putc(out, '/');
   put_scope(out, scope);
-  s3l_buf_puts(out, ", SignedHeaders=");
+  s3l_buf_put(out, S3L_SPAN(", SignedHeaders="));
   s3l_buf_put(out, s3l_buf_span(&names));
-  s3l_buf_puts(out, ", Signature=");
+  s3l_buf_put(out, S3L_SPAN(", Signature="));
   s3l_buf_puts(out, signature);
   return !out->overflow;
 }
