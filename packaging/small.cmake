@@ -2,7 +2,7 @@
 #   S3LECT_SMALL          compile options of the library and of llhttp
 #   S3LECT_LINK_TIME      whether the shared library is optimised when it is linked
 #   S3LECT_SMALL_LINKING  link options of the shared library
-# Not for Debug builds. Unwind tables stay, because debuggers, profilers and crash reporters need them.
+# Not for Debug builds.
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckIPOSupported)
@@ -14,6 +14,11 @@ check_c_compiler_flag(-Oz S3LECT_COMPILES_OZ)
 check_c_compiler_flag(-fno-plt S3LECT_COMPILES_NO_PLT)
 set(S3LECT_SMALL $<IF:$<BOOL:${S3LECT_COMPILES_OZ}>,-Oz,-Os>
   $<$<BOOL:${S3LECT_COMPILES_NO_PLT}>:-fno-plt>)
+# No exception leaves a C library, so only debuggers, profilers and crash reporters read the tables.
+# Debug information (-g) has its own, .debug_frame, which are not loaded.
+if(NOT S3LECT_UNWIND_TABLES)
+  list(APPEND S3LECT_SMALL -fno-asynchronous-unwind-tables -fno-unwind-tables)
+endif()
 list(TRANSFORM S3LECT_SMALL REPLACE "(.+)" "$<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:\\1>")
 
 set(S3LECT_LINK_TIME OFF)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The toolchain's protections are in the shared library and the command, and what a debugger, profiler
-# or crash reporter needs to walk through them:
+# The toolchain's protections are in the shared library and the command, and what a debugger needs to
+# walk through them: unwind tables, of the code or of the debug information:
 #   hardening.sh OPTIMIZED FILE...   OPTIMIZED: 1 where _FORTIFY_SOURCE works, else 0
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
