@@ -399,6 +399,7 @@ int s3l_conn_open(s3l_conn_pool_t* p) {
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);
   s3l_loop_deadline_ref(p->loop, &conn->deadline, false); /* its socket does, where it is to */
+  conn->stream.loop = p->loop;
   conn->stream.read_buf = conn->read_buf;
   conn->stream.on_due = NULL;
   conn->stream.on_ready = on_stream_ready;

@@ -437,6 +437,7 @@ static s3l_sconn_t* create(s3l_sconn_pool_t* pool, const s3l_address_t* from) {
   s3l_list_init(&conn->ready);
   s3l_deadline_init(&conn->deadline, on_deadline);
   s3l_loop_deadline_ref(pool->loop, &conn->deadline, !pool->options.background);
+  conn->stream.loop = pool->loop;
   conn->stream.read_buf = pool->read_buf;
   conn->stream.on_due = on_stream_due;
   conn->stream.on_ready = on_stream_ready;

@@ -38,6 +38,58 @@ void s3l_address_format(const s3l_address_t* a, char* out, size_t cap) {
     snprintf(out, cap, v6 ? "[%s]:%u" : "%s:%u", ip, (unsigned)s3l_address_port(a));
 }
 
+/* ---- the look-up ---- */
+
+/* getaddrinfo runs on libuv's thread pool and cannot be stopped once it runs. A look-up that its
+ * dial abandons goes on by itself, and frees itself when it ends. */
+typedef struct s3l_resolve_s {
+  uv_getaddrinfo_t req;
+  s3l_dial_t* dial; /* NULL: abandoned */
+} resolve_t;
+
+static void on_resolved(s3l_dial_t* d, int status, const struct addrinfo* found);
+
+static void on_found(uv_getaddrinfo_t* req, int status, struct addrinfo* found) {
+  resolve_t* r = S3L_CONTAINER_OF(req, resolve_t, req);
+  s3l_dial_t* d = r->dial;
+  s3l_free(r);
+  if (d != NULL)
+    on_resolved(d, status, found);
+  uv_freeaddrinfo(found);
+}
+
+static int start_resolve(s3l_dial_t* d) {
+  /* No AI_ADDRCONFIG: glibc does not count loopback addresses, so that "localhost" would lose ::1.
+   * An address of a family that the machine lacks fails at once and the next one is tried. */
+  struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                           .ai_socktype = SOCK_STREAM,
+                           .ai_protocol = IPPROTO_TCP,
+                           .ai_flags = AI_NUMERICSERV};
+  char service[8];
+  resolve_t* r = s3l_calloc(1, sizeof(*r));
+  if (r == NULL)
+    return UV_ENOMEM;
+  r->dial = d;
+  snprintf(service, sizeof(service), "%u", (unsigned)d->port);
+  int rc = uv_getaddrinfo(s3l_loop_uv(d->loop), &r->req, on_found, d->host, service, &hints);
+  if (rc == 0)
+    d->resolve = r;
+  else
+    s3l_free(r);
+  return rc;
+}
+
+static void abandon_resolve(s3l_dial_t* d) {
+  resolve_t* r = d->resolve;
+  if (r == NULL)
+    return;
+  d->resolve = NULL;
+  r->dial = NULL;
+  (void)uv_cancel((uv_req_t*)&r->req); /* UV_EBUSY: it runs already */
+}
+
+/* ---- connecting ---- */
+
 static void on_closed(uv_handle_t* handle) {
   s3l_free(handle->data);
 }
@@ -146,8 +198,7 @@ static void on_stagger(s3l_deadline_t* deadline) {
   if (d->resolve != NULL) {
     if (cached(d) < S3L_DNS_STALE)
       return; /* suspect since: the look-up has all the time there is */
-    s3l_resolve_abandon(d->resolve);
-    d->resolve = NULL;
+    abandon_resolve(d);
     use_addresses(d, d->cache->addresses, d->cache->len);
   } else if (d->pending > 0 || d->next < d->addresses_len) {
     advance(d);
@@ -196,8 +247,7 @@ static bool may_reuse(const s3l_dial_t* d, int status) {
   return cached(d) > (no_such_name ? S3L_DNS_SUSPECT : S3L_DNS_NONE);
 }
 
-static void on_resolved(void* arg, int status, const struct addrinfo* found) {
-  s3l_dial_t* d = arg;
+static void on_resolved(s3l_dial_t* d, int status, const struct addrinfo* found) {
   d->resolve = NULL;
   s3l_loop_deadline_clear(d->loop, &d->stagger);
   if (status == 0)
@@ -233,7 +283,7 @@ int s3l_dial_start(s3l_dial_t* d, s3l_loop_t* loop, s3l_dns_cache_t* cache, cons
     use_addresses(d, cache->addresses, cache->len);
     return 0;
   }
-  int rc = s3l_resolve_start(s3l_loop_uv(loop), host, port, on_resolved, d, &d->resolve);
+  int rc = start_resolve(d);
   if (rc != 0 && age != S3L_DNS_NONE) {
     use_addresses(d, cache->addresses, cache->len);
     return 0;
@@ -251,9 +301,7 @@ void s3l_dial_start_addresses(s3l_dial_t* d, s3l_loop_t* loop, const s3l_address
 }
 
 void s3l_dial_cancel(s3l_dial_t* d) {
-  if (d->resolve != NULL)
-    s3l_resolve_abandon(d->resolve);
-  d->resolve = NULL;
+  abandon_resolve(d);
   for (size_t i = 0; i < d->addresses_len; i++)
     drop_attempt(d, i);
   s3l_loop_deadline_clear(d->loop, &d->stagger);

@@ -23,7 +23,6 @@
 
 #include "loop/loop.h"
 #include "net/dns_cache.h"
-#include "net/resolve.h"
 
 /* RFC 8305, section 5 */
 #define S3L_DIAL_STAGGER_MS 250
@@ -34,6 +33,7 @@
 
 typedef struct s3l_dial_s s3l_dial_t;
 struct s3l_attempt_s;
+struct s3l_resolve_s;
 
 /** status 0: `tcp` is connected, belongs to the callee, and is given back with s3l_tcp_close. Else
  * UV_EAI_* (the look-up) or what the most telling attempt failed with. */
@@ -42,9 +42,9 @@ typedef void (*s3l_dial_cb)(s3l_dial_t* d, int status, uv_tcp_t* tcp);
 struct s3l_dial_s {
   s3l_loop_t* loop;
   s3l_dial_cb cb;
-  s3l_resolve_t* resolve; /* under way, or NULL */
-  s3l_dns_cache_t* cache; /* or NULL */
-  const char* host;       /* these two only with it */
+  struct s3l_resolve_s* resolve; /* under way, or NULL */
+  s3l_dns_cache_t* cache;        /* or NULL */
+  const char* host;              /* these two only with it */
   uint16_t port;
   s3l_deadline_t stagger; /* also what bounds the look-up, and brings a failure out of start */
   s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];

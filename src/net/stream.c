@@ -45,40 +45,9 @@ static ssize_t send_now(s3l_stream_t* s, const char* data, size_t n) {
 
 /* Only libuv can poll the socket, and where it does so for writing, it writes. So the stream tries
  * again after a while; a stalled write costs no descriptor, which clients could use up. */
-typedef struct wait_s {
-  uv_timer_t timer;
-  uint32_t ms;
-} wait_t;
-
-static void on_wait_closed(uv_handle_t* handle) {
-  s3l_free(S3L_CONTAINER_OF(handle, wait_t, timer));
-}
-
-static void stop_waiting(s3l_stream_t* s) {
-  if (s->writing == NULL)
-    return;
-  uv_close((uv_handle_t*)&s->writing->timer, on_wait_closed);
-  s->writing = NULL;
-}
-
-static void on_again(uv_timer_t* timer);
-
-static void wait_for(wait_t* w, uint32_t ms) {
-  w->ms = ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS;
-  (void)uv_timer_start(&w->timer, on_again, w->ms, 0); /* fails for a timer that is closing only */
-}
-
-static int start_waiting(s3l_stream_t* s, const char* rest, size_t n) {
-  wait_t* w = s3l_malloc(sizeof(*w));
-  if (w == NULL)
-    return UV_ENOMEM;
-  (void)uv_timer_init(s->tcp->loop, &w->timer); /* cannot fail */
-  w->timer.data = s;
-  s->writing = w;
-  s->rest = rest;
-  s->rest_len = n;
-  wait_for(w, 1);
-  return 0;
+static void wait_for(s3l_stream_t* s, uint32_t ms) {
+  s->wait_ms = ms < WAIT_MAX_MS ? ms : WAIT_MAX_MS;
+  s3l_loop_deadline_set(s->loop, &s->again, s3l_clock_in_ms(s->wait_ms));
 }
 
 /* Sends all of it, the rest of it later if need be. */
@@ -90,11 +59,9 @@ static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed)
     *handed = true;
   if ((size_t)did == n)
     return S3L_STREAM_WRITTEN;
-  int rc = start_waiting(s, data + did, n - (size_t)did);
-  if (rc != 0) {
-    (void)shutdown(s->fd, SHUT_RDWR); /* the peer must not take what follows for the rest */
-    return rc;
-  }
+  s->rest = data + did;
+  s->rest_len = n - (size_t)did;
+  wait_for(s, 1);
   *handed = true;
   return S3L_STREAM_PENDING;
 }
@@ -102,7 +69,7 @@ static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed)
 /* Sends what TLS has to send, application data or not. */
 static int flush(s3l_stream_t* s, bool* handed) {
   int rc = S3L_STREAM_WRITTEN;
-  if (s->writing != NULL) {
+  if (s->rest_len > 0) {
     *handed = true; /* it will follow */
     return S3L_STREAM_PENDING;
   }
@@ -121,17 +88,17 @@ static void flush_aside(s3l_stream_t* s) {
   (void)flush(s, &handed);
 }
 
-static void on_again(uv_timer_t* timer) {
-  s3l_stream_t* s = timer->data;
+static void on_again(s3l_deadline_t* deadline) {
+  s3l_stream_t* s = S3L_CONTAINER_OF(deadline, s3l_stream_t, again);
   bool handed;
   ssize_t did = send_now(s, s->rest, s->rest_len);
   if (did >= 0 && (size_t)did < s->rest_len) {
     s->rest += did;
     s->rest_len -= (size_t)did;
-    wait_for(s->writing, did > 0 ? 1 : 2 * s->writing->ms);
+    wait_for(s, did > 0 ? 1 : 2 * s->wait_ms);
     return;
   }
-  stop_waiting(s);
+  s->rest_len = 0;
   int status = did < 0 ? (int)did : 0;
   if (status == 0 && s->tls) {
     int rc = flush(s, &handed);
@@ -280,10 +247,11 @@ static int prepare_socket(s3l_stream_t* s) {
 int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, const char* host) {
   s->tcp = tcp;
   s->tls = s->ended = s->paused = s->due = s->closing = s->user_write = false;
-  s->writing = NULL;
+  s->rest_len = 0;
   s->ready = context == NULL;
   s->why = NULL;
   s->out = NULL;
+  s3l_deadline_init(&s->again, on_again);
   tcp->data = s;
   int rc = prepare_socket(s);
   if (rc == 0 && context != NULL)
@@ -340,7 +308,7 @@ void s3l_stream_shutdown(s3l_stream_t* s) {
     s3l_tls_shutdown(&s->engine);
     flush_aside(s);
   }
-  if (s->writing == NULL) /* else close_notify is on its way, and has to be enough */
+  if (s->rest_len == 0) /* else close_notify is on its way, and has to be enough */
     (void)shutdown(s->fd, SHUT_WR);
 }
 
@@ -373,8 +341,8 @@ void s3l_stream_close(s3l_stream_t* s) {
   if (s->closing)
     return;
   s->closing = true;
-  if (s->tls && s->writing == NULL)
+  if (s->tls && s->rest_len == 0)
     say_good_bye(s);
-  stop_waiting(s);
+  s3l_loop_deadline_clear(s->loop, &s->again);
   s3l_tcp_close(s->tcp, on_uv_closed);
 }

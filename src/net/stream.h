@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <uv.h>
 
+#include "loop/loop.h"
 #include "net/tls_engine.h"
 
 /* One TLS record of plaintext; a reply of S3 fits in one read. */
@@ -31,6 +32,7 @@ typedef struct s3l_stream_s s3l_stream_t;
 
 struct s3l_stream_s {
   /* Set by the owner before open. */
+  s3l_loop_t* loop;
   char* read_buf; /* of S3L_STREAM_READ_MAX bytes */
   /* NULL: what comes is read at once. Else the stream only says that there is something to read,
    * and reads it in s3l_stream_take, so that an owner of many streams can spread the work. */
@@ -53,10 +55,11 @@ struct s3l_stream_s {
   bool ended;
   bool paused;
   bool closing;
-  bool user_write;        /* on_written is owed */
-  struct wait_s* writing; /* NULL unless the kernel has still to take this: */
-  const char* rest;
-  size_t rest_len;
+  bool user_write;      /* on_written is owed */
+  const char* rest;     /* what the kernel has still to take */
+  size_t rest_len;      /* 0: nothing */
+  s3l_deadline_t again; /* when it is offered again */
+  uint32_t wait_ms;
   s3l_tls_engine_t engine;
   char* out; /* TLS only */
 };

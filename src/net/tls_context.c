@@ -101,10 +101,6 @@ int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_
   return 0;
 }
 
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, s3lect_error_t* error) {
-  return s3l_tls_context_new_client(&(s3l_tls_client_options_t){.ca.file = ca_file}, out, error);
-}
-
 /* HTTP/1.1 if the client offers it; a client that offers only other protocols is refused. */
 static int on_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_len,
                    const unsigned char* in, unsigned in_len, void* arg) {
@@ -167,12 +163,6 @@ int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_
   ERR_clear_error(); /* the end of a PEM file is an error to OpenSSL */
   *out = c;
   return 0;
-}
-
-int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
-                           s3lect_error_t* error) {
-  const s3l_tls_server_options_t options = {.cert.file = cert_file, .key.file = key_file};
-  return s3l_tls_context_new_server(&options, out, error);
 }
 
 s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c) {

@@ -57,11 +57,6 @@ int s3l_tls_context_new_client(const s3l_tls_client_options_t* options, s3l_tls_
 int s3l_tls_context_new_server(const s3l_tls_server_options_t* options, s3l_tls_context_t** out,
                                s3lect_error_t* error);
 
-/** The same from files, without client certificates. `ca_file` NULL: the system's authorities. */
-int s3l_tls_context_client(const char* ca_file, s3l_tls_context_t** out, s3lect_error_t* error);
-int s3l_tls_context_server(const char* cert_file, const char* key_file, s3l_tls_context_t** out,
-                           s3lect_error_t* error);
-
 /** One owner more; gives `c` back. */
 s3l_tls_context_t* s3l_tls_context_ref(s3l_tls_context_t* c);
 

@@ -7,6 +7,7 @@
 #include "lib/certs.h"
 #include "lib/creds_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 
 #define GET "GET /v2/creds?id=1 HTTP/1.1\r\nhost: 127.0.0.1:"
 

@@ -10,6 +10,7 @@
 #include "lib/creds_rig.h"
 #include "lib/secret_heap.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 #include "s3lect.h"
 #include "util/mem.h"

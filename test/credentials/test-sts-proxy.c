@@ -8,6 +8,7 @@
 #include "lib/creds_rig.h"
 #include "lib/proxy_server.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 
 #define XML                                                                                        \
   "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"              \

@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "lib/certs.h"
+#include "lib/tls_files.h"
 #include "net/tls_engine.h"
 #include "s3lect/errno.h"
 

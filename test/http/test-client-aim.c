@@ -5,6 +5,7 @@
 #include "lib/group_certs.h"
 #include "lib/http_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 
 static s3l_rig_t rig;
 static s3l_script_server_t other;

@@ -7,6 +7,7 @@
 #include "lib/http_rig.h"
 #include "lib/proxy_server.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "s3lect/errno.h"
 
 static s3l_rig_t rig;

@@ -5,6 +5,7 @@
 #include "lib/group_certs.h"
 #include "lib/http_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "s3lect/errno.h"
 
 static const s3l_step_t good[] = {S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_RIG_OK), S3L_SCRIPT_END};

@@ -12,6 +12,7 @@
 #include "lib/certs.h"
 #include "lib/server_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 
 #define ATTACKERS 10

@@ -8,6 +8,7 @@
 #include "lib/group_certs.h"
 #include "lib/server_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 #include "util/list.h"
 

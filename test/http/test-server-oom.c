@@ -12,6 +12,7 @@
 #include "lib/certs.h"
 #include "lib/heap.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 #include "net/tls_engine.h"
 

@@ -49,6 +49,7 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
     return;
   }
   raw->open = true;
+  raw->stream.loop = raw->runtime;
   raw->stream.read_buf = read_buf;
   raw->stream.on_ready = on_raw_ready;
   raw->stream.on_read = on_raw_read;

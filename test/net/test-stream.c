@@ -5,6 +5,7 @@
 
 #include "lib/group_certs.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "net/tcp.h"
@@ -70,6 +71,7 @@ static void on_closed(s3l_stream_t* s) {
 }
 
 static void open_side(side_t* side, uv_tcp_t* tcp, const char* host) {
+  side->stream.loop = runtime;
   side->stream.read_buf = read_buf;
   side->stream.on_ready = on_ready;
   side->stream.on_read = on_read;

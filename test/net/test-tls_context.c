@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 #include <uv.h>

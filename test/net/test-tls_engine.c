@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include <uv.h>
 
 #include "lib/group_certs.h"

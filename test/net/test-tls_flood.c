@@ -10,6 +10,7 @@
 
 #include "lib/group_certs.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/tls_pair.h"
 #include "s3lect/errno.h"
 

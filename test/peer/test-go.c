@@ -11,6 +11,7 @@
 #include "lib/peer_rig.h"
 #include "lib/script_server.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 
 #define ASKS 256

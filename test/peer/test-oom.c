@@ -11,6 +11,7 @@
 #include "lib/heap.h"
 #include "lib/peer_rig.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 #include "lib/wait.h"
 #include "s3lect/errno.h"
 

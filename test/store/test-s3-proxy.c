@@ -12,6 +12,7 @@
 #include "lib/script_server.h"
 #include "lib/store_suite.h"
 #include "lib/test.h"
+#include "lib/tls_files.h"
 
 #define GET_OK "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 4\r\n\r\nbody"
 #define PUT_OK "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 0\r\n\r\n"
