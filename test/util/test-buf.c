@@ -61,12 +61,41 @@ static void makes_one_line(void** state) {
   assert_string_equal(text, "a?b?[2J??c??31m\xc3\xa9\xc2");
 }
 
+static void printf_cuts(void** state) {
+  char p[8];
+  s3l_buf_t b;
+  s3l_buf_init(&b, p, sizeof(p));
+  s3l_buf_printf(&b, "%s%d", "ab", 12);
+  assert_false(b.overflow);
+  assert_string_equal(s3l_buf_cstr(&b), "ab12");
+  s3l_buf_printf(&b, "%s", "xyz"); /* fits to the byte, with its NUL */
+  assert_false(b.overflow);
+  assert_int_equal(b.len, 7);
+  s3l_buf_printf(&b, "%s", "");
+  assert_false(b.overflow);
+  s3l_buf_printf(&b, "%s", "!");
+  assert_true(b.overflow);
+  s3l_buf_printf(&b, "%s", "");
+  assert_true(b.overflow); /* it stays so */
+  assert_int_equal(b.len, 7);
+  assert_string_equal(p, "ab12xyz");
+  s3l_buf_init(&b, p, 4);
+  s3l_buf_printf(&b, "%s", "12345");
+  assert_true(b.overflow);
+  assert_memory_equal(s3l_buf_span(&b).p, "123", b.len);
+  assert_int_equal(b.len, 3);
+  s3l_buf_init(&b, NULL, 0);
+  s3l_buf_printf(&b, "%s", "1");
+  assert_true(b.overflow && b.len == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(writes),
       cmocka_unit_test(stops_at_the_end),
       cmocka_unit_test(cuts_behind_a_word),
       cmocka_unit_test(makes_one_line),
+      cmocka_unit_test(printf_cuts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
