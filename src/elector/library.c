@@ -20,40 +20,33 @@ int s3lect_set_allocator(void* (*malloc_func)(size_t), void* (*realloc_func)(voi
   return 0;
 }
 
+/* A word of a table whose first one stands for every other number, too. */
+#define NAME(names, number)                                                                        \
+  (names)[(number) > 0 && (size_t)(number) < sizeof(names) / sizeof *(names) ? (number) : 0]
+
 const char* s3lect_event_name(int kind) {
-  switch (kind) {
-  case S3LECT_EVENT_STARTED_LEADING:
-    return "started_leading";
-  case S3LECT_EVENT_STOPPED_LEADING:
-    return "stopped_leading";
-  case S3LECT_EVENT_NEW_LEADER:
-    return "new_leader";
-  case S3LECT_EVENT_RENEWED:
-    return "renewed";
-  case S3LECT_EVENT_ERROR:
-    return "error";
-  case S3LECT_EVENT_CLAIMING:
-    return "claiming";
-  default:
-    return "unknown";
-  }
+  static const char* const names[] = {
+      "unknown",
+      [S3LECT_EVENT_STARTED_LEADING] = "started_leading",
+      [S3LECT_EVENT_STOPPED_LEADING] = "stopped_leading",
+      [S3LECT_EVENT_NEW_LEADER] = "new_leader",
+      [S3LECT_EVENT_RENEWED] = "renewed",
+      [S3LECT_EVENT_ERROR] = "error",
+      [S3LECT_EVENT_CLAIMING] = "claiming",
+  };
+  return NAME(names, kind);
 }
 
 const char* s3lect_reason_name(int reason) {
-  switch (reason) {
-  case S3LECT_REASON_EXPIRED:
-    return "expired";
-  case S3LECT_REASON_LOST:
-    return "lost";
-  case S3LECT_REASON_RESIGNED:
-    return "resigned";
-  case S3LECT_REASON_STOPPED:
-    return "stopped";
-  case S3LECT_REASON_CLOSED:
-    return "closed";
-  default:
-    return "none";
-  }
+  static const char* const names[] = {
+      "none",
+      [S3LECT_REASON_EXPIRED] = "expired",
+      [S3LECT_REASON_LOST] = "lost",
+      [S3LECT_REASON_RESIGNED] = "resigned",
+      [S3LECT_REASON_STOPPED] = "stopped",
+      [S3LECT_REASON_CLOSED] = "closed",
+  };
+  return NAME(names, reason);
 }
 
 int s3lect_record_parse(const char* body, size_t body_len, s3lect_record_t* record) {

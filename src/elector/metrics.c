@@ -30,8 +30,7 @@ static s3l_metrics_result_t result_of(int status, int outcome) {
 }
 
 void s3l_metrics_request(s3l_metrics_t* m, bool is_write, int status, int outcome) {
-  uint64_t* counters = is_write ? m->writes : m->reads;
-  counters[result_of(status, outcome)]++;
+  m->requests[is_write][result_of(status, outcome)]++;
 }
 
 void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns) {
@@ -46,15 +45,10 @@ void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns) {
 /* ---- The page ---- */
 
 static void head(s3l_buf_t* b, const char* name, const char* type, const char* help) {
-  s3l_buf_puts(b, "# HELP s3lect_");
-  s3l_buf_puts(b, name);
-  s3l_buf_putc(b, ' ');
-  s3l_buf_puts(b, help);
-  s3l_buf_puts(b, "\n# TYPE s3lect_");
-  s3l_buf_puts(b, name);
-  s3l_buf_putc(b, ' ');
-  s3l_buf_puts(b, type);
-  s3l_buf_putc(b, '\n');
+  char lines[256];
+  snprintf(lines, sizeof lines, "# HELP s3lect_%s %s\n# TYPE s3lect_%s %s\n", name, help, name,
+           type);
+  s3l_buf_puts(b, lines);
 }
 
 static void put_label(s3l_buf_t* b, const char* value) {
@@ -102,16 +96,33 @@ static void sample_seconds(s3l_buf_t* b, const char* name, const s3l_metrics_row
   s3l_buf_putc(b, '\n');
 }
 
+#define ROW(member) offsetof(s3l_metrics_row_t, member)
+
+/* A family with one number of a row. */
+typedef struct family_s {
+  const char* name;
+  size_t offset; /* of a uint64_t in s3l_metrics_row_t */
+  const char* help;
+} family_t;
+
+static void put_families(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n, const char* type,
+                         const family_t* families, size_t families_n) {
+  for (const family_t* f = families; f < families + families_n; f++) {
+    head(b, f->name, type, f->help);
+    for (size_t i = 0; i < n; i++) {
+      const void* at = (const char*)&rows[i] + f->offset;
+      sample(b, f->name, &rows[i], "", *(const uint64_t*)at);
+    }
+  }
+}
+
 static void put_state(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
-  head(b, "is_leader", "gauge", "1 if this process leads at this instant, else 0.");
-  for (size_t i = 0; i < n; i++)
-    sample(b, "is_leader", &rows[i], "", rows[i].is_leader);
-  head(b, "epoch", "gauge", "Fencing token of the leadership held, or held last.");
-  for (size_t i = 0; i < n; i++)
-    sample(b, "epoch", &rows[i], "", rows[i].epoch);
-  head(b, "transitions", "gauge", "Leaderships so far in this election, as the record says.");
-  for (size_t i = 0; i < n; i++)
-    sample(b, "transitions", &rows[i], "", rows[i].transitions);
+  static const family_t gauges[] = {
+      {"is_leader", ROW(is_leader), "1 if this process leads at this instant, else 0."},
+      {"epoch", ROW(epoch), "Fencing token of the leadership held, or held last."},
+      {"transitions", ROW(transitions), "Leaderships so far in this election, as the record says."},
+  };
+  put_families(b, rows, n, "gauge", gauges, sizeof gauges / sizeof *gauges);
   head(b, "valid_for_seconds", "gauge", "Time until leadership ends unless it is renewed.");
   for (size_t i = 0; i < n; i++)
     sample_seconds(b, "valid_for_seconds", &rows[i], rows[i].valid_for_ms, 1000);
@@ -123,52 +134,37 @@ static void put_requests(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) 
   for (size_t i = 0; i < n; i++) {
     for (int k = 0; k < 2 * S3L_RESULTS; k++) {
       bool is_write = k >= S3L_RESULTS;
-      const uint64_t* counters = is_write ? rows[i].metrics->writes : rows[i].metrics->reads;
+      int result = k % S3L_RESULTS;
       snprintf(labels, sizeof labels, ",operation=\"%s\",result=\"%s\"", is_write ? "put" : "get",
-               results[k % S3L_RESULTS]);
-      sample(b, "store_requests_total", &rows[i], labels, counters[k % S3L_RESULTS]);
+               results[result]);
+      sample(b, "store_requests_total", &rows[i], labels,
+             rows[i].metrics->requests[is_write][result]);
     }
   }
 }
 
-static void put_counter(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n, const char* name,
-                        size_t offset, const char* help) {
-  head(b, name, "counter", help);
-  for (size_t i = 0; i < n; i++) {
-    const void* at = (const char*)&rows[i].stats + offset;
-    sample(b, name, &rows[i], "", *(const uint64_t*)at);
-  }
-}
-
 static void put_counters(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
-  static const struct {
-    const char* name;
-    size_t offset;
-    const char* help;
-  } counters[] = {
-      {"leaderships_total", offsetof(s3lect_stats_t, leaderships), "Leaderships that began here."},
-      {"renewals_total", offsetof(s3lect_stats_t, renewals), "Renewals that were confirmed."},
-      {"retries_total", offsetof(s3lect_stats_t, retries),
-       "Attempts beyond an operation's first one."},
-      {"failures_total", offsetof(s3lect_stats_t, failures), "Operations that were given up."},
-      {"unknown_outcomes_total", offsetof(s3lect_stats_t, unknown_outcomes),
-       "Writes whose reply was lost."},
-      {"unknown_resolved_total", offsetof(s3lect_stats_t, unknown_resolved),
+  static const family_t counters[] = {
+      {"leaderships_total", ROW(stats.leaderships), "Leaderships that began here."},
+      {"renewals_total", ROW(stats.renewals), "Renewals that were confirmed."},
+      {"retries_total", ROW(stats.retries), "Attempts beyond an operation's first one."},
+      {"failures_total", ROW(stats.failures), "Operations that were given up."},
+      {"unknown_outcomes_total", ROW(stats.unknown_outcomes), "Writes whose reply was lost."},
+      {"unknown_resolved_total", ROW(stats.unknown_resolved),
        "Lost writes that were found to have been carried out."},
-      {"conflicts_total", offsetof(s3lect_stats_t, conflicts),
+      {"conflicts_total", ROW(stats.conflicts),
        "Writes that the store refused because another was first."},
-      {"late_replies_total", offsetof(s3lect_stats_t, late_replies),
+      {"late_replies_total", ROW(stats.late_replies),
        "Renewals that were confirmed too late to count."},
-      {"peer_checks_total", offsetof(s3lect_stats_t, peer_checks), "Questions to the leader."},
-      {"peer_answers_total", offsetof(s3lect_stats_t, peer_answers),
+      {"peer_checks_total", ROW(stats.peer_checks), "Questions to the leader."},
+      {"peer_answers_total", ROW(stats.peer_answers),
        "Answers of the leader that took the place of a store read."},
-      {"peer_failures_total", offsetof(s3lect_stats_t, peer_failures),
+      {"peer_failures_total", ROW(stats.peer_failures),
        "Questions that were not answered, or not by a leader."},
-      {"peer_refused_total", offsetof(s3lect_stats_t, peer_refused),
+      {"peer_refused_total", ROW(stats.peer_refused),
        "Answers that could not be true and were not believed."},
   };
-  for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
-    put_counter(b, rows, n, counters[i].name, counters[i].offset, counters[i].help);
+  put_families(b, rows, n, "counter", counters, sizeof counters / sizeof *counters);
 }
 
 static void put_latency(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {

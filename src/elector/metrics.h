@@ -32,8 +32,7 @@ typedef enum {
 } s3l_metrics_result_t;
 
 typedef struct s3l_metrics_s {
-  uint64_t reads[S3L_RESULTS];
-  uint64_t writes[S3L_RESULTS];
+  uint64_t requests[2][S3L_RESULTS];     /* reads, writes */
   uint64_t latency[S3L_LATENCY_BUCKETS]; /* of renewals, sent to confirmed */
   uint64_t latency_sum_ns;
 } s3l_metrics_t;
@@ -43,7 +42,7 @@ typedef struct s3l_metrics_row_s {
   const char* election; /* the lockfile's key */
   const char* path;     /* where it is asked for: what tells the rows of a server apart */
   const char* id;
-  bool is_leader;
+  uint64_t is_leader; /* 0 or 1 */
   uint64_t epoch;
   uint64_t transitions;
   uint64_t valid_for_ms;

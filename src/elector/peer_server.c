@@ -34,6 +34,10 @@ typedef struct shell_s {
 
 /* ---- Certificates ---- */
 
+static bool has_client_ca(const s3lect_peer_server_options_t* o) {
+  return o->client_ca_file != NULL || o->client_ca_pem != NULL;
+}
+
 static int check_certificates(s3lect_error_t* error, const s3lect_peer_server_options_t* o) {
   int err = s3l_check_pem_pair(error, "cert_pem", o->cert_file, o->cert_pem);
   if (err == 0)
@@ -44,8 +48,7 @@ static int check_certificates(s3lect_error_t* error, const s3lect_peer_server_op
     return err;
   bool cert = o->cert_file != NULL || o->cert_pem != NULL;
   bool key = o->key_file != NULL || o->key_pem != NULL;
-  bool client_ca = o->client_ca_file != NULL || o->client_ca_pem != NULL;
-  if (o->plain_http != 0 && (cert || key || client_ca))
+  if (o->plain_http != 0 && (cert || key || has_client_ca(o)))
     return s3l_error_say(error, S3LECT_EOPTION, "plain_http", NULL,
                          "set beside certificates, which it has no use for; give one "
                          "or the other");
@@ -63,7 +66,7 @@ static s3l_pem_t pem(const char* file_option, const char* file, const char* pem_
 
 static int new_context(s3lect_error_t* error, const s3lect_peer_server_options_t* o,
                        s3l_tls_context_t** out) {
-  bool verify = o->client_ca_file != NULL || o->client_ca_pem != NULL;
+  bool verify = has_client_ca(o);
   const s3l_tls_server_options_t tls = {
       .cert = pem("cert_file", o->cert_file, "cert_pem", o->cert_pem),
       .key = pem("key_file", o->key_file, "key_pem", o->key_pem),
@@ -110,7 +113,7 @@ static int take_certificates(s3lect_error_t* error, shell_t* s,
   }
   s3l_free(s->files.block);
   s->files = files;
-  s->verifies = o->client_ca_file != NULL || o->client_ca_pem != NULL;
+  s->verifies = has_client_ca(o);
   s->text = o->cert_pem != NULL || o->key_pem != NULL || o->client_ca_pem != NULL;
   return 0;
 }
@@ -132,7 +135,7 @@ static int find_certificates(s3lect_error_t* error, const shell_t* s,
   known->plain_http = 0;
   if (err == 0)
     err = check_certificates(error, known);
-  if (err == 0 && s->verifies && known->client_ca_file == NULL && known->client_ca_pem == NULL)
+  if (err == 0 && s->verifies && !has_client_ca(known))
     return s3l_error_say(error, S3LECT_EOPTION, "client_ca_file", NULL,
                          "missing; this server wants clients' certificates, and "
                          "goes on to: give their authority, too");
