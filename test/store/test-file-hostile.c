@@ -18,20 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/store_suite.h"
+#include "lib/dir_rig.h"
 #include "lib/test.h"
 
 #define ALICE    12301
 #define BOB      12302
 #define TEAM     12303
-#define WAIT_MS  20000
 #define SHORT_MS 200
-
-static uv_loop_t loop;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
-static s3l_suite_req_t r;
-static char dir[64];
 
 /* ---- Stopping a write ---- */
 
@@ -70,78 +63,24 @@ int renameat(int from_dir, const char* from, int to_dir, const char* to) {
 
 /* ---- A store in a directory ---- */
 
-static void open_it(void) {
-  memset(&store, 0, sizeof(store));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  assert_int_equal(s3lect_store_file_init(&loop, &store, dir, NULL), 0);
-  suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = WAIT_MS};
-  memset(&r, 0, sizeof(r));
-}
-
-static void close_it(void) {
-  s3lect_store_close(&store, NULL);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
-
 static int make_dir(void** state) {
   stops_in = forks_in = NOWHERE;
-  snprintf(dir, sizeof(dir), "/tmp/s3lect-hostile-XXXXXX");
-  assert_non_null(mkdtemp(dir));
-  return 0;
-}
-
-static void remove_tree(const char* path) {
-  DIR* d = opendir(path);
-  char name[600];
-  assert_non_null(d);
-  for (const struct dirent* e; (e = readdir(d)) != NULL;) {
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-      continue;
-    snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-    if (unlink(name) != 0)
-      remove_tree(name);
-  }
-  closedir(d);
-  assert_int_equal(rmdir(path), 0);
-}
-
-static int drop_dir(void** state) {
-  remove_tree(dir);
-  return 0;
-}
-
-static const char* path_of(const char* name) {
-  static char path[600];
-  snprintf(path, sizeof(path), "%s/%s", dir, name);
-  return path;
-}
-
-static void write_file(const char* name, const char* text) {
-  FILE* f = fopen(path_of(name), "we");
-  assert_non_null(f);
-  assert_true(fputs(text, f) >= 0);
-  assert_int_equal(fclose(f), 0);
+  return s3l_dir_make(state);
 }
 
 static void assert_text(const char* name, const char* expected) {
-  char text[64];
-  FILE* f = fopen(path_of(name), "re");
-  assert_non_null(f);
-  text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-  fclose(f);
-  assert_string_equal(text, expected);
+  assert_string_equal(s3l_dir_read(name), expected);
 }
 
 static struct stat stat_of(const char* name) {
   struct stat st;
-  assert_int_equal(lstat(path_of(name), &st), 0);
+  assert_int_equal(lstat(s3l_dir_file(name), &st), 0);
   return st;
 }
 
 static unsigned count_temps(void) {
   unsigned n = 0;
-  DIR* d = opendir(dir);
+  DIR* d = opendir(s3l_dir.path);
   assert_non_null(d);
   for (const struct dirent* e; (e = readdir(d)) != NULL;)
     n += strncmp(e->d_name, ".s3lect-tmp", 11) == 0 ? 1 : 0;
@@ -150,36 +89,29 @@ static unsigned count_temps(void) {
 }
 
 static int put(const char* key) {
-  return s3l_suite_put(&suite, &r, key, S3LECT_ALWAYS, NULL, "x")->status;
-}
-
-static int list(void) {
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.key = "";
-  r.req.max_keys = 10;
-  return s3l_suite_do(&r, s3lect_store_list)->status;
+  return s3l_dir_put(key, S3LECT_ALWAYS, NULL, "x")->status;
 }
 
 /* The message names the file and says what is wrong with it. */
 static void assert_told(const char* name, const char* what) {
-  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
-  assert_int_equal(strncmp(r.message, path_of(name), strlen(path_of(name))), 0);
-  assert_non_null(strstr(r.message, what));
+  assert_int_equal(s3l_dir.r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_int_equal(strncmp(s3l_dir.r.message, s3l_dir_file(name), strlen(s3l_dir_file(name))), 0);
+  assert_non_null(strstr(s3l_dir.r.message, what));
 }
 
 /* ---- What lies there under the store's names ---- */
 
 static void put_link(const char* name) {
-  write_file("target", "precious");
-  assert_int_equal(symlink("target", path_of(name)), 0);
+  s3l_dir_write("target", "precious");
+  assert_int_equal(symlink("target", s3l_dir_file(name)), 0);
 }
 
 static void put_fifo(const char* name) {
-  assert_int_equal(mkfifo(path_of(name), 0666), 0);
+  assert_int_equal(mkfifo(s3l_dir_file(name), 0666), 0);
 }
 
 static void put_dir(const char* name) {
-  assert_int_equal(mkdir(path_of(name), 0700), 0);
+  assert_int_equal(mkdir(s3l_dir_file(name), 0700), 0);
 }
 
 static const struct {
@@ -194,22 +126,22 @@ static const struct {
 #define THINGS (sizeof(things) / sizeof(things[0]))
 
 static void remove_thing(const char* name) {
-  if (unlink(path_of(name)) != 0)
-    assert_int_equal(rmdir(path_of(name)), 0);
+  if (unlink(s3l_dir_file(name)) != 0)
+    assert_int_equal(rmdir(s3l_dir_file(name)), 0);
 }
 
 static void a_lock_is_a_regular_file(void** state) {
   for (size_t i = 0; i < THINGS; i++) {
-    open_it();
+    s3l_dir_open();
     things[i].put(".s3lect-lock");
     assert_int_equal(put("k"), things[i].status);
     assert_told(".s3lect-lock", things[i].message);
-    assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->status, S3LECT_ENOTFOUND);
+    assert_int_equal(s3l_dir_get("k", NULL)->status, S3LECT_ENOTFOUND);
     remove_thing(".s3lect-lock");
     assert_int_equal(put("k"), 0);
-    assert_int_equal(unlink(path_of("k")), 0);
-    assert_int_equal(unlink(path_of(".s3lect-lock")), 0);
-    close_it();
+    assert_int_equal(unlink(s3l_dir_file("k")), 0);
+    assert_int_equal(unlink(s3l_dir_file(".s3lect-lock")), 0);
+    s3l_dir_close();
   }
   assert_text("target", "precious");
   assert_int_equal(count_temps(), 0);
@@ -217,19 +149,19 @@ static void a_lock_is_a_regular_file(void** state) {
 
 static void an_object_is_a_regular_file(void** state) {
   for (size_t i = 0; i < THINGS; i++) {
-    open_it();
+    s3l_dir_open();
     things[i].put("k");
     assert_int_equal(put("k"), things[i].status);
     assert_told("k", things[i].message);
-    assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->status, things[i].status);
+    assert_int_equal(s3l_dir_get("k", NULL)->status, things[i].status);
     assert_told("k", things[i].message);
-    s3l_suite_prepare(&suite, &r, "k");
-    assert_int_equal(s3l_suite_do(&r, s3lect_store_del)->status, things[i].status);
-    assert_int_equal(list(), things[i].status == UV_EISDIR ? 0 : UV_EFTYPE);
+    s3l_suite_prepare(&s3l_dir.suite, &s3l_dir.r, "k");
+    assert_int_equal(s3l_suite_do(&s3l_dir.r, s3lect_store_del)->status, things[i].status);
+    assert_int_equal(s3l_dir_list()->status, things[i].status == UV_EISDIR ? 0 : UV_EFTYPE);
     remove_thing("k");
     assert_int_equal(put("k"), 0);
-    assert_int_equal(unlink(path_of("k")), 0);
-    close_it();
+    assert_int_equal(unlink(s3l_dir_file("k")), 0);
+    s3l_dir_close();
   }
   assert_text("target", "precious");
 }
@@ -242,27 +174,27 @@ static void a_directory_is_not_a_link(void** state) {
   memset(link, 'a', 198);
   link[198] = '+';
   assert_non_null(mkdtemp(elsewhere));
-  assert_int_equal(symlink(elsewhere, path_of(link)), 0);
-  open_it();
+  assert_int_equal(symlink(elsewhere, s3l_dir_file(link)), 0);
+  s3l_dir_open();
   assert_int_equal(put(key), UV_EFTYPE);
   assert_told(link, ": is a link");
-  assert_int_equal(list(), 0);
+  assert_int_equal(s3l_dir_list()->status, 0);
   assert_int_equal(rmdir(elsewhere), 0); /* it is empty */
-  assert_int_equal(unlink(path_of(link)), 0);
+  assert_int_equal(unlink(s3l_dir_file(link)), 0);
   assert_int_equal(put(key), 0);
   assert_true(S_ISDIR(stat_of(link).st_mode));
-  close_it();
+  s3l_dir_close();
 }
 
 static void temporary_names_are_nobodys_guess(void** state) {
-  open_it();
+  s3l_dir_open();
   for (size_t i = 0; i < THINGS; i++) {
     things[i].put(".s3lect-tmp");
     assert_int_equal(put("k"), 0);
     remove_thing(".s3lect-tmp");
   }
   assert_text("target", "precious");
-  close_it();
+  s3l_dir_close();
 }
 
 static void age(const char* name, int64_t seconds) {
@@ -270,34 +202,34 @@ static void age(const char* name, int64_t seconds) {
   assert_int_equal(clock_gettime(CLOCK_REALTIME, &times[0]), 0);
   times[0].tv_sec -= seconds;
   times[1] = times[0];
-  assert_int_equal(utimensat(AT_FDCWD, path_of(name), times, 0), 0);
+  assert_int_equal(utimensat(AT_FDCWD, s3l_dir_file(name), times, 0), 0);
 }
 
 static void old_leftovers_go(void** state) {
-  write_file(".s3lect-tmp-old", "half a rec");
-  write_file(".s3lect-tmp-young", "half a rec");
-  write_file(".s3lect-other", "no temporary file");
+  s3l_dir_write(".s3lect-tmp-old", "half a rec");
+  s3l_dir_write(".s3lect-tmp-young", "half a rec");
+  s3l_dir_write(".s3lect-other", "no temporary file");
   put_link(".s3lect-tmp-link");
   age(".s3lect-tmp-old", 7200);
   age(".s3lect-other", 7200);
   age("target", 7200);
-  open_it();
+  s3l_dir_open();
   assert_int_equal(put("k"), 0);
-  close_it();
-  assert_int_equal(access(path_of(".s3lect-tmp-old"), F_OK), -1);
+  s3l_dir_close();
+  assert_int_equal(access(s3l_dir_file(".s3lect-tmp-old"), F_OK), -1);
   assert_text(".s3lect-tmp-young", "half a rec");
   assert_text(".s3lect-other", "no temporary file");
   assert_text(".s3lect-tmp-link", "precious");
 }
 
 static void a_lock_in_use_does_not_look_old(void** state) {
-  open_it();
+  s3l_dir_open();
   assert_int_equal(put("k"), 0);
   age(".s3lect-lock", 864000);
   time_t before = stat_of(".s3lect-lock").st_mtime;
   assert_int_equal(put("k"), 0);
   assert_true(stat_of(".s3lect-lock").st_mtime > before + 800000);
-  close_it();
+  s3l_dir_close();
 }
 
 /* ---- Processes that stop, and children ---- */
@@ -309,7 +241,7 @@ static pid_t start_writer(place_t where) {
   if (pid == 0) {
     end_with_parent();
     stops_in = where;
-    open_it();
+    s3l_dir_open();
     _exit(put("k") == 0 ? 0 : 1);
   }
   return pid;
@@ -331,9 +263,9 @@ static void a_process_stopped_in_a_flush_keeps_nobody_out(void** state) {
   pid_t pid = start_writer(IN_FSYNC);
   wait_stopped(pid);
   assert_int_equal(count_temps(), 1);
-  open_it();
+  s3l_dir_open();
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
   kill_writer(pid);
 }
 
@@ -341,26 +273,26 @@ static void a_process_stopped_in_a_flush_keeps_nobody_out(void** state) {
 static void a_process_stopped_under_the_lock_is_told_of(void** state) {
   pid_t pid = start_writer(IN_RENAME);
   wait_stopped(pid);
-  open_it();
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.timeout_ms = SHORT_MS;
+  s3l_dir_open();
+  s3l_suite_prepare(&s3l_dir.suite, &s3l_dir.r, "k");
+  s3l_dir.r.req.timeout_ms = SHORT_MS;
   do
-    assert_int_equal(s3l_suite_do(&r, s3lect_store_put)->status, UV_ETIMEDOUT);
-  while (strstr(r.message, "holds the lock") == NULL);
+    assert_int_equal(s3l_suite_do(&s3l_dir.r, s3lect_store_put)->status, UV_ETIMEDOUT);
+  while (strstr(s3l_dir.r.message, "holds the lock") == NULL);
   assert_told(".s3lect-lock", ": another process holds the lock");
   kill_writer(pid);
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
   assert_int_equal(count_temps(), 1); /* the other process's; none of the requests that timed out */
 }
 
 static void a_child_does_not_inherit_the_lock(void** state) {
-  open_it();
+  s3l_dir_open();
   forks_in = IN_RENAME;
   assert_int_equal(put("k"), 0);
   assert_true(heir > 0);
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
   kill_writer(heir);
 }
 
@@ -383,12 +315,12 @@ static int as_user(uid_t uid, gid_t group, int (*what)(void)) {
 }
 
 static int puts_and_gets(void) {
-  open_it();
-  return put("k") == 0 && s3l_suite_get(&suite, &r, "k", NULL)->status == 0 ? 0 : 1;
+  s3l_dir_open();
+  return put("k") == 0 && s3l_dir_get("k", NULL)->status == 0 ? 0 : 1;
 }
 
 static int can_open_lock(void) {
-  return open(path_of(".s3lect-lock"), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1;
+  return open(s3l_dir_file(".s3lect-lock"), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1;
 }
 
 static void need_root(void) {
@@ -398,23 +330,23 @@ static void need_root(void) {
 
 static void who_may_only_read_cannot_take_the_lock(void** state) {
   need_root();
-  assert_int_equal(chmod(dir, 0755), 0);
-  write_file(".s3lect-lock", ""); /* as an umask of 022 leaves it */
-  assert_int_equal(chmod(path_of(".s3lect-lock"), 0644), 0);
+  assert_int_equal(chmod(s3l_dir.path, 0755), 0);
+  s3l_dir_write(".s3lect-lock", ""); /* as an umask of 022 leaves it */
+  assert_int_equal(chmod(s3l_dir_file(".s3lect-lock"), 0644), 0);
   assert_int_equal(as_user(ALICE, ALICE, can_open_lock), 0);
   for (int i = 0; i < 2; i++) { /* one that was there, and a new one */
-    open_it();
+    s3l_dir_open();
     assert_int_equal(put("k"), 0);
-    close_it();
+    s3l_dir_close();
     assert_int_equal(as_user(ALICE, ALICE, can_open_lock), 1);
-    assert_int_equal(unlink(path_of(".s3lect-lock")), 0);
+    assert_int_equal(unlink(s3l_dir_file(".s3lect-lock")), 0);
   }
 }
 
 static void a_group_shares_a_directory(void** state) {
   need_root();
-  assert_int_equal(chown(dir, ALICE, TEAM), 0);
-  assert_int_equal(chmod(dir, 0770), 0);
+  assert_int_equal(chown(s3l_dir.path, ALICE, TEAM), 0);
+  assert_int_equal(chmod(s3l_dir.path, 0770), 0);
   assert_int_equal(as_user(ALICE, TEAM, puts_and_gets), 0);
   assert_int_equal(as_user(BOB, TEAM, puts_and_gets), 0);
   assert_int_equal(as_user(ALICE, TEAM, puts_and_gets), 0);
@@ -423,12 +355,12 @@ static void a_group_shares_a_directory(void** state) {
 
 static void what_root_leaves_is_in_nobodys_way(void** state) {
   need_root();
-  assert_int_equal(chown(dir, ALICE, ALICE), 0);
+  assert_int_equal(chown(s3l_dir.path, ALICE, ALICE), 0);
   mode_t mask = umask(077);
-  write_file(".s3lect-tmp", "half a rec");
-  open_it();
+  s3l_dir_write(".s3lect-tmp", "half a rec");
+  s3l_dir_open();
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
   umask(mask);
   assert_int_equal(stat_of("k").st_uid, ALICE);
   assert_int_equal(as_user(ALICE, ALICE, puts_and_gets), 0);
@@ -436,10 +368,10 @@ static void what_root_leaves_is_in_nobodys_way(void** state) {
 
 /* Says by its status which of the files it refused for their owner: bit 0 the lock, bit 1 k. */
 static int puts_in_vain(void) {
-  open_it();
-  int lock =
-      put("fresh") == UV_EPERM && strstr(r.message, "/.s3lect-lock: belongs to another user");
-  int object = put("k") == UV_EPERM && strstr(r.message, "/k: belongs to another user");
+  s3l_dir_open();
+  int lock = put("fresh") == UV_EPERM &&
+             strstr(s3l_dir.r.message, "/.s3lect-lock: belongs to another user");
+  int object = put("k") == UV_EPERM && strstr(s3l_dir.r.message, "/k: belongs to another user");
   return lock | object << 1;
 }
 
@@ -447,80 +379,80 @@ static void files_of_others_do_not_count_where_all_may_write(void** state) {
   s3lect_store_t s;
   s3lect_error_t error;
   need_root();
-  assert_int_equal(chmod(dir, 01777), 0);
+  assert_int_equal(chmod(s3l_dir.path, 01777), 0);
   assert_int_equal(as_user(ALICE, ALICE, puts_and_gets), 0);
   assert_int_equal(stat_of(".s3lect-lock").st_mode & 0777, 0600);
-  assert_int_equal(chmod(path_of(".s3lect-lock"), 0666), 0); /* an invitation */
-  assert_int_equal(chmod(path_of("k"), 0666), 0);
+  assert_int_equal(chmod(s3l_dir_file(".s3lect-lock"), 0666), 0); /* an invitation */
+  assert_int_equal(chmod(s3l_dir_file("k"), 0666), 0);
   assert_int_equal(as_user(BOB, BOB, puts_in_vain), 3);
-  assert_int_equal(s3lect_store_file_check(dir, &error), 0);
-  assert_int_equal(chown(dir, ALICE, ALICE), 0);
-  assert_int_equal(s3lect_store_file_check(dir, &error), UV_EPERM);
+  assert_int_equal(s3lect_store_file_check(s3l_dir.path, &error), 0);
+  assert_int_equal(chown(s3l_dir.path, ALICE, ALICE), 0);
+  assert_int_equal(s3lect_store_file_check(s3l_dir.path, &error), UV_EPERM);
   assert_non_null(strstr(error.text, "another user owns it"));
-  assert_int_equal(chmod(dir, 0777), 0);
-  assert_int_equal(s3lect_store_file_check(dir, &error), UV_EPERM);
+  assert_int_equal(chmod(s3l_dir.path, 0777), 0);
+  assert_int_equal(s3lect_store_file_check(s3l_dir.path, &error), UV_EPERM);
   assert_non_null(strstr(error.text, "every user may write to it, and so"));
-  assert_int_equal(s3lect_store_file_init(NULL, &s, dir, NULL), UV_EPERM);
+  assert_int_equal(s3lect_store_file_init(NULL, &s, s3l_dir.path, NULL), UV_EPERM);
 }
 
 static int gets_in_vain(void) {
-  open_it();
-  return s3l_suite_get(&suite, &r, "k", NULL)->status == UV_EACCES &&
-                 strstr(r.message, path_of("k: permission denied")) != NULL
+  s3l_dir_open();
+  return s3l_dir_get("k", NULL)->status == UV_EACCES &&
+                 strstr(s3l_dir.r.message, s3l_dir_file("k: permission denied")) != NULL
              ? 0
              : 1;
 }
 
 static void an_unreadable_file_is_named(void** state) {
   need_root();
-  assert_int_equal(chmod(dir, 0755), 0);
-  write_file("k", "secret");
-  assert_int_equal(chmod(path_of("k"), 0600), 0);
+  assert_int_equal(chmod(s3l_dir.path, 0755), 0);
+  s3l_dir_write("k", "secret");
+  assert_int_equal(chmod(s3l_dir_file("k"), 0600), 0);
   assert_int_equal(as_user(BOB, BOB, gets_in_vain), 0);
 }
 
 /* Whoever opens the store now gets another directory, and so holds another election. */
 static void assert_replaced(int status) {
   assert_int_equal(status, UV_ENOENT);
-  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
-  assert_int_equal(strncmp(r.message, dir, strlen(dir)), 0);
-  assert_non_null(strstr(r.message, ": the directory was moved, removed or mounted over"));
+  assert_int_equal(s3l_dir.r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_int_equal(strncmp(s3l_dir.r.message, s3l_dir.path, strlen(s3l_dir.path)), 0);
+  assert_non_null(strstr(s3l_dir.r.message, ": the directory was moved, removed or mounted over"));
 }
 
 static void a_directory_that_was_replaced_is_not_used(void** state) {
   char away[80];
-  open_it();
+  s3l_dir_open();
   assert_int_equal(put("k"), 0);
-  snprintf(away, sizeof(away), "%s-away", dir);
-  assert_int_equal(rename(dir, away), 0);
+  snprintf(away, sizeof(away), "%s-away", s3l_dir.path);
+  assert_int_equal(rename(s3l_dir.path, away), 0);
   assert_replaced(put("k"));
-  assert_int_equal(mkdir(dir, 0700), 0);
+  assert_int_equal(mkdir(s3l_dir.path, 0700), 0);
   assert_replaced(put("k"));
-  assert_replaced(list());
-  assert_replaced(s3l_suite_get(&suite, &r, "k", NULL)->status);
+  assert_replaced(s3l_dir_list()->status);
+  assert_replaced(s3l_dir_get("k", NULL)->status);
   assert_int_equal(count_temps(), 0);
-  assert_int_equal(rmdir(dir), 0);
-  assert_int_equal(rename(away, dir), 0);
+  assert_int_equal(rmdir(s3l_dir.path), 0);
+  assert_int_equal(rename(away, s3l_dir.path), 0);
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
 }
 
 static void a_relative_name_is_that_of_the_start(void** state) {
-  char* absolute = strdup(dir);
+  char* absolute = strdup(s3l_dir.path);
   assert_non_null(absolute);
-  assert_int_equal(chdir(dir), 0);
-  snprintf(dir, sizeof(dir), ".");
-  open_it();
-  snprintf(dir, sizeof(dir), "%s", absolute);
+  assert_int_equal(chdir(s3l_dir.path), 0);
+  snprintf(s3l_dir.path, sizeof(s3l_dir.path), ".");
+  s3l_dir_open();
+  snprintf(s3l_dir.path, sizeof(s3l_dir.path), "%s", absolute);
   free(absolute);
   assert_int_equal(chdir("/"), 0);
   assert_int_equal(put("k"), 0);
-  close_it();
+  s3l_dir_close();
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, drop_dir)
+#define T(f) cmocka_unit_test_setup_teardown(f, make_dir, s3l_dir_remove)
       T(a_lock_is_a_regular_file),
       T(an_object_is_a_regular_file),
       T(a_directory_is_not_a_link),

@@ -1,14 +1,14 @@
 /* store/memory: the suite, and what is particular to it: lack of memory, close, the loop. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "lib/heap.h"
 #include "lib/store_suite.h"
 #include "lib/test.h"
-#include "util/mem.h"
 
 static uv_loop_t loop;
 static s3lect_store_t store;
 static s3l_store_suite_t suite;
+static s3l_suite_req_t r, look;
 static unsigned closed;
 
 static void on_close(s3lect_store_t* s) {
@@ -42,23 +42,17 @@ static int close_store(void** state) {
 }
 
 static void cleans_up_after_itself(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
   s3l_suite_clean(*state);
-  s3l_suite_prepare(*state, r, "");
-  r->req.max_keys = 1;
-  assert_int_equal(s3l_suite_do(r, s3lect_store_list)->status, 0);
-  assert_int_equal(r->keys_len, 0);
-  free(r);
+  s3l_suite_prepare(*state, &r, "");
+  r.req.max_keys = 1;
+  assert_int_equal(s3l_suite_do(&r, s3lect_store_list)->status, 0);
+  assert_int_equal(r.keys_len, 0);
 }
 
 /* An idle store does not keep the loop alive. */
 static void lets_the_loop_end(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
-  assert_int_equal(s3l_suite_get(*state, r, "x", NULL)->status, S3LECT_ENOTFOUND);
+  assert_int_equal(s3l_suite_get(*state, &r, "x", NULL)->status, S3LECT_ENOTFOUND);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  free(r);
 }
 
 static void on_ended(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
@@ -83,7 +77,6 @@ static void close_ends_requests(void** state) {
 }
 
 static void on_close_from_callback(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  (void)result;
   s3lect_store_close(req->store, on_close);
   assert_int_equal(s3lect_store_get(req->store, req), UV_ECANCELED);
 }
@@ -97,53 +90,37 @@ static void closes_from_a_callback(void** state) {
   assert_int_equal(open_store(state), 0);
 }
 
-static int fail_after;
-
-static void* failing_malloc(size_t n) {
-  return fail_after-- > 0 ? malloc(n) : NULL;
-}
-
-static void* failing_calloc(size_t n, size_t size) {
-  return fail_after-- > 0 ? calloc(n, size) : NULL;
-}
-
-static void* failing_realloc(void* p, size_t n) {
-  return fail_after-- > 0 ? realloc(p, n) : NULL;
-}
-
 /* Each allocation fails once; nothing is half done afterwards. */
 static void bears_lack_of_memory(void** state) {
-  const s3l_mem_hooks_t hooks = {failing_malloc, failing_realloc, failing_calloc, free};
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  s3l_suite_req_t* look = calloc(1, sizeof(*look));
   bool succeeded = false;
-  assert_non_null(r);
-  assert_non_null(look);
-  s3l_mem_set(&hooks);
-  for (int i = 0; !succeeded; i++) {
-    assert_true(i < 20);
-    fail_after = i;
-    s3l_suite_put(*state, r, "oom", S3LECT_IF_ABSENT, NULL, "body");
-    succeeded = r->result.status == 0;
+  close_store(state);
+  s3l_heap_install();
+  open_store(state);
+  for (size_t i = 0; !succeeded; i++) {
+    s3l_heap_fail_at(i, true);
+    s3l_suite_put(*state, &r, "oom", S3LECT_IF_ABSENT, NULL, "body");
+    succeeded = r.result.status == 0;
     if (!succeeded) {
-      assert_int_equal(r->result.status, UV_ENOMEM);
-      assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
-      assert_int_equal(s3l_suite_get(*state, look, "oom", NULL)->status, S3LECT_ENOTFOUND);
+      assert_int_equal(r.result.status, UV_ENOMEM);
+      assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
+      assert_int_equal(s3l_suite_get(*state, &look, "oom", NULL)->status, S3LECT_ENOTFOUND);
     }
   }
-  fail_after = 0;
+  assert_false(s3l_heap_fail_end());
+  s3l_heap_fail_at(0, true);
   char etag[256];
-  memcpy(etag, r->etag, sizeof(etag));
-  assert_int_equal(s3l_suite_put(*state, r, "oom", S3LECT_IF_MATCH, etag, "a longer body")->status,
+  memcpy(etag, r.etag, sizeof(etag));
+  assert_int_equal(s3l_suite_put(*state, &r, "oom", S3LECT_IF_MATCH, etag, "a longer body")->status,
                    UV_ENOMEM);
-  assert_int_equal(s3l_suite_get(*state, look, "oom", NULL)->status, 0);
-  assert_string_equal(look->result.body, "body");
-  assert_string_equal(look->result.etag, etag);
+  assert_int_equal(s3l_suite_get(*state, &look, "oom", NULL)->status, 0);
+  assert_string_equal(look.result.body, "body");
+  assert_string_equal(look.result.etag, etag);
   s3lect_store_t other;
   assert_int_equal(s3lect_store_memory_init(&loop, &other, NULL), UV_ENOMEM);
-  s3l_mem_set(NULL);
-  free(r);
-  free(look);
+  (void)s3l_heap_fail_end();
+  close_store(state);
+  s3l_heap_remove();
+  open_store(state);
 }
 
 int main(void) {

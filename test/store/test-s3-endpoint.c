@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/heap.h"
 #include "lib/s3_config.h"
 #include "lib/test.h"
-#include "util/mem.h"
 
 /* ---- Dual stack, partitions ---- */
 
@@ -203,28 +203,8 @@ static void reads_ordinary_files_only(void** state) {
 
 /* ---- Lack of memory ---- */
 
-static unsigned allocations;
-static unsigned fail_at; /* the allocation that fails; 0: none */
-
-static bool fails(void) {
-  return ++allocations == fail_at;
-}
-
-static void* hook_malloc(size_t n) {
-  return fails() ? NULL : malloc(n);
-}
-
-static void* hook_calloc(size_t n, size_t size) {
-  return fails() ? NULL : calloc(n, size);
-}
-
-static void* hook_realloc(void* p, size_t n) {
-  return fails() ? NULL : realloc(p, n);
-}
-
 /* Each allocation of opening a store by a profile fails in turn. */
 static void bears_lack_of_memory(void** state) {
-  static const s3l_mem_hooks_t hooks = {hook_malloc, hook_realloc, hook_calloc, free};
   s3lect_store_s3_options_t o = with_profiles("dev");
   s3lect_store_t store;
   uv_loop_t loop;
@@ -233,20 +213,20 @@ static void bears_lack_of_memory(void** state) {
   setenv("http_proxy", "http://u:p@proxy:1", 1);
   setenv("no_proxy", "x", 1);
   assert_int_equal(uv_loop_init(&loop), 0);
-  s3l_mem_set(&hooks);
-  for (fail_at = 1; err != 0; fail_at++) {
-    assert_true(fail_at < 100);
-    allocations = 0;
+  s3l_heap_install();
+  size_t n = 0;
+  for (; err != 0; n++) {
+    s3l_heap_fail_at(n, false);
     err = s3lect_store_s3_init(&loop, &store, &o, NULL);
+    assert_int_equal(s3l_heap_fail_end(), err != 0);
     assert_true(err == 0 || err == UV_ENOMEM);
     assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   }
-  assert_true(fail_at > 10);
-  fail_at = 0;
+  assert_true(n > 10);
   s3lect_store_close(&store, NULL);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(uv_loop_close(&loop), 0);
-  s3l_mem_set(NULL);
+  s3l_heap_remove();
 }
 
 /* ---- Proxies ---- */

@@ -13,6 +13,7 @@ static uv_loop_t loop;
 static fakes3_t* server;
 static s3lect_store_t store;
 static s3l_store_suite_t suite;
+static s3l_suite_req_t r;
 static char ca_dir[64];
 static char ca_file[96];
 
@@ -71,10 +72,21 @@ static void close_store(void) {
     uv_run(&loop, UV_RUN_ONCE);
 }
 
-static int open_plain(void** state) {
-  start_server(&(fakes3_options_t){0});
+/* A server, and a store that uses it with this region (NULL: none is set). */
+static void begin(const fakes3_options_t* server_options, const char* region) {
+  start_server(server_options);
   s3lect_store_s3_options_t o = good_options();
+  o.region = region;
   open_store(&o);
+}
+
+static void end(void) {
+  close_store();
+  stop_server();
+}
+
+static int open_plain(void** state) {
+  begin(&(fakes3_options_t){0}, "eu-central-1");
   *state = &suite;
   return 0;
 }
@@ -93,8 +105,7 @@ static int open_tls(void** state) {
 
 static int close_all(void** state) {
   s3l_suite_clean(*state);
-  close_store();
-  stop_server();
+  end();
   return 0;
 }
 
@@ -110,18 +121,15 @@ static int close_tls(void** state) {
 
 /* One read and one write with these options: what becomes of both. */
 static void both_end(const s3lect_store_s3_options_t* o, int status, const char* code) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
   open_store(o);
-  s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "x");
-  assert_int_equal(r->result.status, status);
-  assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
-  assert_non_null(strstr(r->result.message, code));
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->status, status);
-  assert_int_equal(r->result.outcome, S3LECT_NOT_APPLIED);
-  assert_non_null(strstr(r->result.message, code));
+  s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, "x");
+  assert_int_equal(r.result.status, status);
+  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_non_null(strstr(r.result.message, code));
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->status, status);
+  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_non_null(strstr(r.result.message, code));
   close_store();
-  free(r);
 }
 
 static void names_mistakes(void** state) {
@@ -147,11 +155,11 @@ static size_t log_len(void) {
 }
 
 /* One request, how many it took, and which notice came with it ("": none). */
-static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, const char* message) {
+static void takes(bool write, size_t requests, int code, const char* message) {
   size_t before = log_len();
   const s3lect_store_result_t* result =
-      write ? s3l_suite_put(&suite, r, "k", S3LECT_ALWAYS, NULL, "x")
-            : s3l_suite_get(&suite, r, "k", NULL);
+      write ? s3l_suite_put(&suite, &r, "k", S3LECT_ALWAYS, NULL, "x")
+            : s3l_suite_get(&suite, &r, "k", NULL);
   if (result->status != 0)
     fail_msg("%s: %s", s3lect_err_name(result->status), result->message);
   assert_int_equal(log_len() - before, requests);
@@ -166,66 +174,53 @@ static void takes(s3l_suite_req_t* r, bool write, size_t requests, int code, con
 /* By a store that checks signatures: a wrong region costs one request, once; a write is carried out
  * once. */
 static void learns_the_region(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
   fakes3_counters_t counters;
-  assert_non_null(r);
-  start_server(&(fakes3_options_t){.region = "eu-north-1"});
-  s3lect_store_s3_options_t o = good_options();
-  o.region = NULL;
-  open_store(&o);
-  takes(r, true, 2, S3LECT_EREGION, IS_IN);
+  begin(&(fakes3_options_t){.region = "eu-north-1"}, NULL);
+  takes(true, 2, S3LECT_EREGION, IS_IN);
   fakes3_counters(server, &counters);
   assert_int_equal(counters.writes, 1);
-  takes(r, true, 1, 0, "");
-  takes(r, false, 1, 0, "");
-  close_store();
-  stop_server();
-  free(r);
+  takes(true, 1, 0, "");
+  takes(false, 1, 0, "");
+  end();
 }
 
 #define AT_ONCE 6
 
 /* Those that are out while another one learns are refused, too, but do not learn it again. */
 static void learns_together(void** state) {
-  s3l_suite_req_t* r = calloc(AT_ONCE, sizeof(*r));
+  s3l_suite_req_t* all = calloc(AT_ONCE, sizeof(*all));
   fakes3_counters_t counters;
   char why[256];
   unsigned notice = 0;
-  assert_non_null(r);
-  start_server(&(fakes3_options_t){.region = "eu-north-1"});
+  assert_non_null(all);
+  begin(&(fakes3_options_t){.region = "eu-north-1"}, NULL);
   assert_true(fakes3_fault(server, "{\"reply_delay_ms\":100}", why, sizeof(why)) > 0);
-  s3lect_store_s3_options_t o = good_options();
-  o.region = NULL;
-  open_store(&o);
   for (int i = 0; i < AT_ONCE; i++) {
     char name[8];
     snprintf(name, sizeof(name), "k%d", i);
-    s3l_suite_prepare(&suite, &r[i], name);
-    r[i].req.body = "x";
-    r[i].req.body_len = 1;
-    assert_int_equal(s3l_suite_start(&r[i], s3lect_store_put), 0);
+    s3l_suite_prepare(&suite, &all[i], name);
+    all[i].req.body = "x";
+    all[i].req.body_len = 1;
+    assert_int_equal(s3l_suite_start(&all[i], s3lect_store_put), 0);
   }
   for (int i = 0; i < AT_ONCE; i++) {
-    s3l_suite_wait(&r[i]);
-    assert_int_equal(r[i].result.status, 0);
-    notice += r[i].result.notice != 0;
+    s3l_suite_wait(&all[i]);
+    assert_int_equal(all[i].result.status, 0);
+    notice += all[i].result.notice != 0;
   }
   assert_int_equal(notice, 1);
   fakes3_counters(server, &counters);
   assert_int_equal(counters.writes, AT_ONCE);
   assert_int_equal(counters.unauthorized, AT_ONCE); /* all were out */
   assert_int_equal(counters.requests, 2 * AT_ONCE);
-  close_store();
-  stop_server();
-  free(r);
+  end();
+  free(all);
 }
 
 /* A bucket's name, and a profile that says all the rest. */
 static void goes_by_a_profile(void** state) {
   char path[] = "/tmp/s3lect-config-XXXXXX";
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
   s3lect_store_s3_options_t o;
-  assert_non_null(r);
   start_server(&(fakes3_options_t){.region = "eu-north-1"});
   FILE* f = fdopen(mkstemp(path), "w");
   assert_non_null(f);
@@ -243,98 +238,80 @@ static void goes_by_a_profile(void** state) {
   s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   open_store(&o);
-  takes(r, true, 1, 0, "");
-  takes(r, false, 1, 0, "");
+  takes(true, 1, 0, "");
+  takes(false, 1, 0, "");
   close_store();
   unsetenv("AWS_PROFILE");
   setenv("AWS_CONFIG_FILE", before, 1);
   assert_int_equal(remove(path), 0);
   stop_server();
-  free(r);
 }
 
 /* Both ways, and again when the clocks drift apart; small differences are left alone. */
 static void corrects_the_clock(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
-  start_server(&(fakes3_options_t){0});
-  s3lect_store_s3_options_t o = good_options();
-  open_store(&o);
+  begin(&(fakes3_options_t){0}, "eu-central-1");
   fakes3_set_clock_offset(server, 14 * 60 * 1000);
-  takes(r, true, 1, 0, "");
+  takes(true, 1, 0, "");
   fakes3_set_clock_offset(server, 7200 * 1000);
   size_t before = log_len();
-  s3l_suite_put(&suite, r, "k", S3LECT_ALWAYS, NULL, "y");
-  assert_int_equal(r->result.status, 0);
+  s3l_suite_put(&suite, &r, "k", S3LECT_ALWAYS, NULL, "y");
+  assert_int_equal(r.result.status, 0);
   assert_int_equal(log_len() - before, 2);
-  assert_int_equal(r->result.notice, S3LECT_ESKEW);
-  assert_non_null(strstr(r->message, " s behind the store's: requests are signed with the store's "
-                                     "time; set the clock (NTP)"));
-  takes(r, false, 1, 0, "");
+  assert_int_equal(r.result.notice, S3LECT_ESKEW);
+  assert_non_null(strstr(r.message, " s behind the store's: requests are signed with the store's "
+                                    "time; set the clock (NTP)"));
+  takes(false, 1, 0, "");
   fakes3_set_clock_offset(server, -7200 * 1000);
-  s3l_suite_get(&suite, r, "k", NULL);
-  assert_int_equal(r->result.status, 0);
-  assert_int_equal(r->result.notice, S3LECT_ESKEW);
-  assert_non_null(strstr(r->message, " s ahead of the store's"));
+  s3l_suite_get(&suite, &r, "k", NULL);
+  assert_int_equal(r.result.status, 0);
+  assert_int_equal(r.result.notice, S3LECT_ESKEW);
+  assert_non_null(strstr(r.message, " s ahead of the store's"));
   fakes3_set_clock_offset(server, 0);
-  takes(r, true, 2, S3LECT_ESKEW,
+  takes(true, 2, S3LECT_ESKEW,
         "this machine's clock is right again: requests are signed with its time");
-  takes(r, true, 1, 0, "");
-  close_store();
-  stop_server();
-  free(r);
+  takes(true, 1, 0, "");
+  end();
 }
 
 /* News go to those who pass them on, and with replies that something has not changed, too. */
 static void tells_news_to_who_listens(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
-  start_server(&(fakes3_options_t){.region = "eu-north-1"});
-  s3lect_store_s3_options_t o = good_options();
-  o.region = NULL;
-  open_store(&o);
+  begin(&(fakes3_options_t){.region = "eu-north-1"}, NULL);
   fakes3_set_clock_offset(server, 7200 * 1000);
-  s3l_suite_prepare(&suite, r, "k");
-  r->req.flags = S3LECT_REQ_NO_NOTICES;
-  r->req.body = "x";
-  r->req.body_len = 1;
+  s3l_suite_prepare(&suite, &r, "k");
+  r.req.flags = S3LECT_REQ_NO_NOTICES;
+  r.req.body = "x";
+  r.req.body_len = 1;
   size_t before = log_len();
-  assert_int_equal(s3l_suite_do(r, s3lect_store_put)->status, 0);
-  assert_int_equal(r->result.notice, 0);
-  assert_null(r->result.message);
+  assert_int_equal(s3l_suite_do(&r, s3lect_store_put)->status, 0);
+  assert_int_equal(r.result.notice, 0);
+  assert_null(r.result.message);
   assert_int_equal(log_len() - before, 3); /* the clock, the region, done */
   char etag[64];
-  assert_true(strlen(r->etag) < sizeof(etag));
-  memcpy(etag, r->etag, strlen(r->etag) + 1);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", etag)->status, S3LECT_ENOTMODIFIED);
-  assert_int_equal(r->result.notice, S3LECT_EREGION);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, S3LECT_ESKEW);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, 0);
+  assert_true(strlen(r.etag) < sizeof(etag));
+  memcpy(etag, r.etag, strlen(r.etag) + 1);
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", etag)->status, S3LECT_ENOTMODIFIED);
+  assert_int_equal(r.result.notice, S3LECT_EREGION);
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->notice, S3LECT_ESKEW);
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->notice, 0);
   char why[256];
   assert_true(fakes3_fault(server, "{\"weak_etag\":true}", why, sizeof(why)) > 0);
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, S3LECT_EETAG);
-  assert_non_null(strstr(r->message, "ETags come weak (W/"));
-  assert_int_equal(s3l_suite_get(&suite, r, "k", NULL)->notice, 0);
-  assert_true((r->result.notes & S3LECT_NOTE_ETAG_WEAK) != 0);
-  close_store();
-  stop_server();
-  free(r);
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->notice, S3LECT_EETAG);
+  assert_non_null(strstr(r.message, "ETags come weak (W/"));
+  assert_int_equal(s3l_suite_get(&suite, &r, "k", NULL)->notice, 0);
+  assert_true((r.result.notes & S3LECT_NOTE_ETAG_WEAK) != 0);
+  end();
 }
 
 /* Temporary keys: the token is sent and signed. */
 static void signs_with_a_token(void** state) {
-  s3l_suite_req_t* r = calloc(1, sizeof(*r));
-  assert_non_null(r);
   start_server(&(fakes3_options_t){.keys = {{"temporary", "secret", "TOKEN/+=="}}});
   s3lect_store_s3_options_t o = good_options();
   o.access_key_id = "temporary";
   o.secret_access_key = "secret";
   o.session_token = "TOKEN/+==";
   open_store(&o);
-  assert_int_equal(s3l_suite_put(&suite, r, "k", S3LECT_IF_ABSENT, NULL, "x")->status, 0);
-  close_store();
-  stop_server();
-  free(r);
+  assert_int_equal(s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, "x")->status, 0);
+  end();
 }
 
 int main(void) {

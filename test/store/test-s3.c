@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/heap.h"
 #include "lib/s3_rig.h"
 #include "lib/test.h"
 #include "s3lect/version.h"
-#include "util/mem.h"
 
 #define BARE    "0123456789abcdef0123456789abcdef"
 #define DATE    "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
@@ -363,49 +363,25 @@ static void reads_listings(void** state) {
 
 /* ---- Memory ---- */
 
-static size_t allocations;
-static int fail_at;
-
-static bool fails(void) {
-  allocations++;
-  return fail_at > 0 && (int)allocations == fail_at;
-}
-
-static void* counting_malloc(size_t n) {
-  return fails() ? NULL : malloc(n);
-}
-
-static void* counting_calloc(size_t n, size_t size) {
-  return fails() ? NULL : calloc(n, size);
-}
-
-static void* counting_realloc(void* p, size_t n) {
-  return fails() ? NULL : realloc(p, n);
-}
-
-static const s3l_mem_hooks_t counting = {counting_malloc, counting_realloc, counting_calloc, free};
-
 static void a_warm_store_allocates_nothing(void** state) {
   const s3l_step_t script[] = {
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK),
       S3L_SCRIPT_END};
-  s3l_mem_set(&counting);
-  allocations = 0;
-  fail_at = 0;
+  s3l_heap_install();
   s3_rig_t* rig = S3_RIG(script);
   s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
   s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
-  assert_true(allocations > 0); /* the hook is in place */
-  allocations = 0;
+  size_t warm = s3l_heap_count();
+  assert_true(warm > 0); /* the hook is in place */
   for (int i = 0; i < 2; i++) {
     s3_assert_result(s3_rig_get(rig, NULL), 0, S3LECT_SETTLED, 200);
     s3_assert_result(s3_rig_put(rig, S3LECT_IF_MATCH, 0), 0, S3LECT_SETTLED, 200);
   }
-  assert_int_equal(allocations, 0);
+  assert_int_equal(s3l_heap_count(), warm);
   s3_rig_close(rig);
-  s3l_mem_set(NULL);
+  s3l_heap_remove();
 }
 
 /* Each allocation of opening fails in turn: an error, and nothing left behind. */
@@ -416,21 +392,21 @@ static void opening_bears_lack_of_memory(void** state) {
   int err = UV_ENOMEM;
   s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), 1);
   assert_int_equal(uv_loop_init(&loop), 0);
-  s3l_mem_set(&counting);
-  for (fail_at = 1; err != 0; fail_at++) {
-    assert_true(fail_at < 50);
-    allocations = 0;
+  s3l_heap_install();
+  size_t n = 0;
+  for (; err != 0; n++) {
+    s3l_heap_fail_at(n, false);
     err = s3lect_store_s3_init(&loop, &store, &o, NULL);
+    assert_int_equal(s3l_heap_fail_end(), err != 0);
     assert_true(err == 0 || err == UV_ENOMEM);
     if (err != 0)
       assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   }
-  assert_true(fail_at > 3);
-  fail_at = 0;
+  assert_true(n > 3);
   s3lect_store_close(&store, NULL);
   assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(uv_loop_close(&loop), 0);
-  s3l_mem_set(NULL);
+  s3l_heap_remove();
 }
 
 static void close_in_callback(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
