@@ -91,14 +91,12 @@ static s3l_house_t* house_of(s3lect_elector_t* e, int* i) {
 static void on_started(s3lect_elector_t* e, const s3lect_event_t* ev) {
   int i;
   s3l_house_t* h = house_of(e, &i);
-  (void)ev;
   h->started[i]++;
 }
 
 static void on_stopped(s3lect_elector_t* e, const s3lect_event_t* ev) {
   int i;
   s3l_house_t* h = house_of(e, &i);
-  (void)ev;
   h->stopped[i]++;
 }
 
@@ -167,6 +165,12 @@ void s3l_house_lead(s3l_house_t* h, int i) {
   s3l_wait_pace(S3L_PACE_TIMERS); /* the store is in memory, and nobody asks yet */
   s3l_wait_count(&h->loop, &h->started[i], 1, "a leader");
   s3l_wait_pace(S3L_PACE_SOCKETS);
+}
+
+void s3l_house_open_leading(s3l_house_t* h) {
+  s3l_house_open(h);
+  s3l_house_lead(h, 0);
+  assert_int_equal(s3lect_peer_server_add(&h->server, &h->e[0], NULL), 0);
 }
 
 void s3l_house_close_elector(s3l_house_t* h, int i) {

@@ -61,6 +61,9 @@ void s3l_house_stand(s3l_house_t* h, int i);
 /** Likewise, in an election that has just been released, and waits until it leads. */
 void s3l_house_lead(s3l_house_t* h, int i);
 
+/** Opens the server, at which elector 0 leads. */
+void s3l_house_open_leading(s3l_house_t* h);
+
 void s3l_house_close_elector(s3l_house_t* h, int i); /* and waits */
 void s3l_house_close_server(s3l_house_t* h);         /* does not wait */
 

@@ -100,9 +100,7 @@ static void test_each_allocation_of_an_answer(void** state) {
   static const char* const requests[] = {WAIT, METRICS};
   s3l_house_init(&h, NULL);
   h.options.metrics = 1;
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  s3l_house_open_leading(&h);
   for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
     size_t at = 0;
     while (answer(requests[i], at))

@@ -60,9 +60,7 @@ static bool all_are_told(void* arg) {
 static void run(s3l_tls_context_t* tls) {
   h.options.max_connections = h.options.max_held = h.options.max_per_address = FOLLOWERS + 10;
   h.o[0].frequent_interval_ms = h.o[0].infrequent_interval_ms = 200;
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  s3l_house_open_leading(&h);
   s3l_wait_pace(S3L_PACE_REAL); /* what it costs is measured */
   double alone = cost();
   for (size_t i = 0; i < FOLLOWERS; i++) {

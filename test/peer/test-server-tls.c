@@ -40,12 +40,6 @@ static s3l_tls_context_t* context(const char* ca, const char* cert) {
   return c;
 }
 
-static void begin_leading(void) {
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
-}
-
 static void answered(const char* ca, const char* cert) {
   s3l_tls_context_t* tls = context(ca, cert);
   assert_non_null(strstr(s3l_house_ask(&h, tls, GET, "}"), "\"leaderID\":\"a\""));
@@ -67,7 +61,7 @@ static void turned_away(const char* ca, const char* cert) {
 
 static void test_who_is_answered(void** state) {
   s3l_house_init(&h, &certs);
-  begin_leading();
+  s3l_house_open_leading(&h);
   answered(certs.ca, certs.good);
   turned_away(certs.ca, NULL);
   turned_away(certs.ca, certs.stranger);
@@ -90,7 +84,7 @@ static void test_from_memory(void** state) {
   h.options.key_pem = text_of(h.options.key_file);
   h.options.client_ca_pem = text_of(h.options.client_ca_file);
   h.options.cert_file = h.options.key_file = h.options.client_ca_file = NULL;
-  begin_leading();
+  s3l_house_open_leading(&h);
   answered(certs.ca, certs.good);
   turned_away(certs.ca, certs.stranger);
   s3l_house_end(&h);
@@ -120,7 +114,7 @@ static void test_the_files_again(void** state) {
   s3l_certs_replace(cert, certs.good);
   s3l_house_init(&h, &certs);
   h.options.cert_file = cert;
-  begin_leading();
+  s3l_house_open_leading(&h);
   s3l_tls_context_t* tls = context(certs.ca, certs.good);
   s3l_caller_t* old = s3l_house_caller(&h, tls);
   s3l_caller_open(old);
@@ -153,7 +147,7 @@ static void test_the_files_again(void** state) {
 static void test_other_certificates(void** state) {
   s3lect_peer_server_options_t o = no_options();
   s3l_house_init(&h, &certs);
-  begin_leading();
+  s3l_house_open_leading(&h);
   o.cert_pem = text_of(certs.stranger);
   o.key_pem = text_of(certs.key);
   /* A server that looks at its clients does not cease to because somebody forgot to say so. */
@@ -186,7 +180,7 @@ static void test_clients_are_looked_at_from_now_on(void** state) {
   s3lect_peer_server_options_t o = no_options();
   s3l_house_init(&h, &certs);
   h.options.client_ca_file = NULL;
-  begin_leading();
+  s3l_house_open_leading(&h);
   answered(certs.ca, NULL);
   o.cert_file = certs.good;
   o.key_file = certs.key;

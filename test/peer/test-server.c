@@ -20,9 +20,7 @@ static void begin(void) {
 /* Elector 0 leads, under the default path. */
 static void begin_leading(void) {
   begin();
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  s3l_house_open_leading(&h);
 }
 
 static s3l_caller_t* call(const char* request) {
@@ -254,9 +252,7 @@ static void test_a_close_of_the_server_answers(void** state) {
 static void test_no_longer_than_max_wait(void** state) {
   begin();
   h.options.max_wait_ms = 1000;
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  s3l_house_open_leading(&h);
   s3l_caller_t* c = held(WAIT(HEALTH));
   s3l_caller_expect(c, "}");
   assert_ptr_equal(strstr(c->text, "HTTP/1.1 200 OK\r\n"), c->text);
@@ -270,9 +266,7 @@ static void test_no_longer_than_max_wait(void** state) {
 static void test_no_more_than_max_held(void** state) {
   begin();
   h.options.max_held = 2;
-  s3l_house_open(&h);
-  s3l_house_lead(&h, 0);
-  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  s3l_house_open_leading(&h);
   s3l_caller_t* first = held(WAIT(HEALTH));
   s3l_caller_t* second = held(WAIT(HEALTH));
   const char* text = s3l_house_ask(&h, NULL, WAIT(HEALTH), "}");
@@ -294,9 +288,7 @@ static void test_pages_while_all_is_held(void** state) {
     begin();
     h.options.max_connections = places[i];
     h.options.health = 1;
-    s3l_house_open(&h);
-    s3l_house_lead(&h, 0);
-    assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+    s3l_house_open_leading(&h);
     uint32_t quarter = places[i] / 4 > 0 ? places[i] / 4 : 1;
     s3l_caller_t* c[8];
     uint32_t n = places[i] - quarter;

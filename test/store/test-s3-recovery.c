@@ -203,7 +203,6 @@ static void suspects_the_clock_of_bad_signatures(void** state) {
 }
 
 static void on_call(s3l_script_server_t* srv) {
-  (void)srv;
   s3lect_store_cancel(&store, &r.req);
 }
 

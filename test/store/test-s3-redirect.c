@@ -58,6 +58,11 @@ static char other_host[64]; /* its Host line */
 
 static uint32_t connections = 1; /* of the stores that are opened */
 
+static const s3l_step_t redirects[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
+                                       S3L_SEND(to_other), S3L_SCRIPT_END};
+static const s3l_step_t answers[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
+                                     S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
+
 static void adjust(s3lect_store_s3_options_t* o) {
   static char endpoint[64];
   snprintf(endpoint, sizeof(endpoint), "http://" HOME "%s", strrchr(o->endpoint, ':'));
@@ -100,8 +105,6 @@ static void goes_there_and_back_again(void** state) {
   static const s3l_step_t later[] = {S3L_EXPECT("PUT /bucket/leases/k HTTP/1.1\r\n"),
                                      S3L_EXPECT("\r\n\r\n" S3_BODY), S3L_SEND(to_other),
                                      S3L_SCRIPT_END};
-  static const s3l_step_t last[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
-                                    S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
   static const s3l_step_t away[] = {S3L_EXPECT("GET /bucket/leases/k HTTP/1.1"),
                                     S3L_EXPECT(other_host),
                                     S3L_EXPECT("SignedHeaders=host;"),
@@ -114,7 +117,7 @@ static void goes_there_and_back_again(void** state) {
                                         S3L_EXPECT("\r\n\r\n" S3_BODY),
                                         S3L_SEND(S3_PUT_OK),
                                         S3L_SCRIPT_END};
-  const s3l_step_t* const homes[] = {home, later, last};
+  const s3l_step_t* const homes[] = {home, later, answers};
   const s3l_step_t* const aways[] = {away, away_put};
   s3_rig_t* rig = begin(homes, 3, aways);
   other.scripts_len = 2;
@@ -131,12 +134,8 @@ static void goes_there_and_back_again(void** state) {
 }
 
 static void follows_once(void** state) {
-  static const s3l_step_t home[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(to_other),
-                                    S3L_SCRIPT_END};
-  static const s3l_step_t last[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
-                                    S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
-  const s3l_step_t* const homes[] = {home, last};
-  const s3l_step_t* const aways[] = {home}; /* which sends it to itself */
+  const s3l_step_t* const homes[] = {redirects, answers};
+  const s3l_step_t* const aways[] = {redirects}; /* which sends it to itself */
   s3_rig_t* rig = begin(homes, 2, aways);
   s3_assert_result(s3_rig_get(rig, NULL), S3LECT_EREDIRECT, S3LECT_NOT_APPLIED, 307);
   assert_non_null(
@@ -149,15 +148,11 @@ static void follows_once(void** state) {
 /* Two at once, over one connection, where the second goes along unasked, and over two, where both
  * are redirected. The way back is taken when both have ended. */
 static void many_go_together(void** state) {
-  static const s3l_step_t home[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(to_other),
-                                    S3L_SCRIPT_END};
-  static const s3l_step_t last[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
-                                    S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
   static const s3l_step_t away[] = {
       S3L_EXPECT("GET /"),    S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK), S3L_EXPECT("GET /"),
       S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3_GET_OK),    S3L_SCRIPT_END};
-  const s3l_step_t* const homes[] = {home, home, last};
-  const s3l_step_t* const aways[] = {away, last};
+  const s3l_step_t* const homes[] = {redirects, redirects, answers};
+  const s3l_step_t* const aways[] = {away, answers};
   for (connections = 1; connections <= 2; connections++) {
     s3l_suite_req_t* second = calloc(1, sizeof(*second));
     assert_non_null(second);
@@ -179,12 +174,8 @@ static void many_go_together(void** state) {
 }
 
 static void a_cancelled_one_comes_back_too(void** state) {
-  static const s3l_step_t home[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(to_other),
-                                    S3L_SCRIPT_END};
-  static const s3l_step_t last[] = {S3L_EXPECT("GET /"), S3L_EXPECT("\r\n\r\n"),
-                                    S3L_SEND(S3_GET_OK), S3L_SCRIPT_END};
   static const s3l_step_t silent[] = {S3L_EXPECT("\r\n\r\n"), S3L_SCRIPT_END};
-  const s3l_step_t* const homes[] = {home, last};
+  const s3l_step_t* const homes[] = {redirects, answers};
   const s3l_step_t* const aways[] = {silent};
   s3_rig_t* rig = begin(homes, 2, aways);
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
