@@ -33,7 +33,7 @@ die "found only " . @options . " options\n" if @options < 25;
 my %command = (lockfile_path => 'the key in `--store`', store => '`--store`',
   peer_client => '`--peer-ca` and others', observer => '`s3lect watch`');
 my $table = text_of('src/cli/options_table.c');
-$command{$2} = "`--$1`" while $table =~ /\{"([\w-]+)",[^{}]*?\b(?:AT|SET)\(elector\.(\w+)\)/g;
+$command{$2} = "`--$1`" while $table =~ /\{"([\w-]+)",[^{}]*?\b(?:AT|SET)\(elector\.(\w+)/g;
 
 sub print_page {
   print "# Options of an elector\n\n",
