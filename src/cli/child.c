@@ -44,14 +44,10 @@ static void take(cli_child_t* child, const guard_report_t* report) {
     child->guard = report->pid;
   if (report->kind == GUARD_FORKED)
     child->pid = report->pid;
-  if (report->kind == GUARD_KILLING) {
-    child->killing = true;
+  if (report->kind == GUARD_KILLING || (report->kind == GUARD_LOST && !child->lost))
     look_at(child, s3lect_now_ns() + child->remind_ns);
-  }
-  if (report->kind == GUARD_LOST && !child->lost) {
-    child->lost = true;
-    look_at(child, s3lect_now_ns() + child->remind_ns);
-  }
+  child->killing = child->killing || report->kind == GUARD_KILLING;
+  child->lost = child->lost || report->kind == GUARD_LOST;
   if (report->kind == GUARD_GONE) {
     child->pid = 0;
     child->running = false;

@@ -1,5 +1,3 @@
-#include "commands.h"
-
 #include <stdio.h>
 #include <string.h>
 

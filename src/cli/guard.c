@@ -51,7 +51,7 @@ typedef struct guard_s {
   pid_t group; /* 0: no command */
   int exec_fd; /* shows how the command's execvp ended: its errno, or nothing; -1: known */
   bool reaped; /* the command itself has ended, with `status` */
-  bool asked;  /* the group was sent SIGTERM, or what STOP said */
+  bool asked;  /* the group was sent SIGTERM, or what STOP said; cause is set */
   bool killed; /* ... SIGKILL */
   int status;
   int cause; /* guard_cause_t; 0 while nothing has happened to it */
@@ -154,8 +154,6 @@ static void reap(guard_t* guard) {
       continue;
     guard->reaped = true;
     guard->status = status;
-    if (guard->cause == 0)
-      guard->cause = GUARD_SELF;
     /* What the command leaves behind in its group has no leadership to run under. */
     ask_group(guard, SIGTERM, GUARD_SELF);
   }
@@ -288,7 +286,6 @@ static void obey(guard_t* guard, const guard_order_t* order) {
     signal_group(guard, order->signum);
     break;
   case GUARD_STOP:
-    guard->cause = guard->cause == 0 ? GUARD_ORDERED : guard->cause;
     if (guard->asked)
       signal_group(guard, order->signum);
     ask_group(guard, order->signum, GUARD_ORDERED);

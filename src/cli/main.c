@@ -6,26 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "options.h"
 #include "text.h"
 
 #define NEEDED_FDS 24
 
-static int flush_stdout(void) {
-  if (fflush(stdout) == 0)
-    return 0;
-  cli_say("cannot write to standard output");
-  return CLI_EXIT_FAILED;
-}
-
 static int print_help(cli_command_t command) {
   cli_help(command);
-  return flush_stdout();
+  return cli_flush();
 }
 
 static int print_version(void) {
   printf("s3lect %s\n", s3lect_version_string());
-  return flush_stdout();
+  return cli_flush();
 }
 
 static int unknown_command(const char* word, const char* hint) {

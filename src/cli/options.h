@@ -67,7 +67,21 @@ int cli_options_parse(cli_options_t* options, cli_command_t command, int argc, c
  * (pipes.c). Returns 0, or S3LECT_EOPTION with `error`. */
 int cli_pipes_copy(cli_options_t* options, s3lect_error_t* error);
 
-/* The commands; each returns the exit status. */
+/* The commands, and what --help says of them (commands.c). */
+
+/** Finds a command by name; 0 if there is none, with the nearest name in `hint` or NULL. */
+cli_command_t cli_command_find(const char* name, const char** hint);
+
+/** Runs the command of the options. Returns the exit status. */
+int cli_command_run(const cli_options_t* options);
+
+/** The name of a command, or of the first in a set of them. */
+const char* cli_command_name(int commands);
+
+/** Prints the page of a command, or with 0 the general one, on stdout. */
+void cli_help(cli_command_t command);
+
+/* Each returns the exit status. */
 
 int cli_elect(const cli_options_t* options);
 int cli_run(const cli_options_t* options);

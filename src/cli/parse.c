@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
 #include "options_table.h"
 #include "text.h"
 

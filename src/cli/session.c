@@ -105,11 +105,6 @@ static void close_writers(cli_session_t* session) {
   cli_writer_close(session->messages, FLUSH_MS);
 }
 
-static void drop_loop(cli_session_t* session) {
-  uv_run(&session->loop, UV_RUN_DEFAULT);
-  uv_loop_close(&session->loop);
-}
-
 static int open_elector(cli_session_t* session) {
   s3lect_elector_options_t options;
   elector_options(session, &options);
@@ -129,14 +124,12 @@ static int open_elector(cli_session_t* session) {
   r = cli_peer_add(&session->peer, &session->elector);
   if (r == 0)
     r = s3lect_elector_start(&session->elector);
-  if (r == 0)
-    return 0;
-  s3lect_elector_close(&session->elector, NULL);
-  cli_say("cannot start: %s", s3lect_strerror(r));
+  if (r != 0)
+    cli_say("cannot start: %s", s3lect_strerror(r));
   return r;
 }
 
-/* Returns 0, or an exit status after a line on stderr, with nothing to clean up. */
+/* Returns 0, or an exit status after a line on stderr. What is open then is left to the kernel. */
 static int open_session(cli_session_t* session, const cli_options_t* options, int events_fd) {
   session->options = options;
   if (cli_session_check(options) != 0)
@@ -161,19 +154,12 @@ static int open_session(cli_session_t* session, const cli_options_t* options, in
   if (r == 0) {
     int usage = cli_peer_open(options, &session->loop, &session->peer);
     r = usage == 0 ? open_elector(session) : usage == CLI_EXIT_USAGE ? S3LECT_EOPTION : UV_EIO;
-    if (r != 0) {
-      uv_run(&session->loop, UV_RUN_NOWAIT);
-      cli_peer_close(&session->peer);
-      s3lect_store_close(&session->store, NULL);
-    }
   }
-  if (r != 0) {
-    close_writers(session);
-    drop_loop(session);
-    return r == S3LECT_EOPTION || r == S3LECT_ECREDENTIALS || r == S3LECT_ETIMING ? CLI_EXIT_USAGE
-                                                                                  : CLI_EXIT_FAILED;
-  }
-  return 0;
+  if (r == 0)
+    return 0;
+  close_writers(session);
+  return r == S3LECT_EOPTION || r == S3LECT_ECREDENTIALS || r == S3LECT_ETIMING ? CLI_EXIT_USAGE
+                                                                                : CLI_EXIT_FAILED;
 }
 
 int cli_session_signal(cli_session_t* session, int signum) {
@@ -245,7 +231,7 @@ int cli_session_run(cli_session_t* session, const cli_options_t* options, int ev
   r = session->on_open != NULL ? session->on_open(session) : 0;
   if (r == 0 && session->on_signal == NULL)
     r = watch_signals(session);
-  if (r != 0) { /* nothing has run yet: the kernel cleans up */
+  if (r != 0) {
     cli_say("cannot start: %s", uv_strerror(r));
     return CLI_EXIT_FAILED;
   }

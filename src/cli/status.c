@@ -113,11 +113,8 @@ static int print(const cli_options_t* options, const verdict_t* verdict) {
     print_leader(verdict);
   else
     print_no_leader(options, verdict);
-  if (fflush(stdout) != 0) {
-    cli_say("cannot write to standard output");
-    return CLI_EXIT_FAILED;
-  }
-  return led ? 0 : CLI_EXIT_NO_LEADER;
+  int r = cli_flush();
+  return r != 0 || led ? r : CLI_EXIT_NO_LEADER;
 }
 
 static int fail(const cli_options_t* options, int error, const s3lect_store_result_t* result) {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "options.h"
 #include "util/timefmt.h"
 
 static char program_name[32] = "s3lect";
@@ -65,6 +66,13 @@ void cli_say(const char* format, ...) {
   s3l_buf_line(line);
   line[len++] = '\n';
   put_line(line, len);
+}
+
+int cli_flush(void) {
+  if (fflush(stdout) == 0)
+    return 0;
+  cli_say("cannot write to standard output");
+  return CLI_EXIT_FAILED;
 }
 
 int cli_refuse(s3lect_error_t* error, const char* format, ...) {

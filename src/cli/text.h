@@ -32,6 +32,9 @@ void cli_say_through(cli_writer_t* writer);
 /** One line on stderr, "s3lect run: ...", in one write(2). */
 void cli_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Flushes stdout. Returns 0, or CLI_EXIT_FAILED after a line on stderr. */
+int cli_flush(void);
+
 /** Describes an option that the command refuses, in one line that names it. Returns S3LECT_EOPTION.
  */
 int cli_refuse(s3lect_error_t* error, const char* format, ...)

@@ -153,10 +153,8 @@ static void on_report(s3lect_verify_t* verify, const s3lect_verify_report_t* r) 
   if (r->leftovers > 0)
     cli_say("%" PRIu32 " temporary objects %s" SUFFIX "... could not be removed", r->leftovers,
             run->once.options->store);
-  if (fflush(stdout) != 0) {
-    cli_say("cannot write to standard output");
+  if (cli_flush() != 0)
     run->once.exit_code = CLI_EXIT_FAILED;
-  }
   for (size_t i = 0; i < 2; i++)
     uv_close((uv_handle_t*)&run->signals[i], NULL);
   s3lect_store_close(&run->once.store, NULL);

@@ -93,35 +93,31 @@ static uint32_t percentile(const run_t* run, size_t percent) {
 
 /* ---- The verdict ---- */
 
-static bool counts(need_t need, need_t protocol) {
-  return need == protocol || need == FOR_BOTH;
-}
-
-/* A run that ended early has left checks out. */
-static bool is_open(const s3lect_check_t* check) {
-  return check->verdict == S3LECT_CHECK_INCONCLUSIVE || check->verdict == S3LECT_CHECK_SKIPPED;
-}
-
-static const char* give_reason(const run_t* run, int check, bool failed, char* out) {
-  bool tried = run->seen[check][0] != '\0';
-  (void)snprintf(out, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
-                 failed ? checks[check].reason : "the store could not be examined",
-                 checks[check].name, tried ? run->seen[check] : s3lect_strerror(run->error));
-  return out;
-}
-
+/* The first failed check decides, else the first one without a result: a run that ended early has
+ * left checks out. */
 static s3lect_verdict_t judge(const run_t* run, need_t protocol, char* reason) {
   bool swaps = protocol == FOR_LOCKFILE && run->won[1] < run->won[0];
-  uint32_t races = run->won[swaps ? 1 : 0];
-  for (int i = 0; i < S3L_CHECKS; i++) {
-    if (counts(checks[i].need, protocol) && run->checks[i].verdict == S3LECT_CHECK_FAILED)
-      return (s3lect_verdict_t){S3LECT_SAFETY_UNSAFE, races, give_reason(run, i, true, reason)};
+  s3lect_verdict_t verdict = {S3LECT_SAFETY_SAFE, run->won[swaps ? 1 : 0], ""};
+  int cause = 0;
+  for (int i = 0; i < S3L_CHECKS && verdict.safety != S3LECT_SAFETY_UNSAFE; i++) {
+    int seen = run->checks[i].verdict;
+    bool open = seen == S3LECT_CHECK_INCONCLUSIVE || seen == S3LECT_CHECK_SKIPPED;
+    if (checks[i].need != protocol && checks[i].need != FOR_BOTH)
+      continue;
+    if (seen != S3LECT_CHECK_FAILED && (!open || verdict.safety != S3LECT_SAFETY_SAFE))
+      continue;
+    verdict.safety = open ? S3LECT_SAFETY_UNKNOWN : S3LECT_SAFETY_UNSAFE;
+    cause = i;
   }
-  for (int i = 0; i < S3L_CHECKS; i++) {
-    if (counts(checks[i].need, protocol) && is_open(&run->checks[i]))
-      return (s3lect_verdict_t){S3LECT_SAFETY_UNKNOWN, races, give_reason(run, i, false, reason)};
-  }
-  return (s3lect_verdict_t){S3LECT_SAFETY_SAFE, races, ""};
+  if (verdict.safety == S3LECT_SAFETY_SAFE)
+    return verdict;
+  bool tried = run->seen[cause][0] != '\0';
+  (void)snprintf(reason, S3L_VERIFY_REASON_SIZE, "%s (%s: %s)",
+                 verdict.safety == S3LECT_SAFETY_UNSAFE ? checks[cause].reason
+                                                        : "the store could not be examined",
+                 checks[cause].name, tried ? run->seen[cause] : s3lect_strerror(run->error));
+  verdict.reason = reason;
+  return verdict;
 }
 
 static void report_clock(const run_t* run, s3lect_verify_report_t* report) {
