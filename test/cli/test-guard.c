@@ -103,9 +103,7 @@ static const char* text_of(const char* name) {
   return text;
 }
 
-static void on_tick(uv_timer_t* timer) {
-  (void)timer;
-}
+static void on_tick(uv_timer_t* timer) {}
 
 /* Waits until the script has made the file `ready`. */
 static void await_ready(void) {

@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/peer_proc.h"
 #include "lib/protocol.h"
 #include "lib/test.h"
 
 #define SECONDS 600
 
-static s3l_certs_t certs;
 static int64_t seconds = SECONDS;
 
 /* Number of the fake's newest request. */
@@ -61,15 +60,6 @@ static void followers_cost_nothing_for_long(void** state) {
   s3proc_end(&s3);
 }
 
-static int make_certs(void** state) {
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(followers_cost_nothing_for_long)};
   const char* other = getenv("S3LECT_SOAK_SECONDS");
@@ -79,5 +69,5 @@ int main(void) {
   }
   if (other != NULL)
     seconds = strtol(other, NULL, 10);
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/certs.h"
+#include "lib/group_certs.h"
 #include "lib/peer_proc.h"
 #include "lib/protocol.h"
 #include "lib/s3proc.h"
@@ -16,8 +16,6 @@
 #define NONE "\"event\":\"no_leader\""
 
 static s3proc_t s3;
-
-static s3l_certs_t certs;
 
 static int begin(void** state) {
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
@@ -34,11 +32,11 @@ static proc_t* elect(const char* id, const char* option, const char* value) {
   return s3l_peerproc_elect(&s3, &certs, id, option, value);
 }
 
-static proc_t* watch(void) {
+static proc_t* watch(const char* ca) {
   return s3proc_s3lect(&s3, "watch", NULL,
                        (const char*[]){"--leader-timeout", "2500ms", "--frequent", "300ms",
                                        "--infrequent", "1s", "--peer-cert", certs.good,
-                                       "--peer-key", certs.key, "--peer-ca", certs.ca, NULL});
+                                       "--peer-key", certs.key, "--peer-ca", ca, NULL});
 }
 
 static const char* fetch(const char* url) {
@@ -191,7 +189,7 @@ static void a_leader_cut_off_from_the_store_is_replaced(void** state) {
 /* It sees the election through, and writes nothing itself: alone it leaves the lockfile as it is.
  */
 static void watch_follows(void** state) {
-  proc_t* w = watch();
+  proc_t* w = watch(certs.ca);
   proc_line(w, PROC_OUT, NONE); /* the lockfile is released */
   unsigned long since = 0;
   assert_int_equal(requests(&since).puts, 1); /* the seed, which anybody might replace */
@@ -215,7 +213,7 @@ static void watch_says_nothing_before_the_store_has(void** state) {
   proc_t* a = elect("a", NULL, NULL);
   proc_line(a, PROC_OUT, S3L_STARTED);
   s3proc_fault(&s3, "{\"latency_ms\":500,\"match\":{\"method\":\"GET\"}}");
-  proc_t* w = watch();
+  proc_t* w = watch(certs.ca);
   const char* line = proc_line(w, PROC_OUT, "\"event\":");
   assert_string_equal(proc_json_string(line, "event"), "new_leader");
   assert_string_equal(proc_json_string(line, "leader"), "a");
@@ -230,10 +228,7 @@ static void watch_takes_up_new_certificates(void** state) {
   s3l_certs_replace(ca, certs.other_ca);
   proc_t* a = elect("a", NULL, NULL);
   proc_line(a, PROC_OUT, S3L_STARTED);
-  proc_t* w = s3proc_s3lect(&s3, "watch", NULL,
-                            (const char*[]){"--leader-timeout", "2500ms", "--frequent", "300ms",
-                                            "--infrequent", "1s", "--peer-cert", certs.good,
-                                            "--peer-key", certs.key, "--peer-ca", ca, NULL});
+  proc_t* w = watch(ca);
   proc_line(w, PROC_OUT, "\"error\":\"ETLSCA\"");
   s3l_certs_replace(ca, certs.key);
   proc_signal(w, SIGHUP);
@@ -337,15 +332,6 @@ static void says_what_is_wrong(void** state) {
 #undef WITH
 }
 
-static int make_certs(void** state) {
-  return s3l_certs_make(&certs);
-}
-
-static int remove_certs(void** state) {
-  s3l_certs_remove(&certs);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -360,5 +346,5 @@ int main(void) {
       T(reloads_in_part),
       T(says_what_is_wrong),
   };
-  return cmocka_run_group_tests(tests, make_certs, remove_certs);
+  return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
 }

@@ -63,11 +63,18 @@ static void assert_named(int pid, const char* name) {
 
 #define STRAY "setsid sh -c 'echo $$ >>pids; exec sleep 1000' & "
 
+/* Four processes, of which the fourth has left the group; and the guard's pid. */
+static proc_t* run_family(int* guard) {
+  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 4);
+  *guard = parent_of(started_pid(a));
+  return a;
+}
+
 /* Nothing but SIGKILL ends the guard; its keeper then does its work, and s3lect gives up. */
 static void all_is_gone_when_the_guard_is_killed(void** state) {
-  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 4); /* the fourth has left the group */
-  int guard = parent_of(started_pid(a));
+  int guard;
+  proc_t* a = run_family(&guard);
   assert_named(guard, "lease-guard");
   assert_named(parent_of(guard), "lease-keeper");
   assert_int_equal(parent_of(parent_of(guard)), proc_pid(a));
@@ -80,9 +87,8 @@ static void all_is_gone_when_the_guard_is_killed(void** state) {
 
 /* Kills guard and keeper while a stray runs, which has left the group. */
 static proc_t* run_and_kill_both(void) {
-  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 4);
-  int guard = parent_of(started_pid(a));
+  int guard;
+  proc_t* a = run_family(&guard);
   int keeper = parent_of(guard);
   assert_int_equal(kill(keeper, SIGSTOP), 0);
   assert_int_equal(kill(guard, SIGKILL), 0);
@@ -138,9 +144,8 @@ static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
 
 /* The keeper does not wait for a guard that is stopped. */
 static void all_is_gone_when_the_guard_is_stopped_and_s3lect_killed(void** state) {
-  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 4);
-  int guard = parent_of(started_pid(a));
+  int guard;
+  proc_t* a = run_family(&guard);
   assert_int_equal(kill(guard, SIGSTOP), 0);
   proc_signal(a, SIGKILL);
   /* Its streams end only when the last process that holds them has. */
@@ -169,9 +174,8 @@ static void refuses_to_run_without_its_proc(void** state) {
 }
 
 static void all_is_gone_when_s3lect_and_guard_are_killed(void** state) {
-  proc_t* a = runproc_run(&s3, "a", STRAY RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 4);
-  int guard = parent_of(started_pid(a));
+  int guard;
+  proc_t* a = run_family(&guard);
   proc_signal(a, SIGKILL);
   kill(guard, SIGKILL);
   assert_int_equal(proc_wait(a), 128 + SIGKILL);

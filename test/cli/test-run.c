@@ -29,6 +29,12 @@ static int end(void** state) {
   return 0;
 }
 
+static proc_t* run_family(void) {
+  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
+  s3proc_await_lines(&s3, "pids", 3);
+  return a;
+}
+
 static void passes_on_environment_and_status(void** state) {
   proc_t* a = runproc_run(&s3, "a", "echo out $S3LECT_ID; echo err $S3LECT_EPOCH >&2; exit 42");
   proc_line(a, PROC_OUT, "out a");
@@ -87,8 +93,7 @@ static void sigterm_is_passed_on_and_waited_for(void** state) {
 }
 
 static void a_deaf_command_is_killed(void** state) {
-  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* a = run_family();
   assert_int_equal(proc_end(a, SIGINT), 128 + SIGKILL);
   runproc_assert_all_gone(&s3, 3);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
@@ -136,8 +141,7 @@ static void a_follower_leaves_without_running_anything(void** state) {
 }
 
 static void all_is_gone_in_time_when_the_store_is_silent(void** state) {
-  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* a = run_family();
   proc_signal(s3.fake, SIGSTOP);
   proc_line(a, PROC_ERR, "waiting to lead again");
   runproc_assert_all_gone(&s3, 3);
@@ -170,8 +174,7 @@ static void who_heeds_sigterm_has_time_for_it(void** state) {
 }
 
 static void all_is_gone_when_s3lect_is_killed(void** state) {
-  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* a = run_family();
   proc_t* b = runproc_run(&s3, "b", RUNPROC_FAMILY);
   proc_line(b, PROC_ERR, "s3lect run: a leads");
   proc_signal(a, SIGKILL);
@@ -185,8 +188,7 @@ static void all_is_gone_when_s3lect_is_killed(void** state) {
 }
 
 static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
-  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* a = run_family();
   proc_t* b = runproc_run(&s3, "b", RUNPROC_FAMILY);
   proc_line(b, PROC_ERR, "s3lect run: a leads");
   proc_signal(a, SIGSTOP);
@@ -203,8 +205,7 @@ static void all_is_gone_in_time_when_s3lect_is_stopped(void** state) {
 
 /* The store comes back empty: its record is lost, and with it the leadership. */
 static void all_is_gone_when_the_record_is_lost(void** state) {
-  proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);
-  s3proc_await_lines(&s3, "pids", 3);
+  proc_t* a = run_family();
   s3proc_replace_fake(&s3);
   proc_line(a, PROC_ERR, "s3lect run: leadership ended (lost)");
   proc_line(a, PROC_ERR, "waiting to lead again");

@@ -21,24 +21,27 @@ typedef struct test_s {
   int err;
 } test_t;
 
+static test_t t;
+
 static void on_error(void* arg, int err) {
-  test_t* t = arg;
-  t->err = err;
+  t.err = err;
 }
 
-static void begin(test_t* t) {
-  memset(t, 0, sizeof *t);
+static int begin(void** state) {
+  memset(&t, 0, sizeof t);
   signal(SIGPIPE, SIG_IGN);
-  assert_int_equal(pipe2(t->fds, O_CLOEXEC), 0);
-  assert_int_equal(uv_loop_init(&t->loop), 0);
-  assert_int_equal(cli_writer_open(&t->writer, &t->loop, t->fds[1], on_error, t), 0);
+  assert_int_equal(pipe2(t.fds, O_CLOEXEC), 0);
+  assert_int_equal(uv_loop_init(&t.loop), 0);
+  assert_int_equal(cli_writer_open(&t.writer, &t.loop, t.fds[1], on_error, NULL), 0);
+  return 0;
 }
 
-static void end(test_t* t) {
-  uv_run(&t->loop, UV_RUN_DEFAULT);
-  assert_int_equal(uv_loop_close(&t->loop), 0);
-  close(t->fds[0]);
-  close(t->fds[1]);
+static int end(void** state) {
+  uv_run(&t.loop, UV_RUN_DEFAULT);
+  assert_int_equal(uv_loop_close(&t.loop), 0);
+  close(t.fds[0]);
+  close(t.fds[1]);
+  return 0;
 }
 
 /* Reads up to `max` bytes, until the pipe's other end is closed. */
@@ -50,9 +53,7 @@ static size_t read_all(int fd, char* text, size_t max) {
 }
 
 static void lines_come_out_as_they_went_in(void** state) {
-  test_t t;
   char text[64];
-  begin(&t);
   assert_int_equal(cli_writer_line(t.writer, "one\n", 4), 0);
   assert_int_equal(read_all(t.fds[0], text, 4), 4);
   assert_memory_equal(text, "one\n", 4);
@@ -60,14 +61,11 @@ static void lines_come_out_as_they_went_in(void** state) {
   cli_writer_close(t.writer, 60000); /* writes what is left */
   assert_int_equal(read_all(t.fds[0], text, 4), 4);
   assert_memory_equal(text, "two\n", 4);
-  end(&t);
 }
 
 static void a_full_pipe_drops_whole_lines(void** state) {
-  test_t t;
   enum { LINE = 1000, CAP = 2 * 1024 * 1024 };
   static char line[LINE], text[CAP];
-  begin(&t);
   memset(line, 'x', LINE);
   line[LINE - 1] = '\n';
   size_t taken = 0;
@@ -86,15 +84,12 @@ static void a_full_pipe_drops_whole_lines(void** state) {
   cli_writer_close(t.writer, 60000);
   assert_int_equal(read_all(t.fds[0], text, 4), 4);
   assert_memory_equal(text, "end\n", 4);
-  end(&t);
 }
 
 static void a_reader_that_has_gone_is_told(void** state) {
-  test_t t;
-  begin(&t);
   close(t.fds[0]);
   assert_int_equal(cli_writer_line(t.writer, "x\n", 2), 0);
-  uv_timer_t keep; /* the writer itself keeps no loop alive */
+  static uv_timer_t keep; /* the writer itself keeps no loop alive */
   assert_int_equal(uv_timer_init(&t.loop, &keep), 0);
   assert_int_equal(uv_timer_start(&keep, (uv_timer_cb)uv_unref, 600000, 0), 0);
   while (t.err == 0)
@@ -104,7 +99,6 @@ static void a_reader_that_has_gone_is_told(void** state) {
   uv_close((uv_handle_t*)&keep, NULL);
   cli_writer_close(t.writer, 60000);
   t.fds[0] = dup(t.fds[1]);
-  end(&t);
 }
 
 static s3lect_event_t event_of(s3lect_event_kind_t kind) {
@@ -178,9 +172,7 @@ static void reader_main(void* arg) {
 }
 
 static void dropped_events_are_told(void** state) {
-  test_t t;
   static reader_t reader;
-  begin(&t);
   cli_events_t events = {.writer = t.writer, .id = "me"};
   s3lect_event_t event = event_of(S3LECT_EVENT_RENEWED);
   unsigned put = 0;
@@ -209,15 +201,12 @@ static void dropped_events_are_told(void** state) {
   for (const char* p = reader.text; (p = strstr(p, "\"event\":\"renewed\"")) != NULL; p++)
     lines++;
   assert_int_equal(lines + dropped, put);
-  end(&t);
 }
 
 /* Messages wait for nobody either: those that find no room are counted. */
 static void dropped_messages_are_told(void** state) {
-  test_t t;
   static reader_t reader;
   enum { SAID = 20000 };
-  begin(&t);
   cli_say_through(t.writer);
   for (int i = 0; i < SAID; i++)
     cli_say("message %d, with enough text to fill the queue soon", i);
@@ -248,14 +237,11 @@ static void dropped_messages_are_told(void** state) {
     lines++;
   assert_int_equal(lines + dropped, SAID);
   assert_non_null(strstr(reader.text, "s3lect: the last one"));
-  end(&t);
 }
 
 /* A message that is longer than a line ends behind a word, with a mark. */
 static void a_long_message_is_cut_behind_a_word(void** state) {
-  test_t t;
   static char words[2000], text[CLI_LINE_SIZE * 2];
-  begin(&t);
   for (size_t i = 0; i < sizeof words - 1; i++)
     words[i] = "words of a long message "[i % 24];
   cli_say_through(t.writer);
@@ -271,7 +257,6 @@ static void a_long_message_is_cut_behind_a_word(void** state) {
   size_t body = len - 4 - strlen("s3lect: ");
   assert_memory_equal(text + strlen("s3lect: "), words, body);
   assert_int_equal(words[body], ' ');
-  end(&t);
 }
 
 static void times_for_people(void** state) {
@@ -290,14 +275,15 @@ static void times_for_people(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lines_come_out_as_they_went_in),
-      cmocka_unit_test(a_full_pipe_drops_whole_lines),
-      cmocka_unit_test(a_reader_that_has_gone_is_told),
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+      T(lines_come_out_as_they_went_in),
+      T(a_full_pipe_drops_whole_lines),
+      T(a_reader_that_has_gone_is_told),
       cmocka_unit_test(each_kind_has_its_fields),
       cmocka_unit_test(the_longest_line_fits),
-      cmocka_unit_test(dropped_events_are_told),
-      cmocka_unit_test(dropped_messages_are_told),
-      cmocka_unit_test(a_long_message_is_cut_behind_a_word),
+      T(dropped_events_are_told),
+      T(dropped_messages_are_told),
+      T(a_long_message_is_cut_behind_a_word),
       cmocka_unit_test(times_for_people),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,22 +56,18 @@ static int pass(int (*op)(s3lect_store_t*, s3lect_store_req_t*), s3lect_store_re
 }
 
 static int front_get(s3lect_store_t* s, s3lect_store_req_t* req) {
-  (void)s;
   return pass(front.inner->get, req);
 }
 
 static int front_put(s3lect_store_t* s, s3lect_store_req_t* req) {
-  (void)s;
   return pass(front.inner->put, req);
 }
 
 static int front_del(s3lect_store_t* s, s3lect_store_req_t* req) {
-  (void)s;
   return pass(front.inner->del, req);
 }
 
 static void front_cancel(s3lect_store_t* s, s3lect_store_req_t* req) {
-  (void)s;
   front.inner->cancel(&store, req);
 }
 
@@ -177,8 +173,6 @@ static void cancels_before_the_first_request(void** state) {
 }
 
 static void unexpected(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
-  (void)verify;
-  (void)report;
   fail_msg("a run that was refused has ended");
 }
 
