@@ -8,7 +8,7 @@
 s3l_s3_config_t s3l_config;
 static s3lect_error_t error;
 
-void s3l_config_clear_environment(void) {
+static void clear_environment(void) {
   static const char* const names[] = {"AWS_REGION",
                                       "AWS_DEFAULT_REGION",
                                       "AWS_ENDPOINT_URL_S3",
@@ -35,7 +35,7 @@ void s3l_config_clear_environment(void) {
 
 s3lect_store_s3_options_t s3l_config_good(void) {
   s3lect_store_s3_options_t o;
-  s3l_config_clear_environment();
+  clear_environment();
   s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "my-bucket";
   o.access_key_id = "AK";

@@ -10,8 +10,6 @@
 /* The configuration that s3l_config_make has made last. */
 extern s3l_s3_config_t s3l_config;
 
-void s3l_config_clear_environment(void);
-
 /** Valid options. Clears the environment, too. */
 s3lect_store_s3_options_t s3l_config_good(void);
 
