@@ -17,7 +17,9 @@
 typedef struct options_s {
   sim_run_t run;
   sim_view_t view;
+  const char* seeds;
   const char* faults;
+  const char* protocol;
   const char* mutant;
   const char* scenario;
   const char* keep_faults;
@@ -25,8 +27,8 @@ typedef struct options_s {
   unsigned seconds;
   bool situations;
   bool epochs;
-  bool list_mutants, list_faults, expect_caught, list_scenarios;
-  size_t chapter;
+  bool list_mutants, list_faults, expect_caught, help;
+  unsigned chapter;
   int64_t shift, until;
 } options_t;
 
@@ -54,32 +56,6 @@ static const char help[] =
     "  --expect-caught    run every mutant; exit 1 if one survives\n"
     "Printed with a violation, to repeat its shrunk run:\n"
     "  --keep-nodes LIST --keep-faults LIST --chapter N --shift NS --until NS\n";
-
-enum {
-  OPT_SEEDS = 1,
-  OPT_SECONDS,
-  OPT_NODES,
-  OPT_HOURS,
-  OPT_FAULTS,
-  OPT_PROTOCOL,
-  OPT_JOBS,
-  OPT_SITUATIONS,
-  OPT_TRACE,
-  OPT_SVG,
-  OPT_FROM,
-  OPT_TO,
-  OPT_SCENARIO,
-  OPT_MUTANT,
-  OPT_LIST_MUTANTS,
-  OPT_LIST_FAULTS,
-  OPT_EXPECT_CAUGHT,
-  OPT_KEEP_NODES,
-  OPT_KEEP_FAULTS,
-  OPT_CHAPTER,
-  OPT_SHIFT,
-  OPT_UNTIL,
-  OPT_HELP,
-};
 
 static void refuse(const char* option, const char* value, const char* mend) {
   fprintf(stderr, "s3lect-sim: %s %s: %s\n", option, value, mend);
@@ -124,135 +100,81 @@ static void set_seeds(options_t* o, const char* value) {
       dots != NULL ? number("--seeds", dots + 2, o->run.first, UINT64_MAX - 1) : o->run.first;
 }
 
-static void set_text(options_t* o, int option, const char* value) {
-  char bad[64];
-  switch (option) {
-  case OPT_FAULTS:
-    if (!sim_troubles_parse(value, &o->run.troubles, bad, sizeof bad))
-      refuse("--faults", bad, "unknown; --list-faults prints the names");
-    o->faults = value;
-    break;
-  case OPT_PROTOCOL:
-    o->epochs = strcmp(value, "epochs") == 0;
-    if (!o->epochs && strcmp(value, "lockfile") != 0)
-      refuse("--protocol", value, "must be lockfile or epochs");
-    break;
-  case OPT_SVG:
-    o->view.svg = value;
-    break;
-  case OPT_SCENARIO:
-    o->scenario = value;
-    break;
-  case OPT_MUTANT:
-    o->mutant = value;
-    break;
-  case OPT_KEEP_NODES:
-    o->keep_nodes = value;
-    break;
-  default:
-    o->keep_faults = value;
-    break;
-  }
-}
+/* Where an option's value goes. */
+typedef struct row_s {
+  const char* name;
+  enum { FLAG, TEXT, COUNT, SECONDS, NANOSECONDS } kind;
+  size_t at;
+  uint64_t min, max;
+} row_t;
 
-static void set_number(options_t* o, int option, const char* value) {
-  switch (option) {
-  case OPT_SECONDS:
-    o->seconds = (unsigned)number("--seconds", value, 1, 1000000);
-    break;
-  case OPT_NODES:
-    o->run.nodes = (unsigned)number("--nodes", value, 1, SIM_NODES_MAX);
-    break;
-  case OPT_HOURS:
-    o->run.hours = (unsigned)number("--hours", value, 1, 168);
-    break;
-  case OPT_JOBS:
-    o->run.jobs = (unsigned)number("--jobs", value, 1, 64);
-    break;
-  case OPT_FROM:
-    o->view.from = (s3l_ns_t)number("--from", value, 0, 604800) * S3L_SECOND;
-    break;
-  case OPT_TO:
-    o->view.to = (s3l_ns_t)number("--to", value, 1, 604800) * S3L_SECOND;
-    break;
-  case OPT_CHAPTER:
-    o->chapter = (size_t)number("--chapter", value, 0, SIM_CHAPTERS_MAX - 1);
-    break;
-  case OPT_SHIFT:
-    o->shift = (int64_t)number("--shift", value, 0, INT64_MAX);
-    break;
-  default:
-    o->until = (int64_t)number("--until", value, 1, INT64_MAX);
-    break;
-  }
-}
+#define AT(field) offsetof(options_t, field)
 
-static void set_flag(options_t* o, int option) {
-  switch (option) {
-  case OPT_SITUATIONS:
-    o->situations = true;
-    break;
-  case OPT_TRACE:
-    o->view.trace = true;
-    break;
-  case OPT_LIST_MUTANTS:
-    o->list_mutants = true;
-    break;
-  case OPT_LIST_FAULTS:
-    o->list_faults = true;
-    break;
-  case OPT_EXPECT_CAUGHT:
-    o->expect_caught = true;
-    break;
-  case OPT_HELP:
-    fputs(help, stdout);
-    exit(0);
-  default:
-    fputs("s3lect-sim: see --help\n", stderr);
-    exit(2);
-  }
+static const row_t rows[] = {{"--seeds", TEXT, AT(seeds), 0, 0},
+                             {"--seconds", COUNT, AT(seconds), 1, 1000000},
+                             {"--nodes", COUNT, AT(run.nodes), 1, SIM_NODES_MAX},
+                             {"--hours", COUNT, AT(run.hours), 1, 168},
+                             {"--faults", TEXT, AT(faults), 0, 0},
+                             {"--protocol", TEXT, AT(protocol), 0, 0},
+                             {"--jobs", COUNT, AT(run.jobs), 1, 64},
+                             {"--situations", FLAG, AT(situations), 0, 0},
+                             {"--trace", FLAG, AT(view.trace), 0, 0},
+                             {"--svg", TEXT, AT(view.svg), 0, 0},
+                             {"--from", SECONDS, AT(view.from), 0, 604800},
+                             {"--to", SECONDS, AT(view.to), 1, 604800},
+                             {"--scenario", TEXT, AT(scenario), 0, 0},
+                             {"--mutant", TEXT, AT(mutant), 0, 0},
+                             {"--list-mutants", FLAG, AT(list_mutants), 0, 0},
+                             {"--list-faults", FLAG, AT(list_faults), 0, 0},
+                             {"--expect-caught", FLAG, AT(expect_caught), 0, 0},
+                             {"--keep-nodes", TEXT, AT(keep_nodes), 0, 0},
+                             {"--keep-faults", TEXT, AT(keep_faults), 0, 0},
+                             {"--chapter", COUNT, AT(chapter), 0, SIM_CHAPTERS_MAX - 1},
+                             {"--shift", NANOSECONDS, AT(shift), 0, INT64_MAX},
+                             {"--until", NANOSECONDS, AT(until), 1, INT64_MAX},
+                             {"--help", FLAG, AT(help), 0, 0}};
+
+#define ROWS (sizeof rows / sizeof rows[0])
+
+static void set(options_t* o, const row_t* row, const char* value) {
+  void* to = (char*)o + row->at;
+  uint64_t v = row->kind > TEXT ? number(row->name, value, row->min, row->max) : 0;
+  if (row->kind == FLAG)
+    *(bool*)to = true;
+  else if (row->kind == TEXT)
+    *(const char**)to = value;
+  else if (row->kind == COUNT)
+    *(unsigned*)to = (unsigned)v;
+  else
+    *(int64_t*)to = (int64_t)v * (row->kind == SECONDS ? S3L_SECOND : 1);
 }
 
 static void parse(options_t* o, int argc, char** argv) {
-  static const struct option table[] = {{"seeds", 1, NULL, OPT_SEEDS},
-                                        {"seconds", 1, NULL, OPT_SECONDS},
-                                        {"nodes", 1, NULL, OPT_NODES},
-                                        {"hours", 1, NULL, OPT_HOURS},
-                                        {"faults", 1, NULL, OPT_FAULTS},
-                                        {"protocol", 1, NULL, OPT_PROTOCOL},
-                                        {"jobs", 1, NULL, OPT_JOBS},
-                                        {"situations", 0, NULL, OPT_SITUATIONS},
-                                        {"trace", 0, NULL, OPT_TRACE},
-                                        {"svg", 1, NULL, OPT_SVG},
-                                        {"from", 1, NULL, OPT_FROM},
-                                        {"to", 1, NULL, OPT_TO},
-                                        {"scenario", 1, NULL, OPT_SCENARIO},
-                                        {"mutant", 1, NULL, OPT_MUTANT},
-                                        {"list-mutants", 0, NULL, OPT_LIST_MUTANTS},
-                                        {"list-faults", 0, NULL, OPT_LIST_FAULTS},
-                                        {"expect-caught", 0, NULL, OPT_EXPECT_CAUGHT},
-                                        {"keep-nodes", 1, NULL, OPT_KEEP_NODES},
-                                        {"keep-faults", 1, NULL, OPT_KEEP_FAULTS},
-                                        {"chapter", 1, NULL, OPT_CHAPTER},
-                                        {"shift", 1, NULL, OPT_SHIFT},
-                                        {"until", 1, NULL, OPT_UNTIL},
-                                        {"help", 0, NULL, OPT_HELP},
-                                        {NULL, 0, NULL, 0}};
+  struct option table[ROWS + 1] = {{NULL, 0, NULL, 0}};
+  char bad[64];
+  for (size_t i = 0; i < ROWS; i++)
+    table[i] = (struct option){rows[i].name + 2, rows[i].kind != FLAG, NULL, (int)i + 1};
   int option;
   while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-    if (optarg == NULL)
-      set_flag(o, option);
-    else if (option == OPT_SEEDS)
-      set_seeds(o, optarg);
-    else if (option == OPT_FAULTS || option == OPT_PROTOCOL || option == OPT_SVG ||
-             option == OPT_SCENARIO || option == OPT_MUTANT || option == OPT_KEEP_NODES ||
-             option == OPT_KEEP_FAULTS)
-      set_text(o, option, optarg);
-    else
-      set_number(o, option, optarg);
+    if (option == '?') {
+      fputs("s3lect-sim: see --help\n", stderr);
+      exit(2);
+    }
+    set(o, &rows[option - 1], optarg);
   }
   if (optind < argc)
     refuse(argv[optind], "", "takes no arguments; see --help");
+  if (o->help) {
+    fputs(help, stdout);
+    exit(0);
+  }
+  if (o->seeds != NULL)
+    set_seeds(o, o->seeds);
+  if (!sim_troubles_parse(o->faults, &o->run.troubles, bad, sizeof bad))
+    refuse("--faults", bad, "unknown; --list-faults prints the names");
+  o->epochs = strcmp(o->protocol, "epochs") == 0;
+  if (!o->epochs && strcmp(o->protocol, "lockfile") != 0)
+    refuse("--protocol", o->protocol, "must be lockfile or epochs");
   if (o->epochs)
     o->run.troubles |= SIM_BIT(EPOCHS);
 }
@@ -378,14 +300,10 @@ static int run_many(const options_t* o) {
 }
 
 int main(int argc, char** argv) {
-  options_t o = {.run = {.first = 1,
-                         .last = 100,
-                         .nodes = 5,
-                         .hours = 24,
-                         .jobs = 2,
-                         .troubles = SIM_TROUBLES_ALL,
-                         .wanted = ~0u},
-                 .faults = "all"};
+  options_t o = {
+      .run = {.first = 1, .last = 100, .nodes = 5, .hours = 24, .jobs = 2, .wanted = ~0u},
+      .faults = "all",
+      .protocol = "lockfile"};
   parse(&o, argc, argv);
   if (o.list_mutants || o.list_faults) {
     if (o.list_mutants)
