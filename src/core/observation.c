@@ -166,7 +166,7 @@ static void observe(s3l_core_t* c, s3l_effects_t* fx, s3l_observed_kind_t kind, 
   v->renewing = goes_on;
   if (!goes_on)
     v->takeover_before = v->takeover_at;
-  v->kind = kind;
+  v->kind = (uint8_t)kind;
   v->record = kept;
   v->own = kind == S3L_OBSERVED_RECORD && (strcmp(record->incarnation, c->incarnation) == 0 ||
                                            (S3L_MUTANT(INCARNATION_IGNORED) && kept.namesake));
