@@ -169,7 +169,7 @@ static void take_options(app_t* app, int argc, char** argv) {
 
 /* The parent may have ended before the call of prctl; then it is no longer our parent. */
 static void bind_to_parent(pid_t parent) {
-  if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
     exit(1);
 }
 

@@ -84,9 +84,9 @@ static proc_t* start_program(s3proc_t* s3, const char* name, char* url, size_t c
 }
 
 static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
-  s3->fake = start_program(
-      s3, "ready", s3->url, sizeof s3->url,
-      (const char*[]){"--port", port, buckets != NULL ? "--buckets" : NULL, buckets, NULL});
+  s3->fake = start_program(s3, "ready", s3->url, sizeof s3->url,
+                           (const char*[]){"--die-with-parent", "--port", port,
+                                           buckets != NULL ? "--buckets" : NULL, buckets, NULL});
 }
 
 proc_t* s3proc_relay(s3proc_t* s3, const char* name, char* url, size_t cap) {
@@ -130,6 +130,7 @@ void s3proc_replace_fake(s3proc_t* s3) {
   port[strspn(port, "0123456789")] = '\0';
   proc_signal(s3->fake, SIGKILL);
   proc_wait(s3->fake);
+  proc_forget(s3->fake);
   start_fake(s3, port, NULL);
 }
 
