@@ -8,8 +8,7 @@
 #include "util/prng.h"
 
 #define WHY_MAX    1024
-#define LOOK_MS    600000 /* the wall clock is looked at this often: somebody may have set it */
-#define REFUSED_MS 10000  /* refusals make the provider be asked no more often than this */
+#define REFUSED_MS 10000 /* refusals make the provider be asked no more often than this */
 
 struct s3l_creds_cache_s {
   uv_loop_t* uv;
@@ -20,10 +19,12 @@ struct s3l_creds_cache_s {
   s3l_prng_t prng;
 
   s3lect_credentials_t* creds; /* or NULL */
-  int64_t refresh_ms;          /* Unix time from which on they are to be replaced */
-  bool refused;                /* by the store */
-  int64_t refused_ns;          /* when that last counted; 0: never */
-  bool eager;                  /* there were credentials that end: `look` replaces them in time */
+  /* In lease time, so that a step of the wall clock ends nothing that is good. */
+  int64_t ends_ms;
+  int64_t refresh_ms; /* they are to be replaced from then on */
+  bool refused;       /* by the store */
+  int64_t refused_ns; /* when that last counted; 0: never */
+  bool eager;         /* there were credentials that end: `look` replaces them in time */
 
   s3lect_credentials_req_t req;
   bool asking; /* the provider owes an answer */
@@ -45,6 +46,10 @@ struct s3l_creds_cache_s {
   void* close_arg;
 };
 
+static int64_t lease_ms(void) {
+  return s3l_clock_lease_ns() / 1000000;
+}
+
 const s3l_creds_cache_options_t s3l_creds_cache_defaults = {
     .ahead_ms = 300000,
     .jitter_ms = 60000,
@@ -52,18 +57,15 @@ const s3l_creds_cache_options_t s3l_creds_cache_defaults = {
     .retry_max_ms = 60000,
     .retry_none_ms = 5000,
     .wall_ms = s3l_clock_wall_ms,
+    .lease_ms = lease_ms,
 };
 
-static bool has_ended(const s3lect_credentials_t* creds, int64_t now) {
-  return creds->expires_ms != 0 && creds->expires_ms <= now;
-}
-
 static bool is_good_at(const s3l_creds_cache_t* c, int64_t now) {
-  return c->creds != NULL && !c->refused && !has_ended(c->creds, now);
+  return c->creds != NULL && !c->refused && now < c->ends_ms;
 }
 
 static bool is_good(const s3l_creds_cache_t* c) {
-  return is_good_at(c, c->options.wall_ms());
+  return is_good_at(c, c->options.lease_ms());
 }
 
 /* ---- Waits ---- */
@@ -128,27 +130,34 @@ static void arm(s3l_creds_cache_t* c) {
   }
   if (!c->eager)
     return;
-  int64_t now = c->options.wall_ms();
+  int64_t now = c->options.lease_ms();
   uint64_t ms = pause_left_ms(c);
   if (c->creds != NULL && c->refresh_ms > now && (uint64_t)(c->refresh_ms - now) > ms)
     ms = (uint64_t)(c->refresh_ms - now);
-  look_in(c, ms < LOOK_MS ? ms : LOOK_MS);
+  look_in(c, ms);
+}
+
+/* When credentials that come now end: what remains of their life by the wall clock of now. */
+static int64_t end_of(const s3l_creds_cache_t* c, const s3lect_credentials_t* creds) {
+  if (creds->expires_ms == 0)
+    return INT64_MAX;
+  return c->options.lease_ms() + creds->expires_ms - c->options.wall_ms();
 }
 
 static void install(s3l_creds_cache_t* c, s3lect_credentials_t* creds, int64_t now) {
   s3l_creds_free(c->creds);
   c->creds = creds;
+  c->ends_ms = end_of(c, creds);
   c->refused = false;
   c->failures = 0;
   c->status = 0;
   c->refresh_ms = INT64_MAX;
   if (creds->expires_ms == 0)
     return;
-  int64_t quarter = (creds->expires_ms - now) / 4;
+  int64_t quarter = (c->ends_ms - now) / 4;
   int64_t ahead = c->options.ahead_ms < quarter ? c->options.ahead_ms : quarter;
   int64_t jitter = c->options.jitter_ms < quarter ? c->options.jitter_ms : quarter;
-  c->refresh_ms =
-      creds->expires_ms - ahead - (int64_t)s3l_prng_below(&c->prng, (uint64_t)jitter + 1);
+  c->refresh_ms = c->ends_ms - ahead - (int64_t)s3l_prng_below(&c->prng, (uint64_t)jitter + 1);
   c->eager = true;
 }
 
@@ -158,7 +167,7 @@ static void keep_why(s3l_creds_cache_t* c, const char* why) {
 
 static void note_failure(s3l_creds_cache_t* c, int status, int64_t now) {
   c->status = status == UV_ENOMEM ? status : S3LECT_ECREDENTIALS;
-  if (c->creds != NULL && has_ended(c->creds, now)) {
+  if (c->creds != NULL && now >= c->ends_ms) {
     s3l_creds_free(c->creds);
     c->creds = NULL;
   }
@@ -173,14 +182,14 @@ static void end_if_closed(s3l_creds_cache_t* c);
 
 /* The end of a question. Of a failure, c->why says the reason. */
 static void settle(s3l_creds_cache_t* c, int status, s3lect_credentials_t* creds) {
-  int64_t now = c->options.wall_ms();
+  int64_t now = c->options.lease_ms();
   c->asking = false;
   if (c->closing) {
     s3l_creds_free(creds);
     end_if_closed(c);
     return;
   }
-  if (status == 0 && has_ended(creds, now)) {
+  if (status == 0 && now >= end_of(c, creds)) {
     s3l_creds_free(creds);
     status = S3LECT_ECREDENTIALS;
     keep_why(c, "the credentials that came have expired already");
@@ -263,7 +272,7 @@ static void on_look(s3l_deadline_t* deadline) {
   if (!c->asking || is_good(c))
     answer_all(c);
   if (!s3l_list_empty(&c->waiting) ||
-      (c->eager && (c->creds == NULL || c->options.wall_ms() >= c->refresh_ms)))
+      (c->eager && (c->creds == NULL || c->options.lease_ms() >= c->refresh_ms)))
     (void)ask(c);
   arm(c);
 }
@@ -271,7 +280,7 @@ static void on_look(s3l_deadline_t* deadline) {
 /* ---- What the owner calls ---- */
 
 const s3lect_credentials_t* s3l_creds_cache_get(s3l_creds_cache_t* c) {
-  int64_t now = c->options.wall_ms();
+  int64_t now = c->options.lease_ms();
   if (!is_good_at(c, now))
     return NULL;
   if (c->loop != NULL && now >= c->refresh_ms)

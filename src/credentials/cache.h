@@ -12,7 +12,9 @@
  *   a failure it is told of that failure at once.
  * - With good credentials at hand, get allocates nothing and calls nothing but the clock.
  *
- * The ends of credentials are in wall time, pauses and time-outs in lease time. Requests that wait
+ * A provider tells the end of credentials in wall time. The cache keeps it in lease time from the
+ * moment at which they came, like pauses and time-outs: a wall clock that is set later changes
+ * nothing. Requests that wait
  * keep the loop alive; the deadline for replacing does not. Nothing is in the loop before the first
  * wait. The provider is somebody else's code: one that answers inside get or cancel, or twice,
  * breaks its contract, but nothing here. */
@@ -54,7 +56,8 @@ typedef struct s3l_creds_cache_options_s {
   uint32_t retry_ms;      /* pause after a failure, doubled after each further one, ... */
   uint32_t retry_max_ms;  /* ... up to this while old ones serve, */
   uint32_t retry_none_ms; /* and up to this while there are none */
-  int64_t (*wall_ms)(void); /* Unix time */
+  int64_t (*wall_ms)(void);  /* Unix time */
+  int64_t (*lease_ms)(void); /* lease time */
 } s3l_creds_cache_options_t;
 
 /** 5 min, 1 min; 1 s, 1 min, 5 s; the machine's clock. */

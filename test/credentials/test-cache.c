@@ -15,9 +15,14 @@
 #define START  1700000000000
 
 static int64_t wall_ms;
+static int64_t set_ms; /* somebody set the wall clock ahead by this */
+
+static int64_t test_lease(void) {
+  return wall_ms;
+}
 
 static int64_t test_wall(void) {
-  return wall_ms;
+  return wall_ms + set_ms;
 }
 
 /* A provider that holds the question until the test answers it. */
@@ -81,6 +86,7 @@ static rig_t rig;
 static void rig_open(const s3l_creds_cache_options_t* options) {
   memset(&rig, 0, sizeof(rig));
   wall_ms = START;
+  set_ms = 0;
   rig.source.provider.ops = &source_ops;
   rig.source.provider.loop = &rig.loop;
   assert_int_equal(uv_loop_init(&rig.loop), 0);
@@ -93,9 +99,10 @@ static const s3l_creds_cache_options_t quiet = {.ahead_ms = 5 * MINUTE,
                                                 .retry_ms = 3600000, /* left alone for long */
                                                 .retry_max_ms = 3600000,
                                                 .retry_none_ms = 3600000,
-                                                .wall_ms = test_wall};
+                                                .wall_ms = test_wall,
+                                                .lease_ms = test_lease};
 static const s3l_creds_cache_options_t eager = {
-    .ahead_ms = 5 * MINUTE, .jitter_ms = MINUTE, .wall_ms = test_wall};
+    .ahead_ms = 5 * MINUTE, .jitter_ms = MINUTE, .wall_ms = test_wall, .lease_ms = test_lease};
 
 static void on_closed(void* arg) {
   ++*(unsigned*)arg;
@@ -122,7 +129,7 @@ static void answer(const char* access_key, int64_t life_ms) {
                                       .access_key_id = access_key,
                                       .secret_access_key = "secret",
                                       .session_token = "token",
-                                      .expires_ms = life_ms == 0 ? 0 : wall_ms + life_ms};
+                                      .expires_ms = life_ms == 0 ? 0 : test_wall() + life_ms};
   assert_non_null(req);
   rig.source.req = NULL;
   req->cb(req, 0, &creds, NULL);
@@ -174,6 +181,22 @@ static void replaces_ahead_of_the_end(void** state) {
     assert_string_equal(get(-1)->access_key_id, "A1"); /* it serves meanwhile */
   assert_int_equal(rig.source.asked, 2);
   answer("A2", 60 * MINUTE);
+  assert_string_equal(get(-1)->access_key_id, "A2");
+  rig_close();
+}
+
+/* Whoever sets the wall clock does not end keys that are good, nor make them last longer. */
+static void ends_in_lease_time(void** state) {
+  open_with_keys(&quiet, 60 * MINUTE);
+  set_ms = 120 * MINUTE;
+  assert_string_equal(get(-1)->access_key_id, "A1");
+  set_ms = -120 * MINUTE;
+  assert_int_equal(rig.source.asked, 1);
+  wall_ms = START + 55 * MINUTE;
+  assert_string_equal(get(-1)->access_key_id, "A1");
+  assert_int_equal(rig.source.asked, 2);
+  answer("A2", 60 * MINUTE); /* its own end, by the clock that was set back */
+  wall_ms = START + 100 * MINUTE;
   assert_string_equal(get(-1)->access_key_id, "A2");
   rig_close();
 }
@@ -322,6 +345,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(asks_once_for_many),
       cmocka_unit_test(replaces_ahead_of_the_end),
+      cmocka_unit_test(ends_in_lease_time),
       cmocka_unit_test(replaces_by_itself),
       cmocka_unit_test(short_lives_are_used),
       cmocka_unit_test(old_ones_serve_until_their_end),
