@@ -2,8 +2,8 @@
 #ifndef S3L_CORE_EFFECTS_H
 #define S3L_CORE_EFFECTS_H
 
-#include "core/mutant.h"
 #include "core/state.h"
+#include "util/mutant.h"
 
 static inline s3l_ns_t s3l_later(s3l_ns_t a, s3l_ns_t b) {
   return a > b ? a : b;

@@ -1,7 +1,7 @@
 #include "core/lease.h"
 
-#include "core/mutant.h"
 #include "util/assert.h"
+#include "util/mutant.h"
 
 #define PPM 1000000
 

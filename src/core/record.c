@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "core/mutant.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/json.h"
+#include "util/mutant.h"
 #include "util/timefmt.h"
 
 /* S3L_RECORD_RELEASED as Unix time. */

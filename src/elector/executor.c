@@ -14,6 +14,7 @@
 #include "util/hex.h"
 #include "util/list.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 #define MESSAGE_SIZE      1024 /* of an event, with the NUL: as much as a store says */
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
@@ -23,6 +24,8 @@ static void run(s3l_executor_t* d, const s3l_event_t* event);
 
 static void publish(s3l_executor_t* d) {
   int64_t valid = s3l_executor_is_withdrawn(d) ? 0 : s3l_core_valid_until(&d->core);
+  if (S3L_MUTANT(PUBLISHED_LONGER) && valid > 0)
+    valid += 1000000;
   if (!s3l_validity_publish(&d->validity, d->core.epoch, valid))
     d->expired = true;
 }
@@ -68,6 +71,8 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
       .takeover_allowed_ns = e->takeover_at,
   };
   cb(d->handle, &event);
+  if (S3L_MUTANT(TOLD_TWICE) && e->note == S3LECT_EVENT_RENEWED)
+    cb(d->handle, &event);
 }
 
 /* An error that is not the core's. `message` NULL: what the code says. */

@@ -9,6 +9,7 @@
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 void s3l_conn_say(s3l_conn_pool_t* p, const char* format, ...) {
   va_list args;
@@ -40,7 +41,8 @@ static void unlist(s3l_conn_t* conn) {
   s3l_loop_deadline_clear(p->loop, &conn->deadline);
   if (is_opening(conn))
     p->opening_len--;
-  p->conns_len--;
+  if (!(S3L_MUTANT(SLOT_LOST) && is_opening(conn)))
+    p->conns_len--;
   set_held(conn, 0);
   p->events->gone(p);
 }

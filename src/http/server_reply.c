@@ -9,35 +9,47 @@
 /* Status line and the headers that every answer has, generously. */
 #define FIXED_MAX 512
 
-static const struct {
-  int status;
-  const char* text;
-} statuses[] = {
-    {200, "OK"},
-    {204, "No Content"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {417, "Expectation Failed"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {503, "Service Unavailable"},
-    {505, "HTTP Version Not Supported"},
-};
-
 const char* s3l_http_status_text(int status) {
-  for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-    if (statuses[i].status == status)
-      return statuses[i].text;
-  return "";
+  switch (status) {
+  case 200:
+    return "OK";
+  case 204:
+    return "No Content";
+  case 304:
+    return "Not Modified";
+  case 400:
+    return "Bad Request";
+  case 401:
+    return "Unauthorized";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  case 408:
+    return "Request Timeout";
+  case 413:
+    return "Content Too Large";
+  case 414:
+    return "URI Too Long";
+  case 417:
+    return "Expectation Failed";
+  case 429:
+    return "Too Many Requests";
+  case 431:
+    return "Request Header Fields Too Large";
+  case 500:
+    return "Internal Server Error";
+  case 501:
+    return "Not Implemented";
+  case 503:
+    return "Service Unavailable";
+  case 505:
+    return "HTTP Version Not Supported";
+  default:
+    return "";
+  }
 }
 
 /* A line end in a header would begin another one, or the body. */

@@ -5,6 +5,7 @@
 #include <uv.h>
 
 #include "s3lect.h"
+#include "util/mutant.h"
 
 static int64_t read_ns(clockid_t id) {
   struct timespec t;
@@ -14,6 +15,8 @@ static int64_t read_ns(clockid_t id) {
 }
 
 static int64_t steady_ns(void) {
+  if (S3L_MUTANT(SLEWED_CLOCK))
+    return read_ns(CLOCK_MONOTONIC);
 #ifdef CLOCK_MONOTONIC_RAW
   return read_ns(CLOCK_MONOTONIC_RAW);
 #else

@@ -6,6 +6,7 @@
 #include "loop/suspend.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 struct s3l_loop_s {
   s3l_list_t link; /* in `runtimes` */
@@ -100,6 +101,8 @@ static void arm(s3l_loop_t* l, uint64_t least_ms) {
   if (l->root == NULL || l->root->at_ns >= l->armed_ns)
     return;
   uint64_t ms = s3l_clock_sleep_ms(l->root->at_ns - s3l_clock_lease_ns());
+  if (S3L_MUTANT(SLEEPS_ALL))
+    ms = ms * 10 / 9;
   ms = ms > l->sleep_max_ms ? l->sleep_max_ms : ms;
   /* The loop's own clock may lag behind: then the timer fires early, and is armed again. */
   (void)uv_timer_start(&l->timer, on_timer, ms < least_ms ? least_ms : ms, 0);
@@ -189,6 +192,10 @@ static void on_resumed(uv_poll_t* poll, int status, int events) {
 
 static void watch_suspend(s3l_loop_t* l) {
   l->sleep_max_ms = UINT64_MAX;
+  if (S3L_MUTANT(SUSPENSION_MISSED)) {
+    l->suspend_fd = -1;
+    return;
+  }
   l->suspend_fd = s3l_suspend_open();
   bool polled = l->suspend_fd >= 0 && uv_poll_init(l->uv, &l->suspend, l->suspend_fd) == 0;
   if (polled) {

@@ -11,6 +11,7 @@
 #include "util/assert.h"
 #include "util/list.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 /* Outlives its dial where it loses or is cancelled. */
 typedef struct s3l_attempt_s {
@@ -101,7 +102,8 @@ static void drop_attempt(s3l_dial_t* d, size_t i) {
   a->dial = NULL;
   d->attempts[i] = NULL;
   d->pending--;
-  s3l_tcp_close(a->tcp, on_closed);
+  if (!S3L_MUTANT(ATTEMPT_LEFT))
+    s3l_tcp_close(a->tcp, on_closed);
 }
 
 /* "No route", "no such family" say less about the server than what another address answered. */

@@ -11,6 +11,7 @@
 #include "net/tcp.h"
 #include "util/assert.h"
 #include "util/list.h"
+#include "util/mutant.h"
 
 /* ---- the address ---- */
 
@@ -101,6 +102,8 @@ static void listen_on(s3l_listener_t* l) {
 }
 
 static void on_resume(s3l_deadline_t* d) {
+  if (S3L_MUTANT(LISTENER_STAYS_PAUSED))
+    return;
   listen_on(S3L_CONTAINER_OF(d, s3l_listener_t, resume));
 }
 

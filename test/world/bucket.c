@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "world/judge.h"
 #include "world/names.h"
-#include "world/node.h"
 #include "world/secrets.h"
 #include "world/service.h"
 #include "world/socket.h"
@@ -69,9 +69,9 @@ void world_bucket_begin(uint64_t seed, bool tls) {
   bucket.host->wake_ns = 20 * WORLD_US;
   for (uint32_t i = 0; i < WORLD_STORE_FRONTENDS; i++)
     world_net.host_at[(WORLD_STORE_ADDRESS + i) & 255] = bucket.host;
-  world_names.at[0] = (world_name_t){.name = "s3.world", .len = WORLD_STORE_FRONTENDS};
-  for (uint32_t i = 0; i < WORLD_STORE_FRONTENDS; i++)
-    world_names.at[0].addresses[i] = WORLD_STORE_ADDRESS + i;
+  world_names.at[0] = (world_name_t){.name = "s3.world", .len = WORLD_STORE_FRONTENDS - 1};
+  for (uint32_t i = 1; i < WORLD_STORE_FRONTENDS; i++)
+    world_names.at[0].addresses[i - 1] = WORLD_STORE_ADDRESS + i;
   world_names.len = 1;
   world_host_t* was = world_enter(bucket.host);
   uv_update_time(&bucket.host->loop);
@@ -145,6 +145,14 @@ void world_bucket_restart(void) {
 void world_bucket_empty(void) {
   world_host_t* was = enter();
   fakes3_reset(bucket.server);
-  oracle_deleted(&election.oracle);
+  world_judge_emptied();
   world_leave(was);
+}
+
+void world_bucket_move(uint32_t to) {
+  to = 1 + to % (WORLD_STORE_FRONTENDS - 1);
+  for (uint32_t i = 1; i < WORLD_STORE_FRONTENDS; i++)
+    world_net.host_at[(WORLD_STORE_ADDRESS + i) & 255] = i == to ? bucket.host : NULL;
+  world_names.at[0].addresses[0] = WORLD_STORE_ADDRESS + to;
+  world_names.at[0].len = 1;
 }

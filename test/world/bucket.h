@@ -8,7 +8,7 @@
 
 #define WORLD_STORE_MACHINE   12
 #define WORLD_STORE_ADDRESS   UINT32_C(0x0a0000c8) /* 10.0.0.200 and the next ones */
-#define WORLD_STORE_FRONTENDS 3
+#define WORLD_STORE_FRONTENDS 4 /* the first is known by its address, the others by a name */
 
 extern struct world_bucket_s {
   world_host_t* host;
@@ -28,5 +28,7 @@ void world_bucket_clear(int rule);
 void world_bucket_listen(bool on);
 void world_bucket_restart(void);
 void world_bucket_empty(void);
+/** Its name has another address from now on, and the others of the name are dead. */
+void world_bucket_move(uint32_t to);
 
 #endif

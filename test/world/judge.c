@@ -18,16 +18,25 @@ typedef struct birth_s {
   struct {
     uint64_t epoch, number;
     int64_t sent;
+    bool landed, denied; /* denied: the core was told that it had no effect */
   } sends[WORLD_SENDS];
   size_t sends_len;
 } birth_t;
 
 static birth_t births[WORLD_BIRTHS];
 static size_t births_len;
+static bool absent_now; /* the lockfile */
+static int64_t absent_until;
 
 void world_judge_begin(void) {
   memset(births, 0, births_len * sizeof(births[0]));
   births_len = 0;
+  absent_now = true;
+}
+
+void world_judge_emptied(void) {
+  absent_now = true;
+  oracle_deleted(&election.oracle);
 }
 
 void world_judge_birth(world_life_t* l) {
@@ -70,6 +79,8 @@ void world_judge_turn(world_host_t* host) {
   world_counters_t* c = &election.counters;
   c->bytes_most = host->bytes_most > c->bytes_most ? host->bytes_most : c->bytes_most;
   c->fds_most = host->fds > c->fds_most ? host->fds : c->fds_most;
+  if (host->bytes > WORLD_BYTES_MAX || host->fds > WORLD_FDS_MAX)
+    world_broken("%s has %zu bytes and %zu descriptors", l->node->name, host->bytes, host->fds);
   /* The oracle's own bound is the instant itself; a timer of ms comes after it. */
   oracle_blocked(&election.oracle, l->node->index, world.now);
   world_judge_look(l);
@@ -132,6 +143,8 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
     break;
   case S3LECT_EVENT_ERROR:
     election.counters.errors++;
+    if (e->error == S3LECT_ERECORD)
+      world_broken("%s calls a good record damaged: %s", l->node->name, e->message);
     if (e->error == S3LECT_EUNSAFE)
       world_broken("%s calls a good store unsafe: %s", l->node->name, e->message);
     break;
@@ -147,6 +160,10 @@ static uint64_t number_after(const char* line, const char* name) {
   return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
+static bool begins(const char* line, const char* with) {
+  return strncmp(line, with, strlen(with)) == 0;
+}
+
 static void saw_write(world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   uint64_t epoch = number_after(line, " epoch=");
@@ -155,6 +172,7 @@ static void saw_write(world_life_t* l, const char* line) {
   b->sends[i].epoch = epoch;
   b->sends[i].number = number;
   b->sends[i].sent = world_lease_ns(l->host);
+  b->sends[i].landed = b->sends[i].denied = false;
   oracle_write_t w = {.node = l->node->index,
                       .life = l->number,
                       .sent_boot = world_lease_ns(l->host),
@@ -168,12 +186,34 @@ static void saw_write(world_life_t* l, const char* line) {
   oracle_write_sent(&election.oracle, world.now, &w);
 }
 
-static bool begins(const char* line, const char* with) {
-  return strncmp(line, with, strlen(with)) == 0;
+/* What the core is told of a write is true. */
+static void check_write(const world_life_t* l, const char* line) {
+  birth_t* b = &births[l->birth];
+  size_t i = (b->sends_len - 1) % WORLD_SENDS;
+  if (strstr(line, " uncertain") != NULL)
+    return;
+  if (begins(line, "done ok") && !b->sends[i].landed)
+    world_broken("%s: write %" PRIu64 " is confirmed, and has not landed", l->node->name,
+                 b->sends[i].number);
+  b->sends[i].denied = !begins(line, "done ok");
+  if (b->sends[i].denied && b->sends[i].landed)
+    world_broken("%s: write %" PRIu64 " has landed: %s", l->node->name, b->sends[i].number, line);
+}
+
+/* What it is told of absence, too. */
+static void check_absence(const world_life_t* l, const char* line) {
+  if (!election.epochs && begins(line, "done ENOTFOUND") && l->asked_at > absent_until &&
+      !absent_now)
+    world_broken("%s: told that there is no lockfile, which there is since %.3f s", l->node->name,
+                 (double)(world.now - absent_until) / 1e9);
 }
 
 static void saw_done(world_life_t* l, const char* line) {
   int node = l->node->index;
+  if (l->request == WRITING)
+    check_write(l, line);
+  else if (l->request == READING)
+    check_absence(l, line);
   if (l->request == READING)
     oracle_read_done(&election.oracle, node,
                      begins(line, "done ok") || begins(line, "done listed") ||
@@ -192,6 +232,7 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
     saw_write(l, line);
   } else if (begins(line, "read") || begins(line, "list ")) {
     l->request = READING;
+    l->asked_at = world.now;
     oracle_read_sent(&election.oracle, l->node->index, world.now);
   } else if (begins(line, "done")) {
     saw_done(l, line);
@@ -200,7 +241,7 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
 
 /* ---- What lands ---- */
 
-static const birth_t* born(const char* incarnation, uint64_t* id) {
+static birth_t* born(const char* incarnation, uint64_t* id) {
   for (size_t i = births_len; i-- > 0;)
     if (strcmp(births[i].incarnation, incarnation) == 0) {
       *id = i + 1;
@@ -209,10 +250,16 @@ static const birth_t* born(const char* incarnation, uint64_t* id) {
   return NULL;
 }
 
-static int64_t sent_at(const birth_t* b, uint64_t epoch, uint64_t number) {
+/* When the write that lands was sent. */
+static int64_t landed(birth_t* b, uint64_t epoch, uint64_t number) {
   for (size_t i = 0; i < WORLD_SENDS; i++)
-    if (b->sends[i].epoch == epoch && b->sends[i].number == number)
+    if (b->sends[i].epoch == epoch && b->sends[i].number == number) {
+      b->sends[i].landed = true;
+      if (b->sends[i].denied)
+        world_broken("n%d: write %" PRIu64 " lands, and was told to have no effect", b->node,
+                     number);
       return b->sends[i].sent;
+    }
   return INT64_MIN / 2; /* long ago */
 }
 
@@ -233,15 +280,18 @@ void world_saw_change(const char* key, const char* body, size_t n) {
       world_broken("somebody deletes the lockfile");
     return;
   }
-  const birth_t* b = parse(key, body, n, &r) ? born(r.incarnation, &id) : NULL;
+  birth_t* b = parse(key, body, n, &r) ? born(r.incarnation, &id) : NULL;
   if (b == NULL) {
     world_broken("%s: no candidate wrote %.*s", key, (int)(n < 120 ? n : 120), body);
     return;
   }
+  if (absent_now && !election.epochs)
+    absent_until = world.now;
+  absent_now = false;
   world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
   oracle_write_t w = {.node = b->node,
                       .life = b->life,
-                      .sent_boot = sent_at(b, r.epoch, r.write),
+                      .sent_boot = landed(b, r.epoch, r.write),
                       .epoch = r.epoch,
                       .number = r.write,
                       .incarnation = id,

@@ -6,6 +6,8 @@
 #include "world/node.h"
 
 void world_judge_begin(void);
+/** All objects of the store are gone. */
+void world_judge_emptied(void);
 
 /** The callbacks of an elector whose `data` is its life. */
 void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* event);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "world/mutants.h"
 #include "world/run.h"
 #include "world/secrets.h"
 
@@ -27,7 +28,11 @@ static const char help[] =
     "  --jobs N          processes (default 2)\n"
     "  --twice           run each seed twice, and compare\n"
     "  --trace           one seed: print what happens\n"
-    "  --list-faults\n";
+    "  --list-faults\n"
+    "Of s3lect-world-mutants, whose library can be broken on purpose:\n"
+    "  --mutant NAME     the broken one to run\n"
+    "  --list-mutants    print them\n"
+    "  --expect-caught   run every one of them; exit 1 if one survives\n";
 
 typedef struct totals_s {
   uint64_t seeds, violations, digest;
@@ -203,6 +208,9 @@ enum {
   OPT_TWICE,
   OPT_TRACE,
   OPT_LIST,
+  OPT_MUTANT,
+  OPT_LIST_MUTANTS,
+  OPT_CAUGHT,
   OPT_HELP
 };
 
@@ -217,6 +225,9 @@ static const struct option rows[] = {
     {"twice", no_argument, NULL, OPT_TWICE},
     {"trace", no_argument, NULL, OPT_TRACE},
     {"list-faults", no_argument, NULL, OPT_LIST},
+    {"mutant", required_argument, NULL, OPT_MUTANT},
+    {"list-mutants", no_argument, NULL, OPT_LIST_MUTANTS},
+    {"expect-caught", no_argument, NULL, OPT_CAUGHT},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -256,6 +267,15 @@ static void read_option(options_t* o, int option, char* value) {
     for (int i = 0; i < WORLD_FAULT_END; i++)
       puts(world_fault_name((world_fault_t)i));
     exit(0);
+  case OPT_MUTANT:
+    if (!world_mutant_choose(value))
+      refuse("--mutant", value, "one that --list-mutants prints");
+    break;
+  case OPT_LIST_MUTANTS:
+    world_mutants_list();
+    exit(0);
+  case OPT_CAUGHT:
+    exit(world_mutants_all_caught() ? 0 : 1);
   case OPT_HELP:
     fputs(help, stdout);
     exit(0);

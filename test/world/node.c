@@ -139,7 +139,7 @@ static void close_all(world_life_t* l) {
 
 void world_node_end(world_node_t* n, world_end_t how) {
   world_life_t* l = n->life;
-  if (l == NULL || l->closing)
+  if (l == NULL || l->closing || (how == WORLD_LEAVES && world.now < l->host->blocked_until))
     return;
   world_log("%s %s", n->name,
             how == WORLD_LEAVES   ? "leaves"
@@ -262,7 +262,7 @@ static bool open_elector(world_life_t* l) {
   o.on_trace = world_judge_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
-  if (rc != 0 && rc != UV_ENOMEM)
+  if (rc != 0 && rc != UV_ENOMEM && l->host->alloc_fail == 0)
     world_broken("elector: %s", error.text);
   l->has_elector = rc == 0;
   if (rc != 0 || s3lect_elector_options_resolve(&o, &all, NULL) != 0)
@@ -312,6 +312,7 @@ void world_node_begin(world_node_t* n) {
   oracle_begins(&election.oracle, n->index, world.now);
   election.counters.lives++;
   world_log("%s begins", n->name);
+  l->host->alloc_fail = n->alloc_fail;
   world_host_t* was = world_enter(l->host);
   uv_update_time(&l->host->loop);
   bool fine = open_all(l);

@@ -14,13 +14,16 @@
 #include "sim/oracle.h"
 #include "world/world.h"
 
-#define WORLD_NODES    ORACLE_NODES_MAX
-#define WORLD_BIRTHS   8192
-#define WORLD_SENDS    32
-#define WORLD_KEY      "locks/world"
-#define WORLD_BUCKET   "bucket"
-#define WORLD_PORT     9000
-#define WORLD_PEERPORT 8443
+#define WORLD_NODES  ORACLE_NODES_MAX
+#define WORLD_BIRTHS 8192
+#define WORLD_SENDS  32
+/* What a process never needs more of, whatever happens. */
+#define WORLD_BYTES_MAX (2u << 20)
+#define WORLD_FDS_MAX   64
+#define WORLD_KEY       "locks/world"
+#define WORLD_BUCKET    "bucket"
+#define WORLD_PORT      9000
+#define WORLD_PEERPORT  8443
 
 typedef struct world_config_s {
   uint32_t leader_timeout_ms;
@@ -54,6 +57,7 @@ struct world_node_s {
   int64_t lease_ppb; /* its machine's clocks */
   int64_t timer_ppb;
   int64_t blocked_until;
+  uint32_t alloc_fail; /* of a life that begins */
 };
 
 struct world_life_s {
@@ -71,7 +75,8 @@ struct world_life_s {
   bool closing;
   bool ghost;
   int64_t closing_since;
-  int request;  /* of the core, that is under way; judge.c */
+  int request; /* of the core, that is under way; judge.c */
+  int64_t asked_at;
   size_t birth; /* of the elector's last start */
   bool started;
   uint64_t epoch;

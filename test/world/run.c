@@ -27,9 +27,15 @@ typedef struct active_s {
   int rule;
 } active_t;
 
+/* What must cost no leader its lease, and no follower a read: these go on when all is well. */
+#define HARMLESS                                                                                   \
+  (1u << WORLD_FAULT_DNS | 1u << WORLD_FAULT_WALL | 1u << WORLD_FAULT_RATE |                       \
+   1u << WORLD_FAULT_SLEW | 1u << WORLD_FAULT_VERIFY)
+
 static struct {
   world_event_t next;
-  bool on; /* faults may begin */
+  bool on;    /* faults may begin */
+  bool quiet; /* ... harmless ones only */
   uint32_t allowed;
   s3l_prng_t random;
   active_t active[ACTIVE_MAX];
@@ -185,6 +191,9 @@ static void begin_fault(active_t* f) {
     world_names.error = sim_chance(r, 300) ? UV_EAI_AGAIN : sim_chance(r, 500) ? UV_EAI_NONAME : 0;
     world_names.delay_ns = sim_heavy(r, 100, 6) * WORLD_MS;
     break;
+  case WORLD_FAULT_MOVE:
+    world_bucket_move((uint32_t)s3l_prng_next(r));
+    break;
   case WORLD_FAULT_HTTP:
     f->rule = add_http_fault();
     break;
@@ -197,8 +206,9 @@ static void begin_fault(active_t* f) {
       h->fds_max = h->fds + sim_below(r, 3);
     break;
   case WORLD_FAULT_MEMORY:
+    n->alloc_fail = sim_chance(r, 300) ? 1000 : 20 + (uint32_t)sim_below(r, 300);
     if (h != NULL)
-      h->alloc_fail = sim_chance(r, 300) ? 1000 : 20 + (uint32_t)sim_below(r, 300);
+      h->alloc_fail = n->alloc_fail;
     break;
   case WORLD_FAULT_PAUSE:
     world_node_pause(n, f->end.at);
@@ -273,6 +283,7 @@ static void end_fault(active_t* f) {
       h->fds_max = 1024;
     break;
   case WORLD_FAULT_MEMORY:
+    n->alloc_fail = 0;
     if (h != NULL)
       h->alloc_fail = 0;
     break;
@@ -312,6 +323,8 @@ static void start_fault(void) {
       f = &chaos.active[i];
   world_fault_t kind = (world_fault_t)sim_below(&chaos.random, WORLD_FAULT_END);
   int64_t for_ns = sim_heavy(&chaos.random, 8 * WORLD_S, 5);
+  if (chaos.quiet && (HARMLESS >> kind & 1) == 0)
+    return;
   if (f == NULL || (chaos.allowed >> kind & 1) == 0 || world.now + for_ns < world.now)
     return;
   /* These lose something of every run: they are rarer. */
@@ -347,8 +360,6 @@ static void heal(void) {
     world_node_begin(n);
     if (h != NULL)
       h->blocked_until = world.now;
-    if (h != NULL && n->config.credentials)
-      h->wall_ms = 0; /* what expires in minutes is of no use to a clock that is hours ahead */
     world_node_rates(n, n->lease_ppb, n->timer_ppb);
   }
   bucket.host->blocked_until = world.now;
@@ -436,7 +447,10 @@ static void chapter(int64_t from, int64_t length) {
   if (is_bad())
     return;
   oracle_quiet_begins(&election.oracle, world.now);
+  chaos.on = chaos.quiet = true;
+  world_event_set(&chaos.next, world.now + 10 * WORLD_S);
   world_run_until(from + length);
+  chaos.quiet = false;
   oracle_quiet_ends(&election.oracle, world.now);
 }
 

@@ -13,6 +13,7 @@
   XX(RESTART, "restart")                                                                           \
   XX(EMPTY, "empty")                                                                               \
   XX(DNS, "dns")                                                                                   \
+  XX(MOVE, "move")                                                                                 \
   XX(HTTP, "http")                                                                                 \
   XX(BREAK, "break")                                                                               \
   XX(FDS, "fds")                                                                                   \

@@ -58,7 +58,7 @@ static void write_pem(char path[160], const char* name, X509* cert, EVP_PKEY* ke
 
 static void make(void) {
   static const char names[] =
-      "DNS:s3.world,DNS:*.s3.world,IP:10.0.0.200,IP:10.0.0.201,IP:10.0.0.202";
+      "DNS:s3.world,DNS:*.s3.world,IP:10.0.0.200,IP:10.0.0.201,IP:10.0.0.202,IP:10.0.0.203";
   static const char nodes[] = "IP:10.0.0.1,IP:10.0.0.2,IP:10.0.0.3,IP:10.0.0.4,IP:10.0.0.5,"
                               "IP:10.0.0.6,IP:10.0.0.7,IP:10.0.0.8,IP:10.0.0.9";
   static const RAND_METHOD method = {

@@ -20,6 +20,7 @@ static void answer(s3l_test_conn_t* c) {
   char body[256];
   char head[160];
   char until[32];
+  char date[40];
   struct tm tm;
   int64_t minutes = sim_between(&world_service.host->random, 8, 60);
   time_t t = (time_t)(world_wall_ms(world_service.host) / 1000 + minutes * 60);
@@ -29,9 +30,13 @@ static void answer(s3l_test_conn_t* c) {
                    "{\"AccessKeyId\":\"%s\",\"SecretAccessKey\":\"%s\",\"Token\":\"%s\","
                    "\"Expiration\":\"%s\"}",
                    WORLD_ROLE_KEY, WORLD_ROLE_SECRET, WORLD_ROLE_TOKEN, until);
-  int h = snprintf(
-      head, sizeof(head),
-      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", n);
+  t = (time_t)(world_wall_ms(world_service.host) / 1000);
+  (void)gmtime_r(&t, &tm);
+  (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+  int h = snprintf(head, sizeof(head),
+                   "HTTP/1.1 200 OK\r\nDate: %s\r\nContent-Type: application/json\r\n"
+                   "Content-Length: %d\r\n\r\n",
+                   date, n);
   s3l_test_conn_send(c, head, (size_t)h);
   s3l_test_conn_send(c, body, (size_t)n);
   world_service.answers++;

@@ -6,6 +6,7 @@
 #include "store/s3/endpoint.h"
 #include "store/store.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 #include "util/timefmt.h"
 #include "util/url.h"
 #include "util/xml.h"
@@ -123,6 +124,8 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
   if (usable && s3l_span_starts_with(s3l_span_trim(etag), S3L_SPAN("W/")))
     r->notes |= S3LECT_NOTE_ETAG_WEAK;
   r->etag = usable ? scratch->etag : NULL;
+  if (S3L_MUTANT(ETAG_OF_REQUEST) && op == S3L_S3_PUT && req->etag != NULL)
+    r->etag = req->etag;
   if (r->status == S3LECT_ENOTMODIFIED) {
     r->etag = usable ? scratch->etag : req->etag; /* a 304 need not repeat it */
     return;
@@ -183,6 +186,8 @@ static bool is_foreign_404(const s3l_http_reply_t* reply, s3l_s3_scratch_t* scra
   bool has_id = s3l_http_reply_header(reply, "x-amz-request-id").n > 0;
   bool says_nothing = reply->status == 0 && reply->body.n == 0;
   scratch->names_requests = scratch->names_requests || has_id;
+  if (S3L_MUTANT(PAGE_IS_ABSENCE))
+    return false;
   return reply->http_status == 404 && (!says_nothing || (scratch->names_requests && !has_id));
 }
 
@@ -227,7 +232,7 @@ s3lect_store_result_t s3l_s3_result(const s3lect_store_req_t* req, s3l_s3_op_t o
     read_reply(req, op, reply, region, &r, scratch);
     return r;
   }
-  if (is_write(op) && reply->sent)
+  if (is_write(op) && reply->sent && !S3L_MUTANT(LOST_IS_NOT_APPLIED))
     r.outcome = S3LECT_UNCERTAIN;
   r.message = reply->message;
   return r;

@@ -21,6 +21,7 @@
 #include "store/store.h"
 #include "util/error.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 #include "wire/s3_request.h"
 
 #define ERROR_BODY_MAX 65536
@@ -87,7 +88,8 @@ static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   s3l_s3_request_t r = {.op = op_of(req), .key = s3l_span_cstr(req->key)};
   switch (req->condition) {
   case S3LECT_IF_ABSENT:
-    r.if_none_match = S3L_SPAN("*");
+    if (!S3L_MUTANT(CREATES_ANYWAY))
+      r.if_none_match = S3L_SPAN("*");
     break;
   case S3LECT_IF_MATCH:
     r.if_match = in_dialect(s3, s);
@@ -128,7 +130,9 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
                               s3l_span_cstr(creds->session_token)};
   const s3l_s3_request_t request = describe_request(s3, s);
   s3l_recovery_sign(&s3->recovery, &s->recovery);
-  int64_t store_ms = s3l_clock_wall_ms() + s3->recovery.clock_offset_ms;
+  int64_t store_ms = s3l_clock_wall_ms();
+  if (!S3L_MUTANT(SKEW_STAYS))
+    store_ms += s3->recovery.clock_offset_ms;
   int err =
       s3l_s3_request_write(&s3->signer, target_of(s3), &keys, &request, store_ms, buf, cap, &len);
   if (err == S3LECT_ETOOBIG)
@@ -258,7 +262,8 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req) {
   s->http.timeout_ms = req->timeout_ms;
   s->http.body_max = reply_max(req);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
-  s->http.replayable = req->op == S3LECT_OP_GET || req->op == S3LECT_OP_LIST;
+  s->http.replayable =
+      req->op == S3LECT_OP_GET || req->op == S3LECT_OP_LIST || S3L_MUTANT(WRITE_REPLAYED);
   return s3l_creds_cache_get(s3->creds.cache) != NULL
              ? s3l_http_client_submit(s3->client, &s->http)
              : s3l_creds_wait(&s3->creds, &s->wait, s->http.until_ns);

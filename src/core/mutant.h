@@ -1,9 +1,0 @@
-/* core/mutant.h: the places where the simulator can break the core on purpose, to show that its
- * checks notice (test/sim/mutant_ids.h names each mutant). In every other build S3L_MUTANT(id) is
- * false and S3L_MUTATE(id, ...) does nothing. */
-#include <stdbool.h>
-
-#ifndef S3L_MUTANT
-#  define S3L_MUTANT(id)      false
-#  define S3L_MUTATE(id, ...) (void)0
-#endif

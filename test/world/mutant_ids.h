@@ -1,0 +1,51 @@
+/* world/mutant_ids.h: libraries that are broken on purpose, above the core. Each is broken where
+ * src says S3L_MUTANT(id), in s3lect-world-mutants only, which includes this file before every
+ * source of the library.
+ *
+ * A row: id, name, the seed at which the search begins (the first one that was seen to catch it),
+ * epoch files or not, what is broken. */
+#ifndef WORLD_MUTANT_IDS_H
+#define WORLD_MUTANT_IDS_H
+
+#include <stdbool.h>
+
+#define WORLD_MUTANTS(XX)                                                                          \
+  XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
+  XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 1, false,                                         \
+     "a write whose reply was lost is told as never sent")                                         \
+  XX(WRITE_REPLAYED, "write-replayed", 1, false,                                                   \
+     "a write that was lost on a used connection is sent again on a fresh one")                    \
+  XX(ETAG_OF_REQUEST, "etag-of-request", 1, false, "a write gives the ETag that it replaced")      \
+  XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
+     "requests are signed with a clock that the store refuses")                                    \
+  XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
+  XX(DEADLINE_LOST, "deadline-lost", 1, false, "a request that is sent again has no deadline")     \
+  XX(QUEUE_LEFT, "queue-left", 1, false, "closing the client forgets the requests that wait")      \
+  XX(SLOT_LOST, "slot-lost", 1, false, "a connection that cannot be opened keeps its place")       \
+  XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
+  XX(ANSWER_FOR_EVER, "answer-for-ever", 1, false, "a name is looked up once")                     \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 1, false,                                     \
+     "a listener that ran out of descriptors does not go on")                                      \
+  XX(SLEEPS_ALL, "sleeps-all", 1, false, "a timer on the slewed clock sleeps until the deadline")  \
+  XX(SUSPENSION_MISSED, "suspension-missed", 1, false,                                             \
+     "nothing looks at the clock after a resume")                                                  \
+  XX(SLEWED_CLOCK, "slewed-clock", 1, false, "lease time is measured with the slewed clock")       \
+  XX(CUT_IS_COMPLETE, "cut-is-complete", 1, false, "a reply that is cut off counts as complete")   \
+  XX(LOST_HAS_WON, "lost-has-won", 1, false, "verify counts a writer without a reply as a winner") \
+  XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
+  XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer")
+
+enum {
+  WORLD_MUTANT_NONE,
+#define XX(id, name, seed, epochs, what) WORLD_MUTANT_##id,
+  WORLD_MUTANTS(XX)
+#undef XX
+      WORLD_MUTANTS_END
+};
+
+extern int world_mutant; /* the one that runs */
+
+#define S3L_MUTANT(id)      (world_mutant == WORLD_MUTANT_##id)
+#define S3L_MUTATE(id, ...) (void)0
+
+#endif
