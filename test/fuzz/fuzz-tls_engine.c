@@ -1,8 +1,9 @@
 /* The client side of TLS against a server, or somebody in between, that sends anything.
  *
  * Input: 'G' and then bytes that are fed to the client as they are, in pieces; or 'M' and then
- * edits of what a genuine server sends, one for each of its flights. Whatever is done to the
- * ciphertext, the client must never show plaintext that the server did not write. */
+ * edits of what a genuine server sends, one for each of its flights; or 'R' and then what happens
+ * after a handshake that nobody has touched (tls_engine_records.c). Whatever is done to the
+ * ciphertext, an engine must never show plaintext that the other one did not write. */
 #include <stdbool.h>
 
 #include <uv.h>
@@ -12,6 +13,7 @@
 #include "lib/tls_files.h"
 #include "net/tls_engine.h"
 #include "s3lect/errno.h"
+#include "tls_engine_records.h"
 
 #define FLIGHT_MAX  20000
 #define ROUNDS_MAX  64
@@ -177,10 +179,14 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   client_t c = {.over = false};
   set_up();
   s3l_tls_context_forget(client_context);
-  bool garbage = fuzz_u8(&in) == 'G';
+  const char mode = (char)fuzz_u8(&in);
+  if (mode == 'R') {
+    fuzz_tls_records(client_context, server_context, &in);
+    return 0;
+  }
   FUZZ_CHECK(s3l_tls_engine_init(&c.tls, client_context, "localhost") == 0);
   FUZZ_CHECK(s3l_tls_handshake(&c.tls) == S3L_TLS_MORE);
-  if (garbage)
+  if (mode == 'G')
     feed_garbage(&c, &in);
   else
     run_server(&c, &in);

@@ -1,9 +1,9 @@
 /* fuzz/fuzz.h: what the fuzz targets share.
  *
  * A target is a file fuzz-<name>.c, with parts <name>_*.c where it is long, that defines
- * LLVMFuzzerTestOneInput; its inputs written by hand are in corpus/<name>. It is built twice: with
- * replay.c, which runs the corpus once, in every build; and with libFuzzer, where the compiler has
- * it (the preset "fuzz").
+ * LLVMFuzzerTestOneInput; its inputs written by hand are in corpus/<name>, and words that help the
+ * fuzzer in dict/<name>. It is built twice: with replay.c, which runs the corpus once, in every
+ * build; and with libFuzzer, where the compiler has it (the preset "fuzz").
  *
  * A finding is a sanitizer's report, an S3L_ASSERT or a FUZZ_CHECK that fails: the promises of the
  * header under test, checked from outside. */
