@@ -26,9 +26,7 @@
  * The loop is kept alive by deferred tasks and by the deadlines that are set, except background
  * ones.
  *
- * All functions but s3l_loop_random and s3l_loop_seed are called from the loop's thread. This
- * header has no libuv type but uv_loop_t*, so that a test may link another runtime, with virtual
- * time, in its place. */
+ * All functions but s3l_loop_random and s3l_loop_seed are called from the loop's thread. */
 #ifndef S3L_LOOP_H
 #define S3L_LOOP_H
 
