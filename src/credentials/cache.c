@@ -7,8 +7,9 @@
 #include "util/mem.h"
 #include "util/prng.h"
 
-#define WHY_MAX    1024
-#define REFUSED_MS 10000 /* refusals make the provider be asked no more often than this */
+#define WHY_MAX     1024
+#define LIFE_MAX_MS INT64_C(3155760000000) /* credentials that last for a century do not end */
+#define REFUSED_MS  10000 /* refusals make the provider be asked no more often than this */
 
 struct s3l_creds_cache_s {
   uv_loop_t* uv;
@@ -134,14 +135,14 @@ static void arm(s3l_creds_cache_t* c) {
   uint64_t ms = pause_left_ms(c);
   if (c->creds != NULL && c->refresh_ms > now && (uint64_t)(c->refresh_ms - now) > ms)
     ms = (uint64_t)(c->refresh_ms - now);
-  look_in(c, ms);
+  look_in(c, ms < LIFE_MAX_MS ? ms : LIFE_MAX_MS);
 }
 
 /* When credentials that come now end: what remains of their life by the wall clock of now. */
 static int64_t end_of(const s3l_creds_cache_t* c, const s3lect_credentials_t* creds) {
-  if (creds->expires_ms == 0)
-    return INT64_MAX;
-  return c->options.lease_ms() + creds->expires_ms - c->options.wall_ms();
+  int64_t expires_ms = creds->expires_ms < 0 ? 1 : creds->expires_ms; /* long ago */
+  int64_t left_ms = expires_ms - c->options.wall_ms();
+  return expires_ms == 0 || left_ms > LIFE_MAX_MS ? INT64_MAX : c->options.lease_ms() + left_ms;
 }
 
 static void install(s3l_creds_cache_t* c, s3lect_credentials_t* creds, int64_t now) {
@@ -152,7 +153,7 @@ static void install(s3l_creds_cache_t* c, s3lect_credentials_t* creds, int64_t n
   c->failures = 0;
   c->status = 0;
   c->refresh_ms = INT64_MAX;
-  if (creds->expires_ms == 0)
+  if (c->ends_ms == INT64_MAX)
     return;
   int64_t quarter = (c->ends_ms - now) / 4;
   int64_t ahead = c->options.ahead_ms < quarter ? c->options.ahead_ms : quarter;

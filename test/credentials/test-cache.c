@@ -201,6 +201,21 @@ static void ends_in_lease_time(void** state) {
   rig_close();
 }
 
+/* After keys that end come some that do not, or that say so with any number. */
+static void ends_never(void** state) {
+  static const int64_t lives[] = {0, INT64_MAX - START - 600 * MINUTE, INT64_C(1000000) * MINUTE};
+  for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
+    open_with_keys(&quiet, 60 * MINUTE);
+    wall_ms = START + 55 * MINUTE;
+    assert_string_equal(get(-1)->access_key_id, "A1");
+    answer("A2", lives[i]);
+    wall_ms = START + 500 * MINUTE;
+    assert_string_equal(get(-1)->access_key_id, "A2");
+    assert_int_equal(rig.source.asked, 2);
+    rig_close();
+  }
+}
+
 /* Nobody asks for hours, and still there are good ones when they are needed. */
 static void replaces_by_itself(void** state) {
   open_with_keys(&quiet, 40); /* three quarters of its life on the loop's clock, less jitter */
@@ -346,6 +361,7 @@ int main(void) {
       cmocka_unit_test(asks_once_for_many),
       cmocka_unit_test(replaces_ahead_of_the_end),
       cmocka_unit_test(ends_in_lease_time),
+      cmocka_unit_test(ends_never),
       cmocka_unit_test(replaces_by_itself),
       cmocka_unit_test(short_lives_are_used),
       cmocka_unit_test(old_ones_serve_until_their_end),

@@ -70,8 +70,7 @@ static const char* const http_faults[] = {
     "{\"status\":404,\"html\":\"<html>no such page</html>\",\"count\":3}",
     "{\"status\":404,\"html\":\"<html>no such page</html>\",\"after_effect\":true,\"count\":2}",
     "{\"status\":403,\"html\":\"<html>blocked</html>\",\"count\":3}",
-    "{\"status\":409,\"code\":\"ConditionalRequestConflict\",\"count\":2,\"match\":{\"method\":"
-    "\"PUT\"}}",
+    "{\"status\":409,\"code\":\"OperationAborted\",\"count\":2,\"match\":{\"method\":\"PUT\"}}",
     "{\"drop_before\":true,\"count\":3}",
     "{\"drop_after\":true,\"count\":3}",
     "{\"drop_after\":true,\"count\":2,\"match\":{\"method\":\"PUT\"}}",
