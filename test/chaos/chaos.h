@@ -62,7 +62,10 @@ typedef struct chaos_node_s {
   unsigned peer_port;
   unsigned stops;           /* faults that hold it stopped */
   unsigned stutters;        /* faults that stop it every other moment */
+  bool has_told;            /* an event: it is past its start, and handles signals */
   bool leaves;              /* was told to end */
+  bool cert_unfit;          /* it does not fit the key, so that no process can start ... */
+  bool started_unfit;       /* ... as this one had to */
   bool hurt;                /* run: its guard or program was attacked, so it may exit */
   int64_t killed_ns;        /* SIGKILL was sent then; 0: not */
   int64_t restart_ns;       /* when to start the next process; 0: not by itself */
@@ -90,8 +93,7 @@ typedef struct chaos_s {
   unsigned store_stops;
   FILE* log;
   int64_t begun_ns;
-  unsigned lives, faults, errors, exits;
-  bool unguarded;
+  unsigned lives, faults, errors;
 } chaos_t;
 
 /* plan.c */

@@ -25,7 +25,6 @@ static unsigned roll(const chaos_fault_t* f, unsigned which, unsigned n) {
 /* --- processes ------------------------------------------------------------------------------ */
 
 static void unguard(chaos_t* chaos, const chaos_node_t* node) {
-  chaos->unguarded = true;
   chaos_note(chaos, "life %u is unguarded", node->life);
   chaos_oracle_unguarded(&chaos->oracle, node->life);
 }
@@ -93,17 +92,21 @@ static void end_memory(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
 
 static void replace_cert(chaos_node_t* node, const char* by) {
   s3l_certs_replace(node->cert, by);
-  if (node->pid > 0 && !node->leaves)
+  if (node->pid > 0 && node->has_told && !node->leaves)
     kill(node->pid, SIGHUP);
 }
 
 static void begin_certificates(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
   const s3l_certs_t* c = &chaos->certs;
   const char* const bad[] = {c->expired, c->future, c->stranger, c->wrong, c->good, c->other_ca};
-  replace_cert(node, bad[roll(f, 0, sizeof bad / sizeof bad[0])]);
+  const char* chosen = bad[roll(f, 0, sizeof bad / sizeof bad[0])];
+  node->cert_unfit = chosen == c->other_ca;
+  node->started_unfit = node->started_unfit || (node->cert_unfit && !node->has_told);
+  replace_cert(node, chosen);
 }
 
 static void end_certificates(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
+  node->cert_unfit = false;
   replace_cert(node, chaos->certs.good);
 }
 
@@ -129,33 +132,36 @@ static void signal_family(chaos_node_t* node, unsigned whom, int signum) {
     kill(guard, signum);
 }
 
+/* `guarded`: the manual promises that the program is ended on time. */
 static const struct {
   unsigned whom;
   int signum;
-} attacks[] = {{GUARD, SIGKILL},
-               {KEEPER, SIGKILL},
-               {PROGRAM, SIGKILL},
-               {GUARD, SIGSTOP},
-               {KEEPER, SIGSTOP},
-               {GUARD | KEEPER, SIGSTOP},
-               {GUARD | KEEPER, SIGKILL},
-               {GUARD | S3LECT, SIGSTOP},
-               {KEEPER | S3LECT, SIGSTOP},
-               {GUARD | KEEPER | S3LECT, SIGSTOP},
-               {GUARD | KEEPER | S3LECT, SIGKILL}};
+  bool guarded;
+} attacks[] = {
+    {GUARD, SIGKILL, true},
+    {KEEPER, SIGKILL, true},
+    {PROGRAM, SIGKILL, true},
+    {GUARD, SIGSTOP, true},
+    {KEEPER, SIGSTOP, true},
+    {GUARD | KEEPER, SIGSTOP, true},
+    {KEEPER | S3LECT, SIGSTOP, true},
+    {GUARD | KEEPER, SIGKILL, false},
+    {GUARD | S3LECT, SIGSTOP, false},
+    {GUARD | KEEPER | S3LECT, SIGSTOP, false},
+    {GUARD | KEEPER | S3LECT, SIGKILL, false},
+};
 
 #define ATTACKS (sizeof attacks / sizeof attacks[0])
 
 static void begin_guard(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
-  unsigned whom = attacks[roll(f, 0, ATTACKS)].whom;
-  bool guarded = whom == PROGRAM || whom == GUARD || whom == KEEPER || whom == (KEEPER | S3LECT);
+  unsigned which = roll(f, 0, ATTACKS);
   bool busy = node->stops > 0 || node->stutters > 0 || node->killed_ns != 0;
   if (node->pid == 0)
     return;
-  if (!guarded || node->hurt || (busy && whom != PROGRAM))
+  if (!attacks[which].guarded || node->hurt || busy)
     unguard(chaos, node);
   node->hurt = true;
-  signal_family(node, whom, attacks[roll(f, 0, ATTACKS)].signum);
+  signal_family(node, attacks[which].whom, attacks[which].signum);
 }
 
 static void end_guard(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {

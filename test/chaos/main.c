@@ -95,6 +95,7 @@ static void add_up(chaos_t* sum, const chaos_t* run) {
   sum->oracle.overlaps += run->oracle.overlaps;
   sum->oracle.accepted += run->oracle.accepted;
   sum->oracle.fenced += run->oracle.fenced;
+  sum->oracle.unguarded_len += run->oracle.unguarded_len;
   sum->oracle.violations += run->oracle.violations;
 }
 
@@ -132,7 +133,8 @@ int main(int argc, char** argv) {
          options.first, options.last, options.config->name, options.seconds, sum.faults, sum.lives,
          sum.oracle.leaderships_len, sum.oracle.renewals, sum.errors, sum.oracle.overlaps);
   if (options.config->run)
-    printf(", %u writes accepted, %u stopped by fencing", sum.oracle.accepted, sum.oracle.fenced);
+    printf(", %u writes accepted, %u stopped by fencing (%zu processes left without a guard)",
+           sum.oracle.accepted, sum.oracle.fenced, sum.oracle.unguarded_len);
   printf(", %u violations\n", sum.oracle.violations);
   return sum.oracle.violations > 0 ? 1 : 0;
 }

@@ -157,7 +157,8 @@ void chaos_node_start(chaos_t* chaos, chaos_node_t* node) {
   make_args(chaos, node, &args);
   snprintf(life, sizeof life, "%u", node->life);
   setenv("S3L_CHAOS_LIFE", life, 1);
-  node->leaves = node->hurt = false;
+  node->has_told = node->leaves = node->hurt = false;
+  node->started_unfit = node->cert_unfit;
   node->killed_ns = node->restart_ns = 0;
   node->stops = node->stutters = 0;
   node->pid = fork();
@@ -200,6 +201,10 @@ static bool may_end_so(const chaos_t* chaos, const chaos_node_t* node, int statu
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return node->killed_ns != 0;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM && !node->has_told)
+    return node->leaves;
+  if (code == 2)
+    return node->started_unfit && !node->has_told;
   if (!chaos->config->run)
     return node->leaves && code == 0;
   if (node->hurt && (code == 1 || code == 128 + SIGKILL))
@@ -220,7 +225,6 @@ static void reap(chaos_t* chaos, chaos_node_t* node, int status) {
   if (!may_end_so(chaos, node, status))
     chaos_violated(chaos, "life %u ended with an unexpected status", node->life);
   chaos_oracle_ended(&chaos->oracle, node->life, killed ? node->killed_ns : now, orderly);
-  chaos->exits++;
   node->pid = 0;
   if (node->restart_ns == 0)
     node->restart_ns = now + RESTART_MS * CHAOS_MS;
@@ -236,6 +240,7 @@ static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   const char* event = proc_json_string(line, "event");
   if (strcmp(event, "renewed") != 0)
     chaos_note(chaos, "life %u: %s", node->life, line);
+  node->has_told = true;
   chaos->errors += strcmp(event, "error") == 0;
   for (unsigned kind = 0; kind < 3; kind++)
     if (strcmp(event, kinds[kind]) == 0)

@@ -184,7 +184,7 @@ static void end_leaked(chaos_t* chaos) {
       ours = ours || pid == chaos->nodes[i].pid;
     if (ours)
       continue;
-    if (!chaos->unguarded)
+    if (chaos->oracle.unguarded_len == 0)
       chaos_violated(chaos, "process %d was left behind", (int)pid);
     kill(pid, SIGKILL);
   }
