@@ -345,11 +345,11 @@ const chaos_fault_kind_t chaos_fault_kinds[] = {
     {"partition", 12, 500, 6000, CHAOS_ON_S3, begin_partition, end_partition},
     {"certificates", 6, 500, 5000, CHAOS_ON_PEERS, begin_certificates, end_certificates},
     {"attack on guard", 14, 300, 5000, CHAOS_ON_RUN, begin_guard, end_guard},
-    {"store stopped", 3, 300, 5000, 0, begin_store_stop, end_store_stop},
-    {"store replaced", 2, 0, 3000, CHAOS_ON_S3, begin_store_stop, end_store_replaced},
-    {"store emptied", 2, 0, 0, 0, begin_store_emptied, NULL},
+    {"store stopped", 4, 300, 5000, 0, begin_store_stop, end_store_stop},
+    {"store replaced", 3, 0, 3000, CHAOS_ON_S3, begin_store_stop, end_store_replaced},
+    {"store emptied", 5, 0, 0, 0, begin_store_emptied, NULL},
     {"store errors", 10, 300, 3000, CHAOS_ON_S3, begin_store_errors, end_store_errors},
-    {"damage", 2, 0, 0, 0, begin_damage, NULL},
+    {"damage", 5, 0, 0, 0, begin_damage, NULL},
 };
 
 const size_t chaos_fault_kinds_len = sizeof chaos_fault_kinds / sizeof chaos_fault_kinds[0];

@@ -77,7 +77,7 @@ __attribute__((format(printf, 2, 3))) static const char* text(args_t* args, cons
 
 /* Seed and life decide the options that may differ between candidates. */
 static void add_mixed(chaos_t* chaos, chaos_node_t* node, args_t* args, s3l_prng_t* dice) {
-  bool twin = s3l_prng_below(dice, 6) == 0;
+  bool twin = chaos->seed % 2 == 0 && s3l_prng_below(dice, 2) == 0;
   snprintf(node->id, sizeof node->id, twin ? "twin" : "n%u", node->index);
   ADD(args, "--id", node->id);
   if (s3l_prng_below(dice, 4) == 0)

@@ -4,8 +4,10 @@
 
 #include "chaos/chaos.h"
 
-#define GAP_MIN_MS 150
-#define GAP_MAX_MS 1800
+/* Faults come in bursts: what one alone does not break, two at once may. */
+#define GAP_MIN_MS   20
+#define GAP_BURST_MS 300
+#define GAP_MAX_MS   2400
 
 static bool fits(const chaos_t* chaos, const chaos_fault_kind_t* kind) {
   const chaos_config_t* config = chaos->config;
@@ -31,6 +33,11 @@ static const chaos_fault_kind_t* choose(const chaos_t* chaos, s3l_prng_t* dice) 
   }
 }
 
+static unsigned gap(s3l_prng_t* dice) {
+  unsigned most = s3l_prng_below(dice, 5) < 2 ? GAP_BURST_MS : GAP_MAX_MS;
+  return GAP_MIN_MS + (unsigned)s3l_prng_below(dice, most);
+}
+
 void chaos_plan_make(chaos_t* chaos, unsigned seconds) {
   s3l_prng_t dice;
   s3l_prng_seed(&dice, chaos->seed);
@@ -38,8 +45,7 @@ void chaos_plan_make(chaos_t* chaos, unsigned seconds) {
   chaos->plan = calloc(most, sizeof *chaos->plan);
   if (chaos->plan == NULL)
     abort();
-  unsigned at = GAP_MIN_MS;
-  for (; at < seconds * 1000; at += GAP_MIN_MS + (unsigned)s3l_prng_below(&dice, GAP_MAX_MS)) {
+  for (unsigned at = gap(&dice); at < seconds * 1000; at += gap(&dice)) {
     const chaos_fault_kind_t* kind = choose(chaos, &dice);
     chaos->plan[chaos->plan_len++] = (chaos_fault_t){
         .kind = kind,
