@@ -26,10 +26,10 @@
  * another user (sudo): GONE is then not reported, and the lockfile not released. If guard and
  * keeper are both killed, s3lect kills the group and the cgroup; without a cgroup, processes that
  * have left the group may go on running, and s3lect exits without a release (GUARD_UNKNOWN). If all
- * three are killed, the kernel kills the command itself; if all three are stopped, nothing happens.
- * A systemd unit or a container ends the rest in these cases. Guard and keeper have names and
- * arguments of their own, so that `pkill s3lect`, `killall s3lect` and `pkill -f 's3lect run'` find
- * s3lect alone.
+ * three are killed, the kernel kills the command itself. If s3lect and the guard are both stopped,
+ * nothing happens until one of them continues. A systemd unit or a container ends the rest in these
+ * cases. Guard and keeper have names and arguments of their own, so that `pkill s3lect`, `killall
+ * s3lect` and `pkill -f 's3lect run'` find s3lect alone.
  *
  * Invariants: at most one group at a time; SIGKILL to the group follows at the bound, whatever
  * s3lect does; GONE is reported exactly once per START, and only when it is true. */

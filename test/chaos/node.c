@@ -237,6 +237,7 @@ static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   int64_t lease_ns = proc_json_i64(line, "lease_ns");
   int64_t valid_ns = proc_json_i64(line, "valid_until_ns");
   uint64_t epoch = (uint64_t)proc_json_i64(line, "epoch");
+  bool lost = strstr(line, "\"reason\":\"lost\"") != NULL;
   const char* event = proc_json_string(line, "event");
   if (strcmp(event, "renewed") != 0)
     chaos_note(chaos, "life %u: %s", node->life, line);
@@ -244,7 +245,9 @@ static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   chaos->errors += strcmp(event, "error") == 0;
   for (unsigned kind = 0; kind < 3; kind++)
     if (strcmp(event, kinds[kind]) == 0)
-      chaos_oracle_event(&chaos->oracle, node->life, (chaos_kind_t)kind, epoch, lease_ns, valid_ns);
+      chaos_oracle_event(&chaos->oracle, node->life,
+                         kind == CHAOS_STOPPED && lost ? CHAOS_LOST : (chaos_kind_t)kind, epoch,
+                         lease_ns, valid_ns);
 }
 
 static void read_all(chaos_t* chaos, chaos_node_t* node) {

@@ -84,6 +84,7 @@ void chaos_oracle_event(chaos_oracle_t* o, unsigned life, chaos_kind_t kind, uin
     if (valid_until_ns > lease_ns || valid_until_ns > l->valid_ns)
       violated(o, "life %u: epoch %" PRIu64 " has stopped, but its validity has not", life, epoch);
     end(l, valid_until_ns, false);
+    l->lost = kind == CHAOS_LOST;
   }
 }
 
@@ -166,9 +167,13 @@ static void judge_leaderships(chaos_oracle_t* o) {
   }
 }
 
-/* Until when a program may write: a renewal that its process was killed before telling counts. */
+/* Until when a program may write. A renewal that its process was killed before telling counts. A
+ * loss comes as a surprise; the program is then ended at once, and nobody else leads before the old
+ * validity is over. */
 static int64_t last_write(const chaos_oracle_t* o, const chaos_leadership_t* l) {
-  return l->died ? l->end_ns + o->leader_timeout_ns : l->end_ns;
+  if (l->died)
+    return l->end_ns + o->leader_timeout_ns;
+  return l->lost ? l->valid_ns : l->end_ns;
 }
 
 static void judge_writes(chaos_oracle_t* o) {

@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { CHAOS_STARTED, CHAOS_RENEWED, CHAOS_STOPPED } chaos_kind_t;
+/* LOST: stopped because the store showed another record, or none, before validity was over. */
+typedef enum { CHAOS_STARTED, CHAOS_RENEWED, CHAOS_STOPPED, CHAOS_LOST } chaos_kind_t;
 
 typedef struct chaos_leadership_s {
   unsigned life;
@@ -27,6 +28,7 @@ typedef struct chaos_leadership_s {
   int64_t end_ns;
   bool ended;
   bool died; /* ended by the death of the process */
+  bool lost;
   unsigned renewals;
 } chaos_leadership_t;
 

@@ -196,6 +196,16 @@ static void a_program_outlives_its_leadership(void** state) {
   assert_told("the program wrote 1.000 ms after its leadership");
 }
 
+static void a_lost_leadership_ends_its_program_within_its_validity(void** state) {
+  starts(1, 5, 1000);
+  chaos_oracle_event(&o, 1, CHAOS_LOST, 5, 2000 * MS, 2000 * MS);
+  chaos_oracle_write(&o, 1, 5, 2100 * MS, true);
+  chaos_oracle_judge(&o);
+  assert_int_equal(o.violations, 0);
+  chaos_oracle_write(&o, 1, 5, 3401 * MS, true);
+  assert_told("the program wrote 1.000 ms after its leadership");
+}
+
 static void only_fencing_helps(void** state) {
   starts(1, 5, 1000);
   chaos_oracle_write(&o, 1, 5, 1500 * MS, false);
@@ -236,6 +246,7 @@ int main(void) {
       TEST(writes_in_time),
       TEST(a_deposed_write_gets_through),
       TEST(a_program_outlives_its_leadership),
+      TEST(a_lost_leadership_ends_its_program_within_its_validity),
       TEST(only_fencing_helps),
       TEST(an_unguarded_program_may_outlive_it),
   };
