@@ -67,8 +67,11 @@ run_tests() { # PRESET CTEST_OPTION...
 
 announce "install"
 deps/install-debian.sh test
-# Without a network it says so, and the one test that needs it is skipped.
+# Without a network they say so, and the tests that need what they fetch are skipped.
 deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]
+for store in moto s3proxy s3mock; do
+  deps/install-stores.sh $store >/dev/null || [ $? -eq 77 ]
+done
 
 announce "build dev"
 build dev

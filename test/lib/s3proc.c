@@ -113,6 +113,12 @@ void s3proc_begin_file(s3proc_t* s3, const char* build_dir) {
   snprintf(s3->store, sizeof s3->store, "file://%s/lock.json", s3->dir);
 }
 
+void s3proc_begin_real(s3proc_t* s3, const char* build_dir) {
+  begin(s3, build_dir);
+  snprintf(s3->store, sizeof s3->store, "s3://%s/s3lect-test/%lld/lock.json",
+           getenv("S3LECT_TEST_BUCKET"), (long long)s3lect_now_ns());
+}
+
 void s3proc_fault(s3proc_t* s3, const char* json) {
   char url[192];
   snprintf(url, sizeof url, "%s/_fakes3/faults", s3->url);
@@ -181,7 +187,7 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   if (id != NULL)
     n = add(argv, n, name);
   add(argv, n, more);
-  return proc_spawn(&s3->procs, argv, credentials);
+  return proc_spawn(&s3->procs, argv, s3->fake != NULL ? credentials : NULL);
 }
 
 int s3proc_status(s3proc_t* s3, const char* const* more, char line[2048]) {

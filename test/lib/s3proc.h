@@ -26,6 +26,8 @@ typedef struct s3proc_s {
 void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
 /** The same with the lockfile on disk, and no fake. */
 void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
+/** The same with the real store that the environment names (S3LECT_TEST_BUCKET, AWS_*). */
+void s3proc_begin_real(s3proc_t* s3, const char* build_dir);
 void s3proc_end(s3proc_t* s3);
 
 /** Adds a fault rule, as JSON; see test/fakes3/README.md. */
