@@ -267,7 +267,12 @@ static void check_answers(run_t* r) {
     r->text_len = at + left;
     s3l_http1_init(&reply, head, sizeof(head));
     s3l_http1_start_reply(&reply, r->answers < r->requests && r->head[r->answers], LARGE + 1024);
-    FUZZ_CHECK(s3l_http1_feed(&reply, r->text + at, left, &used) == S3L_HTTP1_DONE);
+    int rc = s3l_http1_feed(&reply, r->text + at, left, &used);
+    if (rc == S3L_HTTP1_MORE && r->answers == r->requests) { /* of a broken HEAD request */
+      s3l_http1_start_reply(&reply, true, 0);
+      rc = s3l_http1_feed(&reply, r->text + at, left, &used);
+    }
+    FUZZ_CHECK(rc == S3L_HTTP1_DONE);
     size_t number = number_of(&reply);
     FUZZ_CHECK(number == SIZE_MAX || (number == r->answers && r->answers < r->requests));
     FUZZ_CHECK(number != SIZE_MAX || reply.status >= 400);
