@@ -1,12 +1,14 @@
 /* net/tls_pem.c: see tls_pem.h. */
 #include "net/tls_pem.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <uv.h>
 
 bool s3l_pem_given(const s3l_pem_t* pem) {
   return pem->text.p != NULL || pem->file != NULL;
@@ -24,10 +26,14 @@ static BIO* open_file(const char* path, const char** wrong) {
     *wrong = "not a regular file";
     return NULL;
   }
+  errno = 0;
   BIO* bio = BIO_new_file(path, "r");
-  if (bio == NULL)
-    *wrong = openssl_reason();
-  return bio;
+  if (bio != NULL)
+    return bio;
+  *wrong = openssl_reason();
+  if (errno != 0 && ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_SYS_LIB) /* "system lib" */
+    *wrong = uv_strerror(uv_translate_sys_error(errno));
+  return NULL;
 }
 
 /* NULL: *wrong says why. */
