@@ -321,3 +321,15 @@ const char* proc_json_string(const char* line, const char* name) {
   text[n] = '\0';
   return text;
 }
+
+bool proc_on_path(const char* name) {
+  const char* path = getenv("PATH");
+  char program[4096];
+  for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
+    n = strcspn(path, ":");
+    snprintf(program, sizeof program, "%.*s/%s", (int)n, path, name);
+    if (access(program, X_OK) == 0)
+      return true;
+  }
+  return false;
+}

@@ -59,6 +59,9 @@ int proc_pid(const proc_t* proc);
 /** Runs the loop until `done` says so; it is asked after every event, and every 10 ms. */
 void procs_until(procs_t* procs, bool (*done)(void* arg), void* arg);
 
+/** Whether a program of that name is on the PATH. */
+bool proc_on_path(const char* name);
+
 /** A field of a line that is a flat JSON object; the test fails where it is missing. */
 int64_t proc_json_i64(const char* line, const char* name);
 /** Not unescaped. Valid until the next call. */

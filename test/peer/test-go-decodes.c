@@ -82,18 +82,6 @@ static void test_go_reads_ours(void** state) {
   procs_end(&procs);
 }
 
-static bool has_go(void) {
-  const char* path = getenv("PATH");
-  char program[4096];
-  for (size_t n; path != NULL && *path != '\0'; path += n + (path[n] == ':')) {
-    n = strcspn(path, ":");
-    snprintf(program, sizeof program, "%.*s/go", (int)n, path);
-    if (access(program, X_OK) == 0)
-      return true;
-  }
-  return false;
-}
-
 static int make_dir(void** state) {
   const char* tmp = getenv("TMPDIR");
   snprintf(dir, sizeof dir, "%s/s3lect-go-XXXXXX", tmp != NULL ? tmp : "/tmp");
@@ -109,7 +97,7 @@ static int remove_dir(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_go_reads_ours)};
-  if (!has_go()) {
+  if (!proc_on_path("go")) {
     printf("skipped: there is no go on the PATH\n");
     return 77;
   }
