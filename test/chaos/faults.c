@@ -118,17 +118,15 @@ static void signal_family(chaos_node_t* node, unsigned whom, int signum) {
   pid_t keeper = chaos_child_of(node->pid, "lease-keeper");
   pid_t guard = chaos_child_of(keeper, "lease-guard");
   pid_t program = chaos_child_of(guard, NULL);
-  if (keeper == 0 || guard == 0)
-    return;
   if ((whom & PROGRAM) != 0 && program > 0)
     kill(program, signum);
   if ((whom & S3LECT) != 0 && signum == SIGKILL)
     chaos_node_kill(node);
   if ((whom & S3LECT) != 0 && signum != SIGKILL)
     chaos_node_stop(node, signum == SIGSTOP);
-  if ((whom & KEEPER) != 0)
+  if ((whom & KEEPER) != 0 && keeper > 0)
     kill(keeper, signum);
-  if ((whom & GUARD) != 0)
+  if ((whom & GUARD) != 0 && guard > 0)
     kill(guard, signum);
 }
 
