@@ -41,7 +41,8 @@ typedef struct run_s {
 
   int fd; /* the client's; -1: closed */
   bool ended;
-  char* text; /* what the client got, without the dates */
+  bool ended_first; /* before the client ended its side */
+  char* text;       /* what the client got, without the dates */
   size_t text_len, text_cap;
 
   s3l_http_exchange_t* held;
@@ -223,6 +224,7 @@ static void talk(run_t* r, s3l_span_t text) {
   send_all(r, text);
   while (r->held != NULL && (r->flags & (LEAVES | CLOSES)) == 0)
     answer_held(r);
+  r->ended_first = r->ended;
   if ((r->flags & CLOSES) == 0) {
     (void)shutdown(r->fd, SHUT_WR);
     settle(r);
@@ -287,6 +289,7 @@ static void check_answers(run_t* r) {
       break;
     }
   }
+  FUZZ_CHECK(!r->ended_first || last); /* the client was told that this answer ends it */
   FUZZ_CHECK(r->answers + r->aborts + (r->held != NULL) >= r->requests);
   FUZZ_CHECK(r->answers + r->aborts <= r->requests + r->pool->stats.bad_requests);
 }
