@@ -7,14 +7,15 @@
  * header. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fakes3/internal.h"
 #include "util/hex.h"
 #include "util/timefmt.h"
+
+#define SHA256_SIZE  FAKES3_SHA256_SIZE
+#define SHA256_BLOCK 64
 
 typedef struct authorization_s {
   s3l_span_t access_key;
@@ -161,7 +162,7 @@ static bool check_coverage(fakes3_request_t* r, const authorization_t* a) {
 }
 
 static bool is_hash(s3l_span_t s) {
-  uint8_t bytes[SHA256_DIGEST_LENGTH];
+  uint8_t bytes[SHA256_SIZE];
   return s3l_hex_decode(s, bytes, sizeof(bytes));
 }
 
@@ -257,50 +258,91 @@ static void put_canonical_request(fakes3_bytes_t* b, const fakes3_request_t* r,
   fakes3_put_span(b, fakes3_header_value(r, "x-amz-content-sha256"));
 }
 
-static void put_sha256(fakes3_bytes_t* b, s3l_span_t s) {
-  uint8_t hash[SHA256_DIGEST_LENGTH];
-  char hex[2 * sizeof(hash)];
-  SHA256((const unsigned char*)s.p, s.n, hash);
-  s3l_hex_encode(hash, sizeof(hash), hex);
+/* The parts, one after the other. OpenSSL's one-call functions fetch the algorithm each time, which
+ * would take most of a request's time. */
+static void hash(fakes3_t* s, const s3l_span_t* parts, size_t n, uint8_t out[SHA256_SIZE]) {
+  if (s->sha256 == NULL) {
+    s->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    s->hashing = EVP_MD_CTX_new();
+  }
+  bool good = s->hashing != NULL && EVP_DigestInit_ex2(s->hashing, s->sha256, NULL) == 1;
+  for (size_t i = 0; i < n; i++)
+    good = good && EVP_DigestUpdate(s->hashing, parts[i].p, parts[i].n) == 1;
+  if (!good || EVP_DigestFinal_ex(s->hashing, out, NULL) != 1)
+    abort();
+}
+
+void fakes3_auth_free(fakes3_t* s) {
+  EVP_MD_CTX_free(s->hashing);
+  EVP_MD_free(s->sha256);
+  free(s->signing.scope);
+}
+
+static void put_sha256(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t text) {
+  uint8_t sum[SHA256_SIZE];
+  char hex[2 * sizeof(sum)];
+  hash(s, &text, 1, sum);
+  s3l_hex_encode(sum, sizeof(sum), hex);
   fakes3_put(b, hex, sizeof(hex));
 }
 
-static void put_string_to_sign(fakes3_bytes_t* b, s3l_span_t canonical, const authorization_t* a) {
+static void put_string_to_sign(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t canonical,
+                               const authorization_t* a) {
   fakes3_printf(b, "AWS4-HMAC-SHA256\n%s\n%.8s/%.*s/s3/aws4_request\n", a->time, a->time,
                 (int)a->region.n, a->region.p);
-  put_sha256(b, canonical);
+  put_sha256(s, b, canonical);
 }
 
-/* key = HMAC(key, text) */
-static void chain(uint8_t key[SHA256_DIGEST_LENGTH], s3l_span_t text) {
-  uint8_t next[SHA256_DIGEST_LENGTH];
-  if (HMAC(EVP_sha256(), key, SHA256_DIGEST_LENGTH, (const unsigned char*)text.p, text.n, next,
-           NULL) == NULL)
+/* RFC 2104. No secret is longer than a block. */
+static void hmac(fakes3_t* s, s3l_span_t key, s3l_span_t text, uint8_t out[SHA256_SIZE]) {
+  char inner[SHA256_BLOCK] = {0}, outer[SHA256_BLOCK] = {0};
+  if (key.n > SHA256_BLOCK)
     abort();
-  memcpy(key, next, sizeof(next));
+  memcpy(inner, key.p, key.n);
+  memcpy(outer, key.p, key.n);
+  for (size_t i = 0; i < SHA256_BLOCK; i++) {
+    inner[i] ^= 0x36;
+    outer[i] ^= 0x5c;
+  }
+  hash(s, (s3l_span_t[]){{inner, sizeof(inner)}, text}, 2, out);
+  hash(s, (s3l_span_t[]){{outer, sizeof(outer)}, {(const char*)out, SHA256_SIZE}}, 2, out);
 }
 
-static void sign(const authorization_t* a, s3l_span_t string_to_sign, char hex[64]) {
-  fakes3_bytes_t secret = {NULL, 0, 0};
-  uint8_t key[SHA256_DIGEST_LENGTH];
-  fakes3_printf(&secret, "AWS4%s", a->key->secret_key);
-  if (HMAC(EVP_sha256(), secret.p, (int)secret.n, (const unsigned char*)a->time, 8, key, NULL) ==
-      NULL)
-    abort();
-  fakes3_bytes_free(&secret);
-  chain(key, a->region);
-  chain(key, S3L_SPAN("s3"));
-  chain(key, S3L_SPAN("aws4_request"));
-  chain(key, string_to_sign);
-  s3l_hex_encode(key, sizeof(key), hex);
+static s3l_span_t sum_span(const uint8_t sum[SHA256_SIZE]) {
+  return (s3l_span_t){(const char*)sum, SHA256_SIZE};
+}
+
+/* The key of a day and a region, which is kept. */
+static s3l_span_t signing_key(fakes3_t* s, const authorization_t* a) {
+  fakes3_bytes_t scope = {NULL, 0, 0};
+  uint8_t* key = s->signing.key;
+  fakes3_printf(&scope, "AWS4%s", a->key->secret_key);
+  size_t secret_n = scope.n;
+  fakes3_printf(&scope, "/%.8s/%.*s", a->time, (int)a->region.n, a->region.p);
+  if (s->signing.scope == NULL || strcmp(s->signing.scope, fakes3_cstr(&scope)) != 0) {
+    free(s->signing.scope);
+    s->signing.scope = fakes3_dup(fakes3_span(&scope));
+    hmac(s, (s3l_span_t){scope.p, secret_n}, (s3l_span_t){a->time, 8}, key);
+    hmac(s, sum_span(key), a->region, key);
+    hmac(s, sum_span(key), S3L_SPAN("s3"), key);
+    hmac(s, sum_span(key), S3L_SPAN("aws4_request"), key);
+  }
+  fakes3_bytes_free(&scope);
+  return sum_span(key);
+}
+
+static void sign(fakes3_t* s, const authorization_t* a, s3l_span_t string_to_sign, char hex[64]) {
+  uint8_t sum[SHA256_SIZE];
+  hmac(s, signing_key(s, a), string_to_sign, sum);
+  s3l_hex_encode(sum, sizeof(sum), hex);
 }
 
 static bool check_signature(fakes3_request_t* r, const authorization_t* a) {
   fakes3_bytes_t canonical = {NULL, 0, 0}, text = {NULL, 0, 0};
   char hex[64];
   put_canonical_request(&canonical, r, a);
-  put_string_to_sign(&text, fakes3_span(&canonical), a);
-  sign(a, fakes3_span(&text), hex);
+  put_string_to_sign(r->server, &text, fakes3_span(&canonical), a);
+  sign(r->server, a, fakes3_span(&text), hex);
   bool good = CRYPTO_memcmp(hex, a->signature.p, sizeof(hex)) == 0;
   if (!good) {
     fakes3_error(r, "SignatureDoesNotMatch");
@@ -319,7 +361,7 @@ static bool check_payload(fakes3_request_t* r) {
   fakes3_bytes_t computed = {NULL, 0, 0};
   if (s3l_span_eq(given, S3L_SPAN("UNSIGNED-PAYLOAD")))
     return true;
-  put_sha256(&computed, fakes3_span(&r->body));
+  put_sha256(r->server, &computed, fakes3_span(&r->body));
   bool good = s3l_span_ieq(given, fakes3_span(&computed));
   fakes3_bytes_free(&computed);
   return good || fail(r, "XAmzContentSHA256Mismatch", NULL);

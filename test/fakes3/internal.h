@@ -13,6 +13,7 @@
 #define FAKES3_INTERNAL_H
 
 #include <llhttp.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <uv.h>
 
@@ -29,6 +30,7 @@
 #define FAKES3_PENDING_MAX  (64u * 1024) /* pipelined behind the active request */
 #define FAKES3_BUCKET_MAX   63
 #define FAKES3_KEY_MAX      1024
+#define FAKES3_SHA256_SIZE  32
 #define FAKES3_SKEW_MAX_MS  (15 * 60 * 1000)
 #define FAKES3_LOG_DEFAULT  10000
 #define FAKES3_CONTROL_PATH "/_fakes3/"
@@ -284,6 +286,7 @@ void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code);
 
 /** True if the signature is valid; else makes the error reply. */
 bool fakes3_auth_check(fakes3_request_t* r);
+void fakes3_auth_free(fakes3_t* s);
 /** The access key that the request names; absent if it names none. */
 s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r);
 
@@ -362,6 +365,12 @@ struct fakes3_s {
   bool any_bucket;
   fakes3_key_t keys[FAKES3_KEYS_MAX];
   size_t keys_n;
+  EVP_MD* sha256; /* auth.c's */
+  EVP_MD_CTX* hashing;
+  struct {
+    char* scope; /* NULL: none yet */
+    uint8_t key[FAKES3_SHA256_SIZE];
+  } signing; /* the last signing key */
   int64_t clock_offset_ms;
   bool anonymous_reads;
   void (*on_change)(void* arg, const char* key, const char* body, size_t n);

@@ -85,6 +85,7 @@ static void free_server(fakes3_t* s) {
   fakes3_fault_clear(s, 0);
   fakes3_objects_clear(s, true);
   fakes3_log_free(s);
+  fakes3_auth_free(s);
   if (s->log_file != NULL)
     fclose(s->log_file);
   for (size_t i = 0; i < s->keys_n; i++) {
