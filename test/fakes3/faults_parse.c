@@ -165,6 +165,7 @@ static const field_t rule_fields[] = {
     {"code", offsetof(fakes3_rule_t, code), TEXT_MAX, NULL, NULL},
     {"message", offsetof(fakes3_rule_t, message), TEXT_MAX, NULL, NULL},
     {"html", offsetof(fakes3_rule_t, html), HTML_MAX, NULL, NULL},
+    {"location", offsetof(fakes3_rule_t, location), TEXT_MAX, NULL, NULL},
     {NULL, 0, 0, NULL, NULL},
 };
 
@@ -185,9 +186,10 @@ static bool check_whole(parse_t* p) {
     return false;
   }
   if (rule->action != FAKES3_DO_status &&
-      (rule->code != NULL || rule->message != NULL || rule->html != NULL || rule->after_effect))
+      (rule->code != NULL || rule->message != NULL || rule->html != NULL ||
+       rule->location != NULL || rule->after_effect))
     return fail(p, fakes3_actions[rule->action].name,
-                "does not go with code, message, html or after_effect");
+                "does not go with code, message, html, location or after_effect");
   if (rule->html != NULL && (rule->code != NULL || rule->message != NULL))
     return fail(p, "html", "does not go with code or message");
   bool plain = memcmp(&rule->match, &none, sizeof(none)) == 0 && rule->skip == 0 &&
@@ -219,9 +221,9 @@ void fakes3_rule_unref(fakes3_rule_t* rule) {
   if (rule == NULL || --rule->refs > 0)
     return;
   fakes3_match_t* m = &rule->match;
-  char* const strings[] = {m->method,     m->bucket,  m->key,    m->condition,
-                           m->access_key, m->header,  m->value,  rule->code,
-                           rule->message, rule->html, rule->json};
+  char* const strings[] = {m->method,     m->bucket,  m->key,     m->condition,
+                           m->access_key, m->header,  m->value,   rule->code,
+                           rule->message, rule->html, rule->json, rule->location};
   for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
     free(strings[i]);
   free(rule);

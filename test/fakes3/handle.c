@@ -60,6 +60,9 @@ static void make_fault_reply(fakes3_request_t* r) {
   else
     fakes3_error_with(r, rule->code != NULL ? rule->code : fakes3_default_code(status), status,
                       rule->message);
+  if (rule->location != NULL)
+    fakes3_printf(&r->reply.headers, "Location: %s%.*s\r\n", rule->location, (int)r->target.n,
+                  r->target.p);
 }
 
 /* ---- Effect ---- */

@@ -176,6 +176,7 @@ typedef struct fakes3_rule_s {
   char* code;
   char* message;
   char* html;
+  char* location;
   char* json; /* the rule's text */
 } fakes3_rule_t;
 

@@ -9,6 +9,9 @@
 /* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
 #define LATE_NS (30 * WORLD_MS)
 
+/* An error that repeats is told again after ten seconds at the earliest, of whole ones. */
+#define REPEAT_NS (8 * WORLD_S)
+
 enum { NOTHING, READING, WRITING };
 
 typedef struct birth_s {
@@ -83,13 +86,29 @@ void world_judge_turn(world_host_t* host) {
     world_broken("%s has %zu bytes and %zu descriptors", l->node->name, host->bytes, host->fds);
   /* The oracle's own bound is the instant itself; a timer of ms comes after it. */
   oracle_blocked(&election.oracle, l->node->index, world.now);
-  world_judge_look(l);
+  if (l->started || election.oracle.nodes[l->node->index].valid_until != 0)
+    world_judge_look(l);
   if (is_seen(l))
     check_late(l, "nothing was told");
 }
 
+static bool begins(const char* line, const char* with) {
+  return strncmp(line, with, strlen(with)) == 0;
+}
+
 static world_life_t* life_of(const s3lect_elector_t* elector) {
   return elector->data;
+}
+
+/* The ports that a process has been told of: the store's, the credentials service's, its peers'. */
+void world_judge_connect(world_host_t* host, uint32_t address, uint16_t port) {
+  uint32_t last = address & 255;
+  bool known = port == WORLD_PEERPORT ? last >= 1 && last <= WORLD_NODES
+               : port == WORLD_PORT   ? last >= 200 && last < 204
+                                      : port == 80;
+  if (!known)
+    world_broken("a process at %08x connects to %08x port %u, which nobody told it", host->address,
+                 address, port);
 }
 
 void world_judge_ack(world_event_t* event) {
@@ -108,6 +127,22 @@ static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t*
   oracle_blocked(&election.oracle, l->node->index, world.now);
   world_judge_look(l);
   oracle_note(&election.oracle, l->node->index, world.now, &n);
+}
+
+/* An error that goes on is told again after a while only. */
+static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
+  uint64_t what = (uint64_t)-e->error;
+  for (const char* p = e->message; *p != '\0'; p++)
+    what = *p >= '0' && *p <= '9' ? what : what * 31 + (unsigned char)*p;
+  int64_t now = world_lease_ns(l->host);
+  /* These are told of each leader, and each time that peer mode stops to work. */
+  bool other = e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID ||
+               strstr(e->message, ":8443") != NULL;
+  if (!other && what == l->error && now - l->error_at < REPEAT_NS)
+    world_broken("%s is told the same again within %.3f s: %s", l->node->name,
+                 (double)(now - l->error_at) / 1e9, e->message);
+  l->error = what;
+  l->error_at = now;
 }
 
 void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
@@ -143,6 +178,7 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
     break;
   case S3LECT_EVENT_ERROR:
     election.counters.errors++;
+    check_repeat(l, e);
     if (e->error == S3LECT_ERECORD)
       world_broken("%s calls a good record damaged: %s", l->node->name, e->message);
     if (e->error == S3LECT_EUNSAFE)
@@ -158,10 +194,6 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
 static uint64_t number_after(const char* line, const char* name) {
   const char* at = strstr(line, name);
   return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-static bool begins(const char* line, const char* with) {
-  return strncmp(line, with, strlen(with)) == 0;
 }
 
 static void saw_write(world_life_t* l, const char* line) {

@@ -33,7 +33,10 @@
   XX(CUT_IS_COMPLETE, "cut-is-complete", 1, false, "a reply that is cut off counts as complete")   \
   XX(LOST_HAS_WON, "lost-has-won", 1, false, "verify counts a writer without a reply as a winner") \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
-  XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer")
+  XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
+  XX(PUBLISHED_LATE, "published-late", 33, false, "validity that is published late revives")       \
+  XX(ONE_VERDICT, "one-verdict", 1, false, "what holds for lockfiles holds for epoch files")       \
+  XX(TOLD_EACH_TIME, "told-each-time", 9, false, "an error that repeats is told each time")
 
 enum {
   WORLD_MUTANT_NONE,

@@ -291,6 +291,20 @@ static bool open_all(world_life_t* l) {
   return true;
 }
 
+static void on_stall(world_host_t* host, int64_t until) {
+  world_life_t* l = host->data;
+  world_node_t* n = l->node;
+  if (world.stalled) { /* another thread of the process asks before this one goes on */
+    if (l->has_elector)
+      (void)s3lect_elector_is_leader(&l->elector);
+    return;
+  }
+  world_judge_look(l); /* what was published before the stop */
+  oracle_blocked(&election.oracle, n->index, until);
+  if (until > n->blocked_until)
+    n->blocked_until = until;
+}
+
 void world_node_begin(world_node_t* n) {
   uint32_t address = UINT32_C(0x0a000001) + (uint32_t)n->index;
   if (n->life != NULL || world_net.host_at[address & 255] != NULL)
@@ -300,11 +314,13 @@ void world_node_begin(world_node_t* n) {
     abort();
   l->node = n;
   l->ack.run = world_judge_ack;
+  l->ack.apart = true;
   l->number = ++n->lives;
   l->host = world_host_new(address, (uint32_t)n->index,
                            election.seed * 1000003 + n->lives * 16 + (uint32_t)n->index);
   l->host->data = l;
   l->host->after_turn = world_judge_turn;
+  l->host->stalls = on_stall;
   world_net.host_at[address & 255] = l->host;
   n->life = l;
   n->blocked_until = 0;
@@ -326,14 +342,21 @@ void world_node_begin(world_node_t* n) {
 
 /* ---- What happens to it ---- */
 
+static void check_verdict(const world_life_t* l, const s3lect_verdict_t* verdict, unsigned lies) {
+  bool lied = l->lies != 0 && l->lies == election.lies && (l->lies & lies) != 0;
+  if (l->lie == election.lie && l->lies == 0 && verdict->safety == S3LECT_SAFETY_UNSAFE)
+    world_broken("verify calls a good store unsafe: %s", verdict->reason);
+  if (lied && verdict->safety == S3LECT_SAFETY_SAFE)
+    world_broken("verify calls a bad store safe for %s",
+                 lies == WORLD_LIES_LOCKFILE ? "lockfiles" : "epoch files");
+}
+
 static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* report) {
   world_life_t* l = verify->data;
   l->has_verify = false;
   election.counters.verdicts += report->error == 0;
-  if (report->lockfile.safety == S3LECT_SAFETY_UNSAFE ||
-      report->epochs.safety == S3LECT_SAFETY_UNSAFE)
-    world_broken("verify calls a good store unsafe: %s%s", report->lockfile.reason,
-                 report->epochs.reason);
+  check_verdict(l, &report->lockfile, WORLD_LIES_LOCKFILE);
+  check_verdict(l, &report->epochs, WORLD_LIES_EPOCHS);
   if (l->closing)
     close_next(l);
 }
@@ -345,10 +368,12 @@ void world_node_verify(world_node_t* n) {
     return;
   s3lect_verify_options_init(&o, sizeof(o));
   o.store = &l->store;
-  o.prefix = WORLD_KEY ".verify-world/";
+  o.prefix = WORLD_VERIFY_PREFIX;
   o.quick = 1;
   world_host_t* was = world_enter(l->host);
   l->verify.data = l;
+  l->lies = election.lies;
+  l->lie = election.lie;
   l->has_verify = s3lect_verify_start(&l->verify, &o, on_verified, NULL) == 0;
   world_wake(l->host);
   world_leave(was);

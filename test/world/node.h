@@ -18,12 +18,13 @@
 #define WORLD_BIRTHS 8192
 #define WORLD_SENDS  32
 /* What a process never needs more of, whatever happens. */
-#define WORLD_BYTES_MAX (2u << 20)
-#define WORLD_FDS_MAX   64
-#define WORLD_KEY       "locks/world"
-#define WORLD_BUCKET    "bucket"
-#define WORLD_PORT      9000
-#define WORLD_PEERPORT  8443
+#define WORLD_BYTES_MAX     (2u << 20)
+#define WORLD_FDS_MAX       64
+#define WORLD_KEY           "locks/world"
+#define WORLD_VERIFY_PREFIX WORLD_KEY ".verify-world/"
+#define WORLD_BUCKET        "bucket"
+#define WORLD_PORT          9000
+#define WORLD_PEERPORT      8443
 
 typedef struct world_config_s {
   uint32_t leader_timeout_ms;
@@ -73,12 +74,15 @@ struct world_life_s {
   /* These are to be closed. */
   bool has_store, has_elector, has_client, has_server, has_credentials, has_verify;
   bool closing;
+  unsigned lies, lie; /* the election's, when the examination began */
   bool ghost;
   int64_t closing_since;
   int request; /* of the core, that is under way; judge.c */
   int64_t asked_at;
   size_t birth; /* of the elector's last start */
   bool started;
+  uint64_t error; /* the last one that was told */
+  int64_t error_at;
   uint64_t epoch;
   int64_t promised;
   world_event_t ack; /* the application's */
@@ -97,6 +101,10 @@ typedef struct world_counters_s {
   size_t fds_most;
 } world_counters_t;
 
+/* The store breaks its promises to those who examine it for this protocol. */
+#define WORLD_LIES_LOCKFILE 1u
+#define WORLD_LIES_EPOCHS   2u
+
 extern struct world_election_s {
   uint64_t seed;
   int nodes_len;
@@ -104,6 +112,8 @@ extern struct world_election_s {
   world_node_t nodes[WORLD_NODES];
   oracle_t oracle;
   world_counters_t counters;
+  unsigned lies;    /* WORLD_LIES_ now, and the number of the lie; 0: none */
+  unsigned lie;     /* the number of the last one */
   unsigned ghosts;  /* lives that are closing, killed or not */
   char broken[256]; /* what else went wrong; "": nothing */
 } election;

@@ -2,43 +2,8 @@
 #ifndef WORLD_RUN_H
 #define WORLD_RUN_H
 
+#include "world/faults.h"
 #include "world/node.h"
-
-/* Rows: id, name. */
-#define WORLD_FAULTS(XX)                                                                           \
-  XX(PARTITION, "partition")                                                                       \
-  XX(SLOW, "slow")                                                                                 \
-  XX(REFUSE, "refuse")                                                                             \
-  XX(FREEZE, "freeze")                                                                             \
-  XX(RESTART, "restart")                                                                           \
-  XX(EMPTY, "empty")                                                                               \
-  XX(DNS, "dns")                                                                                   \
-  XX(MOVE, "move")                                                                                 \
-  XX(HTTP, "http")                                                                                 \
-  XX(BREAK, "break")                                                                               \
-  XX(FDS, "fds")                                                                                   \
-  XX(MEMORY, "memory")                                                                             \
-  XX(PAUSE, "pause")                                                                               \
-  XX(STARVE, "starve")                                                                             \
-  XX(KILL, "kill")                                                                                 \
-  XX(CRASH, "crash")                                                                               \
-  XX(LEAVE, "leave")                                                                               \
-  XX(VERIFY, "verify")                                                                             \
-  XX(RESIGN, "resign")                                                                             \
-  XX(WALL, "wall")                                                                                 \
-  XX(RATE, "rate")                                                                                 \
-  XX(SLEW, "slew")                                                                                 \
-  XX(SUSPEND, "suspend")                                                                           \
-  XX(TRICKLE, "trickle")
-
-typedef enum {
-#define XX(id, name) WORLD_FAULT_##id,
-  WORLD_FAULTS(XX)
-#undef XX
-      WORLD_FAULT_END
-} world_fault_t;
-
-const char* world_fault_name(world_fault_t fault);
 
 typedef struct world_verdict_s {
   unsigned found; /* the oracle's checks; bit 31: another promise of the library */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/judge.h"
 
 #define RETRANSMIT_MS 3000
 
@@ -369,6 +370,7 @@ int world_sock_connect(world_sock_t* s, const struct sockaddr_in* to) {
   s->local.sin_addr.s_addr = htonl(s->host->address);
   s->local.sin_port = htons(free_port(s->host));
   s->remote = *to;
+  world_judge_connect(s->host, address_of(to), ntohs(to->sin_port));
   transmit(s, NULL, SYN, NULL, 0);
   return 0;
 }

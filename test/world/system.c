@@ -157,6 +157,7 @@ WRAPPED(int, clock_gettime, clockid_t id, struct timespec* t) {
   else
     ns = sim_clock_read(&world.here->timer, world.now);
   *t = (struct timespec){.tv_sec = ns / WORLD_S, .tv_nsec = ns % WORLD_S};
+  world_stall();
   return 0;
 }
 

@@ -87,13 +87,15 @@ void world_begin(uint64_t seed) {
 }
 
 void world_run_until(int64_t at) {
-  while (heap.len > 0 && heap.at[0]->at <= at) {
+  while (heap.len > 0 && heap.at[0]->at <= at && !(world.stalled && heap.at[0]->apart)) {
     world_event_t* e = heap.at[0];
-    world.now = e->at;
+    world.now = e->at > world.now ? e->at : world.now;
     world_event_clear(e);
     e->run(e);
   }
-  world.now = at;
+  if (heap.len > 0 && heap.at[0]->at < at)
+    at = heap.at[0]->at; /* an event that is to come apart */
+  world.now = at > world.now ? at : world.now;
 }
 
 /* ---- Hosts ---- */
@@ -124,11 +126,31 @@ static void on_turn(world_event_t* event) {
   }
   world_host_t* was = world_enter(h);
   world.turns++;
+  if (h->stall_ns > 0 && !world.stalled && sim_chance(&h->random, 200))
+    h->stall_in = 1 + (unsigned)sim_below(&h->random, 12);
   world_uv_turn(h);
+  h->stall_in = 0;
   set_turn(h, world_uv_next(h));
   if (h->after_turn != NULL)
     h->after_turn(h); /* the host may be gone */
   world_leave(was);
+}
+
+void world_stall(void) {
+  world_host_t* h = world.here;
+  if (h->stall_in == 0 || world.stalled || --h->stall_in > 0)
+    return;
+  int64_t until = world.now + sim_between(&h->random, 0, h->stall_ns);
+  world_log("a process at %08x stands still", h->address);
+  h->stalls(h, until);
+  h->blocked_until = until + 1; /* no turn within its turn */
+  world.stalled = true;
+  (void)world_enter(NULL);
+  world_run_until(until);
+  world_leave(h);
+  h->stalls(h, until);
+  world.stalled = false;
+  h->blocked_until = world.now;
 }
 
 void world_wake(world_host_t* h) {

@@ -46,6 +46,7 @@ struct world_event_s {
   int64_t at;
   uint64_t order;
   size_t slot; /* in the heap, from 1; 0: not set */
+  bool apart;  /* not while a process stands still within its turn */
 };
 
 /** Sets the event, or moves it; a time that has passed means now. */
@@ -70,9 +71,12 @@ struct world_host_s {
 
   bool mute;             /* nothing that it sends leaves it, and nothing reaches it */
   int64_t blocked_until; /* true time */
+  int64_t stall_ns;      /* longest stop within a turn; 0: none */
+  unsigned stall_in;     /* readings of a clock, until it stops; 0: not in this turn */
   int64_t wake_ns;       /* from an event to the turn that it causes */
   world_event_t turn;
-  void (*after_turn)(world_host_t* host); /* NULL: none */
+  void (*after_turn)(world_host_t* host);            /* NULL: none */
+  void (*stalls)(world_host_t* host, int64_t until); /* before it stops, and after */
   void* data;
 
   s3l_list_t timers;
@@ -97,6 +101,7 @@ struct world_host_s {
 typedef struct world_s {
   int64_t now;
   world_host_t* here; /* whose code runs; NULL: the simulator's */
+  bool stalled;       /* a host stands still within its turn */
   s3l_prng_t random;
   uint64_t digest; /* of all bytes that were delivered, and when */
   uint64_t turns;
@@ -127,6 +132,9 @@ void world_block(world_host_t* host, int64_t until);
 /** From here on the code of a host runs; gives the host before. */
 world_host_t* world_enter(world_host_t* host);
 void world_leave(world_host_t* before);
+
+/** The host that runs has read a clock. It may stop here for a while, and the world goes on. */
+void world_stall(void);
 
 int64_t world_lease_ns(const world_host_t* host);
 int64_t world_wall_ms(const world_host_t* host);
