@@ -209,9 +209,11 @@ static int two_digits(const char* p) {
 static bool parse_fixed(s3l_span_t s, int64_t* ms) {
   const char* p = s.p;
   int month;
+  if (s.n != 29)
+    return false;
   s3l_span_t names[2] = {{p, 3}, {p + 8, 3}};
-  if (s.n != 29 || p[3] != ',' || p[4] != ' ' || p[7] != ' ' || p[11] != ' ' || p[16] != ' ' ||
-      p[19] != ':' || p[22] != ':' || memcmp(p + 25, " GMT", 4) != 0 ||
+  if (p[3] != ',' || p[4] != ' ' || p[7] != ' ' || p[11] != ' ' || p[16] != ' ' || p[19] != ':' ||
+      p[22] != ':' || memcmp(p + 25, " GMT", 4) != 0 ||
       !take_name(&names[0], day_names, 7, 3, &month) ||
       !take_name(&names[1], month_names, 12, 3, &month))
     return false;
