@@ -299,7 +299,10 @@ static void on_stall(world_host_t* host, int64_t until) {
       (void)s3lect_elector_is_leader(&l->elector);
     return;
   }
-  world_judge_look(l); /* what was published before the stop */
+  /* What was published before the stop. The turn has only begun: it may be about to tell the end.
+   */
+  oracle_blocked(&election.oracle, n->index, world.now);
+  world_judge_look(l);
   oracle_blocked(&election.oracle, n->index, until);
   if (until > n->blocked_until)
     n->blocked_until = until;
