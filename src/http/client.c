@@ -12,7 +12,6 @@
 #include "http/conn.h"
 #include "util/assert.h"
 #include "util/mem.h"
-#include "util/mutant.h"
 
 #define HOLD_MS     30  /* for servers to read what was sent but for the last bytes */
 #define HOLD_MAX_MS 250 /* for connections that are still being opened */
@@ -275,8 +274,6 @@ static void on_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
 static void on_req_replay(s3l_conn_pool_t* pool, s3l_http_req_t* req) {
   s3l_http_client_t* c = client_of(pool);
   req->replayed = true;
-  if (S3L_MUTANT(DEADLINE_LOST))
-    s3l_loop_deadline_clear(c->pool.loop, &req->deadline);
   req->conn = NULL;
   req->state = QUEUED;
   s3l_list_push_front(&c->queue, &req->link);
@@ -296,7 +293,7 @@ static const s3l_conn_events_t conn_events = {.ready = on_conn_ready,
 static void shut_down(s3l_http_client_t* c) {
   s3l_list_t ending;
   s3l_list_move(&c->ending, &ending);
-  while (!s3l_list_empty(&c->queue) && !S3L_MUTANT(QUEUE_LEFT))
+  while (!s3l_list_empty(&c->queue))
     set_ending(c, S3L_CONTAINER_OF(c->queue.next, s3l_http_req_t, link), &ending, UV_ECANCELED);
   while (!s3l_list_empty(&c->pool.busy)) {
     s3l_conn_t* conn = S3L_CONTAINER_OF(c->pool.busy.next, s3l_conn_t, link);

@@ -4,7 +4,6 @@
 
 #include "loop/clock.h"
 #include "util/assert.h"
-#include "util/mutant.h"
 #include "util/span.h"
 
 #define NS_PER_MS 1000000
@@ -17,7 +16,7 @@ s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, 
     return S3L_DNS_NONE;
   if (cache->suspect)
     return S3L_DNS_SUSPECT;
-  return age_ms < S3L_DNS_FRESH_MS || S3L_MUTANT(ANSWER_FOR_EVER) ? S3L_DNS_FRESH : S3L_DNS_STALE;
+  return age_ms < S3L_DNS_FRESH_MS ? S3L_DNS_FRESH : S3L_DNS_STALE;
 }
 
 void s3l_dns_cache_put(s3l_dns_cache_t* cache, const char* host, uint16_t port,

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "util/buf.h"
-#include "util/mutant.h"
 #include "verify/run.h"
 
 #define READ_ROUNDS   4    /* of a full run */
@@ -363,7 +362,7 @@ static move_t judge_race(run_t* run, const op_t* first) {
   run->race_won = run->race_unsure = 0;
   for (const op_t* op = first; op < first + run->ops_len; op++) {
     uint32_t bit = 1u << (op - first);
-    if (op->status == 0 || (S3L_MUTANT(LOST_HAS_WON) && op->outcome == S3LECT_UNCERTAIN)) {
+    if (op->status == 0) {
       n++;
       run->race_won |= bit;
       confirm(run, op);

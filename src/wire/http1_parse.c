@@ -6,7 +6,6 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/mem.h"
-#include "util/mutant.h"
 #include "util/url.h"
 
 #define BODY_CAP_MIN 4096
@@ -403,8 +402,6 @@ int s3l_http1_eof(s3l_http1_t* h) {
     h->keep_alive = false;
     return S3L_HTTP1_DONE;
   }
-  if (S3L_MUTANT(CUT_IS_COMPLETE))
-    return S3L_HTTP1_DONE;
   fail(h, 400, "it ends too early");
   return h->error;
 }

@@ -19,19 +19,14 @@
   XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
      "requests are signed with a clock that the store refuses")                                    \
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
-  XX(DEADLINE_LOST, "deadline-lost", 1, false, "a request that is sent again has no deadline")     \
-  XX(QUEUE_LEFT, "queue-left", 1, false, "closing the client forgets the requests that wait")      \
   XX(SLOT_LOST, "slot-lost", 1, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(ANSWER_FOR_EVER, "answer-for-ever", 1, false, "a name is looked up once")                     \
   XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 1, false,                                     \
      "a listener that ran out of descriptors does not go on")                                      \
   XX(SLEEPS_ALL, "sleeps-all", 1, false, "a timer on the slewed clock sleeps until the deadline")  \
   XX(SUSPENSION_MISSED, "suspension-missed", 1, false,                                             \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 1, false, "lease time is measured with the slewed clock")       \
-  XX(CUT_IS_COMPLETE, "cut-is-complete", 1, false, "a reply that is cut off counts as complete")   \
-  XX(LOST_HAS_WON, "lost-has-won", 1, false, "verify counts a writer without a reply as a winner") \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
   XX(PUBLISHED_LATE, "published-late", 33, false, "validity that is published late revives")       \
