@@ -10,21 +10,21 @@
 #include <stdbool.h>
 
 #define WORLD_MUTANTS(XX)                                                                          \
-  XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
+  XX(PAGE_IS_ABSENCE, "page-is-absence", 4, false, "a proxy's 404 page means: no such object")     \
   XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 1, false,                                         \
      "a write whose reply was lost is told as never sent")                                         \
-  XX(WRITE_REPLAYED, "write-replayed", 1, false,                                                   \
+  XX(WRITE_REPLAYED, "write-replayed", 219, false,                                                 \
      "a write that was lost on a used connection is sent again on a fresh one")                    \
   XX(ETAG_OF_REQUEST, "etag-of-request", 1, false, "a write gives the ETag that it replaced")      \
-  XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
+  XX(SKEW_STAYS, "skew-stays", 3, false,                                                           \
      "requests are signed with a clock that the store refuses")                                    \
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
-  XX(SLOT_LOST, "slot-lost", 1, false, "a connection that cannot be opened keeps its place")       \
+  XX(SLOT_LOST, "slot-lost", 9, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 1, false,                                     \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 81, false,                                    \
      "a listener that ran out of descriptors does not go on")                                      \
-  XX(SLEEPS_ALL, "sleeps-all", 1, false, "a timer on the slewed clock sleeps until the deadline")  \
-  XX(SUSPENSION_MISSED, "suspension-missed", 1, false,                                             \
+  XX(SLEEPS_ALL, "sleeps-all", 13, false, "a timer on the slewed clock sleeps until the deadline") \
+  XX(SUSPENSION_MISSED, "suspension-missed", 4, false,                                             \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 1, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
