@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/handles.h"
 #include "world/names.h"
-#include "world/uv.h"
 
 static void* must(void* p) {
   if (p == NULL)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/uv.h"
+#include "world/handles.h"
 
 #define SOCK(h)      ((h)->u.reserved[0])
 #define READS_A_TURN 32

@@ -1,6 +1,6 @@
-/* world/uv.h: what the files of the simulated libuv share. */
-#ifndef WORLD_UV_H
-#define WORLD_UV_H
+/* world/handles.h: what the files of the simulated libuv share. */
+#ifndef WORLD_HANDLES_H
+#define WORLD_HANDLES_H
 
 #include "world/socket.h"
 
