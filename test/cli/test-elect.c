@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
 
 #define STARTED "\"event\":\"started_leading\""
@@ -20,24 +20,6 @@
 #define RENEWED "\"event\":\"renewed\""
 #define NEW     "\"event\":\"new_leader\""
 #define ERROR   "\"event\":\"error\""
-
-static s3proc_t s3;
-
-static int begin(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  s3proc_seed(&s3);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
-
-static int begin_empty(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  return 0;
-}
 
 static proc_t* elect(const char* id) {
   return s3proc_s3lect(&s3, "elect", id, NULL);
@@ -259,7 +241,7 @@ static void a_bucket_that_is_not_there_is_said_at_once(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_seeded, end)
       cmocka_unit_test_setup_teardown(one_candidate_leads_and_releases, begin_empty, end),
       T(hands_over_at_sigterm),
       T(fails_over_after_sigkill),

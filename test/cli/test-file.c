@@ -8,20 +8,8 @@
 #include <sys/stat.h>
 
 #include "lib/protocol.h"
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
-
-static s3proc_t s3;
-
-static int begin_file(void** state) {
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 /* s3lect run; its command notes who it is under which epoch, and stays. */
 static proc_t* run(const char* id) {

@@ -12,9 +12,9 @@
 
 #include "lib/group_certs.h"
 #include "lib/peer_proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
 
-static s3proc_t s3;
 static char program[256], addr[64];
 
 /* A port that is free now. */
@@ -28,11 +28,6 @@ static int begin(void** state) {
   snprintf(addr, sizeof addr, "127.0.0.1:%u", ntohs(at.sin_port));
   s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
   s3proc_seed(&s3);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
   return 0;
 }
 

@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
 
 #define STARTED "\"event\":\"started_leading\""
 #define STOPPED "\"event\":\"stopped_leading\""
 #define RENEWED "\"event\":\"renewed\""
-
-static s3proc_t s3;
 
 static proc_t* other(void) {
   static const char program[] = S3L_TEST_DIR "/cli/other/plain.py";
@@ -41,16 +39,6 @@ static uint64_t said(proc_t* p, const char* what, int64_t* at_ns) {
 
 static uint64_t led(const char* line) {
   return (uint64_t)proc_json_i64(line, "epoch");
-}
-
-static int begin(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
 }
 
 /* It leads, and is left to; it gives up, and is followed; it follows in its turn. */
@@ -120,8 +108,8 @@ static bool there_is_python(void) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_hand_over_to_and_fro, begin, end),
-      cmocka_unit_test_setup_teardown(test_fail_over_to_and_fro, begin, end),
+      cmocka_unit_test_setup_teardown(test_hand_over_to_and_fro, begin_empty, end),
+      cmocka_unit_test_setup_teardown(test_fail_over_to_and_fro, begin_empty, end),
   };
   if (!there_is_python()) {
     puts("SKIPPED: no python3");

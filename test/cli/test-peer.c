@@ -10,23 +10,10 @@
 #include "lib/group_certs.h"
 #include "lib/peer_proc.h"
 #include "lib/protocol.h"
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
 
 #define NONE "\"event\":\"no_leader\""
-
-static s3proc_t s3;
-
-static int begin(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  s3proc_seed(&s3);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 static proc_t* elect(const char* id, const char* option, const char* value) {
   return s3l_peerproc_elect(&s3, &certs, id, option, value);
@@ -334,7 +321,7 @@ static void says_what_is_wrong(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define T(f) cmocka_unit_test_setup_teardown(f, begin_seeded, end)
       T(followers_cost_the_store_nothing),
       T(pages),
       T(hands_over_at_sigterm),

@@ -15,19 +15,8 @@
 
 #include "cli/cgroup.h"
 #include "lib/runproc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
-
-static s3proc_t s3;
-
-static int begin_seeded(void** state) {
-  runproc_begin(&s3, S3L_BUILD_DIR);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 /* As /proc/PID/stat says. */
 static int parent_of(int pid) {
@@ -213,7 +202,8 @@ static bool write_text(const char* path, const char* text) {
 
 /* Where this test may set a CPU quota, s3lect and its command have half a CPU. */
 static void daemons_of_daemons_are_gone_in_time(void** state) {
-  runproc_begin(&s3, S3L_BUILD_DIR);
+  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
+  s3proc_seed(&s3);
   bool quota = mkdir(QUOTA, 0755) == 0 || errno == EEXIST;
   if (quota && write_text(QUOTA "/cpu.cfs_quota_us", "50000"))
     s3.through = "echo $$ >" QUOTA "/cgroup.procs; exec \"$@\"";

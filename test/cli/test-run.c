@@ -10,24 +10,8 @@
 
 #include "lib/protocol.h"
 #include "lib/runproc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
-
-static s3proc_t s3;
-
-static int begin_empty(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  return 0;
-}
-
-static int begin_seeded(void** state) {
-  runproc_begin(&s3, S3L_BUILD_DIR);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 static proc_t* run_family(void) {
   proc_t* a = runproc_run(&s3, "a", RUNPROC_FAMILY);

@@ -6,20 +6,8 @@
 #include <string.h>
 
 #include "lib/protocol.h"
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/test.h"
-
-static s3proc_t s3;
-
-static int begin_empty(void** state) {
-  s3proc_begin(&s3, S3L_BUILD_DIR, NULL);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 static const char* const json[] = {"--json", NULL};
 

@@ -10,23 +10,11 @@
 #include <unistd.h>
 
 #include "lib/certs.h"
-#include "lib/s3proc.h"
+#include "lib/s3proc_case.h"
 #include "lib/script_server.h"
 #include "lib/test.h"
 
 #define PROGRAM S3L_BUILD_DIR "/src/s3lect"
-
-static s3proc_t s3;
-
-static int begin_file(void** state) {
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 /* ---- Files ---- */
 

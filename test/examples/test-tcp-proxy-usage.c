@@ -9,22 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/s3proc_case.h"
 #include "lib/tcp_proxy_rig.h"
 #include "lib/test.h"
 
 #define PROGRAM TCP_PROXY(S3L_BUILD_DIR)
-
-static s3proc_t s3;
-
-static int begin(void** state) {
-  s3proc_begin_file(&s3, S3L_BUILD_DIR);
-  return 0;
-}
-
-static int end(void** state) {
-  s3proc_end(&s3);
-  return 0;
-}
 
 /* ---- Few files ---- */
 
@@ -167,10 +156,10 @@ static void taken_address_is_told(void** state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(open_files_limit_connections, begin, end),
-      cmocka_unit_test_setup_teardown(bad_usage_is_told, begin, end),
-      cmocka_unit_test_setup_teardown(what_is_missing_is_told, begin, end),
-      cmocka_unit_test_setup_teardown(taken_address_is_told, begin, end),
+      cmocka_unit_test_setup_teardown(open_files_limit_connections, begin_file, end),
+      cmocka_unit_test_setup_teardown(bad_usage_is_told, begin_file, end),
+      cmocka_unit_test_setup_teardown(what_is_missing_is_told, begin_file, end),
+      cmocka_unit_test_setup_teardown(taken_address_is_told, begin_file, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,6 @@
 
 #include "lib/test.h"
 
-void runproc_begin(s3proc_t* s3, const char* build_dir) {
-  s3proc_begin(s3, build_dir, NULL);
-  s3proc_seed(s3);
-}
-
 proc_t* runproc_run(s3proc_t* s3, const char* id, const char* script) {
   static char text[2048];
   char events[256];

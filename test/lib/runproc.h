@@ -15,9 +15,6 @@
   "note() { now; sh -c 'echo $PPID' >>pids; while :; do now; sleep 0.01; done; }; "                \
   "( ( note ) & ); ( note ) & note"
 
-/** A fake S3 with a released record. */
-void runproc_begin(s3proc_t* s3, const char* build_dir);
-
 /** s3lect run with a shell script, in the scratch folder; its events go to the file events-ID. */
 proc_t* runproc_run(s3proc_t* s3, const char* id, const char* script);
 
