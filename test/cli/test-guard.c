@@ -15,6 +15,7 @@
 #include "cli/child.h"
 #include "cli/guard.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 #define MS          INT64_C(1000000)
 #define LONG_MS     60000
@@ -47,7 +48,7 @@ static guard_report_t await(uint32_t kind) {
       if (t.reports[t.seen].kind == kind)
         return t.reports[t.seen++];
     assert_false(t.lost);
-    uv_run(&t.loop, UV_RUN_ONCE);
+    s3l_turn(&t.loop);
   }
 }
 
@@ -111,7 +112,7 @@ static void await_ready(void) {
   assert_int_equal(uv_timer_init(&t.loop, &tick), 0);
   assert_int_equal(uv_timer_start(&tick, on_tick, 5, 5), 0);
   while (text_of("ready")[0] == '\0')
-    uv_run(&t.loop, UV_RUN_ONCE);
+    s3l_turn(&t.loop);
   uv_close((uv_handle_t*)&tick, NULL);
   uv_run(&t.loop, UV_RUN_NOWAIT);
 }
@@ -333,7 +334,7 @@ static void a_guard_that_does_not_answer_is_killed(void** state) {
   assert_int_equal(kill(t.child.guard, SIGSTOP), 0);
   assert_int_equal(kill(t.child.keeper, SIGSTOP), 0);
   while (!t.lost)
-    uv_run(&t.loop, UV_RUN_ONCE);
+    s3l_turn(&t.loop);
   assert_all_gone(1);
 }
 
@@ -352,7 +353,7 @@ static void the_command_dies_with_the_guard(void** state) {
   pid_t group = t.child.pid;
   assert_int_equal(kill((pid_t)guard, SIGKILL), 0);
   while (!t.lost)
-    uv_run(&t.loop, UV_RUN_ONCE);
+    s3l_turn(&t.loop);
   /* Orphans are init's, which reaps them in its own time: gone or a zombie, but not running. */
   for (;;) {
     char state_letter = 'Z';

@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "cli/writer.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 typedef struct test_s {
   uv_loop_t loop;
@@ -93,7 +94,7 @@ static void a_reader_that_has_gone_is_told(void** state) {
   assert_int_equal(uv_timer_init(&t.loop, &keep), 0);
   assert_int_equal(uv_timer_start(&keep, (uv_timer_cb)uv_unref, 600000, 0), 0);
   while (t.err == 0)
-    uv_run(&t.loop, UV_RUN_ONCE);
+    s3l_turn(&t.loop);
   assert_int_equal(t.err, UV_EPIPE);
   assert_int_equal(cli_writer_line(t.writer, "x\n", 2), UV_ENOBUFS);
   uv_close((uv_handle_t*)&keep, NULL);

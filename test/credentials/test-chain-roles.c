@@ -122,7 +122,7 @@ static void closes_at_every_moment(void** state) {
     open_chain("r");
     s3l_creds_rig_ask(&rig);
     for (unsigned i = 0; i < turns && rig.done == 0; i++)
-      uv_run(&rig.loop, UV_RUN_ONCE);
+      s3l_turn(&rig.loop);
     over = rig.done > 0;
     s3l_creds_rig_end(&rig); /* the question under way is cancelled */
   }

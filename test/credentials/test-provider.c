@@ -215,7 +215,7 @@ static void a_chain_is_closed_while_it_asks(void** state) {
   open_theirs(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_DEAF)), 1);
   question(&q);
   while (rig.server.accepted == 0)
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
   begin_close();
   s3l_wait_count(&loop, &theirs_closed, 1, "the provider to be closed");
   assert_int_equal(q.done, 1);

@@ -172,7 +172,7 @@ static void wait_for_keys(s3l_creds_cache_t* cache) {
   got = 0;
   assert_int_equal(s3l_creds_wait(&user, &wait, S3L_CLOCK_NEVER), 0);
   while (got == 0)
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
   assert_int_equal(got, 1);
 }
 

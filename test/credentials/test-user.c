@@ -352,7 +352,7 @@ static void keys_may_end_while_a_request_is_queued(void** state) {
   s3l_wait_count(&loop, &mine.asked, 2, "the store to ask for others");
   refuse("the vault is sealed");
   while (s3l_clock_wall_ms() <= c.expires_ms)
-    uv_run(&loop, UV_RUN_ONCE); /* the next question wakes it */
+    s3l_turn(&loop); /* the next question wakes it */
   assert_int_equal(use.r.done + second.done, 0);
   s3lect_store_cancel(&use.store, &use.r.req);
   s3l_suite_wait(&second);

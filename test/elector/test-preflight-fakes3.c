@@ -132,7 +132,7 @@ static void stands_on_an_honest_store(void** state) {
   s3l_wait_count(&loop, &stopped, 1, "the end of leadership");
   fakes3_counters(server, &before);
   while (s3lect_elector_start(&elector) == UV_EBUSY)
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
   s3l_wait_count(&loop, &started, 2, "leadership again");
   fakes3_counters(server, &after);
   if (!s3l_test_epochs()) /* which are watched for a leader timeout */
@@ -192,7 +192,7 @@ static void waits_for_a_store_that_is_down(void** state) {
 static void run_until_puts(unsigned n) {
   fakes3_counters_t counters = {0};
   while (counters.put < n) {
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
     fakes3_counters(server, &counters);
   }
 }

@@ -196,7 +196,7 @@ static void a_restart_looks_again(void** state) {
   assert_int_equal(s3lect_elector_stop(&a.e), 0);
   s3l_wait(&el.loop, is_stopped, &a.e, "the end of the leadership");
   while (s3lect_elector_start(&a.e) == UV_EBUSY)
-    (void)uv_run(&el.loop, UV_RUN_ONCE);
+    (void)s3l_turn(&el.loop);
   s3l_election_wait(&el, &a.errors, 1, "the error");
   assert_int_equal(checks, 2);
   assert_told(el.epochs ? "locks/x says" : "locks/xlock-0000000007.json says");

@@ -39,6 +39,7 @@
 #include "lib/redis_rig.h"
 #include "lib/tcp_proxy_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 #define MACHINES    3
 #define ACKED_MAX   (1 << 20)
@@ -198,7 +199,7 @@ static void await_next_leader(int old) {
   while (line == NULL) {
     i = (i + 1) % MACHINES;
     if (i == old)
-      uv_run(&s3.procs.loop, UV_RUN_ONCE); /* the proxies print, and the reader hears */
+      s3l_turn(&s3.procs.loop); /* the proxies print, and the reader hears */
     else
       line = proc_try_line(machines[i].proxy.proc, PROC_OUT, "leading: epoch ", true);
   }

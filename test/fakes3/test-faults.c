@@ -4,6 +4,7 @@
 
 #include "lib/fakes3_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 #define MILLISECOND 1000000u
 
@@ -55,7 +56,7 @@ static void goes_on_without_its_client(void** state) {
   /* Request and end are there before the loop runs again, so before any timer. */
   s3l_raw_close(&raw);
   while (s3l_fakes3_last()->fault == NULL || !s3l_fakes3_last()->ended)
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
   assert_true(s3l_fakes3_last()->client_gone);
   assert_int_equal(s3l_fakes3_last()->replied_ns, 0);
   stored("new");
@@ -140,7 +141,7 @@ static void stalls(const char* rule, bool effect) {
   S3L_SIGN(.op = S3L_S3_PUT, .key = "k", .body = "new");
   s3l_raw_start(&raw);
   while (s3l_fakes3_last()->fault == NULL)
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
   stored(effect ? "new" : "old");
   assert_int_equal(raw.n, 0);
   assert_int_equal(raw.ended, 0);
@@ -149,7 +150,7 @@ static void stalls(const char* rule, bool effect) {
   assert_int_equal(counters.in_flight, 1);
   s3l_raw_close(&raw);
   while (fakes3_counters(rig.server, &counters), counters.in_flight > 0)
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
 }
 
 static void stalls_before(void** state) {
@@ -165,7 +166,7 @@ static void lands_late(void** state) {
   s3l_fakes3_fault("{\"late_ms\":20}");
   assert_int_equal(put_new(), UV_EOF);
   while (!s3l_fakes3_last()->ended)
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
   const fakes3_entry_t* e = s3l_fakes3_last();
   at_least(e->arrived_ns, e->effect_ns, 20);
   assert_int_equal(e->replied_ns, 0);

@@ -5,6 +5,7 @@
 #include "fakes3/bytes.h"
 #include "lib/fakes3_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 /* A bad request gets this answer, and then the end of the connection. */
 static void refused(const char* text, int status, const char* code) {
@@ -151,7 +152,7 @@ static void stops_at_any_time(void** state) {
   s3l_raw_send(&late, rig.bytes, rig.bytes_n);
   fakes3_counters_t counters;
   do {
-    uv_run(&rig.loop, UV_RUN_ONCE);
+    s3l_turn(&rig.loop);
     fakes3_counters(rig.server, &counters);
   } while (counters.in_flight < 2);
   uint16_t port = fakes3_port(rig.server);

@@ -253,7 +253,7 @@ static void test_slow_but_reads(void** state) {
   s3l_caller_t* c = call(GET("/big"));
   s3l_caller_expect(c, "200 OK");
   while (c->received < S3L_RIG_BIG)
-    (void)uv_run(&rig.loop, UV_RUN_ONCE);
+    (void)s3l_turn(&rig.loop);
   s3l_caller_talk(c, GET("/1") GET("/2"), "404", false);
   s3l_server_rig_wait(&rig, &rig.requests, 3);
   s3l_caller_free(c);

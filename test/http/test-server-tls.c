@@ -74,7 +74,7 @@ static void test_large(void** state) {
   s3l_caller_send(c, "Host: x\r\n");
   s3l_caller_send(c, "\r\n" GET("/after"));
   while (c->received < S3L_RIG_BIG)
-    (void)uv_run(&rig.loop, UV_RUN_ONCE);
+    (void)s3l_turn(&rig.loop);
   s3l_server_rig_wait(&rig, &rig.requests, 2);
   s3l_caller_talk(c, GET("/nothing"), "404", false);
   s3l_caller_free(c);

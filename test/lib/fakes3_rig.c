@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "loop/clock.h"
 #include "util/span.h"
 #include "util/xml.h"
@@ -27,7 +28,7 @@ static void on_end(s3l_test_conn_t* conn, int status) {
 }
 
 static void turn(s3l_raw_t* raw) {
-  uv_run(raw->net.loop, UV_RUN_ONCE);
+  s3l_turn(raw->net.loop);
 }
 
 int s3l_raw_connect(s3l_raw_t* raw) {

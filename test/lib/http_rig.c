@@ -3,6 +3,7 @@
 
 #include "lib/http_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 void s3l_rig_init(s3l_rig_t* rig, const s3l_step_t* const* scripts, size_t n) {
   memset(rig, 0, sizeof(*rig));
@@ -99,7 +100,7 @@ void s3l_rig_close_client(s3l_rig_t* rig) {
 
 void s3l_rig_wait_for(s3l_rig_t* rig, const unsigned* counter, unsigned n) {
   while (*counter < n)
-    if (uv_run(&rig->loop, UV_RUN_ONCE) == 0 && *counter < n)
+    if (s3l_turn(&rig->loop) == 0 && *counter < n)
       fail_msg("the loop has ended; the counter is at %u, not %u", *counter, n);
 }
 
@@ -114,7 +115,7 @@ void s3l_rig_do(s3l_rig_t* rig, s3l_rig_req_t* r) {
 
 void s3l_rig_wait_alone(s3l_rig_t* rig) {
   while (rig->server.tcp.open > 1) /* the listener */
-    (void)uv_run(&rig->loop, UV_RUN_ONCE);
+    (void)s3l_turn(&rig->loop);
   (void)uv_run(&rig->loop, UV_RUN_NOWAIT);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "lib/wait.h"
 
 /* ---- Requests ---- */
 
@@ -59,7 +60,7 @@ int s3l_suite_start(s3l_suite_req_t* r, s3l_suite_op_t op) {
 
 void s3l_suite_wait(s3l_suite_req_t* r) {
   while (r->done == 0)
-    assert_true(uv_run(r->suite->loop, UV_RUN_ONCE) != 0 || r->done != 0);
+    assert_true(s3l_turn(r->suite->loop) != 0 || r->done != 0);
   assert_int_equal(r->done, 1);
 }
 

@@ -94,6 +94,15 @@ void s3l_wait_count(uv_loop_t* loop, const unsigned* counter, unsigned n, const 
   s3l_wait(loop, reached, &c, what);
 }
 
+int s3l_turn(uv_loop_t* loop) {
+  struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
+  uv_update_time(loop);
+  int ms = uv_backend_timeout(loop);
+  /* What the last turn began is not polled for yet: hence never without a limit. */
+  (void)poll(&fd, 1, ms >= 0 && ms < GRACE_MS ? ms : GRACE_MS);
+  return uv_run(loop, UV_RUN_NOWAIT);
+}
+
 void s3l_wait_loop_end(uv_loop_t* loop) {
   while (pace != S3L_PACE_REAL && uv_run(loop, UV_RUN_NOWAIT) != 0)
     pass_time(loop);

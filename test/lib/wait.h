@@ -29,6 +29,11 @@ void s3l_wait(uv_loop_t* loop, bool (*done)(void* arg), void* arg, const char* w
 /** The same for "*counter >= n". */
 void s3l_wait_count(uv_loop_t* loop, const unsigned* counter, unsigned n, const char* what);
 
+/** One turn of the loop that waits for an event, but not for long: gives whether the loop is alive.
+ *  uv_run(UV_RUN_ONCE) runs timers before it waits. If one of them brings what a test waits for,
+ * and nothing else comes, that call never returns. */
+int s3l_turn(uv_loop_t* loop);
+
 /** Runs the loop until nothing is left in it, and closes it. */
 void s3l_wait_loop_end(uv_loop_t* loop);
 

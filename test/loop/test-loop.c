@@ -11,6 +11,7 @@
 #include "lib/clocks.h"
 #include "lib/heap.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "util/prng.h"
 
 #define N  500
@@ -184,7 +185,7 @@ static void test_deadlines_set_and_clear_in_callbacks(void** state) {
   then = set_next;
   set_in(0, 0);
   while (fired < 10)
-    uv_run(&uv, UV_RUN_ONCE);
+    s3l_turn(&uv);
   for (int i = 0; i < 10; i++)
     assert_int_equal(items[i].fired, 1);
   s3l_loop_deadline_set(loop, &items[20].deadline, S3L_CLOCK_NEVER);
@@ -303,7 +304,7 @@ static void test_join_in_the_task_of_the_last_leave(void** state) {
   then = join_again;
   s3l_loop_leave(loop, &items[0].task);
   while (ran == 0)
-    uv_run(&uv, UV_RUN_ONCE);
+    s3l_turn(&uv);
   then = NULL;
   uv_run(&uv, UV_RUN_DEFAULT);
   assert_int_equal(fired, 1);

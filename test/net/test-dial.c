@@ -6,6 +6,7 @@
 #include "lib/hung_port.h"
 #include "lib/script_server.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "net/dial.h"
 #include "net/tcp.h"
 
@@ -48,7 +49,7 @@ static int teardown(void** state) {
 
 static void wait_called(void) {
   while (called == 0)
-    assert_true(uv_run(&loop, UV_RUN_ONCE) != 0 || called != 0);
+    assert_true(s3l_turn(&loop) != 0 || called != 0);
 }
 
 static s3l_address_t address(const char* ip, uint16_t port) {

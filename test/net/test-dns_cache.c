@@ -11,6 +11,7 @@
 #include "lib/hung_port.h"
 #include "lib/script_server.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "net/dial.h"
 #include "net/tcp.h"
 
@@ -133,7 +134,7 @@ static int dial_to(const char* host, uint16_t port) {
   assert_int_equal(s3l_dial_start(&dial, runtime, &cache, host, port, on_dialed), 0);
   assert_false(called);
   while (!called)
-    assert_true(uv_run(&loop, UV_RUN_ONCE) != 0 || called);
+    assert_true(s3l_turn(&loop) != 0 || called);
   if (tcp != NULL)
     s3l_tcp_close(tcp, NULL);
   tcp = NULL;
@@ -244,11 +245,11 @@ static void doubt_gives_a_look_up_its_time(void** state) {
   assert_int_equal(s3l_dial_start(&dial, runtime, &cache, HOST, server.port, on_dialed), 0);
   s3l_dns_cache_suspect(&cache);
   while (dial.stagger.set)
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
   assert_false(called);
   end_hanging(); /* it fails, and doubtful addresses are better than none */
   while (!called)
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
   assert_int_equal(status, 0);
   s3l_tcp_close(tcp, NULL);
   tcp = NULL;

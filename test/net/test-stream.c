@@ -6,6 +6,7 @@
 #include "lib/group_certs.h"
 #include "lib/test.h"
 #include "lib/tls_files.h"
+#include "lib/wait.h"
 #include "net/dial.h"
 #include "net/stream.h"
 #include "net/tcp.h"
@@ -98,7 +99,7 @@ static void on_dialed(s3l_dial_t* d, int status, uv_tcp_t* tcp) {
 
 static void wait_for(const unsigned* counter) {
   while (*counter == 0)
-    assert_true(uv_run(&loop, UV_RUN_ONCE) != 0 || *counter != 0);
+    assert_true(s3l_turn(&loop) != 0 || *counter != 0);
 }
 
 static void connect_both(bool tls) {
@@ -155,13 +156,13 @@ static void test_big_write(void** state) {
     wait_for(&client->written);
     assert_int_equal(client->status, 0);
     while (server->received < BIG)
-      uv_run(&loop, UV_RUN_ONCE);
+      s3l_turn(&loop);
     assert_int_equal(server->received, BIG);
     assert_int_equal(server->sum, add(0, data, BIG));
     /* and a small one after it, the other way */
     assert_int_equal(s3l_stream_write(&server->stream, data, 10, &handed), S3L_STREAM_WRITTEN);
     while (client->received < 10)
-      uv_run(&loop, UV_RUN_ONCE);
+      s3l_turn(&loop);
     assert_int_equal(client->written, 1);
     finish();
   }

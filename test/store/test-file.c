@@ -16,6 +16,7 @@
 #include "lib/heap.h"
 #include "lib/test.h"
 #include "lib/verify_rig.h"
+#include "lib/wait.h"
 #include "store/file/key.h"
 
 #define PROCESSES 4
@@ -312,7 +313,7 @@ static void try_op(int (*op)(s3lect_store_t*, s3lect_store_req_t*), s3lect_store
   last_status = op(&s3l_dir.store, req);
   if (last_status == 0)
     while (ended == before)
-      uv_run(&s3l_dir.loop, UV_RUN_ONCE);
+      s3l_turn(&s3l_dir.loop);
   assert_true(last_status == 0 || last_status == UV_ENOMEM || last_status == S3LECT_ENOTFOUND);
 }
 

@@ -8,6 +8,7 @@
 #include "fakes3/fakes3.h"
 #include "lib/store_suite.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 
 static uv_loop_t loop;
 static fakes3_t* server;
@@ -69,7 +70,7 @@ static void close_store(void) {
   store.data = &closed;
   s3lect_store_close(&store, on_closed);
   while (!closed)
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
 }
 
 /* A server, and a store that uses it with this region (NULL: none is set). */

@@ -6,6 +6,7 @@
 
 #include "lib/s3_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "store/s3/endpoint.h"
 
 /* ---- Over sockets ---- */
@@ -181,7 +182,7 @@ static void a_cancelled_one_comes_back_too(void** state) {
   s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
   assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_get), 0);
   while (other.accepted == 0)
-    uv_run(&rig->loop, UV_RUN_ONCE);
+    s3l_turn(&rig->loop);
   s3lect_store_cancel(&rig->store, &rig->r.req);
   s3l_suite_wait(&rig->r);
   s3_assert_result(&rig->r.result, UV_ECANCELED, S3LECT_NOT_APPLIED, 0);

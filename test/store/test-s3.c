@@ -7,6 +7,7 @@
 #include "lib/heap.h"
 #include "lib/s3_rig.h"
 #include "lib/test.h"
+#include "lib/wait.h"
 #include "s3lect/version.h"
 
 #define BARE    "0123456789abcdef0123456789abcdef"
@@ -276,7 +277,7 @@ static void cancels_truthfully(void** state) {
   s3l_suite_prepare(&rig->suite, queued, "q"); /* behind it: there is one connection only */
   assert_int_equal(s3l_suite_start(queued, s3lect_store_put), 0);
   while (!arrived)
-    uv_run(&rig->loop, UV_RUN_ONCE);
+    s3l_turn(&rig->loop);
   s3lect_store_cancel(&rig->store, &queued->req);
   s3lect_store_cancel(&rig->store, &rig->r.req);
   assert_int_equal(rig->r.done, 0);

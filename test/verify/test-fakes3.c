@@ -329,7 +329,7 @@ static void cleans_up_after_a_cancel(void** state) {
   fakes3_counters_t counters = {0};
   s3l_verify_rig_start(&rig, &o);
   while (counters.put < 16) {
-    uv_run(&loop, UV_RUN_ONCE);
+    s3l_turn(&loop);
     fakes3_counters(server, &counters);
   }
   s3lect_verify_cancel(&rig.verify);
