@@ -1,53 +1,22 @@
 /* world/socket.c: see socket.h. */
 #include "world/socket.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/rnd.h"
 #include "world/judge.h"
-
-#define RETRANSMIT_MS 3000
-
-typedef enum { SYN, ESTABLISHED, DATA, FIN, RST } kind_t;
-
-typedef struct segment_s {
-  world_event_t event;
-  s3l_list_t all;
-  s3l_list_t link; /* in `held` */
-  world_sock_t* from;
-  world_sock_t* to; /* NULL: SYN */
-  kind_t kind;
-  size_t n;
-  char bytes[];
-} segment_t;
+#include "world/segment.h"
 
 struct world_net_s world_net;
 
 static world_sock_t** fds;
 static size_t fds_cap;
-static s3l_list_t socks = {&socks, &socks};
-static s3l_list_t segments = {&segments, &segments};
-
-static void* must(void* p) {
-  if (p == NULL)
-    abort();
-  return p;
-}
-
-static uint32_t address_of(const struct sockaddr_in* a) {
-  return ntohl(a->sin_addr.s_addr);
-}
+s3l_list_t world_socks = {&world_socks, &world_socks};
 
 world_host_t* world_host_at(uint32_t address) {
   return world_net.host_at[address & 255];
-}
-
-static uint32_t machine_at(uint32_t address) {
-  world_host_t* h = world_host_at(address);
-  return h != NULL ? h->machine : WORLD_MACHINES - 1;
 }
 
 /* ---- Descriptors ---- */
@@ -65,7 +34,7 @@ static int take_fd(world_sock_t* s) {
     i++;
   if (i == fds_cap) {
     fds_cap = fds_cap > 0 ? 2 * fds_cap : 256;
-    fds = must(realloc(fds, fds_cap * sizeof(*fds)));
+    fds = world_must(realloc(fds, fds_cap * sizeof(*fds)));
     memset(fds + i, 0, (fds_cap - i) * sizeof(*fds));
   }
   fds[i] = s;
@@ -74,8 +43,8 @@ static int take_fd(world_sock_t* s) {
   return s->fd;
 }
 
-static world_sock_t* new_sock(world_host_t* host, world_sock_state_t state) {
-  world_sock_t* s = must(calloc(1, sizeof(*s)));
+world_sock_t* world_sock_new(world_host_t* host, world_sock_state_t state) {
+  world_sock_t* s = world_must(calloc(1, sizeof(*s)));
   s->state = state;
   s->host = host;
   s->fd = -1;
@@ -83,7 +52,7 @@ static world_sock_t* new_sock(world_host_t* host, world_sock_state_t state) {
   s3l_list_init(&s->held);
   s3l_list_init(&s->backlog);
   s3l_list_init(&s->ready);
-  s3l_list_push_back(&socks, &s->all);
+  s3l_list_push_back(&world_socks, &s->all);
   return s;
 }
 
@@ -95,7 +64,7 @@ static void free_sock(world_sock_t* s) {
 }
 
 int world_sock_open(world_host_t* host, world_sock_state_t state) {
-  world_sock_t* s = new_sock(host, state);
+  world_sock_t* s = world_sock_new(host, state);
   int fd = take_fd(s);
   if (fd < 0)
     free_sock(s);
@@ -107,7 +76,7 @@ static bool is_over(const world_sock_t* s) {
 }
 
 /* Frees both ends when neither is open or on its way any more. */
-static void tidy(world_sock_t* s) {
+void world_sock_tidy(world_sock_t* s) {
   world_sock_t* other = s->other;
   if (!is_over(s) || !is_over(other))
     return;
@@ -139,188 +108,17 @@ void world_sock_poke(world_sock_t* s) {
   world_wake(s->host);
 }
 
-/* ---- Segments ---- */
-
-static void on_segment(world_event_t* event);
-
-static world_way_t* way_of(const segment_t* g) {
-  uint32_t to = g->to != NULL ? g->to->host->machine : machine_at(address_of(&g->from->remote));
-  return &world_net.way[g->from->host->machine][to];
-}
-
-static void free_segment(segment_t* g) {
-  world_sock_t* from = g->from;
-  world_sock_t* to = g->to;
-  world_event_clear(&g->event);
-  s3l_list_remove(&g->all);
-  s3l_list_remove(&g->link);
-  free(g);
-  from->refs--;
-  if (to != NULL)
-    to->refs--;
-  bool pair = to != NULL && from->other == to;
-  tidy(from); /* with the other end, if it is one of a pair */
-  if (!pair && to != NULL)
-    tidy(to);
-}
-
-/* Sets out on its way; what was sent before arrives before. */
-static void post(segment_t* g, int64_t extra_ns) {
-  const world_way_t* way = way_of(g);
-  int64_t at = world.now + way->delay_ns + extra_ns;
-  if (way->jitter_ns > 0)
-    at += sim_between(&world.random, 0, way->jitter_ns);
-  if (at <= g->from->last_arrival)
-    at = g->from->last_arrival + 1;
-  g->from->last_arrival = at;
-  world_event_set(&g->event, at);
-}
-
-static void transmit(world_sock_t* from, world_sock_t* to, kind_t kind, const char* p, size_t n) {
-  if (from->host->mute)
-    return;
-  segment_t* g = must(malloc(sizeof(*g) + n));
-  *g = (segment_t){.event.run = on_segment, .from = from, .to = to, .kind = kind, .n = n};
-  if (n > 0)
-    memcpy(g->bytes, p, n);
-  s3l_list_init(&g->link);
-  s3l_list_push_back(&segments, &g->all);
-  from->refs++;
-  if (to != NULL)
-    to->refs++;
-  post(g, 0);
-}
-
-static void fail(world_sock_t* s, int error) {
+void world_sock_fail(world_sock_t* s, int error) {
   if (s->error == 0 && s->state != WORLD_FRESH)
     s->error = error;
   s->told = false;
   world_sock_poke(s);
 }
 
-/* ---- Arrivals ---- */
-
-static void arrive_syn(world_sock_t* client) {
-  world_sock_t* l = world_listener(address_of(&client->remote), ntohs(client->remote.sin_port));
-  world_host_t* host = world_host_at(address_of(&client->remote));
-  if (host == NULL || host->mute || client->fd < 0)
-    return; /* nobody answers */
-  if (l == NULL || l->waiting >= 128) {
-    if (l == NULL)
-      fail(client, ECONNREFUSED); /* as if the way back took no time */
-    return;
-  }
-  world_sock_t* s = new_sock(host, WORLD_OPEN);
-  s->local = client->remote;
-  s->remote = client->local;
-  s->other = client;
-  client->other = s;
-  s->queued = true;
-  l->waiting++;
-  s3l_list_push_back(&l->backlog, &s->ready);
-  world_sock_poke(l);
-  transmit(s, client, ESTABLISHED, NULL, 0);
-}
-
-static void reserve(world_sock_t* s, size_t n) {
-  if (s->in_at > 0) {
-    memmove(s->in, s->in + s->in_at, s->in_len);
-    s->in_at = 0;
-  }
-  if (s->in_len + n <= s->in_cap)
-    return;
-  s->in_cap = 2 * (s->in_len + n);
-  s->in = must(realloc(s->in, s->in_cap));
-}
-
-static void arrive_data(world_sock_t* s, const segment_t* g) {
-  reserve(s, g->n);
-  memcpy(s->in + s->in_len, g->bytes, g->n);
-  s->in_len += g->n;
-  world.segments++;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < g->n; i++)
-    sum = sum * 31 + (unsigned char)g->bytes[i];
-  world.digest = sim_mix(sim_mix(world.digest, (uint64_t)world.now), sum);
-}
-
-/* A kernel that knows no such connection, or no longer. */
-static bool is_unknown(const world_sock_t* s) {
-  return s->fd < 0 && !s->queued;
-}
-
-static void arrive(segment_t* g) {
-  world_sock_t* s = g->to;
-  if (g->kind == SYN) {
-    arrive_syn(g->from);
-    return;
-  }
-  world_host_t* there = world_host_at(s->host->address);
-  if (there == NULL || (s->host->mute && there == s->host))
-    return;
-  if (is_unknown(s) || s->host != there) {
-    if (g->kind != RST && !g->from->host->mute && g->from->state == WORLD_OPEN)
-      fail(g->from, ECONNRESET);
-    return;
-  }
-  if (s->error != 0)
-    return;
-  if (g->kind == ESTABLISHED && s->state == WORLD_CONNECTING) {
-    s->state = WORLD_OPEN;
-    s->connected = true;
-  } else if (g->kind == RST) {
-    s->error = ECONNRESET;
-  } else if (g->kind == FIN) {
-    s->in_end = true;
-  } else if (g->kind == DATA) {
-    arrive_data(s, g);
-  }
-  world_sock_poke(s);
-}
-
-static void on_segment(world_event_t* event) {
-  segment_t* g = S3L_CONTAINER_OF(event, segment_t, event);
-  if (way_of(g)->blocked || !s3l_list_empty(&g->from->held)) {
-    s3l_list_push_back(&g->from->held, &g->link);
-    return;
-  }
-  arrive(g);
-  free_segment(g);
-}
-
-/* What was held arrives when TCP sends it once more. */
-static void release(world_sock_t* s) {
-  s3l_list_t held;
-  int64_t extra = sim_between(&world.random, 0, RETRANSMIT_MS * WORLD_MS);
-  if (s3l_list_empty(&s->held))
-    return;
-  s->last_arrival = 0;
-  s3l_list_move(&s->held, &held);
-  while (!s3l_list_empty(&held)) {
-    segment_t* g = S3L_CONTAINER_OF(held.next, segment_t, link);
-    s3l_list_remove(&g->link);
-    post(g, extra);
-  }
-}
-
-void world_way_block(uint32_t from, uint32_t to, bool blocked) {
-  world_net.way[from][to].blocked = blocked;
-  if (blocked)
-    return;
-  for (s3l_list_t* l = socks.next; l != &socks; l = l->next) {
-    world_sock_t* s = S3L_CONTAINER_OF(l, world_sock_t, all);
-    if (s->host->machine == from && !s3l_list_empty(&s->held)) {
-      const segment_t* g = S3L_CONTAINER_OF(s->held.next, segment_t, link);
-      if (!way_of(g)->blocked)
-        release(s);
-    }
-  }
-}
-
 /* ---- Calls ---- */
 
 world_sock_t* world_listener(uint32_t address, uint16_t port) {
-  for (s3l_list_t* l = socks.next; l != &socks; l = l->next) {
+  for (s3l_list_t* l = world_socks.next; l != &world_socks; l = l->next) {
     world_sock_t* s = S3L_CONTAINER_OF(l, world_sock_t, all);
     if (s->state == WORLD_LISTENING && s->fd >= 0 && s->host == world_host_at(address) &&
         ntohs(s->local.sin_port) == port)
@@ -370,8 +168,8 @@ int world_sock_connect(world_sock_t* s, const struct sockaddr_in* to) {
   s->local.sin_addr.s_addr = htonl(s->host->address);
   s->local.sin_port = htons(free_port(s->host));
   s->remote = *to;
-  world_judge_connect(s->host, address_of(to), ntohs(to->sin_port));
-  transmit(s, NULL, SYN, NULL, 0);
+  world_judge_connect(s->host, world_address_of(to), ntohs(to->sin_port));
+  world_transmit(s, NULL, WORLD_SYN, NULL, 0);
   return 0;
 }
 
@@ -392,9 +190,9 @@ ssize_t world_sock_send(world_sock_t* s, const void* p, size_t n) {
   size_t cut = n;
   if (n > 1 && sim_chance(&world.random, world_net.cut_per_mille))
     cut = 1 + sim_below(&world.random, (uint32_t)(n - 1));
-  transmit(s, s->other, DATA, p, cut);
+  world_transmit(s, s->other, WORLD_DATA, p, cut);
   if (cut < n)
-    transmit(s, s->other, DATA, (const char*)p + cut, n - cut);
+    world_transmit(s, s->other, WORLD_DATA, (const char*)p + cut, n - cut);
   return (ssize_t)n;
 }
 
@@ -423,7 +221,7 @@ void world_sock_shutdown(world_sock_t* s) {
   if (s->state != WORLD_OPEN || s->out_end || s->error != 0)
     return;
   s->out_end = true;
-  transmit(s, s->other, FIN, NULL, 0);
+  world_transmit(s, s->other, WORLD_FIN, NULL, 0);
 }
 
 static void drop_backlog(world_sock_t* l) {
@@ -431,8 +229,8 @@ static void drop_backlog(world_sock_t* l) {
     world_sock_t* s = S3L_CONTAINER_OF(l->backlog.next, world_sock_t, ready);
     s3l_list_remove(&s->ready);
     s->queued = false;
-    transmit(s, s->other, RST, NULL, 0);
-    tidy(s);
+    world_transmit(s, s->other, WORLD_RST, NULL, 0);
+    world_sock_tidy(s);
   }
 }
 
@@ -443,9 +241,9 @@ void world_sock_close(world_sock_t* s, bool reset) {
     drop_backlog(s);
   if (s->state == WORLD_OPEN && s->error == 0) {
     if (reset || s->in_len > 0)
-      transmit(s, s->other, RST, NULL, 0);
+      world_transmit(s, s->other, WORLD_RST, NULL, 0);
     else if (!s->out_end)
-      transmit(s, s->other, FIN, NULL, 0);
+      world_transmit(s, s->other, WORLD_FIN, NULL, 0);
   }
   if (s->host->suspend == s)
     s->host->suspend = NULL;
@@ -456,7 +254,7 @@ void world_sock_close(world_sock_t* s, bool reset) {
   s->stream = NULL;
   s->poll = NULL;
   s3l_list_remove(&s->ready);
-  tidy(s);
+  world_sock_tidy(s);
 }
 
 void world_sock_resumed(world_sock_t* timerfd) {
@@ -467,10 +265,10 @@ void world_sock_resumed(world_sock_t* timerfd) {
 /* ---- Faults ---- */
 
 void world_break_all(world_host_t* host) {
-  for (s3l_list_t* l = socks.next; l != &socks; l = l->next) {
+  for (s3l_list_t* l = world_socks.next; l != &world_socks; l = l->next) {
     world_sock_t* s = S3L_CONTAINER_OF(l, world_sock_t, all);
     if (s->host == host && s->state == WORLD_OPEN && s->error == 0)
-      transmit(s, s->other, RST, NULL, 0);
+      world_transmit(s, s->other, WORLD_RST, NULL, 0);
   }
 }
 
@@ -481,18 +279,18 @@ static bool can_break(const world_sock_t* s, const world_host_t* host) {
 
 bool world_break_one(world_host_t* host, uint32_t which) {
   uint32_t n = 0;
-  for (s3l_list_t* l = socks.next; l != &socks; l = l->next)
+  for (s3l_list_t* l = world_socks.next; l != &world_socks; l = l->next)
     n += can_break(S3L_CONTAINER_OF(l, world_sock_t, all), host);
   if (n == 0)
     return false;
   which %= n;
-  for (s3l_list_t* l = socks.next; l != &socks; l = l->next) {
+  for (s3l_list_t* l = world_socks.next; l != &world_socks; l = l->next) {
     world_sock_t* s = S3L_CONTAINER_OF(l, world_sock_t, all);
     if (!can_break(s, host) || which-- > 0)
       continue;
     if (s->other->state == WORLD_OPEN)
-      fail(s->other, ECONNRESET);
-    fail(s, ECONNRESET);
+      world_sock_fail(s->other, ECONNRESET);
+    world_sock_fail(s, ECONNRESET);
     return true;
   }
   return false;
@@ -506,8 +304,7 @@ void world_net_begin(void) {
 }
 
 void world_net_end(void) {
-  while (!s3l_list_empty(&segments))
-    free_segment(S3L_CONTAINER_OF(segments.next, segment_t, all));
-  while (!s3l_list_empty(&socks)) /* of hosts that are gone */
-    free_sock(S3L_CONTAINER_OF(socks.next, world_sock_t, all));
+  world_segments_end();
+  while (!s3l_list_empty(&world_socks)) /* of hosts that are gone */
+    free_sock(S3L_CONTAINER_OF(world_socks.next, world_sock_t, all));
 }
