@@ -187,7 +187,8 @@ static void settle(s3l_creds_cache_t* c, int status, s3lect_credentials_t* creds
   c->asking = false;
   if (c->closing) {
     s3l_creds_free(creds);
-    end_if_closed(c);
+    if (!s3l_task_is_pending(&c->task)) /* else on_closing is still to come, and ends the cache */
+      end_if_closed(c);
     return;
   }
   if (status == 0 && now >= end_of(c, creds)) {

@@ -336,6 +336,22 @@ static void closing_ends_the_waiting(void** state) {
   s3l_wait_loop_end(&rig.loop);
 }
 
+/* The provider's answer may be on its way when the cache is closed, and come before the cache has
+ * cancelled the question. */
+static void closes_once_though_an_answer_comes(void** state) {
+  rig_open(&quiet);
+  assert_null(get(0));
+  s3l_creds_cache_close(rig.cache, on_closed, &rig.closed);
+  answer("A1", 60 * MINUTE);
+  assert_int_equal(rig.closed, 0); /* a request waits still */
+  s3l_wait_count(&rig.loop, &rig.closed, 1, "the cache to be closed");
+  assert_int_equal(rig.waiters[0].done, 1);
+  assert_int_equal(rig.waiters[0].status, UV_ECANCELED);
+  s3l_wait_loop_end(&rig.loop);
+  assert_int_equal(rig.closed, 1);
+  assert_int_equal(rig.source.closed, 1);
+}
+
 /* Nothing was asked: nothing is in the loop, and memory is given back at once. */
 static void an_unused_one_closes_at_once(void** state) {
   rig_open(&quiet);
@@ -370,6 +386,7 @@ int main(void) {
       cmocka_unit_test(refused_ones_are_replaced),
       cmocka_unit_test(refused_ones_are_better_than_none),
       cmocka_unit_test(closing_ends_the_waiting),
+      cmocka_unit_test(closes_once_though_an_answer_comes),
       cmocka_unit_test(an_unused_one_closes_at_once),
       cmocka_unit_test(a_warm_one_allocates_nothing),
   };

@@ -224,6 +224,22 @@ static void a_chain_is_closed_while_it_asks(void** state) {
   s3l_wait_loop_end(&loop);
 }
 
+/* The environment's keys come in the very turn in which the provider is closed. */
+static void a_chain_is_closed_as_it_answers(void** state) {
+  question_t q = {.done = 0};
+  s3l_creds_rig_clear_environment();
+  setenv("AWS_ACCESS_KEY_ID", "AK", 1);
+  setenv("AWS_SECRET_ACCESS_KEY", "SK", 1);
+  assert_int_equal(uv_loop_init(&loop), 0);
+  assert_int_equal(s3lect_credentials_chain_init(&loop, &theirs, NULL, NULL), 0);
+  question(&q);
+  begin_close();
+  s3l_wait_count(&loop, &theirs_closed, 1, "the provider to be closed");
+  s3l_wait_loop_end(&loop);
+  assert_int_equal(q.done, 1);
+  assert_int_equal(theirs_closed, 1);
+}
+
 #define STORES 3
 
 static s3l_creds_use_t uses[STORES];
@@ -281,6 +297,7 @@ int main(void) {
       cmocka_unit_test(a_chain_is_asked_once_for_all),
       cmocka_unit_test(a_chain_tells_why_it_has_none),
       cmocka_unit_test(a_chain_is_closed_while_it_asks),
+      cmocka_unit_test(a_chain_is_closed_as_it_answers),
       cmocka_unit_test(stores_share_a_chain),
       cmocka_unit_test(opens_without_memory),
   };
