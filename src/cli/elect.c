@@ -53,6 +53,9 @@ static int read_acks(cli_session_t* session) {
     r = uv_pipe_open(&elect->acks, STDIN_FILENO);
     if (r == 0)
       r = uv_read_start((uv_stream_t*)&elect->acks, on_space, on_bytes);
+    if (r != 0)
+      cli_say("--stop-ack: standard input cannot be read (%s): connect a pipe's reading end",
+              uv_strerror(r));
   }
   return r;
 }

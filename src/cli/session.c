@@ -233,6 +233,7 @@ int cli_session_run(cli_session_t* session, const cli_options_t* options, int ev
     r = watch_signals(session);
   if (r != 0) {
     cli_say("cannot start: %s", uv_strerror(r));
+    close_writers(session); /* which writes the message */
     return CLI_EXIT_FAILED;
   }
   uv_run(&session->loop, UV_RUN_DEFAULT);

@@ -205,6 +205,24 @@ static void releases_when_the_end_is_acknowledged(void** state) {
   close(fd);
 }
 
+/* Not once only: the message must not race with the end of the process. */
+static void says_why_it_cannot_read_acknowledgements(void** state) {
+  char through[512];
+  assert_int_equal(mkfifo(s3proc_path(&s3, "acks"), 0600), 0);
+  int fd = open(s3proc_path(&s3, "acks"), O_RDWR | O_CLOEXEC);
+  assert_true(fd >= 0);
+  snprintf(through, sizeof through, "exec \"$@\" 0>%s", s3proc_path(&s3, "acks"));
+  s3.through = through;
+  for (int i = 0; i < 10; i++) {
+    proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--stop-ack", "60s", NULL});
+    proc_line(a, PROC_ERR, "--stop-ack: standard input cannot be read (socket is not connected)");
+    assert_int_equal(proc_wait(a), 1);
+    proc_forget(a);
+  }
+  s3.through = NULL;
+  close(fd);
+}
+
 /* The other options of the library: what they do is the library's tests' matter. */
 static void takes_what_the_library_takes(void** state) {
   const char* more[] = {"--grace",           "100ms", "--drift", "0.5%", "--no-release",
@@ -252,6 +270,7 @@ int main(void) {
       T(a_second_signal_does_not_wait),
       T(sighup_releases_unless_ignored),
       T(releases_when_the_end_is_acknowledged),
+      T(says_why_it_cannot_read_acknowledgements),
       T(takes_what_the_library_takes),
       T(leaves_when_its_reader_has_gone),
       cmocka_unit_test(a_bucket_that_is_not_there_is_said_at_once),
