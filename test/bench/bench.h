@@ -17,20 +17,23 @@
 #define BENCH_KEY    "locks/bench.json"
 
 typedef struct bench_options_s {
-  unsigned runs;       /* http */
-  unsigned electors;   /* electors */
-  unsigned renew_ms;   /* electors */
-  unsigned seconds;    /* electors */
-  bool memory_store;   /* electors: in place of the fake S3 */
-  unsigned settle_ms;  /* electors: over what time they start */
-  const char* library; /* size: the stripped shared library */
-  unsigned count;      /* failover: hand-overs; half as many crashes */
-  unsigned latency_ms; /* failover: of the fake S3 */
-  const char* svg;     /* failover: where to draw to, or NULL */
+  unsigned runs;        /* http */
+  unsigned electors;    /* electors, scale; 0: the benchmark's own */
+  unsigned renew_ms;    /* electors, scale */
+  unsigned seconds;     /* electors, scale; 0: the benchmark's own */
+  bool memory_store;    /* electors, scale: in place of the fake S3 */
+  unsigned connections; /* electors, scale: of the store, at most; 0: its default */
+  unsigned silence_ms;  /* scale: of the store */
+  unsigned settle_ms;   /* electors: over what time they start */
+  const char* library;  /* size: the stripped shared library */
+  unsigned count;       /* failover: hand-overs; half as many crashes */
+  unsigned latency_ms;  /* failover, scale: of the fake S3 */
+  const char* svg;      /* failover: where to draw to, or NULL */
 } bench_options_t;
 
 int bench_http(const bench_options_t* options);
 int bench_electors(const bench_options_t* options);
+int bench_scale(const bench_options_t* options);
 int bench_size(const bench_options_t* options);
 int bench_failover(const bench_options_t* options);
 
@@ -63,9 +66,9 @@ void bench_server_stop(const bench_server_t* server);
 /** Reads its state (GET /_fakes3/state) into `reply`; returns the length. */
 size_t bench_server_state(const bench_server_t* server, char* reply, size_t cap);
 
-/** A store on it. */
+/** A store on it; `max_connections` 0: the default. */
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,
-                      const char* ca_file);
+                      const char* ca_file, unsigned max_connections);
 
 /* ---- Numbers ---- */
 

@@ -99,7 +99,7 @@ size_t bench_server_state(const bench_server_t* server, char* reply, size_t cap)
 }
 
 void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server_t* server,
-                      const char* ca_file) {
+                      const char* ca_file, unsigned max_connections) {
   s3lect_store_s3_options_t o;
   s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = BENCH_BUCKET;
@@ -108,6 +108,8 @@ void bench_store_open(uv_loop_t* loop, s3lect_store_t* store, const bench_server
   o.access_key_id = "test";
   o.secret_access_key = "testtest";
   o.ca_file = ca_file;
+  if (max_connections > 0)
+    o.max_connections = max_connections;
   bench_require(s3lect_store_s3_init(loop, store, &o, NULL) == 0, "cannot open the store");
 }
 

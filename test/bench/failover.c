@@ -55,7 +55,7 @@ static void measure_round_trip(const failover_group_t* g, double* ms) {
   memset(&p, 0, sizeof(p));
   p.ms = ms;
   bench_require(uv_loop_init(&p.loop) == 0, "cannot make a loop");
-  bench_store_open(&p.loop, &p.store, &g->server, NULL);
+  bench_store_open(&p.loop, &p.store, &g->server, NULL, 0);
   p.req.store = &p.store;
   p.req.key = BENCH_KEY;
   p.req.condition = S3LECT_ALWAYS;

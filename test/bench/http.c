@@ -82,7 +82,7 @@ static bench_client_t* open_store(uv_loop_t* loop, const bench_server_t* server,
   c->req.key = BENCH_KEY;
   c->req.timeout_ms = 60000; /* valgrind is slow */
   c->req.cb = on_store_done;
-  bench_store_open(loop, &c->store, server, NULL);
+  bench_store_open(loop, &c->store, server, NULL, 0);
   return &c->client;
 }
 

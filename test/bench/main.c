@@ -12,12 +12,18 @@
 static const char help[] =
     "Usage: s3lect-bench http [--runs N]\n"
     "       s3lect-bench electors [--store memory|s3] [--electors N] [--renew MS] [--seconds N]\n"
+    "       s3lect-bench scale [--electors N [--latency MS] [--silence MS] [--connections N]]\n"
+    "                          [--store memory] [--seconds N]\n"
     "       s3lect-bench size [--library FILE]\n"
     "       s3lect-bench failover [--count N | --quick] [--latency MS] [--svg FILE]\n"
     "\n"
     "  http       runs signed and unsigned GETs over warm connections, with this library and with\n"
     "             libcurl. What they cost is counted by valgrind: use test/bench/run.sh http\n"
     "  electors   runs many electors on one loop: late renewals, stalls of the loop, memory\n"
+    "  scale      as many electors as a process can have: over a store with latency, with too few\n"
+    "             connections, through a silence of the store; 100,000 over the memory store. "
+    "With\n"
+    "             --electors, one row of that table\n"
     "  size       size of the shared library; memory of a process with one elector over TLS\n"
     "  failover   time until there is a leader again, after SIGTERM and after SIGKILL, in peer "
     "mode\n"
@@ -25,10 +31,14 @@ static const char help[] =
     "\n"
     "  --runs N        requests of each kind (default 3)\n"
     "  --store WHICH   memory, or s3 (default): a fake S3 in another process\n"
-    "  --electors N    default 10000\n"
+    "  --electors N    default 10000 (electors), a table (scale)\n"
     "  --renew MS      renewal interval (default 5000); the leader timeout is three times that\n"
-    "  --seconds N     how long to measure (default 20)\n"
-    "  --settle MS     spread the electors' start over that time (default: --renew)\n"
+    "  --seconds N     how long to measure (default 20; for the rows of scale without trouble, "
+    "60)\n"
+    "  --connections N of the store, at most (default: the store's)\n"
+    "  --silence MS    for so long the store does not answer (default 0)\n"
+    "  --settle MS     spread the electors' start over that time (default: --renew; scale: six "
+    "times that)\n"
     "  --library FILE  the stripped shared library\n"
     "  --count N       hand-overs (default 200); half as many crashes\n"
     "  --quick         --count 5\n"
@@ -68,6 +78,8 @@ static const struct {
     {"electors", required_argument, offsetof(bench_options_t, electors), 1000 * 1000, NULL},
     {"renew", required_argument, offsetof(bench_options_t, renew_ms), 1000 * 1000, NULL},
     {"seconds", required_argument, offsetof(bench_options_t, seconds), 100 * 1000, NULL},
+    {"connections", required_argument, offsetof(bench_options_t, connections), 10000, NULL},
+    {"silence", required_argument, offsetof(bench_options_t, silence_ms), 1000 * 1000, NULL},
     {"settle", required_argument, offsetof(bench_options_t, settle_ms), 1000 * 1000, NULL},
     {"library", required_argument, offsetof(bench_options_t, library), 0, NULL},
     {"count", required_argument, offsetof(bench_options_t, count), 100 * 1000, NULL},
@@ -101,12 +113,7 @@ static void take_options(int argc, char** argv, bench_options_t* o) {
 }
 
 int main(int argc, char** argv) {
-  bench_options_t o = {.runs = 3,
-                       .electors = 10000,
-                       .renew_ms = 5000,
-                       .seconds = 20,
-                       .count = 200,
-                       .latency_ms = 20};
+  bench_options_t o = {.runs = 3, .renew_ms = 5000, .count = 200, .latency_ms = 20};
   setvbuf(stdout, NULL, _IOLBF, 0);
   take_options(argc, argv, &o);
   if (optind + 1 != argc)
@@ -117,6 +124,7 @@ int main(int argc, char** argv) {
     int (*run)(const bench_options_t* options);
   } benchmarks[] = {{"http", bench_http},
                     {"electors", bench_electors},
+                    {"scale", bench_scale},
                     {"size", bench_size},
                     {"failover", bench_failover}};
   for (size_t i = 0; i < sizeof(benchmarks) / sizeof(benchmarks[0]); i++)

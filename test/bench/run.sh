@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Counts what HTTP requests cost in user-space instructions, and runs the other benchmarks ("all":
-# but for failover, which takes 12 minutes):
+# but for failover, which takes 12 minutes, and scale, which takes 15):
 #
-#   test/bench/run.sh [all|http|electors|size|failover] [OPTION...]   options: s3lect-bench --help
+#   test/bench/run.sh [all|http|electors|scale|size|failover] [OPTION...]   options: s3lect-bench --help
 #
 # Builds the release preset first, unless S3LECT_BENCH names a program that is built. "http" needs
 # valgrind; libcurl's part of it needs libcurl4-openssl-dev.
@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 case "${1:-all}" in
-  all | http | electors | size | failover) ;;
+  all | http | electors | scale | size | failover) ;;
   *) sed -n '2,8s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
 esac
 which=${1:-all}
@@ -60,8 +60,8 @@ elif [ "$which" = all ]; then
   "$bench" electors --store memory
   "$bench" electors --store s3
 fi
-if [ "$which" = failover ]; then
-  "$bench" failover "$@"
+if [ "$which" = failover ] || [ "$which" = scale ]; then
+  "$bench" "$which" "$@"
 fi
 if [ "$which" = size ] || [ "$which" = all ]; then
   echo "Size:"
