@@ -19,6 +19,7 @@
 #include "chaos/oracle.h"
 #include "chaos/relay.h"
 #include "lib/certs.h"
+#include "lib/clocks.h"
 #include "lib/s3proc.h"
 #include "util/prng.h"
 
@@ -40,6 +41,7 @@ typedef struct chaos_fault_s {
   /* While it lasts. */
   bool begun, ended;
   unsigned life; /* of the process that it met */
+  int64_t did;   /* 0: nothing, the candidate was not fit for it */
 } chaos_fault_t;
 
 /** A text file that somebody else writes, read line by line. */
@@ -60,6 +62,10 @@ typedef struct chaos_node_s {
   chaos_relay_t store, peer;
   int reserved; /* a socket that keeps its peer port for it */
   unsigned peer_port;
+  s3l_clocks_t* clocks;     /* its machine's */
+  int64_t lag_ns;           /* of the events since its clocks were changed: the least ... */
+  unsigned lags;            /* ... of so many */
+  int64_t held_ns;          /* its machine is suspended since then; 0: not */
   unsigned stops;           /* faults that hold it stopped */
   unsigned stutters;        /* faults that stop it every other moment */
   bool has_told;            /* an event: it is past its start, and handles signals */
@@ -111,6 +117,19 @@ typedef struct chaos_fault_kind_s {
 #define CHAOS_ON_RUN   4u
 #define CHAOS_NO_ASAN  8u
 
+/* clocks.c */
+s3l_clocks_t* chaos_clocks_open(const char* path);
+void chaos_clocks_close(s3l_clocks_t* clocks);
+void chaos_begin_wall(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+void chaos_end_wall(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+void chaos_begin_slew(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+void chaos_end_slew(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+void chaos_begin_suspend(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+void chaos_end_suspend(chaos_t* chaos, chaos_fault_t* fault, chaos_node_t* node);
+
+/* faults.c */
+/** From now on nobody may be left to end this process's program on time. */
+void chaos_unguard(chaos_t* chaos, const chaos_node_t* node);
 extern const chaos_fault_kind_t chaos_fault_kinds[];
 extern const size_t chaos_fault_kinds_len;
 
@@ -133,6 +152,8 @@ void chaos_node_stop(chaos_node_t* node, bool stop);
 void chaos_node_kill(chaos_node_t* node);
 /** SIGTERM. */
 void chaos_node_leave(chaos_node_t* node);
+/** Its clocks are about to change, or it has ended: judges those that it had. */
+void chaos_node_judge_clock(chaos_t* chaos, chaos_node_t* node);
 /** Reads what it has told, and notices its end. */
 void chaos_node_step(chaos_t* chaos, chaos_node_t* node);
 void chaos_node_close(chaos_node_t* node);
@@ -142,9 +163,11 @@ const char* chaos_tail_line(chaos_tail_t* tail);
 /* tree.c */
 /** The only child of that name, or with NULL any child; 0 if there is none. */
 pid_t chaos_child_of(pid_t parent, const char* name);
-/** The next process after `after` (0 first) that this run has started, or that one of them has. 0
- * at the end. */
-pid_t chaos_next_process(const chaos_t* chaos, pid_t after);
+/** The next process after `after` (0 first) that this run has started, or that one of them has, in
+ * that life, or with 0 in any. 0 at the end. */
+pid_t chaos_next_process(const chaos_t* chaos, unsigned life, pid_t after);
+/** Not if it is gone. */
+bool chaos_is_running(pid_t pid);
 /** Sets a limit of a running process. Returns 0 or -1. */
 int chaos_limit(pid_t pid, int resource, uint64_t soft);
 /** How many files it has open, and how many bytes of address space. */
@@ -157,6 +180,7 @@ int chaos_writer(const char* dir, unsigned habits);
 #define CHAOS_FORKS        2u
 #define CHAOS_DAEMONISES   4u
 #define CHAOS_EXITS        8u
+#define CHAOS_OTHER_USER   16u /* writes as nobody, if root can become that */
 #define CHAOS_EXIT_STATUS  7
 
 #endif

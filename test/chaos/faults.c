@@ -24,7 +24,7 @@ static unsigned roll(const chaos_fault_t* f, unsigned which, unsigned n) {
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-static void unguard(chaos_t* chaos, const chaos_node_t* node) {
+void chaos_unguard(chaos_t* chaos, const chaos_node_t* node) {
   chaos_note(chaos, "life %u is unguarded", node->life);
   chaos_oracle_unguarded(&chaos->oracle, node->life);
 }
@@ -32,10 +32,12 @@ static void unguard(chaos_t* chaos, const chaos_node_t* node) {
 /* s3lect is stopped or killed while it may be the only one left to end its program. */
 static void unguard_if_hurt(chaos_t* chaos, const chaos_node_t* node) {
   if (node->hurt)
-    unguard(chaos, node);
+    chaos_unguard(chaos, node);
 }
 
 static void begin_kill(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
+  if (node->held_ns != 0) /* nothing dies on a suspended machine */
+    return;
   unguard_if_hurt(chaos, node);
   chaos_node_kill(node);
   node->restart_ns = s3lect_now_ns() + f->ms * CHAOS_MS;
@@ -154,17 +156,18 @@ static const struct {
 static void begin_guard(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
   unsigned which = roll(f, 0, ATTACKS);
   bool busy = node->stops > 0 || node->stutters > 0 || node->killed_ns != 0;
-  if (node->pid == 0)
+  if (node->pid == 0 || node->held_ns != 0)
     return;
+  f->did = 1;
   if (!attacks[which].guarded || node->hurt || busy)
-    unguard(chaos, node);
+    chaos_unguard(chaos, node);
   node->hurt = true;
   signal_family(node, attacks[which].whom, attacks[which].signum);
 }
 
 static void end_guard(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
   unsigned which = roll(f, 0, ATTACKS);
-  if (is_same(f, node) && attacks[which].signum == SIGSTOP)
+  if (f->did != 0 && is_same(f, node) && attacks[which].signum == SIGSTOP)
     signal_family(node, attacks[which].whom, SIGCONT);
 }
 
@@ -348,6 +351,9 @@ const chaos_fault_kind_t chaos_fault_kinds[] = {
     {"store emptied", 5, 0, 0, 0, begin_store_emptied, NULL},
     {"store errors", 10, 300, 3000, CHAOS_ON_S3, begin_store_errors, end_store_errors},
     {"damage", 5, 0, 0, 0, begin_damage, NULL},
+    {"wall clock", 4, 300, 6000, 0, chaos_begin_wall, chaos_end_wall},
+    {"slewed clocks", 4, 2000, 9000, 0, chaos_begin_slew, chaos_end_slew},
+    {"suspended", 6, 300, 6000, 0, chaos_begin_suspend, chaos_end_suspend},
 };
 
 const size_t chaos_fault_kinds_len = sizeof chaos_fault_kinds / sizeof chaos_fault_kinds[0];

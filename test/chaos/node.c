@@ -18,6 +18,7 @@
 #define RESTART_MS   200
 #define TEXT_MAX     160
 #define NO_SUCH_EXIT 125
+#define LAGS_MIN     3
 
 /* --- files that grow ------------------------------------------------------------------------ */
 
@@ -103,7 +104,8 @@ static void add_program(chaos_t* chaos, chaos_node_t* node, args_t* args, s3l_pr
                                     CHAOS_IGNORES_TERM | CHAOS_FORKS,
                                     CHAOS_IGNORES_TERM | CHAOS_DAEMONISES,
                                     CHAOS_FORKS | CHAOS_DAEMONISES,
-                                    CHAOS_EXITS | CHAOS_DAEMONISES};
+                                    CHAOS_EXITS | CHAOS_DAEMONISES,
+                                    CHAOS_OTHER_USER | CHAOS_IGNORES_TERM | CHAOS_DAEMONISES};
   unsigned habit = habits[s3l_prng_below(dice, sizeof habits / sizeof habits[0])];
   node->exits_by_itself = habit & CHAOS_EXITS;
   ADD(args, "--events", text(args, "%s/events-%u", chaos->s3.dir, node->index), "--", chaos->self,
@@ -143,20 +145,24 @@ static _Noreturn void become(const chaos_node_t* node, const args_t* args, pid_t
   dup2(null, STDIN_FILENO);
   dup2(run ? null : node->events, STDOUT_FILENO);
   dup2(node->messages, STDERR_FILENO);
-  setsid(); /* no controlling terminal */
+  setenv("LD_PRELOAD", S3L_CHAOS_PRELOAD, 1);
+  setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* it need not come first */
+  setsid();                                              /* no controlling terminal */
   execv(argv.taken[0], argv.taken);
   _exit(NO_SUCH_EXIT);
 }
 
 void chaos_node_start(chaos_t* chaos, chaos_node_t* node) {
   static args_t args;
-  char life[16];
+  char life[16], clocks[32];
   pid_t parent = getpid();
   args = (args_t){.len = 0};
   node->life = ++chaos->lives;
   make_args(chaos, node, &args);
   snprintf(life, sizeof life, "%u", node->life);
   setenv("S3L_CHAOS_LIFE", life, 1);
+  snprintf(clocks, sizeof clocks, "clocks-%u", node->index);
+  setenv("S3L_CHAOS_CLOCKS", s3proc_path(&chaos->s3, clocks), 1);
   node->has_told = node->leaves = node->hurt = false;
   node->started_unfit = node->cert_unfit;
   node->killed_ns = node->restart_ns = 0;
@@ -225,12 +231,31 @@ static void reap(chaos_t* chaos, chaos_node_t* node, int status) {
   if (!may_end_so(chaos, node, status))
     chaos_violated(chaos, "life %u ended with an unexpected status", node->life);
   chaos_oracle_ended(&chaos->oracle, node->life, killed ? node->killed_ns : now, orderly);
+  chaos_node_judge_clock(chaos, node);
   node->pid = 0;
   if (node->restart_ns == 0)
     node->restart_ns = now + RESTART_MS * CHAOS_MS;
 }
 
 /* --- what it tells -------------------------------------------------------------------------- */
+
+/* An event is read after it happened, and soon after unless the process was stopped meanwhile. So
+ * its lease time is never ahead of the time here, and not always far behind. */
+static void check_clock(chaos_t* chaos, chaos_node_t* node, int64_t lease_ns) {
+  int64_t lag_ns = s3lect_now_ns() - lease_ns;
+  if (lag_ns < -CHAOS_MS)
+    chaos_violated(chaos, "lease time of life %u is ahead by %" PRId64 " ms", node->life,
+                   -lag_ns / CHAOS_MS);
+  node->lag_ns = node->lags == 0 || lag_ns < node->lag_ns ? lag_ns : node->lag_ns;
+  node->lags++;
+}
+
+void chaos_node_judge_clock(chaos_t* chaos, chaos_node_t* node) {
+  if (node->lags >= LAGS_MIN && node->lag_ns > CHAOS_T_MS * CHAOS_MS / 4)
+    chaos_violated(chaos, "lease time of life %u is behind by %" PRId64 " ms", node->life,
+                   node->lag_ns / CHAOS_MS);
+  node->lags = 0;
+}
 
 static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   static const char* const kinds[] = {"started_leading", "renewed", "stopped_leading"};
@@ -242,6 +267,7 @@ static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   if (strcmp(event, "renewed") != 0)
     chaos_note(chaos, "life %u: %s", node->life, line);
   node->has_told = true;
+  check_clock(chaos, node, lease_ns);
   chaos->errors += strcmp(event, "error") == 0;
   for (unsigned kind = 0; kind < 3; kind++)
     if (strcmp(event, kinds[kind]) == 0)
@@ -293,6 +319,8 @@ void chaos_node_open(chaos_t* chaos, unsigned index) {
   chaos_node_t* node = &chaos->nodes[index];
   char file[32];
   node->index = index;
+  snprintf(file, sizeof file, "clocks-%u", index);
+  node->clocks = chaos_clocks_open(s3proc_path(&chaos->s3, file));
   node->events = open_log(chaos, "events", index, &node->told);
   node->messages = open_log(chaos, "messages", index, &node->said);
   if (!chaos->config->file) {
@@ -314,6 +342,7 @@ void chaos_node_close(chaos_node_t* node) {
   if (node->pid > 0)
     waitpid(node->pid, NULL, 0);
   node->pid = 0;
+  chaos_clocks_close(node->clocks);
   close(node->events);
   close(node->messages);
   fclose(node->told.file);

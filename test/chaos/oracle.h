@@ -1,8 +1,9 @@
 /* chaos/oracle.h: judges a run by what the processes said of themselves.
  *
- * All processes run on one machine, so their lease times are readings of one clock. The oracle
- * knows nothing of how an elector works, and nothing of the faults, except when a process died and
- * which processes were left without a guard.
+ * All processes run on one machine, so their lease times are readings of one clock, whatever the
+ * faults make of the clocks below it (clocks.c; node.c compares them with this program's). The
+ * oracle knows nothing of how an elector works, and nothing of the faults, except when a process
+ * died and which processes were left without a guard.
  *
  * Vocabulary
  *   life        one process; a restarted candidate is the next life

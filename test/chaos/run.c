@@ -178,7 +178,7 @@ static void open_all(chaos_t* chaos, unsigned seconds) {
 
 /* What a process has started must end with it, unless nobody was left to see to that. */
 static void end_leaked(chaos_t* chaos) {
-  for (pid_t pid = 0; (pid = chaos_next_process(chaos, pid)) != 0;) {
+  for (pid_t pid = 0; (pid = chaos_next_process(chaos, 0, pid)) != 0;) {
     bool ours = false;
     for (unsigned i = 0; i < CHAOS_NODES; i++)
       ours = ours || pid == chaos->nodes[i].pid;

@@ -43,21 +43,31 @@ pid_t chaos_child_of(pid_t parent, const char* name) {
   return 0;
 }
 
-/* The environment at its start, which its children inherit, names the scratch folder. */
-static bool is_of(const chaos_t* chaos, pid_t pid) {
+/* The environment at its start, which its children inherit, names the scratch folder and the life.
+ */
+static bool is_of(const chaos_t* chaos, unsigned life, pid_t pid) {
   static char text[128 * 1024];
-  char mark[128];
-  snprintf(mark, sizeof mark, "S3L_CHAOS=%s ", chaos->s3.dir);
-  return proc_text(pid, "environ", text, sizeof text) > 0 && strstr(text, mark) != NULL;
+  char folder[128], whose[64] = "";
+  snprintf(folder, sizeof folder, "S3L_CHAOS=%s ", chaos->s3.dir);
+  if (life != 0)
+    snprintf(whose, sizeof whose, "S3L_CHAOS_LIFE=%u ", life);
+  return proc_text(pid, "environ", text, sizeof text) > 0 && strstr(text, folder) != NULL &&
+         strstr(text, whose) != NULL;
 }
 
-pid_t chaos_next_process(const chaos_t* chaos, pid_t after) {
+bool chaos_is_running(pid_t pid) {
+  char text[512];
+  const char* state = proc_text(pid, "stat", text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+  return state != NULL && strchr("TtZX", state[2]) == NULL;
+}
+
+pid_t chaos_next_process(const chaos_t* chaos, unsigned life, pid_t after) {
   pid_t found = 0;
   DIR* dir = opendir("/proc");
   for (const struct dirent* e; dir != NULL && (e = readdir(dir)) != NULL;) {
     pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
     bool own = pid == getpid() || (chaos->s3.fake != NULL && pid == proc_pid(chaos->s3.fake));
-    if (pid > after && (found == 0 || pid < found) && !own && is_of(chaos, pid))
+    if (pid > after && (found == 0 || pid < found) && !own && is_of(chaos, life, pid))
       found = pid;
   }
   if (dir != NULL)

@@ -44,7 +44,7 @@ static void test_told_of_the_end_by_lease_time(void** state) {
   uv_loop_t loop;
   if (!s3l_clocks_move())
     skip();
-  s3l_clocks_slew(SLOW_PPM);
+  s3l_clocks_slew(NULL, SLOW_PPM);
   assert_int_equal(uv_loop_init(&loop), 0);
   s3l_script_store_init(&loop, &store);
   s3lect_elector_options_t o = s3l_script_store_options(&store);
