@@ -154,7 +154,8 @@ typedef struct s3lect_store_s3_options_s {
   uint32_t tls_timeout_ms;        /* TLS handshake; default 2000 */
   uint32_t first_byte_timeout_ms; /* request sent to first byte of reply; 0: the request's own */
   uint32_t idle_timeout_ms;       /* an unused connection is closed after this; default 10000 */
-  uint32_t max_connections;       /* default 8; further requests wait in order */
+  uint32_t max_connections;       /* default 8; further requests wait in order,
+                                     but those of S3LECT_REQ_TOGETHER do not */
   /* Instead of keys; must be on the store's loop, and be closed after the store. */
   s3lect_credentials_provider_t* credentials;
   const char* profile; /* of ~/.aws/config and ~/.aws/credentials, in place of any other source */

@@ -172,9 +172,7 @@ static void on_release(s3l_deadline_t* deadline) {
     s3l_loop_deadline_set(c->pool.loop, &c->release, s3l_clock_in_ms(HOLD_MS));
 }
 
-static bool is_more_to_come(const s3l_http_client_t* c) {
-  if (c->pool.opening_len == 0)
-    return false;
+static bool is_queued_together(const s3l_http_client_t* c) {
   for (const s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next)
     if (S3L_CONTAINER_OF(l, s3l_http_req_t, link)->together)
       return true;
@@ -184,7 +182,7 @@ static bool is_more_to_come(const s3l_http_client_t* c) {
 static void watch_held(s3l_http_client_t* c) {
   if (c->pool.held == 0 || c->releasing || c->closing)
     return;
-  c->releasing = !is_more_to_come(c);
+  c->releasing = c->pool.opening_len == 0 || !is_queued_together(c);
   if (c->releasing || !c->release.set)
     s3l_loop_deadline_set(c->pool.loop, &c->release,
                           s3l_clock_in_ms(c->releasing ? HOLD_MS : HOLD_MAX_MS));
@@ -211,15 +209,19 @@ static void on_conn_failed(s3l_conn_pool_t* pool, int status, uint64_t seq) {
   finish_all(c, &failed, c->pool.message);
 }
 
+/* Requests that go together are no race on fewer connections: each of them has its own. */
+static bool is_full(const s3l_http_client_t* c) {
+  return c->pool.conns_len >= c->pool.options.max_connections && !is_queued_together(c);
+}
+
 static void dispatch(s3l_http_client_t* c) {
   while (!c->closing && c->queue_len > 0 && send_one(c)) {
   }
   /* Who still waits wants a fresh connection: a used one that is idle makes room. */
   if (!c->closing && c->queue_len > c->pool.opening_len && !s3l_list_empty(&c->pool.idle) &&
-      c->pool.conns_len >= c->pool.options.max_connections)
+      is_full(c))
     s3l_conn_close(S3L_CONTAINER_OF(c->pool.idle.prev, s3l_conn_t, link));
-  while (!c->closing && c->queue_len > c->pool.opening_len &&
-         c->pool.conns_len < c->pool.options.max_connections) {
+  while (!c->closing && c->queue_len > c->pool.opening_len && !is_full(c)) {
     int rc = s3l_conn_open(&c->pool);
     if (rc == 0)
       continue;

@@ -49,7 +49,8 @@ struct s3l_http_req_s {
   uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
   bool replayable;     /* a read: may be sent again on a fresh connection */
   bool together;       /* its last byte waits until all such requests that were submitted are out
-                          but for theirs; then the last bytes go out at once */
+                          but for theirs; then the last bytes go out at once. Each has a
+                          connection of its own, beyond max_connections if need be */
   bool head;           /* a HEAD request: the reply has no body whatever its headers say */
 
   /* The client's. All zero before the first submit. */

@@ -56,7 +56,7 @@ static void test_together(void** state) {
   s3l_rig_end(&rig);
 }
 
-/* Those for which there is no connection are not waited for. */
+/* A race on fewer connections is none: such requests have a connection each, whatever the limit. */
 static void test_more_than_connections(void** state) {
   static s3l_rig_req_t r[COUNT];
   begin(S3L_SCRIPTS(holds), 1, COUNT - 1);
@@ -65,7 +65,7 @@ static void test_more_than_connections(void** state) {
     s3l_rig_wait(&rig, &r[i]);
     assert_int_equal(r[i].http_status, 200);
   }
-  assert_int_equal(rig.server.accepted, COUNT - 1);
+  assert_int_equal(rig.server.accepted, COUNT);
   s3l_rig_end(&rig);
 }
 
