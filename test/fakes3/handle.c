@@ -3,6 +3,8 @@
  *   arrived -> (latency) -> outcome before the effect | check -> (non_atomic) -> effect
  *           -> (reply_delay) -> reply, whole or broken
  *
+ * A proxy that replays sends the request once more, before or after the client has its reply.
+ *
  * The client may have closed before any stage. The effect happens nevertheless, as on any server
  * that has read the whole request. */
 #include "fakes3/internal.h"
@@ -13,6 +15,22 @@ static fakes3_action_t outcome(const fakes3_request_t* r) {
 }
 
 /* ---- Reply ---- */
+
+/* To be run once more: its conditions are checked again. */
+static void replay(fakes3_request_t* r, void (*then)(fakes3_request_t* r)) {
+  fakes3_reply_clear(&r->reply);
+  r->checked = false;
+  r->replaying = true;
+  fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_REPLAY), then);
+}
+
+/* Leaves the connection to others, and goes on without it. */
+static void detach(fakes3_request_t* r) {
+  r->conn->active = NULL;
+  r->conn = NULL;
+}
+
+static void take_late_effect(fakes3_request_t* r);
 
 void fakes3_reply(fakes3_request_t* r) {
   fakes3_bytes_t out = {NULL, 0, 0};
@@ -29,7 +47,12 @@ void fakes3_reply(fakes3_request_t* r) {
   }
   if (r->entry != NULL)
     r->entry->e.replied_ns = fakes3_lease_ns();
-  fakes3_request_finish(r);
+  if (fakes3_plan_has(r, FAKES3_DO_replay_ms) && r->entry->e.order > 0) {
+    detach(r);
+    replay(r, take_late_effect);
+  } else {
+    fakes3_request_finish(r);
+  }
   fakes3_conn_send(c, fakes3_span(&out), after);
   fakes3_bytes_free(&out);
 }
@@ -86,7 +109,10 @@ static void after_effect(fakes3_request_t* r) {
 
 static void effect(fakes3_request_t* r) {
   fakes3_op_run(r);
-  after_effect(r);
+  if (fakes3_plan_has(r, FAKES3_DO_replay_answer_ms) && !r->replaying)
+    replay(r, effect);
+  else
+    after_effect(r);
 }
 
 static void start_effect(fakes3_request_t* r) {
@@ -126,8 +152,7 @@ static void take_late_effect(fakes3_request_t* r) {
 static void close_and_delay(fakes3_request_t* r) {
   fakes3_conn_t* c = r->conn;
   if (c != NULL) {
-    c->active = NULL;
-    r->conn = NULL;
+    detach(r);
     fakes3_conn_close(c);
   }
   fakes3_request_after(r, fakes3_plan_value(r, FAKES3_SLOT_OUTCOME), take_late_effect);

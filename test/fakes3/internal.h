@@ -59,6 +59,9 @@ typedef struct fakes3_object_s {
   fakes3_version_t* now;    /* NULL: deleted */
   fakes3_version_t* before; /* of the newest change; NULL: did not exist */
   uint64_t changed_ns;
+  fakes3_version_t* cached; /* in a proxy; NULL: nothing is */
+  uint64_t cached_ns;
+  int64_t cached_ms; /* the Date of the reply that was cached */
 } fakes3_object_t;
 
 typedef struct fakes3_bucket_s {
@@ -79,6 +82,9 @@ fakes3_object_t* fakes3_object_find(const fakes3_bucket_t* b, const char* key);
 
 /** Makes `version` (NULL: deleted) the newest one of the key, and keeps the one before. */
 void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* version);
+
+/** Keeps a copy of the newest version, which exists, as a proxy does that caches a reply. */
+void fakes3_object_cache(const fakes3_t* s, fakes3_object_t* o);
 
 size_t fakes3_object_count(const fakes3_t* s);
 void fakes3_bucket_remove(fakes3_bucket_t* b);
@@ -114,6 +120,8 @@ typedef enum {
   XX(no_etag, FLAG, ETAG)                                                                          \
   XX(weak_etag, FLAG, ETAG)                                                                        \
   XX(constant_etag, FLAG, ETAG)                                                                    \
+  XX(gzip_etag, FLAG, ETAG)                                                                        \
+  XX(added_etag, FLAG, ETAG)                                                                       \
   XX(bare_only, FLAG, DIALECT)                                                                     \
   XX(ignore_conditions, FLAG, DIALECT)                                                             \
   XX(no_if_match, FLAG, DIALECT)                                                                   \
@@ -124,7 +132,10 @@ typedef enum {
   XX(normalise_keys, FLAG, KEYS)                                                                   \
   XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
   XX(check_early, FLAG, CHECK)                                                                     \
-  XX(stale_reads, NUMBER, STALE)
+  XX(stale_reads, NUMBER, STALE)                                                                   \
+  XX(cached_ms, NUMBER, STALE)                                                                     \
+  XX(replay_ms, NUMBER, REPLAY)                                                                    \
+  XX(replay_answer_ms, NUMBER, REPLAY)
 
 typedef enum {
   FAKES3_NONE,
@@ -148,6 +159,7 @@ typedef enum {
   FAKES3_SLOT_NON_ATOMIC,
   FAKES3_SLOT_CHECK, /* of the server: there is no plan yet when the headers have come */
   FAKES3_SLOT_STALE,
+  FAKES3_SLOT_REPLAY,
   FAKES3_SLOT_COUNT
 } fakes3_slot_t;
 
@@ -252,7 +264,9 @@ struct fakes3_request_s {
   fakes3_log_entry_t* entry;
   fakes3_rule_t* plan[FAKES3_SLOT_COUNT]; /* references; NULL: no rule of that slot matches */
   bool checked;                           /* non_atomic, check_early: the conditions held */
-  bool refused; /* check_early: the conditions did not hold; the reply is made */
+  bool refused;    /* check_early: the conditions did not hold; the reply is made */
+  bool replaying;  /* it had its effect, and is to have it again */
+  int64_t date_ms; /* of the reply; 0: the time at which it is sent */
   fakes3_reply_t reply;
 };
 
@@ -305,6 +319,8 @@ void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const 
 /** Adds an element to the error that was made last. */
 void fakes3_error_add(fakes3_request_t* r, const char* element, s3l_span_t text);
 const char* fakes3_default_code(int status);
+/** Makes it empty, for another one. */
+void fakes3_reply_clear(fakes3_reply_t* reply);
 /** Makes a reply as from a proxy. */
 void fakes3_html(fakes3_request_t* r, int status, const char* html);
 /** The reply's bytes, framed as the plan says. Once per reply. */

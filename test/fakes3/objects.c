@@ -74,6 +74,18 @@ void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* ve
   o->changed_ns = fakes3_lease_ns();
 }
 
+void fakes3_object_cache(const fakes3_t* s, fakes3_object_t* o) {
+  fakes3_version_t* v = fakes3_alloc(sizeof(*v));
+  memcpy(v->etag, o->now->etag, sizeof(v->etag));
+  v->modified_ms = o->now->modified_ms;
+  fakes3_put_span(&v->body, fakes3_span(&o->now->body));
+  fakes3_put_span(&v->headers, fakes3_span(&o->now->headers));
+  free_version(o->cached);
+  o->cached = v;
+  o->cached_ns = fakes3_lease_ns();
+  o->cached_ms = fakes3_wall_ms(s);
+}
+
 size_t fakes3_object_count(const fakes3_t* s) {
   size_t count = 0;
   for (s3l_list_t* l = s->buckets.next; l != &s->buckets; l = l->next) {
@@ -88,6 +100,7 @@ static void clear_bucket(fakes3_bucket_t* b) {
   for (size_t i = 0; i < b->n; i++) {
     free_version(b->objects[i]->now);
     free_version(b->objects[i]->before);
+    free_version(b->objects[i]->cached);
     free(b->objects[i]->key);
     free(b->objects[i]);
   }

@@ -13,6 +13,10 @@
 #define CONSTANT_ETAG "\"00000000000000000000000000000000\""
 #define LIST_MAX      1000
 
+static bool is_within(uint64_t since_ns, const fakes3_request_t* r) {
+  return fakes3_lease_ns() - since_ns < fakes3_plan_value(r, FAKES3_SLOT_STALE) * 1000000u;
+}
+
 static bool writes(const fakes3_request_t* r) {
   return r->method == HTTP_PUT || r->method == HTTP_DELETE;
 }
@@ -23,8 +27,7 @@ static bool writes(const fakes3_request_t* r) {
 static const fakes3_version_t* visible(const fakes3_request_t* r, const fakes3_object_t* o) {
   if (o == NULL)
     return NULL;
-  if (!writes(r) && fakes3_plan_has(r, FAKES3_DO_stale_reads) &&
-      fakes3_lease_ns() - o->changed_ns < fakes3_plan_value(r, FAKES3_SLOT_STALE) * 1000000u)
+  if (!writes(r) && fakes3_plan_has(r, FAKES3_DO_stale_reads) && is_within(o->changed_ns, r))
     return o->before;
   return o->now;
 }
@@ -132,7 +135,9 @@ static void put_etag(fakes3_request_t* r, const fakes3_version_t* v) {
   if (fakes3_plan_has(r, FAKES3_DO_no_etag))
     return;
   bool weak = fakes3_plan_has(r, FAKES3_DO_weak_etag);
-  fakes3_printf(&r->reply.headers, "ETag: %s%s\r\n", weak ? "W/" : "", v->etag);
+  bool gzip = fakes3_plan_has(r, FAKES3_DO_gzip_etag);
+  fakes3_printf(&r->reply.headers, "ETag: %s%.*s%s\r\n", weak ? "W/" : "", (int)strlen(v->etag) - 1,
+                v->etag, gzip ? "-gzip\"" : "\"");
 }
 
 static void put_version(fakes3_request_t* r, const fakes3_version_t* v) {
@@ -243,8 +248,20 @@ static void delete_object(fakes3_request_t* r, fakes3_bucket_t* b) {
   r->server->counters.writes++;
 }
 
+/* As a proxy answers: with the reply that it got first, for as long as that is fresh. */
+static const fakes3_version_t* from_cache(fakes3_request_t* r, fakes3_object_t* o) {
+  if (o == NULL || (o->cached == NULL && o->now == NULL))
+    return NULL;
+  if (o->now != NULL && (o->cached == NULL || !is_within(o->cached_ns, r)))
+    fakes3_object_cache(r->server, o);
+  r->date_ms = o->cached_ms;
+  return o->cached;
+}
+
 static void get_object(fakes3_request_t* r, fakes3_bucket_t* b) {
-  const fakes3_version_t* v = visible(r, fakes3_object_find(b, r->key));
+  fakes3_object_t* o = fakes3_object_find(b, r->key);
+  const fakes3_version_t* v =
+      fakes3_plan_has(r, FAKES3_DO_cached_ms) ? from_cache(r, o) : visible(r, o);
   if (!check_read(r, v))
     return;
   r->reply.status = 200;

@@ -88,7 +88,7 @@ static void put_request_id(fakes3_bytes_t* b, const fakes3_request_t* r) {
   fakes3_printf(b, "FA4E53%010llX", (unsigned long long)seq);
 }
 
-static void clear_reply(fakes3_reply_t* reply) {
+void fakes3_reply_clear(fakes3_reply_t* reply) {
   fakes3_bytes_free(&reply->headers);
   fakes3_bytes_free(&reply->body);
   *reply = (fakes3_reply_t){.close = reply->close};
@@ -104,7 +104,7 @@ static void put_element(fakes3_bytes_t* b, const char* name, s3l_span_t text) {
 void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message) {
   const fakes3_error_t* known = find_error(code);
   fakes3_reply_t* reply = &r->reply;
-  clear_reply(reply);
+  fakes3_reply_clear(reply);
   if (message == NULL)
     message = known != NULL ? known->message : "An error.";
   reply->status = status != 0 ? status : known != NULL ? known->status : 500;
@@ -130,7 +130,7 @@ static void end_error(fakes3_request_t* r) {
 }
 
 void fakes3_html(fakes3_request_t* r, int status, const char* html) {
-  clear_reply(&r->reply);
+  fakes3_reply_clear(&r->reply);
   r->reply.status = status;
   r->reply.type = HTML;
   fakes3_puts(&r->reply.body, html);
@@ -204,8 +204,10 @@ void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
     put_request_id(out, r);
     fakes3_puts(out, "\r\n");
   }
-  if (s3l_time_format_http(fakes3_wall_ms(r->server), date))
+  if (s3l_time_format_http(r->date_ms != 0 ? r->date_ms : fakes3_wall_ms(r->server), date))
     fakes3_printf(out, "Date: %s\r\n", date);
+  if (fakes3_plan_has(r, FAKES3_DO_added_etag) && (reply->status >= 300 || r->key[0] == '\0'))
+    fakes3_puts(out, "ETag: \"added\"\r\n");
   fakes3_puts(out, page ? "Server: proxy\r\n" : "Server: AmazonS3\r\n");
   fakes3_put(out, reply->headers.p, reply->headers.n);
   if (reply->type != NULL)

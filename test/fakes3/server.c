@@ -220,6 +220,8 @@ void fakes3_reset(fakes3_t* server) {
   while (l != &server->requests) {
     fakes3_request_t* r = S3L_CONTAINER_OF(l, fakes3_request_t, link);
     l = l->next;
+    if (r->conn != NULL && r->replaying)
+      fakes3_conn_reset(r->conn);
     if (r->conn == NULL)
       fakes3_request_finish(r);
   }

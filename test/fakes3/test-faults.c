@@ -194,6 +194,58 @@ static void lands_in_another_world(void** state) {
                    412);
 }
 
+/* A proxy that has given the answer sends the request again. */
+static void replays_after_the_answer(void** state) {
+  fakes3_counters_t counters;
+  s3l_fakes3_fault("{\"replay_ms\":20,\"count\":1}");
+  assert_int_equal(put_new(), 200);
+  uint64_t seq = s3l_fakes3_last()->seq;
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "k", .body = "newer"), 200);
+  while (!fakes3_log_after(rig.server, seq - 1)->ended)
+    s3l_turn(&rig.loop);
+  fakes3_counters(rig.server, &counters);
+  assert_int_equal(counters.writes, 4);
+  stored("new");
+}
+
+/* The client gets the answer to the second one, whose condition does not hold any more. */
+static void replays_before_the_answer(void** state) {
+  s3l_fakes3_fault("{\"replay_answer_ms\":20,\"count\":1}");
+  assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "absent", .if_none_match = "*", .body = "x"),
+                   412);
+  assert_int_equal(S3L_DO(.key = "absent"), 200);
+  assert_string_equal(rig.reply.body, "x");
+}
+
+/* What a proxy keeps is given again with its Date, and answers conditions. */
+static void caches_replies(void** state) {
+  char etag[64], date[64];
+  s3l_fakes3_fault("{\"cached_ms\":600000}");
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  snprintf(etag, sizeof(etag), "%s", s3l_raw_header("ETag"));
+  snprintf(date, sizeof(date), "%s", s3l_raw_header("Date"));
+  fakes3_set_clock_offset(rig.server, 5000);
+  assert_int_equal(put_new(), 200);
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  assert_string_equal(rig.reply.body, "old");
+  assert_string_equal(s3l_raw_header("ETag"), etag);
+  assert_string_equal(s3l_raw_header("Date"), date);
+  assert_int_equal(S3L_DO(.key = "k", .if_none_match = etag), 304);
+  stored("new");
+}
+
+static void changes_etags(void** state) {
+  s3l_fakes3_fault("{\"gzip_etag\":true}");
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  assert_non_null(strstr(s3l_raw_header("ETag"), "-gzip\""));
+  fakes3_fault_clear(rig.server, 0);
+  s3l_fakes3_fault("{\"added_etag\":true}");
+  assert_int_equal(S3L_DO(.key = "absent"), 404);
+  assert_string_equal(s3l_raw_header("ETag"), "\"added\"");
+  assert_int_equal(S3L_DO(.key = "k"), 200);
+  assert_string_not_equal(s3l_raw_header("ETag"), "\"added\"");
+}
+
 static void breaks_replies(void** state) {
   s3l_fakes3_fault("{\"truncate\":true}");
   assert_int_equal(S3L_DO(.key = "k"), UV_EOF);
@@ -286,6 +338,10 @@ int main(void) {
       TEST(stalls_after),
       TEST(lands_late),
       TEST(lands_in_another_world),
+      TEST(replays_after_the_answer),
+      TEST(replays_before_the_answer),
+      TEST(caches_replies),
+      TEST(changes_etags),
       TEST(breaks_replies),
       TEST(frames_otherwise),
       TEST(sends_interim_replies),
