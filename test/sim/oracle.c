@@ -94,11 +94,15 @@ void oracle_blocked(oracle_t* o, int node, int64_t until) {
     o->nodes[node].blocked = until;
 }
 
+void oracle_beyond(oracle_t* o, int node, int64_t until) {
+  o->nodes[node].beyond = until;
+}
+
 /* Validity. */
 
 static void check_exclusion(oracle_t* o, int node, int64_t t) {
-  for (int m = 0; m < o->nodes_len; m++)
-    if (m != node && oracle_believes(o, m, t))
+  for (int m = 0; m < o->nodes_len && t >= o->nodes[node].beyond; m++)
+    if (m != node && t >= o->nodes[m].beyond && oracle_believes(o, m, t))
       oracle_fail(o, ORACLE_EXCLUSION, t, node, m,
                   "n%d says that it is leader, and so does n%d, for another %.3f s", node, m,
                   (double)(o->nodes[m].valid_until - o->boot(o->ctx, m, t)) / 1e9);
@@ -132,7 +136,7 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   oracle_node_t* n = &o->nodes[node];
   if (n->started)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started twice", node);
-  if (o->boot(o->ctx, node, t) >= note->valid_until)
+  if (!note->stood_still && o->boot(o->ctx, node, t) >= note->valid_until)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started after validity", node);
   if (note->epoch <= o->epoch_released)
     oracle_fail(o, ORACLE_RELEASE, t, node, -1,

@@ -87,6 +87,7 @@ typedef struct oracle_note_s {
   uint64_t epoch;
   int64_t valid_until;
   const char* leader_id; /* NEW_LEADER */
+  bool stood_still;      /* the process did, after it had looked at the clock for this */
 } oracle_note_t;
 
 /** A write as it is sent. Of a writer that is none of the nodes, `node` is -1. */
@@ -111,6 +112,7 @@ typedef struct oracle_node_s {
   int64_t valid_until; /* as published; 0: none */
   int64_t carried;     /* clock up to which landed writes carry a lease */
   int64_t blocked;     /* true time up to which the process did not run */
+  int64_t beyond;      /* true time up to which its leases are outside the promise */
 
   bool started; /* told, and not told stopped since */
   uint64_t epoch;
@@ -168,6 +170,10 @@ void oracle_begins(oracle_t* o, int node, int64_t t);
 void oracle_dies(oracle_t* o, int node, int64_t t);
 /** The node's process does not run before `until`. */
 void oracle_blocked(oracle_t* o, int node, int64_t until);
+
+/** The node's clock stood still, as that of a virtual machine that was paused. What its leases are
+ * worth is outside the promise until then; all else is not. */
+void oracle_beyond(oracle_t* o, int node, int64_t until);
 
 /** What is_leader is compared with, from t on. */
 void oracle_valid(oracle_t* o, int node, int64_t t, int64_t valid_until);

@@ -37,6 +37,17 @@ static void test_a_slow_clock_believes_longer(void** state) {
   assert_found(ONLY(EXCLUSION));
 }
 
+/* A machine that was paused believes for too long. Its epoch is still judged. */
+static void test_a_clock_that_stood_still(void** state) {
+  leads(0, S, 5);
+  oracle_beyond(&o, 0, 12 * S);
+  leads(1, 11 * S, 6);
+  assert_found(0);
+  stops(1, 11 * S, 6);
+  leads(2, 12 * S, 6);
+  assert_found(ONLY(EXCLUSION) | ONLY(EPOCH_SHARED));
+}
+
 static void test_a_dead_process_does_not_believe(void** state) {
   leads(0, S, 5);
   oracle_dies(&o, 0, 2 * S);
@@ -71,6 +82,20 @@ static void test_two_write_records_of_one_epoch(void** state) {
 static void test_started_twice(void** state) {
   leads(0, S, 5);
   tells(0, 2 * S, ORACLE_STARTED, 6, lease(0, S));
+  assert_found(ONLY(PAIRING));
+}
+
+static void test_started_late(void** state) {
+  writes(0, S, 5, 1);
+  oracle_note_t note = {.kind = ORACLE_STARTED, .epoch = 5, .valid_until = lease(0, S)};
+  note.stood_still = true;
+  oracle_blocked(&o, 0, 60 * S);
+  oracle_note(&o, 0, 60 * S, &note);
+  assert_found(0);
+  stops(0, 60 * S, 5);
+  note.stood_still = false;
+  note.epoch = 6;
+  oracle_note(&o, 0, 61 * S, &note);
   assert_found(ONLY(PAIRING));
 }
 
@@ -194,11 +219,13 @@ int main(void) {
       T(test_two_leaders),
       T(test_the_next_one_at_the_end_of_validity),
       T(test_a_slow_clock_believes_longer),
+      T(test_a_clock_that_stood_still),
       T(test_a_dead_process_does_not_believe),
       T(test_epochs),
       T(test_a_record_replaces_one_of_a_higher_epoch),
       T(test_two_write_records_of_one_epoch),
       T(test_started_twice),
+      T(test_started_late),
       T(test_stopped_without_start),
       T(test_stopped_of_another_epoch),
       T(test_stopped_yet_leader),

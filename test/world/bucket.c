@@ -117,6 +117,7 @@ int world_bucket_fault(const char* json) {
   world_host_t* was = enter();
   int rule = fakes3_fault(bucket.server, json, why, sizeof(why));
   world_leave(was);
+  world_log("store: %s", json);
   if (rule <= 0) {
     fprintf(stderr, "s3lect-world: %s: %s\n", json, why);
     abort();

@@ -12,7 +12,8 @@
 #include "world/service.h"
 #include "world/socket.h"
 
-#define ACTIVE_MAX 24
+#define ACTIVE_MAX    24
+#define REPLAY_MAX_NS (120 * WORLD_S) /* that a replayed request's answer takes */
 
 typedef struct active_s {
   world_event_t end;
@@ -77,18 +78,43 @@ static const char* const http_faults[] = {
     "{\"close_after\":true,\"count\":10}",
     "{\"weak_etag\":true,\"count\":10}",
     "{\"plain_404\":true,\"count\":5,\"match\":{\"method\":\"GET\"}}",
+    "{\"added_etag\":true,\"count\":20}",
+    "{\"replay_ms\":%u,\"count\":2,\"match\":{\"method\":\"PUT\"}}",
 };
 
-static int add_http_fault(void) {
+/* Proxies that verify may call unsafe: with them a reply does not tell what the store did. The
+ * first one also answers a write that had its effect with a condition that does not hold. Epoch
+ * files need reads that are new, so that the last one is for lockfiles. */
+static const char* const deceptions[] = {
+    "{\"replay_answer_ms\":%u,\"count\":2,\"match\":{\"method\":\"PUT\"}}",
+    "{\"gzip_etag\":true,\"count\":4}",
+    "{\"cached_ms\":%u,\"count\":20,\"match\":{\"method\":\"GET\"}}",
+};
+
+static int add_rule(const char* form) {
   char json[256];
-  size_t n = sizeof(http_faults) / sizeof(http_faults[0]);
-  const char* form = http_faults[sim_below(&world_chaos.random, (uint32_t)n)];
   const char* at = strstr(form, "%u");
   if (at == NULL)
     return world_bucket_fault(form);
   snprintf(json, sizeof(json), "%.*s%u%s", (int)(at - form), form,
            (unsigned)sim_heavy(&world_chaos.random, 400, 7), at + 2);
   return world_bucket_fault(json);
+}
+
+static int add_http_fault(void) {
+  size_t n = sizeof(http_faults) / sizeof(http_faults[0]);
+  return add_rule(http_faults[sim_below(&world_chaos.random, (uint32_t)n)]);
+}
+
+static int add_deception(int64_t until) {
+  size_t n = sizeof(deceptions) / sizeof(deceptions[0]) - election.epochs;
+  size_t i = sim_below(&world_chaos.random, (uint32_t)n);
+  if (election.lies != 0)
+    return 0;
+  election.lies = ++election.lie << 2; /* for neither protocol */
+  if (i == 0)
+    election.replays_until = until + REPLAY_MAX_NS;
+  return add_rule(deceptions[i]);
 }
 
 /* The store breaks its promises about verify's objects, and about no others: a store that the
@@ -278,8 +304,14 @@ static void begin_fault(active_t* f) {
     if (h != NULL)
       h->stall_ns = 1500 * (int64_t)n->config.leader_timeout_ms * WORLD_US;
     break;
+  case WORLD_FAULT_FROZEN_VM:
+    world_node_freeze(n, f->end.at);
+    break;
   case WORLD_FAULT_LIAR:
     f->rule = add_lie(n);
+    break;
+  case WORLD_FAULT_PROXY:
+    f->rule = add_deception(f->end.at);
     break;
   case WORLD_FAULT_END:
     break;
@@ -328,6 +360,9 @@ static void end_fault(active_t* f) {
   case WORLD_FAULT_SUSPEND:
     suspend(f, false);
     break;
+  case WORLD_FAULT_FROZEN_VM:
+    world_node_rates(n, n->lease_ppb, n->timer_ppb);
+    break;
   case WORLD_FAULT_TRICKLE:
     world_net.cut_per_mille = 100;
     world_net.send_space = WORLD_SEND_SPACE;
@@ -337,6 +372,7 @@ static void end_fault(active_t* f) {
       h->stall_ns = 0;
     break;
   case WORLD_FAULT_LIAR:
+  case WORLD_FAULT_PROXY:
     if (f->rule != 0) {
       world_bucket_clear(f->rule);
       election.lies = 0;

@@ -31,7 +31,9 @@
   XX(SUSPEND, "suspend")                                                                           \
   XX(TRICKLE, "trickle")                                                                           \
   XX(STALL, "stall")                                                                               \
-  XX(LIAR, "liar")
+  XX(LIAR, "liar")                                                                                 \
+  XX(PROXY, "proxy")                                                                               \
+  XX(FROZEN_VM, "frozen-vm")
 
 typedef enum {
 #define XX(id, name) WORLD_FAULT_##id,

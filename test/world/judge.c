@@ -59,14 +59,18 @@ static bool is_seen(const world_life_t* l) {
 /* What is_leader is compared with, now. */
 void world_judge_look(world_life_t* l) {
   s3lect_status_t status = {.size = sizeof(status)};
-  if (!is_seen(l) || s3lect_elector_status(&l->elector, &status) != 0)
+  unsigned stall_in = l->host->stall_in;
+  if (!is_seen(l))
     return;
+  l->host->stall_in = 0; /* all of it at one instant */
+  (void)s3lect_elector_status(&l->elector, &status);
   int64_t lease = world_lease_ns(l->host);
   bool leads = s3lect_elector_is_leader(&l->elector) != 0;
   if (leads != (status.valid_until_ns > lease))
     world_broken("%s: is_leader is %d, valid for %.3f ms", l->node->name, leads,
                  (double)(status.valid_until_ns - lease) / 1e6);
   oracle_valid(&election.oracle, l->node->index, world.now, status.valid_until_ns);
+  l->host->stall_in = stall_in;
 }
 
 static void check_late(const world_life_t* l, const char* when) {
@@ -122,8 +126,11 @@ void world_judge_ack(world_event_t* event) {
 }
 
 static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t* e) {
-  oracle_note_t n = {
-      .kind = kind, .epoch = e->epoch, .valid_until = e->valid_until_ns, .leader_id = e->leader_id};
+  oracle_note_t n = {.kind = kind,
+                     .epoch = e->epoch,
+                     .valid_until = e->valid_until_ns,
+                     .leader_id = e->leader_id,
+                     .stood_still = l->node->blocked_until >= world.now};
   oracle_blocked(&election.oracle, l->node->index, world.now);
   world_judge_look(l);
   oracle_note(&election.oracle, l->node->index, world.now, &n);
@@ -135,9 +142,9 @@ static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
   for (const char* p = e->message; *p != '\0'; p++)
     what = *p >= '0' && *p <= '9' ? what : what * 31 + (unsigned char)*p;
   int64_t now = world_lease_ns(l->host);
-  /* These are told of each leader, and each time that peer mode stops to work. */
+  /* These are told of each leader, of each release, and each time that peer mode stops to work. */
   bool other = e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID ||
-               strstr(e->message, ":8443") != NULL;
+               e->error == S3LECT_ERELEASE || strstr(e->message, ":8443") != NULL;
   if (!other && what == l->error && now - l->error_at < REPEAT_NS)
     world_broken("%s is told the same again within %.3f s: %s", l->node->name,
                  (double)(now - l->error_at) / 1e9, e->message);
@@ -212,13 +219,14 @@ static void saw_write(world_life_t* l, const char* line) {
                       .number = number,
                       .incarnation = l->birth + 1,
                       .released = strstr(line, " released") != NULL,
-                      .leader_id = l->node->name};
+                      .leader_id = l->node->id};
   l->request = WRITING;
   world_judge_look(l);
   oracle_write_sent(&election.oracle, world.now, &w);
 }
 
-/* What the core is told of a write is true. */
+/* What the core is told of a write is true. Where a proxy sends a write again, and gives the answer
+ * to that, it is told that the condition did not hold. */
 static void check_write(const world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   size_t i = (b->sends_len - 1) % WORLD_SENDS;
@@ -227,7 +235,8 @@ static void check_write(const world_life_t* l, const char* line) {
   if (begins(line, "done ok") && !b->sends[i].landed)
     world_broken("%s: write %" PRIu64 " is confirmed, and has not landed", l->node->name,
                  b->sends[i].number);
-  b->sends[i].denied = !begins(line, "done ok");
+  bool replayed = begins(line, "done EPRECONDITION") && world.now < election.replays_until;
+  b->sends[i].denied = !begins(line, "done ok") && !replayed;
   if (b->sends[i].denied && b->sends[i].landed)
     world_broken("%s: write %" PRIu64 " has landed: %s", l->node->name, b->sends[i].number, line);
 }
@@ -329,7 +338,7 @@ void world_saw_change(const char* key, const char* body, size_t n) {
                       .incarnation = id,
                       .released = r.released != 0,
                       .claims = r.claim != 0,
-                      .leader_id = election.nodes[b->node].name,
+                      .leader_id = election.nodes[b->node].id,
                       .successor = r.successor};
   oracle_write_landed(&election.oracle, world.now, &w);
 }

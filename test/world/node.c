@@ -156,7 +156,7 @@ void world_node_end(world_node_t* n, world_end_t how) {
   l->host->mute = true;
   l->host->alloc_fail = 0;
   l->host->blocked_until = 0;
-  sim_clock_set_rate(&l->host->timer, world.now, n->timer_ppb); /* it may have been suspended */
+  world_node_rates(n, n->lease_ppb, n->timer_ppb); /* its clocks may have stood still */
   world_net.host_at[l->host->address & 255] = NULL;
   oracle_blocked(&election.oracle, n->index, world.now);
   oracle_dies(&election.oracle, n->index, world.now);
@@ -244,7 +244,7 @@ static bool open_elector(world_life_t* l) {
   s3lect_elector_options_init(&o, sizeof(o));
   snprintf(address, sizeof(address), "10.0.0.%d:%d", l->node->index + 1, WORLD_PEERPORT);
   o.lockfile_path = WORLD_KEY;
-  o.server_id = l->node->name;
+  o.server_id = l->node->id;
   o.server_addr = address; /* without peer mode nobody listens there */
   o.store = &l->store;
   o.protocol = c->epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
@@ -388,7 +388,7 @@ void world_node_resign(world_node_t* n, int to) {
     return;
   world_host_t* was = world_enter(l->host);
   if (to >= 0 && to != n->index)
-    (void)s3lect_elector_transfer(&l->elector, election.nodes[to].name);
+    (void)s3lect_elector_transfer(&l->elector, election.nodes[to].id);
   else
     (void)s3lect_elector_resign(&l->elector);
   world_judge_look(l);
@@ -403,6 +403,20 @@ void world_node_pause(world_node_t* n, int64_t until) {
   if (until > n->blocked_until)
     n->blocked_until = until;
   world_block(n->life->host, until);
+}
+
+/* A lease that was sent before ends by the node's clock within a leader timeout. Then its wall
+ * clock is behind, too, until something sets it. */
+void world_node_freeze(world_node_t* n, int64_t until) {
+  world_host_t* h = n->life != NULL ? n->life->host : NULL;
+  if (h == NULL)
+    return;
+  sim_clock_set_rate(&h->timer, world.now, -SIM_BILLION);
+  sim_clock_set_rate(&h->lease, world.now, -SIM_BILLION);
+  h->wall_ms -= (until - world.now) / WORLD_MS;
+  world_node_pause(n, until);
+  oracle_beyond(&election.oracle, n->index,
+                until + 2 * (int64_t)n->config.leader_timeout_ms * WORLD_MS);
 }
 
 void world_node_rates(world_node_t* n, int64_t lease_ppb, int64_t timer_ppb) {
@@ -427,5 +441,6 @@ void world_election_begin(uint64_t seed, int nodes) {
   for (int i = 0; i < nodes; i++) {
     election.nodes[i].index = i;
     snprintf(election.nodes[i].name, sizeof(election.nodes[i].name), "n%d", i);
+    election.nodes[i].id = election.nodes[i].name;
   }
 }

@@ -52,6 +52,7 @@ typedef struct world_node_s world_node_t;
 struct world_node_s {
   int index;
   char name[16];
+  const char* id; /* its server ID: its name, or another node's */
   world_config_t config;
   world_life_t* life; /* NULL: down */
   uint32_t lives;
@@ -112,10 +113,11 @@ extern struct world_election_s {
   world_node_t nodes[WORLD_NODES];
   oracle_t oracle;
   world_counters_t counters;
-  unsigned lies;    /* WORLD_LIES_ now, and the number of the lie; 0: none */
-  unsigned lie;     /* the number of the last one */
-  unsigned ghosts;  /* lives that are closing, killed or not */
-  char broken[256]; /* what else went wrong; "": nothing */
+  unsigned lies;         /* WORLD_LIES_ now, and the number of the lie; 0: none */
+  unsigned lie;          /* the number of the last one */
+  int64_t replays_until; /* a proxy may have given the answer to a request that it sent again */
+  unsigned ghosts;       /* lives that are closing, killed or not */
+  char broken[256];      /* what else went wrong; "": nothing */
 } election;
 
 void world_election_begin(uint64_t seed, int nodes);
@@ -128,6 +130,8 @@ void world_node_end(world_node_t* node, world_end_t how);
 void world_node_verify(world_node_t* node);
 void world_node_resign(world_node_t* node, int to);
 void world_node_pause(world_node_t* node, int64_t until);
+/** Pauses its virtual machine, whose clocks do not see it. */
+void world_node_freeze(world_node_t* node, int64_t until);
 /** Sets the rates of its machine's clocks. */
 void world_node_rates(world_node_t* node, int64_t lease_ppb, int64_t timer_ppb);
 

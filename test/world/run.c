@@ -49,6 +49,8 @@ static void configure(uint64_t seed, bool epochs) {
     }
     c->max_connections = sim_chance(&r, 300) ? (uint32_t)sim_between(&r, 1, 3) : 0;
     c->idle_timeout_ms = sim_chance(&r, 300) ? (uint32_t)sim_between(&r, 500, 60000) : 0;
+    if (i > 0 && sim_chance(&r, 40))
+      election.nodes[i].id = election.nodes[i - 1].id;
     election.nodes[i].lease_ppb = sim_between(&r, -9999000, 9999000);
     election.nodes[i].timer_ppb = sim_between(&r, -500000, 500000);
   }
