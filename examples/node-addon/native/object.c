@@ -80,7 +80,7 @@ static napi_value construct(napi_env env, napi_callback_info info) {
   void* class;
   napi_value argv[CONSTRUCTOR_ARGC], self;
   size_t argc = CONSTRUCTOR_ARGC;
-  s3lect_error_t error;
+  s3lect_error_t error = {0}; /* where no function of the library says what is wrong */
   texts_t texts = {0};
   if (napi_get_cb_info(env, info, &argc, argv, &self, &class) != napi_ok ||
       napi_get_instance_data(env, (void**)&addon) != napi_ok)
