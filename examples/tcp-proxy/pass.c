@@ -104,12 +104,13 @@ static step_t fill_tube(pass_t* pass, way_t* way) {
     way->much = n >= TUBE_WORTH;
     return pour_tube(pass, way);
   }
+  bool later = n < 0 && would_block(); /* before another call sets errno */
   tube_give(&pass->proxy->tubes, tube);
   if (n == 0) {
     way->ended = true;
     return STEP_AGAIN;
   }
-  if (would_block())
+  if (later)
     return STEP_WAIT;
   finish(pass, PASS_BROKEN);
   return STEP_OVER;
