@@ -73,21 +73,27 @@ typedef struct phase_s {
   bool (*step)(struct phase_s* phase);
   int64_t until_ns;
   int64_t slice_ns;
-  bool done;
+  bool over; /* what was waited for has come */
+  bool done; /* or the time is over */
+  /* step_settle: the process that leads, and its renewals when it was first seen to. */
+  unsigned life, renewals;
 } phase_t;
 
 static bool phase_step(void* arg) {
   phase_t* phase = arg;
-  phase->done = phase->step(phase) || s3lect_now_ns() >= phase->until_ns;
+  phase->over = phase->step(phase);
+  phase->done = phase->over || s3lect_now_ns() >= phase->until_ns;
   return phase->done || s3lect_now_ns() >= phase->slice_ns;
 }
 
-static void pass(chaos_t* chaos, unsigned ms, bool (*one)(phase_t* phase)) {
+/* False if the time ran out. */
+static bool pass(chaos_t* chaos, unsigned ms, bool (*one)(phase_t* phase)) {
   phase_t phase = {.chaos = chaos, .step = one, .until_ns = s3lect_now_ns() + ms * CHAOS_MS};
   while (!phase.done) {
     phase.slice_ns = s3lect_now_ns() + 1000 * CHAOS_MS;
     procs_until(&chaos->s3.procs, phase_step, &phase);
   }
+  return phase.over;
 }
 
 static bool step_faults(phase_t* phase) {
@@ -107,19 +113,18 @@ static const chaos_leadership_t* leader(const chaos_t* chaos) {
 
 /* A leadership that begins, or goes on, in peace must be renewed some times. */
 static bool step_settle(phase_t* phase) {
-  static unsigned life, renewals;
   chaos_t* chaos = phase->chaos;
   step(chaos, true);
   const chaos_leadership_t* l = leader(chaos);
   bool all = true;
   for (unsigned i = 0; i < CHAOS_NODES; i++)
     all = all && chaos->nodes[i].pid > 0;
-  if (l == NULL || !all || l->life != life || l->renewals < renewals) {
-    life = l != NULL ? l->life : 0;
-    renewals = l != NULL ? l->renewals : 0;
+  if (l == NULL || !all || l->life != phase->life || l->renewals < phase->renewals) {
+    phase->life = l != NULL ? l->life : 0;
+    phase->renewals = l != NULL ? l->renewals : 0;
     return false;
   }
-  return l->renewals >= renewals + STAYS_RENEWALS;
+  return l->renewals >= phase->renewals + STAYS_RENEWALS;
 }
 
 static bool step_leave(phase_t* phase) {
@@ -222,15 +227,13 @@ static void close_all(chaos_t* chaos) {
 
 void chaos_run(chaos_t* chaos, unsigned seconds) {
   open_all(chaos, seconds);
-  pass(chaos, seconds * 1000, step_faults);
+  (void)pass(chaos, seconds * 1000, step_faults);
   chaos_plan_step(chaos, true);
   chaos_note(chaos, "peace");
-  pass(chaos, SETTLE_MS, step_settle);
-  step(chaos, true);
-  if (leader(chaos) == NULL)
-    chaos_violated(chaos, "nobody leads %d ms after the end of all faults", SETTLE_MS);
+  if (!pass(chaos, SETTLE_MS, step_settle))
+    chaos_violated(chaos, "no leader stays within %d ms after the end of all faults", SETTLE_MS);
   chaos_note(chaos, "SIGTERM to all");
-  pass(chaos, LEAVE_MS, step_leave);
+  (void)pass(chaos, LEAVE_MS, step_leave);
   for (unsigned i = 0; i < CHAOS_NODES; i++)
     if (chaos->nodes[i].pid > 0)
       chaos_violated(chaos, "life %u does not end", chaos->nodes[i].life);
