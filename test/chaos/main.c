@@ -1,11 +1,11 @@
 /* s3lect-chaos: real processes under seeded random faults. See --help, and chaos.h. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "chaos/chaos.h"
+#include "lib/args.h"
 
 static const char help[] =
     "Usage: s3lect-chaos --config NAME [--seeds A..B] [--seconds S]\n"
@@ -33,56 +33,34 @@ static const chaos_config_t configs[] = {
 };
 
 typedef struct options_s {
+  const char *name, *seeds;
   const chaos_config_t* config;
   uint64_t first, last;
   unsigned seconds;
   bool plan;
 } options_t;
 
-static _Noreturn void refuse(const char* what, const char* value) {
-  fprintf(stderr, "s3lect-chaos: %s %s (see --help)\n", what, value);
-  exit(2);
-}
+#define AT(field) offsetof(options_t, field)
+
+static const s3l_arg_t rows[] = {
+    {"--config", S3L_ARG_TEXT, AT(name), 0, 0, 0},
+    {"--seeds", S3L_ARG_TEXT, AT(seeds), 0, 0, 0},
+    {"--seconds", S3L_ARG_UNSIGNED, AT(seconds), 1, 3600, 0},
+    {"--plan", S3L_ARG_FLAG, AT(plan), 0, 0, 0},
+};
 
 static const chaos_config_t* find_config(const char* name) {
   for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++)
     if (strcmp(configs[i].name, name) == 0)
       return &configs[i];
-  refuse("there is no configuration", name);
-}
-
-static void take_seeds(options_t* options, const char* value) {
-  char* end;
-  options->first = options->last = strtoull(value, &end, 10);
-  if (strncmp(end, "..", 2) == 0)
-    options->last = strtoull(end + 2, &end, 10);
-  if (*end != '\0' || options->last < options->first)
-    refuse("--seeds must be A..B, not", value);
+  s3l_args_refuse("--config", name, "must be one of those that --help names");
 }
 
 static options_t parse(int argc, char** argv) {
-  static const struct option known[] = {
-      {"config", required_argument, NULL, 'c'},  {"seeds", required_argument, NULL, 's'},
-      {"seconds", required_argument, NULL, 't'}, {"plan", no_argument, NULL, 'p'},
-      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
-  options_t options = {.first = 1, .last = 1, .seconds = 60};
-  for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-    if (c == 'c')
-      options.config = find_config(optarg);
-    else if (c == 's')
-      take_seeds(&options, optarg);
-    else if (c == 't')
-      options.seconds = (unsigned)strtoul(optarg, NULL, 10);
-    else if (c == 'p')
-      options.plan = true;
-    else if (c == 'h') {
-      fputs(help, stdout);
-      exit(0);
-    } else
-      exit(2);
-  }
-  if (options.config == NULL || options.seconds == 0 || options.seconds > 3600)
-    refuse("--config NAME is missing, or --seconds is not", "1 to 3600");
+  options_t options = {.name = "", .seeds = "1", .seconds = 60};
+  s3l_args_read("s3lect-chaos", help, rows, sizeof rows / sizeof rows[0], &options, argc, argv);
+  s3l_args_seeds(options.seeds, &options.first, &options.last);
+  options.config = find_config(options.name);
   return options;
 }
 
@@ -107,7 +85,7 @@ int main(int argc, char** argv) {
   options_t options = parse(argc, argv);
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   if (n <= 0)
-    refuse("cannot find", "/proc/self/exe");
+    s3l_args_refuse("/proc/self/exe", "", "cannot be read: mount /proc");
   setenv("S3L_TEST_PROTOCOL", options.config->epochs ? "epochs" : "lockfile", 1);
   setenv("AWS_ACCESS_KEY_ID", "test", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "testtest", 1);
@@ -116,6 +94,7 @@ int main(int argc, char** argv) {
     if (options.plan) {
       chaos_plan_make(&run, options.seconds);
       chaos_plan_print(&run, stdout);
+      free(run.plan);
       continue;
     }
     chaos_run(&run, options.seconds);

@@ -1,11 +1,10 @@
 /* s3lect-sim: attacks the election core for simulated centuries. See --help. */
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/args.h"
 #include "sim/mutants.h"
 #include "sim/report.h"
 #include "sim/run.h"
@@ -27,7 +26,7 @@ typedef struct options_s {
   unsigned seconds;
   bool situations;
   bool epochs;
-  bool list_mutants, list_faults, expect_caught, help;
+  bool list_mutants, list_faults, expect_caught;
   unsigned chapter;
   int64_t shift, until;
 } options_t;
@@ -57,124 +56,61 @@ static const char help[] =
     "Printed with a violation, to repeat its shrunk run:\n"
     "  --keep-nodes LIST --keep-faults LIST --chapter N --shift NS --until NS\n";
 
-static void refuse(const char* option, const char* value, const char* mend) {
-  fprintf(stderr, "s3lect-sim: %s %s: %s\n", option, value, mend);
-  exit(2);
-}
-
-static uint64_t number(const char* option, const char* value, uint64_t min, uint64_t max) {
-  char* end;
-  errno = 0;
-  uint64_t v = strtoull(value, &end, 10);
-  char mend[80];
-  snprintf(mend, sizeof mend, "must be a number from %" PRIu64 " to %" PRIu64, min, max);
-  if (errno != 0 || end == value || *end != '\0' || value[0] == '-' || v < min || v > max)
-    refuse(option, value, mend);
-  return v;
-}
-
 static uint64_t random_seed(void) {
   uint64_t v = 0;
   FILE* f = fopen("/dev/urandom", "rb");
   if (f == NULL || fread(&v, sizeof v, 1, f) != 1)
-    refuse("--seeds", "random", "cannot read /dev/urandom");
+    s3l_args_refuse("--seeds", "random", "cannot read /dev/urandom");
   fclose(f);
   return v >> 24; /* short enough to be typed */
 }
 
 static void set_seeds(options_t* o, const char* value) {
-  char first[24];
-  const char* dots = strstr(value, "..");
   if (strcmp(value, "random") == 0) {
     o->run.first = random_seed();
     o->run.last = UINT64_MAX - 1;
-    return;
+  } else {
+    s3l_args_seeds(value, &o->run.first, &o->run.last);
   }
-  size_t len = dots != NULL ? (size_t)(dots - value) : strlen(value);
-  if (len >= sizeof first)
-    refuse("--seeds", value, "must be A..B");
-  memcpy(first, value, len);
-  first[len] = '\0';
-  o->run.first = number("--seeds", first, 0, UINT64_MAX - 1);
-  o->run.last =
-      dots != NULL ? number("--seeds", dots + 2, o->run.first, UINT64_MAX - 1) : o->run.first;
 }
-
-/* Where an option's value goes. */
-typedef struct row_s {
-  const char* name;
-  enum { FLAG, TEXT, COUNT, SECONDS, NANOSECONDS } kind;
-  size_t at;
-  uint64_t min, max;
-} row_t;
 
 #define AT(field) offsetof(options_t, field)
 
-static const row_t rows[] = {{"--seeds", TEXT, AT(seeds), 0, 0},
-                             {"--seconds", COUNT, AT(seconds), 1, 1000000},
-                             {"--nodes", COUNT, AT(run.nodes), 1, SIM_NODES_MAX},
-                             {"--hours", COUNT, AT(run.hours), 1, 168},
-                             {"--faults", TEXT, AT(faults), 0, 0},
-                             {"--protocol", TEXT, AT(protocol), 0, 0},
-                             {"--jobs", COUNT, AT(run.jobs), 1, 64},
-                             {"--situations", FLAG, AT(situations), 0, 0},
-                             {"--trace", FLAG, AT(view.trace), 0, 0},
-                             {"--svg", TEXT, AT(view.svg), 0, 0},
-                             {"--from", SECONDS, AT(view.from), 0, 604800},
-                             {"--to", SECONDS, AT(view.to), 1, 604800},
-                             {"--scenario", TEXT, AT(scenario), 0, 0},
-                             {"--mutant", TEXT, AT(mutant), 0, 0},
-                             {"--list-mutants", FLAG, AT(list_mutants), 0, 0},
-                             {"--list-faults", FLAG, AT(list_faults), 0, 0},
-                             {"--expect-caught", FLAG, AT(expect_caught), 0, 0},
-                             {"--keep-nodes", TEXT, AT(keep_nodes), 0, 0},
-                             {"--keep-faults", TEXT, AT(keep_faults), 0, 0},
-                             {"--chapter", COUNT, AT(chapter), 0, SIM_CHAPTERS_MAX - 1},
-                             {"--shift", NANOSECONDS, AT(shift), 0, INT64_MAX},
-                             {"--until", NANOSECONDS, AT(until), 1, INT64_MAX},
-                             {"--help", FLAG, AT(help), 0, 0}};
-
-#define ROWS (sizeof rows / sizeof rows[0])
-
-static void set(options_t* o, const row_t* row, const char* value) {
-  void* to = (char*)o + row->at;
-  uint64_t v = row->kind > TEXT ? number(row->name, value, row->min, row->max) : 0;
-  if (row->kind == FLAG)
-    *(bool*)to = true;
-  else if (row->kind == TEXT)
-    *(const char**)to = value;
-  else if (row->kind == COUNT)
-    *(unsigned*)to = (unsigned)v;
-  else
-    *(int64_t*)to = (int64_t)v * (row->kind == SECONDS ? S3L_SECOND : 1);
-}
+static const s3l_arg_t rows[] = {
+    {"--seeds", S3L_ARG_TEXT, AT(seeds), 0, 0, 0},
+    {"--seconds", S3L_ARG_UNSIGNED, AT(seconds), 1, 1000000, 0},
+    {"--nodes", S3L_ARG_UNSIGNED, AT(run.nodes), 1, SIM_NODES_MAX, 0},
+    {"--hours", S3L_ARG_UNSIGNED, AT(run.hours), 1, 168, 0},
+    {"--faults", S3L_ARG_TEXT, AT(faults), 0, 0, 0},
+    {"--protocol", S3L_ARG_TEXT, AT(protocol), 0, 0, 0},
+    {"--jobs", S3L_ARG_UNSIGNED, AT(run.jobs), 1, 64, 0},
+    {"--situations", S3L_ARG_FLAG, AT(situations), 0, 0, 0},
+    {"--trace", S3L_ARG_FLAG, AT(view.trace), 0, 0, 0},
+    {"--svg", S3L_ARG_TEXT, AT(view.svg), 0, 0, 0},
+    {"--from", S3L_ARG_INT64, AT(view.from), 0, 604800, S3L_SECOND},
+    {"--to", S3L_ARG_INT64, AT(view.to), 1, 604800, S3L_SECOND},
+    {"--scenario", S3L_ARG_TEXT, AT(scenario), 0, 0, 0},
+    {"--mutant", S3L_ARG_TEXT, AT(mutant), 0, 0, 0},
+    {"--list-mutants", S3L_ARG_FLAG, AT(list_mutants), 0, 0, 0},
+    {"--list-faults", S3L_ARG_FLAG, AT(list_faults), 0, 0, 0},
+    {"--expect-caught", S3L_ARG_FLAG, AT(expect_caught), 0, 0, 0},
+    {"--keep-nodes", S3L_ARG_TEXT, AT(keep_nodes), 0, 0, 0},
+    {"--keep-faults", S3L_ARG_TEXT, AT(keep_faults), 0, 0, 0},
+    {"--chapter", S3L_ARG_UNSIGNED, AT(chapter), 0, SIM_CHAPTERS_MAX - 1, 0},
+    {"--shift", S3L_ARG_INT64, AT(shift), 0, INT64_MAX, 1},
+    {"--until", S3L_ARG_INT64, AT(until), 1, INT64_MAX, 1},
+};
 
 static void parse(options_t* o, int argc, char** argv) {
-  struct option table[ROWS + 1] = {{NULL, 0, NULL, 0}};
   char bad[64];
-  for (size_t i = 0; i < ROWS; i++)
-    table[i] = (struct option){rows[i].name + 2, rows[i].kind != FLAG, NULL, (int)i + 1};
-  int option;
-  while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-    if (option == '?') {
-      fputs("s3lect-sim: see --help\n", stderr);
-      exit(2);
-    }
-    set(o, &rows[option - 1], optarg);
-  }
-  if (optind < argc)
-    refuse(argv[optind], "", "takes no arguments; see --help");
-  if (o->help) {
-    fputs(help, stdout);
-    exit(0);
-  }
+  s3l_args_read("s3lect-sim", help, rows, sizeof rows / sizeof rows[0], o, argc, argv);
   if (o->seeds != NULL)
     set_seeds(o, o->seeds);
   if (!sim_troubles_parse(o->faults, &o->run.troubles, bad, sizeof bad))
-    refuse("--faults", bad, "unknown; --list-faults prints the names");
+    s3l_args_refuse("--faults", bad, "unknown; --list-faults prints the names");
   o->epochs = strcmp(o->protocol, "epochs") == 0;
   if (!o->epochs && strcmp(o->protocol, "lockfile") != 0)
-    refuse("--protocol", o->protocol, "must be lockfile or epochs");
+    s3l_args_refuse("--protocol", o->protocol, "must be lockfile or epochs");
   if (o->epochs)
     o->run.troubles |= SIM_BIT(EPOCHS);
 }
@@ -188,7 +124,7 @@ static void parse_list(const char* option, const char* list, bool* keep, size_t 
     char* end;
     unsigned long v = strtoul(p, &end, 10);
     if (end == p || v >= len || (*end != ',' && *end != '\0'))
-      refuse(option, list, "must be numbers separated by commas, or none");
+      s3l_args_refuse(option, list, "must be numbers separated by commas, or none");
     keep[v] = true;
     if (*end == '\0')
       return;
@@ -255,7 +191,7 @@ static int run_scenario(const options_t* o) {
     return 0;
   }
   if (!sim_scenario(o->scenario, plan))
-    refuse("--scenario", o->scenario, "unknown; \"list\" lists them");
+    s3l_args_refuse("--scenario", o->scenario, "unknown; \"list\" lists them");
   unsigned found = sim_show(plan, 0, plan->end, ~0u, &o->view, NULL);
   free(plan);
   return found != 0;
@@ -316,7 +252,7 @@ int main(int argc, char** argv) {
   if ((o.mutant != NULL || o.expect_caught) && !sim_mutants_are_built_in())
     return sim_mutants_hand_over(argv);
   if (o.mutant != NULL && !sim_mutant_choose(o.mutant))
-    refuse("--mutant", o.mutant, "unknown; --list-mutants prints the names");
+    s3l_args_refuse("--mutant", o.mutant, "unknown; --list-mutants prints the names");
   if (o.expect_caught)
     return sim_mutants_expect_caught(o.run.jobs);
   if (o.scenario != NULL)
