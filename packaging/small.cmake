@@ -12,8 +12,10 @@ include(CheckLinkerFlag)
 # called directly through the table of addresses, which is complete before anything runs (-z now).
 check_c_compiler_flag(-Oz S3LECT_COMPILES_OZ)
 check_c_compiler_flag(-fno-plt S3LECT_COMPILES_NO_PLT)
+check_c_compiler_flag(-fipa-pta S3LECT_COMPILES_IPA_PTA) # pointer analysis across functions
 set(S3LECT_SMALL $<IF:$<BOOL:${S3LECT_COMPILES_OZ}>,-Oz,-Os>
-  $<$<BOOL:${S3LECT_COMPILES_NO_PLT}>:-fno-plt>)
+  $<$<BOOL:${S3LECT_COMPILES_NO_PLT}>:-fno-plt>
+  $<$<BOOL:${S3LECT_COMPILES_IPA_PTA}>:-fipa-pta>)
 # No exception leaves a C library, so only debuggers, profilers and crash reporters read the tables.
 # Debug information (-g) has its own, .debug_frame, which are not loaded.
 if(NOT S3LECT_UNWIND_TABLES)

@@ -105,12 +105,12 @@ typedef enum {
 #define S3L_HOW_WRITERS   0x10u /* one request of each writer together */
 
 typedef struct s3l_verify_step_s {
-  s3l_verify_check_t check;
-  unsigned needs;
+  uint8_t check; /* s3l_verify_check_t */
+  uint8_t needs;
+  uint8_t key;       /* s3l_verify_key_t */
+  uint8_t condition; /* s3lect_condition_t; S3LECT_IF_MATCH: none, where the store cannot swap */
+  uint8_t how;
   s3l_verify_send_t send;
-  s3l_verify_key_t key;
-  s3lect_condition_t condition; /* S3LECT_IF_MATCH: none, where the store cannot swap */
-  unsigned how;
   s3l_verify_move_t (*judge)(s3l_verify_run_t* run, const s3l_verify_op_t* first);
 } s3l_verify_step_t;
 

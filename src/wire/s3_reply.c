@@ -57,7 +57,7 @@ enum { S3LECT_OK = 0 };
 
 static const s3l_s3_row_t rows[] = {
 #define XX(first, last, code, ops, status, outcome, recovery, advice)                              \
-  {first, last, code, ops, S3LECT_##status, S3LECT_##outcome, S3L_S3_RECOVER_##recovery, advice},
+  {first, last, ops, S3LECT_##outcome, S3L_S3_RECOVER_##recovery, S3LECT_##status, code, advice},
     S3L_S3_ERRORS(XX)
 #undef XX
 };
@@ -76,8 +76,8 @@ static bool code_fits(const char* pattern, s3l_span_t code) {
 }
 
 static bool row_fits(const s3l_s3_row_t* row, s3l_s3_op_t op, int http_status, s3l_span_t code) {
-  return http_status >= row->first && http_status <= row->last && (row->ops & 1u << op) != 0 &&
-         (row->code == NULL || code_fits(row->code, code));
+  return http_status >= (int)row->first && http_status <= (int)row->last &&
+         (row->ops & 1u << op) != 0 && (row->code == NULL || code_fits(row->code, code));
 }
 
 s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code,
@@ -85,7 +85,8 @@ s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code
   s3l_s3_verdict_t v = {S3LECT_EBADREPLY, S3LECT_UNCERTAIN, S3L_S3_RECOVER_NOTHING, NULL};
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     if (row_fits(&rows[i], op, http_status, code)) {
-      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, rows[i].recovery, rows[i].advice};
+      v = (s3l_s3_verdict_t){rows[i].status, rows[i].outcome, (s3l_s3_recovery_t)rows[i].recovery,
+                             rows[i].advice};
       break;
     }
   }

@@ -43,13 +43,13 @@ typedef struct s3l_s3_verdict_s {
 
 /** A row of S3L_S3_ERRORS; ops is a set of bits 1 << s3l_s3_op_t. */
 typedef struct s3l_s3_row_s {
-  int first;
-  int last;
-  const char* code;
-  unsigned ops;
+  unsigned first : 10;
+  unsigned last : 10;
+  unsigned ops : 5;
+  unsigned outcome : 3;
+  unsigned recovery : 4; /* s3l_s3_recovery_t */
   int status;
-  int outcome;
-  s3l_s3_recovery_t recovery;
+  const char* code;
   const char* advice;
 } s3l_s3_row_t;
 
