@@ -61,10 +61,11 @@ static void take(cli_child_t* child, const guard_report_t* report) {
  * processes are left, or another errno if that cannot be known. */
 static int end_strays(cli_child_t* child) {
   cli_cgroup_t cgroup;
-  int status;
-  if (child->keeper != 0 && waitpid(child->keeper, &status, WNOHANG) == 0)
+  int status = 0;
+  pid_t ended = child->keeper != 0 ? waitpid(child->keeper, &status, WNOHANG) : -1;
+  if (ended == 0)
     return EBUSY; /* it is about to exit: the socket has ended */
-  if (child->keeper != 0)
+  if (ended > 0)
     child->keeper_ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   child->keeper = 0;
   if (child->keeper_ended || child->guard == 0) /* nothing was started without a guard */

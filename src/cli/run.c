@@ -332,6 +332,7 @@ static int run_under_guard(run_t* run, const cli_options_t* options, int events_
                                .id = options->elector.server_id,
                                .title = options->title,
                                .title_len = options->title_len};
+  signal(SIGCHLD, SIG_DFL); /* ignored, the keeper's exit status would be lost */
   int err = guard_fork(&setup, &run->child.fd, &run->child.keeper);
   if (err != 0) {
     cli_say("cannot start the guard process: %s", strerror(err));

@@ -120,15 +120,31 @@ static void all_is_gone_when_guard_and_keeper_are_killed(void** state) {
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
 }
 
+#define WITHOUT_CGROUP                                                                             \
+  "[ $(id -u) != 0 ] || exec unshare -m sh -c 'umount -l -a -t cgroup2; exec \"$@\"' sh \"$@\"; "  \
+  "exec \"$@\""
+
 /* Without a cgroup nobody knows what has left the group: the record is not released. */
 static void does_not_release_when_guard_and_keeper_are_killed(void** state) {
-  s3.through = "[ $(id -u) != 0 ] || exec unshare -m sh -c 'umount -l -a -t cgroup2; exec \"$@\"' "
-               "sh \"$@\"; exec \"$@\"";
+  s3.through = WITHOUT_CGROUP;
   proc_t* a = run_and_kill_both();
   proc_line(a, PROC_ERR, "s3lect run: the keeper process was killed, too");
   assert_true(running(SIGKILL) > 0); /* they hold its stderr open */
   assert_int_equal(proc_wait(a), 1);
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 0);
+}
+
+/* A process that was started with SIGCHLD ignored gets no exit status of its children, and that of
+ * the keeper says that all is gone. */
+static void sigchld_may_be_ignored_at_the_start(void** state) {
+  int guard;
+  s3.through = "set -- env --ignore-signal=CHLD \"$@\"; " WITHOUT_CGROUP;
+  proc_t* a = run_family(&guard);
+  assert_int_equal(kill(guard, SIGKILL), 0);
+  proc_line(a, PROC_ERR, "s3lect run: the guard process was killed: stopping");
+  assert_int_equal(proc_wait(a), 1);
+  runproc_assert_all_gone(&s3, 4);
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
 }
 
 /* The keeper does not wait for a guard that is stopped. */
@@ -327,6 +343,7 @@ int main(void) {
       T(all_is_gone_when_the_guard_is_killed),
       T(all_is_gone_when_guard_and_keeper_are_killed),
       T(does_not_release_when_guard_and_keeper_are_killed),
+      T(sigchld_may_be_ignored_at_the_start),
       T(all_is_gone_when_the_guard_is_stopped_and_s3lect_killed),
       cmocka_unit_test(refuses_to_run_without_its_proc),
       T(all_is_gone_when_s3lect_and_guard_are_killed),
