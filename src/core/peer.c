@@ -130,7 +130,7 @@ static s3l_ns_t spacing(const s3l_core_t* c) {
 
 /* "Prefer: wait" counts in whole seconds. */
 static uint32_t whole_seconds(s3l_ns_t ns) {
-  return (uint32_t)(ns / S3L_SECOND * 1000);
+  return (uint32_t)(s3l_sooner(ns / S3L_SECOND, S3L_PEER_WAIT_MAX_S) * 1000);
 }
 
 /* After an acceptable answer: a server that waits is probed again at once; any other is polled, a

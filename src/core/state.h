@@ -27,6 +27,11 @@
  * timeout where that is less. */
 #define S3L_SUCCESSOR_PRIORITY (2 * S3L_SECOND)
 
+/** The longest wait that a probe asks for and that a server grants ("Prefer: wait", RFC 7240
+ * section 4.3). A time-out is the sum of the wait, its drift and an option's duration, and fits
+ * into 32 bits of ms. */
+#define S3L_PEER_WAIT_MAX_S 3600
+
 typedef struct s3l_protocol_s s3l_protocol_t; /* core/protocol.h */
 
 typedef struct s3l_core_config_s {

@@ -26,9 +26,6 @@
 /** Whether it begins with '/' and holds only what a URL may, no fragment. */
 bool s3l_peer_is_path(const char* path);
 
-/* RFC 7240 section 4.3 counts in seconds. */
-#define S3L_PEER_WAIT_MAX_S 3600
-
 typedef struct s3l_peer_answer_s {
   s3lect_record_t record;
   char etag[S3LECT_ETAG_SIZE]; /* "": not given */
