@@ -268,6 +268,35 @@ static void stores_share_a_chain(void** state) {
   close_theirs();
 }
 
+/* A store with a chain of its own, and the public chain, closed after each number of turns. */
+static void closes_at_every_moment(void** state) {
+  const s3l_step_t* const scripts[] = {
+      S3L_SCRIPT(S3L_EXPECT("GET /c "), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK(EXPIRES_LATE))),
+      S3L_SCRIPT(S3L_EXPECT("GET /c "), S3L_EXPECT("\r\n\r\n"), S3L_SEND(S3L_OK(EXPIRES_LATE))),
+      S3L_SCRIPT(S3L_EXPECT("Credential=CK/"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(object),
+                 S3L_CLOSE)};
+  bool over = false;
+  unsigned turns = 0;
+  for (; !over; turns++) {
+    question_t q = {.done = 0};
+    open_theirs(scripts, 3);
+    const s3lect_store_s3_options_t o = s3l_creds_use_options(rig.server.port, NULL);
+    question(&q);
+    s3l_creds_use_open(&uses[0], &loop, &o);
+    for (unsigned i = 0; i < turns && uses[0].r.done == 0; i++)
+      s3l_turn(&loop);
+    over = uses[0].r.done > 0 && q.done > 0;
+    begin_close();
+    s3l_creds_use_close(&uses[0]);
+    s3l_wait_count(&loop, &theirs_closed, 1, "the provider to be closed");
+    assert_int_equal(q.done, 1);
+    assert_int_equal(uses[0].r.done, 1);
+    s3l_script_server_close(&rig.server);
+    s3l_wait_loop_end(&loop);
+  }
+  assert_true(turns > 4);
+}
+
 static void opens_without_memory(void** state) {
   s3l_creds_rig_clear_environment();
   for (int chain = 0; chain < 2; chain++) {
@@ -299,6 +328,7 @@ int main(void) {
       cmocka_unit_test(a_chain_is_closed_while_it_asks),
       cmocka_unit_test(a_chain_is_closed_as_it_answers),
       cmocka_unit_test(stores_share_a_chain),
+      cmocka_unit_test(closes_at_every_moment),
       cmocka_unit_test(opens_without_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
