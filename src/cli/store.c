@@ -21,7 +21,8 @@ static bool is_file(const cli_options_t* options) {
 
 static int check_directory(const cli_options_t* options) {
   s3lect_error_t error;
-  int mode = options->command == CLI_STATUS ? X_OK : X_OK | W_OK;
+  bool looks = options->command == CLI_STATUS || options->command == CLI_WATCH;
+  int mode = looks ? X_OK : X_OK | W_OK;
   int r = s3lect_store_file_check(options->directory, &error);
   if (r != 0 || access(options->directory, mode) == 0)
     return cli_usage(&error);

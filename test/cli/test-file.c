@@ -76,12 +76,29 @@ static void a_file_is_good_for_an_election(void** state) {
   assert_int_equal(proc_end(elect, SIGTERM), 0);
 }
 
+/* Those that only look need no permission to write. Root has none without its capabilities. */
+static void a_directory_may_be_for_reading_only(void** state) {
+  s3proc_seed(&s3);
+  assert_int_equal(chmod(s3.dir, 0555), 0);
+  s3.through = "[ $(id -u) != 0 ] || exec setpriv --bounding-set=-all \"$@\"; exec \"$@\"";
+  assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
+  proc_t* watch = s3proc_s3lect(&s3, "watch", NULL, (const char*[]){NULL});
+  proc_line(watch, PROC_OUT, "\"event\":\"no_leader\"");
+  assert_int_equal(proc_end(watch, SIGTERM), 0);
+  proc_t* elect = s3proc_s3lect(&s3, "elect", "e", (const char*[]){NULL});
+  proc_line(elect, PROC_ERR, "cannot use the directory");
+  assert_int_equal(proc_wait(elect), 2);
+  s3.through = NULL;
+  assert_int_equal(chmod(s3.dir, 0755), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin_file, end)
       T(a_special_file_is_named_once),
       T(one_takes_over_from_another_that_was_killed),
       T(a_file_is_good_for_an_election),
+      T(a_directory_may_be_for_reading_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
