@@ -243,6 +243,10 @@ static bool name_matches(const s3l_json_t* j, int token, const char* name) {
   char buf[NAME_MAX_BYTES];
   const char* a = buf;
   s3l_span_t text = token_text(j, token);
+  s3l_span_t wanted = s3l_span_cstr(name);
+  /* Unescaping and folding make a name shorter, never longer. */
+  if (text.n <= wanted.n)
+    return s3l_span_ieq(text, wanted);
   /* Most names differ in their first letter already. */
   if (text.n > 0 && (unsigned char)text.p[0] < 0x80 && text.p[0] != '\\' &&
       ((text.p[0] ^ name[0]) & 0x5F) != 0)

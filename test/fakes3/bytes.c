@@ -64,16 +64,17 @@ void fakes3_put_span(fakes3_bytes_t* b, s3l_span_t s) {
 
 void fakes3_printf(fakes3_bytes_t* b, const char* format, ...) {
   va_list args;
-  va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
-  va_end(args);
-  if (n < 0)
-    abort();
-  reserve(b, (size_t)n);
-  va_start(args, format);
-  vsnprintf(b->p + b->n, (size_t)n + 1, format, args);
-  va_end(args);
-  b->n += (size_t)n;
+  size_t n = 0;
+  do { /* twice, if it turns out to be longer than the room there is */
+    reserve(b, n);
+    va_start(args, format);
+    int wanted = vsnprintf(b->p + b->n, b->cap - b->n, format, args);
+    va_end(args);
+    if (wanted < 0)
+      abort();
+    n = (size_t)wanted;
+  } while (n >= b->cap - b->n);
+  b->n += n;
 }
 
 void fakes3_shift(fakes3_bytes_t* b, size_t n) {

@@ -55,6 +55,8 @@ typedef struct fakes3_options_s {
   size_t log_entries;      /* how many ended requests are kept in memory; 0: 10,000 */
   int64_t clock_offset_ms; /* how far the server's wall clock is ahead */
   bool anonymous_reads;    /* GET and HEAD need no signature, as with a public bucket */
+  unsigned verify_every;   /* of so many signatures one is computed again; 0: all. What a request
+                              says of its key, time, scope and headers is always checked */
   /* Called when an object changes, inside its effect; `body` NULL: it was deleted. May be NULL. */
   void (*on_change)(void* arg, const char* key, const char* body, size_t n);
   void* on_change_arg;

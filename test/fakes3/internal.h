@@ -390,6 +390,8 @@ struct fakes3_s {
   } signing; /* the last signing key */
   int64_t clock_offset_ms;
   bool anonymous_reads;
+  unsigned verify_every;
+  uint64_t signatures;
   void (*on_change)(void* arg, const char* key, const char* body, size_t n);
   void* on_change_arg;
   s3l_list_t requests;

@@ -187,6 +187,20 @@ static void reads_without_signature_if_told_to(void** state) {
   s3l_fakes3_close();
 }
 
+/* A simulator computes some signatures only; all else that a request says of itself is checked. */
+static void computes_some_signatures_if_told_to(void** state) {
+  s3l_fakes3_open(&(fakes3_options_t){.verify_every = 2});
+  for (int i = 0; i < 2; i++) {
+    S3L_SIGN(.key = "k", .secret = "wrong");
+    refused(403, "SignatureDoesNotMatch");
+    S3L_SIGN(.key = "k", .secret = "wrong");
+    assert_int_equal(s3l_fakes3_exchange(false), 404);
+  }
+  S3L_SIGN(.key = "k", .access_key = "nobody");
+  refused(403, "InvalidAccessKeyId");
+  s3l_fakes3_close();
+}
+
 static void refuses_another_region(void** state) {
   s3l_fakes3_open(&(fakes3_options_t){.region = "eu-north-1"});
   assert_int_equal(S3L_DO(.key = "k", .region = "eu-north-1"), 404);
@@ -205,6 +219,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(refuses_what_was_tampered_with, open_rig, s3l_close_rig),
       cmocka_unit_test_setup_teardown(refuses_a_lost_condition, open_rig, s3l_close_rig),
       cmocka_unit_test(reads_without_signature_if_told_to),
+      cmocka_unit_test(computes_some_signatures_if_told_to),
       cmocka_unit_test(refuses_another_region),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

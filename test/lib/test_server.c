@@ -217,8 +217,8 @@ static void receive_tls(s3l_test_conn_t* c, const char* p, size_t n) {
 }
 
 static void on_alloc(uv_handle_t* handle, size_t hint, uv_buf_t* buf) {
-  s3l_test_conn_t* c = handle->data;
-  *buf = uv_buf_init(c->buf, sizeof(c->buf));
+  s3l_test_server_t* s = ((s3l_test_conn_t*)handle->data)->server;
+  *buf = uv_buf_init(s->buf, sizeof(s->buf));
 }
 
 static void on_read(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {

@@ -37,7 +37,6 @@ typedef struct s3l_test_conn_s {
   bool closing;  /* of the callbacks only on_closed still runs */
   bool reset;    /* reset the connection when all is sent */
   size_t unsent; /* bytes that the kernel has not taken yet */
-  char buf[16 * 1024];
 } s3l_test_conn_t;
 
 struct s3l_test_server_s {
@@ -65,6 +64,8 @@ struct s3l_test_server_s {
   s3l_list_t conns;
   size_t conns_n;
   uv_tcp_t* listener; /* NULL: not listening */
+
+  char buf[16 * 1024]; /* what is being read */
 };
 
 /** Call first, once. */

@@ -57,7 +57,8 @@ void world_bucket_begin(uint64_t seed, bool tls) {
   fakes3_options_t o = {
       .host = "10.0.0.200",
       .port = WORLD_PORT,
-      .log_entries = 4096,
+      .log_entries = 64,
+      .verify_every = WORLD_VERIFY_EVERY,
       .on_change = on_change,
       .keys = {{"test", "testtest", NULL}, {WORLD_ROLE_KEY, WORLD_ROLE_SECRET, WORLD_ROLE_TOKEN}},
       .tls_cert = tls ? world_secrets()->store : NULL,

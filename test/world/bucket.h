@@ -9,6 +9,7 @@
 #define WORLD_STORE_MACHINE   12
 #define WORLD_STORE_ADDRESS   UINT32_C(0x0a0000c8) /* 10.0.0.200 and the next ones */
 #define WORLD_STORE_FRONTENDS 4 /* the first is known by its address, the others by a name */
+#define WORLD_VERIFY_EVERY    7 /* of so many signatures the store computes one again */
 
 extern struct world_bucket_s {
   world_host_t* host;

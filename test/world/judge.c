@@ -59,18 +59,20 @@ static bool is_seen(const world_life_t* l) {
 /* What is_leader is compared with, now. */
 void world_judge_look(world_life_t* l) {
   s3lect_status_t status = {.size = sizeof(status)};
-  unsigned stall_in = l->host->stall_in;
   if (!is_seen(l))
     return;
-  l->host->stall_in = 0; /* all of it at one instant */
-  (void)s3lect_elector_status(&l->elector, &status);
+  unsigned stall_in = l->host->stall_in;
   int64_t lease = world_lease_ns(l->host);
+  l->host->stall_in = 0; /* the process does not stand still while it is looked at */
+  int rc = s3lect_elector_status(&l->elector, &status);
   bool leads = s3lect_elector_is_leader(&l->elector) != 0;
+  l->host->stall_in = stall_in;
+  if (rc != 0)
+    return;
   if (leads != (status.valid_until_ns > lease))
     world_broken("%s: is_leader is %d, valid for %.3f ms", l->node->name, leads,
                  (double)(status.valid_until_ns - lease) / 1e6);
   oracle_valid(&election.oracle, l->node->index, world.now, status.valid_until_ns);
-  l->host->stall_in = stall_in;
 }
 
 static void check_late(const world_life_t* l, const char* when) {
@@ -138,14 +140,16 @@ static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t*
 
 /* An error that goes on is told again after a while only. */
 static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
+  /* These are told of each leader, of each release that is given up, and each time that peer mode
+   * stops to work. */
+  if (e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID || e->error == S3LECT_ERELEASE ||
+      strstr(e->message, ":8443") != NULL || strstr(e->message, "peer address") != NULL)
+    return;
   uint64_t what = (uint64_t)-e->error;
   for (const char* p = e->message; *p != '\0'; p++)
     what = *p >= '0' && *p <= '9' ? what : what * 31 + (unsigned char)*p;
   int64_t now = world_lease_ns(l->host);
-  /* These are told of each leader, of each release, and each time that peer mode stops to work. */
-  bool other = e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID ||
-               e->error == S3LECT_ERELEASE || strstr(e->message, ":8443") != NULL;
-  if (!other && what == l->error && now - l->error_at < REPEAT_NS)
+  if (what == l->error && now - l->error_at < REPEAT_NS)
     world_broken("%s is told the same again within %.3f s: %s", l->node->name,
                  (double)(now - l->error_at) / 1e9, e->message);
   l->error = what;

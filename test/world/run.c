@@ -20,20 +20,25 @@
 /* ---- A seed's configuration ---- */
 
 static void configure(uint64_t seed, bool epochs) {
-  static const uint32_t timeouts[] = {6000, 10000, 15000, 15000, 30000, 60000};
+  static const uint32_t timeouts[] = {6000, 10000, 15000, 15000, 30000, 30000, 60000, 60000};
+  static const uint32_t intervals[] = {0, 15000, 30000, 60000}; /* 0: the default */
   s3l_prng_t r = sim_rnd(seed, 3);
-  uint32_t t = timeouts[sim_below(&r, 6)];
+  uint32_t t = timeouts[sim_below(&r, 8)];
+  uint32_t interval = intervals[sim_below(&r, 4)];
   bool mixed = sim_chance(&r, 200);
-  bool peer = sim_chance(&r, 350);
+  bool peer = sim_chance(&r, 300);
   bool store_clock = sim_chance(&r, 150);
   bool by_name = sim_chance(&r, 500);
-  bool tls = sim_chance(&r, 120);
-  bool peer_tls = sim_chance(&r, 400);
+  bool tls = sim_chance(&r, 60);
+  bool peer_tls = sim_chance(&r, 150);
+  if (peer && peer_tls && t < 15000)
+    t = 15000; /* as often as they ask then, TLS would take most of a run's time */
+  bool seldom = sim_chance(&r, 600); /* renews as rarely as its timeout allows */
   bool credentials = sim_chance(&r, 250);
   for (int i = 0; i < election.nodes_len; i++) {
     world_config_t* c = &election.nodes[i].config;
     if (mixed)
-      t = timeouts[sim_below(&r, 6)];
+      t = timeouts[sim_below(&r, 8)];
     *c = (world_config_t){.leader_timeout_ms = t,
                           .epochs = epochs,
                           .by_name = by_name,
@@ -41,7 +46,9 @@ static void configure(uint64_t seed, bool epochs) {
                           .peer_tls = peer_tls,
                           .credentials = credentials,
                           .peer_mode = peer && !(mixed && sim_chance(&r, 300)),
-                          .store_clock = store_clock};
+                          .store_clock = store_clock,
+                          .infrequent_interval_ms = interval,
+                          .renew_interval_ms = seldom ? t / 3 : 0};
     c->grace_period_ms = sim_chance(&r, 100) ? t / 10 : 0;
     if (sim_chance(&r, 250)) {
       c->stop_ack_ms = (uint32_t)sim_between(&r, 200, 5000);
@@ -51,6 +58,9 @@ static void configure(uint64_t seed, bool epochs) {
     c->idle_timeout_ms = sim_chance(&r, 300) ? (uint32_t)sim_between(&r, 500, 60000) : 0;
     if (i > 0 && sim_chance(&r, 40))
       election.nodes[i].id = election.nodes[i - 1].id;
+    /* A handshake costs as much as twenty requests. */
+    if (tls && sim_chance(&r, 900))
+      c->idle_timeout_ms = 120000;
     election.nodes[i].lease_ppb = sim_between(&r, -9999000, 9999000);
     election.nodes[i].timer_ppb = sim_between(&r, -500000, 500000);
   }

@@ -121,10 +121,13 @@ static void arrive_data(world_sock_t* s, const segment_t* g) {
   memcpy(s->in + s->in_len, g->bytes, g->n);
   s->in_len += g->n;
   world.segments++;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < g->n; i++)
-    sum = sum * 31 + (unsigned char)g->bytes[i];
-  world.digest = sim_mix(sim_mix(world.digest, (uint64_t)world.now), sum);
+  world.digest = sim_mix(world.digest, (uint64_t)world.now);
+  for (size_t i = 0, n; i < g->n; i += n) {
+    uint64_t word = 0;
+    n = g->n - i < sizeof(word) ? g->n - i : sizeof(word);
+    memcpy(&word, g->bytes + i, n);
+    world.digest = world.digest * 31 + word;
+  }
 }
 
 /* A kernel that knows no such connection, or no longer. */
