@@ -32,6 +32,8 @@ static bool skip_behind(s3l_span_t* s, s3l_span_t end) {
 /* Behind the '<': steps over what is no element. Returns 1 if it did, 0 if an element begins here,
  * -1 at a cut-off end. */
 static int skip_other_markup(s3l_span_t* s) {
+  if (s->n == 0 || (s->p[0] != '!' && s->p[0] != '?'))
+    return 0;
   if (s3l_span_starts_with(*s, S3L_SPAN("!--")))
     return skip_behind(s, S3L_SPAN("-->")) ? 1 : -1;
   if (s3l_span_starts_with(*s, S3L_SPAN("![CDATA[")))

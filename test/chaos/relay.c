@@ -10,7 +10,7 @@ typedef struct side_s {
   bool ended;  /* sends no more */
   unsigned ticked;
   size_t passed, waiting;
-  char bytes[sizeof((s3l_test_conn_t*)NULL)->buf];
+  char bytes[sizeof(((s3l_test_server_t*)NULL)->buf)];
 } side_t;
 
 static side_t* side_of(s3l_test_conn_t* tcp) {

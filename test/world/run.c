@@ -20,25 +20,26 @@
 /* ---- A seed's configuration ---- */
 
 static void configure(uint64_t seed, bool epochs) {
-  static const uint32_t timeouts[] = {6000, 10000, 15000, 15000, 30000, 30000, 60000, 60000};
+  static const uint32_t timeouts[] = {6000,  10000, 15000, 15000, 15000, 30000,
+                                      30000, 30000, 60000, 60000, 60000, 60000};
   static const uint32_t intervals[] = {0, 15000, 30000, 60000}; /* 0: the default */
   s3l_prng_t r = sim_rnd(seed, 3);
-  uint32_t t = timeouts[sim_below(&r, 8)];
+  uint32_t t = timeouts[sim_below(&r, 12)];
   uint32_t interval = intervals[sim_below(&r, 4)];
   bool mixed = sim_chance(&r, 200);
   bool peer = sim_chance(&r, 300);
   bool store_clock = sim_chance(&r, 150);
   bool by_name = sim_chance(&r, 500);
-  bool tls = sim_chance(&r, 60);
+  bool tls = sim_chance(&r, 50);
   bool peer_tls = sim_chance(&r, 150);
   if (peer && peer_tls && t < 15000)
     t = 15000; /* as often as they ask then, TLS would take most of a run's time */
-  bool seldom = sim_chance(&r, 600); /* renews as rarely as its timeout allows */
+  bool seldom = sim_chance(&r, 750); /* renews as rarely as its timeout allows */
   bool credentials = sim_chance(&r, 250);
   for (int i = 0; i < election.nodes_len; i++) {
     world_config_t* c = &election.nodes[i].config;
     if (mixed)
-      t = timeouts[sim_below(&r, 8)];
+      t = timeouts[sim_below(&r, 12)];
     *c = (world_config_t){.leader_timeout_ms = t,
                           .epochs = epochs,
                           .by_name = by_name,
