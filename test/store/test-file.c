@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/clocks.h"
 #include "lib/dir_rig.h"
 #include "lib/heap.h"
 #include "lib/test.h"
@@ -38,6 +39,26 @@ static int open_suite(void** state) {
   s3l_suite_prefix(&s3l_dir.suite);
   *state = &s3l_dir.suite;
   return 0;
+}
+
+/* ---- The clock ---- */
+
+/* Machines that share a directory do not share a wall clock. The epoch of a claim over a lockfile
+ * that is gone is the store's time, which must not go back from one machine to the next. */
+static void time_is_the_file_systems(void** state) {
+  static s3l_clocks_t clocks;
+  static const int64_t steps_h[] = {-48, 48};
+  assert_int_equal(s3l_dir_put("lock.json", S3LECT_IF_ABSENT, NULL, "{}\n")->status, 0);
+  int64_t before = s3l_dir.r.result.modified_ms;
+  for (size_t i = 0; i < 2; i++) {
+    if (!s3l_clocks_move())
+      skip();
+    s3l_clocks_use(&clocks);
+    s3l_clocks_change(&clocks, &clocks.wall_ns, steps_h[i] * 3600 * 1000000000);
+    assert_int_equal(s3l_dir_get("absent.json", NULL)->status, S3LECT_ENOTFOUND);
+    s3l_clocks_change(&clocks, &clocks.wall_ns, -steps_h[i] * 3600 * 1000000000);
+    assert_in_range(s3l_dir.r.result.store_time_ms, before - 1000, before + 3600000);
+  }
 }
 
 /* ---- Keys and files ---- */
@@ -348,13 +369,21 @@ int main(void) {
   const struct CMUnitTest tests[] = {S3L_STORE_SUITE_TESTS};
   const struct CMUnitTest own[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_store, close_store)
-      T(an_object_is_a_file_of_its_name),  T(no_key_leaves_the_directory),
-      T(long_names_go_on_in_directories),  T(a_file_of_somebody_elses_is_an_object),
-      T(leftovers_of_a_crash_do_no_harm),  T(a_lock_that_is_held_is_waited_for_in_vain),
-      T(a_lock_that_is_given_up_is_taken), T(a_lock_file_that_is_gone_is_no_lock),
-      T(swaps_hold_between_processes),     T(is_good_for_the_lockfile),
-      T(names_what_cannot_be_opened),      T(close_ends_requests),
-      T(may_be_closed_in_a_callback),      T(lets_the_loop_end),
+      T(time_is_the_file_systems),
+      T(an_object_is_a_file_of_its_name),
+      T(no_key_leaves_the_directory),
+      T(long_names_go_on_in_directories),
+      T(a_file_of_somebody_elses_is_an_object),
+      T(leftovers_of_a_crash_do_no_harm),
+      T(a_lock_that_is_held_is_waited_for_in_vain),
+      T(a_lock_that_is_given_up_is_taken),
+      T(a_lock_file_that_is_gone_is_no_lock),
+      T(swaps_hold_between_processes),
+      T(is_good_for_the_lockfile),
+      T(names_what_cannot_be_opened),
+      T(close_ends_requests),
+      T(may_be_closed_in_a_callback),
+      T(lets_the_loop_end),
       T(survives_memory_running_out),
   };
   int failed = cmocka_run_group_tests_name("suite", tests, open_suite, close_store);

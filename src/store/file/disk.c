@@ -23,10 +23,6 @@ static int last_error(void) {
   return -errno;
 }
 
-static int64_t to_ms(struct timespec t) {
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- Files ---- */
 
 /* Reads up to n bytes, as many as there are. */
@@ -134,7 +130,7 @@ static int read_body(s3l_disk_t* d, const file_t* f) {
     d->result.body_len = (size_t)n;
   }
   d->result.etag = d->etag;
-  d->result.modified_ms = to_ms(f->st.S3L_ST_MTIM);
+  d->result.modified_ms = s3l_file_ms(f->st.S3L_ST_MTIM);
   return rc;
 }
 
@@ -179,7 +175,7 @@ static int write_temp(s3l_disk_t* d) {
   if (rc == 0 && (fsync(fd) != 0 || fstat(fd, &st) != 0))
     rc = last_error();
   if (rc == 0)
-    d->written_ms = to_ms(st.S3L_ST_MTIM);
+    d->written_ms = s3l_file_ms(st.S3L_ST_MTIM);
   if (close(fd) != 0 && rc == 0)
     rc = last_error();
   return rc;
@@ -200,7 +196,7 @@ static void remove_leftovers(const s3l_disk_t* d) {
   for (const struct dirent* e = readdir(stream); e != NULL; e = readdir(stream))
     if (strncmp(e->d_name, TEMP_PREFIX, sizeof(TEMP_PREFIX) - 1) == 0 &&
         fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        d->written_ms - to_ms(st.S3L_ST_MTIM) > LEFTOVER_AGE)
+        d->written_ms - s3l_file_ms(st.S3L_ST_MTIM) > LEFTOVER_AGE)
       (void)unlinkat(fd, e->d_name, 0);
   (void)closedir(stream);
 }
@@ -317,7 +313,7 @@ static int list_file(s3l_disk_t* d, int dir, const char* name, const char* path)
   if (rc != 0 || f.fd < 0)
     return rc; /* deleted meanwhile, or unreadable */
   e->body_len = f.body_len;
-  e->modified_ms = to_ms(f.st.S3L_ST_MTIM);
+  e->modified_ms = s3l_file_ms(f.st.S3L_ST_MTIM);
   close_file(&f);
   keep_entry(d);
   return 0;
@@ -431,5 +427,7 @@ void s3l_disk_run(s3l_disk_t* d) {
                    reason(d));
   else
     d->result.message = NULL;
-  d->result.store_time_ms = s3l_clock_wall_ms();
+  d->result.store_time_ms = s3l_file_now_ms(d->dir);
+  if (d->result.store_time_ms == 0) /* a reader that may not write; no elector can be one */
+    d->result.store_time_ms = s3l_clock_wall_ms();
 }

@@ -13,6 +13,7 @@
 #define S3L_STORE_FILE_OPEN_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "util/error.h"
@@ -24,6 +25,11 @@
 #endif
 
 #define S3L_FILE_LOCK ".s3lect-lock"
+
+/** A time of the file system in ms since 1970. */
+static inline int64_t s3l_file_ms(struct timespec t) {
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 /** Opens the store's directory. Refuses NULL and "". */
 int s3l_file_open_store(const char* directory, s3lect_error_t* error);
@@ -45,6 +51,10 @@ int s3l_file_open_new(int store, const char* name);
 
 /** Takes the lock. UV_EAGAIN: another process has it, or the lock file is being replaced. */
 int s3l_file_lock(int store);
+
+/** The file system's clock, which is one for all machines that share the directory: in ms since
+ * 1970, taken by touching the lock file. 0: there is none yet, or this user may not write to it. */
+int64_t s3l_file_now_ms(int store);
 
 /** Releases the lock, even if a forked child has the descriptor as well. */
 void s3l_file_unlock(int fd);
