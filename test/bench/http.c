@@ -1,14 +1,18 @@
-/* bench/http.c: what one request over a warm connection costs, in this library and in libcurl.
+/* bench/http.c: what one request over a warm connection costs, in this library and in libcurl,
+ * over plain HTTP and over TLS.
  *
  * Each request is one region of code that valgrind's callgrind counts and dumps under the client's
  * name: from the call that starts it until its reply has been handed over, everything that the loop
  * does for it included. Between requests the wall clock moves on to the next second, as it does
  * between two renewals, so that nothing is saved that a time stamp repeats. Without valgrind the
- * regions are run all the same, and their times printed. */
+ * regions are run all the same, and then many requests in a row, whose CPU time is printed. */
 #include "bench/http.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "s3lect/version.h"
 #include "util/span.h"
@@ -19,6 +23,7 @@
 #  define CALLGRIND_START_INSTRUMENTATION
 #  define CALLGRIND_STOP_INSTRUMENTATION
 #  define CALLGRIND_DUMP_STATS_AT(name) ((void)(name))
+#  define RUNNING_ON_VALGRIND           0
 #endif
 
 static const char record[] =
@@ -72,17 +77,20 @@ static void store_close(bench_client_t* client) {
   s3lect_store_close(&((store_client_t*)client)->store, NULL);
 }
 
-static bench_client_t* open_store(uv_loop_t* loop, const bench_server_t* server, bool put) {
-  static store_client_t clients[2];
-  store_client_t* c = &clients[put];
-  c->client.name = put ? "s3lect signed PUT" : "s3lect signed GET";
+static bench_client_t* open_store(uv_loop_t* loop, const bench_server_t* server,
+                                  const char* ca_file, bool put) {
+  static const char* const names[2][2] = {{"s3lect signed GET", "s3lect signed PUT"},
+                                          {"s3lect signed GET, TLS", "s3lect signed PUT, TLS"}};
+  static store_client_t clients[2][2];
+  store_client_t* c = &clients[ca_file != NULL][put];
+  c->client.name = names[ca_file != NULL][put];
   c->client.start = put ? store_put : store_get;
   c->client.close = store_close;
   c->req.data = c;
   c->req.key = BENCH_KEY;
   c->req.timeout_ms = 60000; /* valgrind is slow */
   c->req.cb = on_store_done;
-  bench_store_open(loop, &c->store, server, NULL, 0);
+  bench_store_open(loop, &c->store, server, ca_file, 1);
   return &c->client;
 }
 
@@ -169,44 +177,75 @@ static void wait_for_next_second(uv_loop_t* loop) {
   uv_run(loop, UV_RUN_NOWAIT);
 }
 
-static void measure(uv_loop_t* loop, bench_client_t* c, unsigned runs) {
-  uint64_t ns = 0;
+static void measure_one_by_one(uv_loop_t* loop, bench_client_t* c, unsigned runs) {
   for (int i = 0; i < 3; i++) /* warms it: connection, signing key, buffers */
     run_one(loop, c);
   for (unsigned i = 0; i < runs; i++) {
     wait_for_next_second(loop);
-    uint64_t from = uv_hrtime();
     CALLGRIND_START_INSTRUMENTATION;
     run_one(loop, c);
     CALLGRIND_STOP_INSTRUMENTATION;
-    ns += uv_hrtime() - from;
     CALLGRIND_DUMP_STATS_AT(c->name);
   }
-  printf("%-32s %8.1f us\n", c->name, (double)ns / runs / 1000);
 }
 
-int bench_http(const bench_options_t* o) {
-  static const char* const options[] = {"--buckets", BENCH_BUCKET, "--anonymous-reads", NULL};
-  bench_client_t* clients[5];
-  bench_server_t server;
-  uv_loop_t loop;
+static double us_of(struct timeval t) {
+  return (double)t.tv_sec * 1e6 + (double)t.tv_usec;
+}
+
+static void measure_many(uv_loop_t* loop, bench_client_t* c, unsigned requests) {
+  struct rusage before, after;
+  bench_require(getrusage(RUSAGE_SELF, &before) == 0, "no CPU time");
+  for (unsigned i = 0; i < requests; i++)
+    run_one(loop, c);
+  bench_require(getrusage(RUSAGE_SELF, &after) == 0, "no CPU time");
+  double user_us = us_of(after.ru_utime) - us_of(before.ru_utime);
+  double system_us = us_of(after.ru_stime) - us_of(before.ru_stime);
+  printf("  %-40s %7.1f us of CPU, of it %6.1f in user space\n", c->name,
+         (user_us + system_us) / requests, user_us / requests);
+}
+
+static size_t open_clients(uv_loop_t* loop, const bench_server_t* server, const char* ca_file,
+                           bench_client_t** clients) {
   size_t n = 0;
-  bench_server_start(&server, options);
-  bench_require(uv_loop_init(&loop) == 0, "cannot make a loop");
-  clients[n++] = open_store(&loop, &server, true); /* puts what the others get */
-  clients[n++] = open_store(&loop, &server, false);
-  clients[n++] = open_plain(&loop, &server);
-  for (int is_signed = 1; is_signed >= 0; is_signed--) {
-    bench_client_t* curl = bench_curl_open(&loop, &server, is_signed, sizeof(record) - 1);
+  clients[n++] = open_store(loop, server, ca_file, true); /* puts what the others get */
+  clients[n++] = open_store(loop, server, ca_file, false);
+  if (ca_file == NULL)
+    clients[n++] = open_plain(loop, server);
+  for (bench_curl_t kind = BENCH_CURL_UNSIGNED; kind <= BENCH_CURL_SIGNED; kind++) {
+    bench_client_t* curl = bench_curl_open(loop, server, ca_file, kind, sizeof(record) - 1);
     if (curl != NULL)
       clients[n++] = curl;
   }
+  return n;
+}
+
+int bench_http(const bench_options_t* o) {
+  char dir[] = "/tmp/s3lect-bench-XXXXXX";
+  char ca[sizeof(dir) + 16];
+  bench_client_t* clients[12];
+  bench_server_t plain, tls;
+  uv_loop_t loop;
+  bench_require(mkdtemp(dir) != NULL, "cannot make a directory");
+  snprintf(ca, sizeof(ca), "%s/ca.pem", dir);
+  const char* const options[] = {"--buckets",  BENCH_BUCKET, "--anonymous-reads",
+                                 "--tls-self", dir,          NULL};
+  bench_server_start(&tls, options);
+  bench_server_start(&plain, (const char* const[]){options[0], options[1], options[2], NULL});
+  bench_require(uv_loop_init(&loop) == 0, "cannot make a loop");
+  size_t n = open_clients(&loop, &plain, NULL, clients);
+  n += open_clients(&loop, &tls, ca, clients + n);
   for (size_t i = 0; i < n; i++)
-    measure(&loop, clients[i], o->runs);
+    measure_one_by_one(&loop, clients[i], o->runs);
+  for (size_t i = 0; i < n && !RUNNING_ON_VALGRIND; i++)
+    measure_many(&loop, clients[i], o->runs * 1000);
   for (size_t i = 0; i < n; i++)
     clients[i]->close(clients[i]);
   uv_run(&loop, UV_RUN_DEFAULT);
   bench_require(uv_loop_close(&loop) == 0, "the loop has handles left");
-  bench_server_stop(&server);
+  bench_server_stop(&plain);
+  bench_server_stop(&tls);
+  (void)unlink(ca);
+  (void)rmdir(dir);
   return 0;
 }

@@ -13,8 +13,15 @@ struct bench_client_s {
   bool pending;
 };
 
-/** libcurl's multi interface on the loop. NULL, after saying so, where libcurl is not built in. */
-bench_client_t* bench_curl_open(uv_loop_t* loop, const bench_server_t* server, bool is_signed,
-                                size_t body_len);
+typedef enum {
+  BENCH_CURL_UNSIGNED,
+  BENCH_CURL_SIGNS, /* CURLOPT_AWS_SIGV4 */
+  BENCH_CURL_SIGNED /* by this library's signer, for each request */
+} bench_curl_t;
+
+/** libcurl's multi interface on the loop. `ca_file` NULL: plain HTTP. NULL, after saying so, where
+ * libcurl is not built in. */
+bench_client_t* bench_curl_open(uv_loop_t* loop, const bench_server_t* server, const char* ca_file,
+                                bench_curl_t kind, size_t body_len);
 
 #endif

@@ -42,8 +42,10 @@ http() {
     awk '/^desc: Trigger: Client Request: /{sub(/^desc: Trigger: Client Request: /, ""); name = $0}
          /^(totals|summary): /{total = $2} END{if (name != "") print total "\t" name}' "$dump"
   done | awk -F '\t' '!($2 in n){order[++k] = $2} {n[$2]++; sum[$2] += $1}
-      END{for (i = 1; i <= k; i++) printf "  %-24s %9d\n", order[i], sum[order[i]] / n[order[i]]}'
+      END{for (i = 1; i <= k; i++) printf "  %-40s %9d\n", order[i], sum[order[i]] / n[order[i]]}'
   sed -n 's/^(\(libcurl.*\))$/  (\1)/p; /skipped/p' "$dir/log"
+  echo "CPU of a request, without valgrind, many in a row:"
+  "$bench" http "$@" | grep -v '^('
   if [ -n "${S3LECT_BENCH_KEEP:-}" ]; then
     echo "  (kept: $dir)"
   else
