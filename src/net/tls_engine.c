@@ -12,6 +12,13 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
+/* SSL_get_error looks into the thread's error queue, in which others may have left something. To
+ * look is much cheaper than to clear. */
+static void clear_errors(void) {
+  if (ERR_peek_error() != 0)
+    ERR_clear_error();
+}
+
 static bool is_flooded(const s3l_tls_engine_t* e) {
   return e->quiet > S3L_TLS_QUIET_MAX + e->plain_bytes / S3L_TLS_QUIET_BYTES;
 }
@@ -160,7 +167,7 @@ static int fail(s3l_tls_engine_t* e) {
 }
 
 int s3l_tls_handshake(s3l_tls_engine_t* e) {
-  ERR_clear_error();
+  clear_errors();
   int rc = SSL_do_handshake(e->ssl);
   if (is_flooded(e))
     return fail(e);
@@ -180,7 +187,7 @@ int s3l_tls_handshake(s3l_tls_engine_t* e) {
 
 ssize_t s3l_tls_read(s3l_tls_engine_t* e, char* buf, size_t cap) {
   size_t n = 0;
-  ERR_clear_error();
+  clear_errors();
   int rc = SSL_read_ex(e->ssl, buf, cap, &n);
   if (rc == 1) {
     e->plain_bytes += n;
@@ -204,7 +211,7 @@ ssize_t s3l_tls_read(s3l_tls_engine_t* e, char* buf, size_t cap) {
 
 int s3l_tls_write(s3l_tls_engine_t* e, const char* data, size_t n) {
   size_t did = 0;
-  ERR_clear_error();
+  clear_errors();
   /* Output goes to memory and renegotiation is off: OpenSSL takes all at once. */
   return SSL_write_ex(e->ssl, data, n, &did) == 1 && did == n ? 0 : fail(e);
 }
