@@ -112,14 +112,12 @@ row lockfile epochs "$small DELETE=1 MUTANT_CLAIM_LED"
 row epochs ok "T=3 K=1 EMAX=2 NO_CRASH"
 row epochs ok "EXACT T=2 K=2 EMAX=2 NO_CRASH"
 row epochs ok "EXACT T=2 K=1 EMAX=3"
-row epochs ok "N=3 EXACT T=2 K=1 EMAX=2 NO_CRASH"
 for mutant in LEASE_FROM_REPLY KEEP_OBSERVATION NO_SELF_STOP RELEASE_FIRST OVERWRITE NO_CONFIRM \
   READ_BEFORE; do
   row epochs leaders "$small MUTANT_$mutant"
 done
 row epochs leaders "T=3 K=1 EMAX=2 NO_CRASH MUTANT_NO_MARGIN" -O2
 row epochs leaders "EXACT T=2 K=1 EMAX=3 NO_CRASH MUTANT_LATE_COUNTS"
-row epochs leaders "EXACT T=2 K=2 EMAX=2 NO_CRASH MUTANT_ETAG_ONLY" -O2
 for witness in 1 2 3; do
   row epochs met "$small WITNESS=$witness"
 done
@@ -137,7 +135,6 @@ for witness in 1 2 3 4 5 6; do
 done
 
 # Of the files the first is that of a leader who has died.
-row files ok "EXACT F=4 NO_CRASH"
 row files ok "EXACT F=3" -O0
 row files ok "EXACT F=3 NO_CRASH HAND=1" -O0
 # The look before the create and the one after it: each of them is enough for what is not deleted.
@@ -160,6 +157,8 @@ if [ -n "$full" ]; then
   row lockfile ok "EXACT T=2 K=1 EMAX=4 NO_CRASH DELETE=2"
   row lockfile ok "N=3 EXACT T=2 K=1 EMAX=2"
   row lockfile ok "N=3 EXACT T=3 K=1 EMAX=2 NO_CRASH"
+  row epochs ok "N=3 EXACT T=2 K=1 EMAX=2 NO_CRASH"
+  row epochs leaders "EXACT T=2 K=2 EMAX=2 NO_CRASH MUTANT_ETAG_ONLY" -O2
   row epochs ok "T=3 K=1 EMAX=2"
   row epochs ok "T=3 K=2 EMAX=2 NO_CRASH"
   row epochs ok "T=3 K=1 EMAX=3"
@@ -169,6 +168,7 @@ if [ -n "$full" ]; then
   row peers ok "T=3 EMAX=3 NO_CRASH"
   row peers ok "EXACT T=2 EMAX=4 NO_CRASH"
   # All files, or the newest alone, may be deleted; the mutants after it are its counterpart.
+  row files ok "EXACT F=4 NO_CRASH"
   row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE"
   row files leaders "EXACT F=3 NO_CRASH DELETE=1 MUTANT_UNCHECKED" -O2
   row files leaders "EXACT F=3 NO_CRASH DELETE=1 MUTANT_CLAIM_LED" -O2
