@@ -37,27 +37,29 @@ int cli_peer_check(const cli_options_t* options) {
   return CLI_EXIT_USAGE;
 }
 
-static bool is_any_address(const char* listen) {
-  static const char* const any[] = {"*:", ":", "0.0.0.0:", "[::]:"};
-  for (size_t i = 0; i < sizeof any / sizeof any[0]; i++)
-    if (strncmp(listen, any[i], strlen(any[i])) == 0)
-      return true;
-  return false;
+/* host: what --peer-listen names before its port. An IPv6 address has more than one spelling. */
+static bool is_any_address(const char* host) {
+  struct sockaddr_in6 in6;
+  char address[INET6_ADDRSTRLEN] = "";
+  if (sscanf(host, "[%45[^]]", address) == 1)
+    return uv_ip6_addr(address, 0, &in6) == 0 && IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr);
+  return *host == '\0' || strcmp(host, "*") == 0 || strcmp(host, "0.0.0.0") == 0;
 }
 
 /* Where others reach this process: as it listens, with the port that it was given. */
 static int find_addr(const cli_options_t* o, cli_peer_t* peer) {
-  const char* colon = strrchr(o->server.listen, ':');
+  char host[INET6_ADDRSTRLEN + sizeof "[]"];
+  int n = (int)(strrchr(o->server.listen, ':') - o->server.listen); /* the server has read it */
   if (o->elector.server_addr != NULL)
     return 0;
-  if (is_any_address(o->server.listen)) {
+  snprintf(host, sizeof host, "%.*s", n, o->server.listen);
+  if (is_any_address(host)) {
     cli_say("--peer-listen %.200s is every address of this machine: give --addr HOST:PORT, the one "
             "at which others reach it",
             o->server.listen);
     return CLI_EXIT_USAGE;
   }
-  snprintf(peer->addr, sizeof peer->addr, "%.*s:%d", (int)(colon - o->server.listen),
-           o->server.listen, s3lect_peer_server_port(&peer->server));
+  snprintf(peer->addr, sizeof peer->addr, "%s:%d", host, s3lect_peer_server_port(&peer->server));
   return 0;
 }
 

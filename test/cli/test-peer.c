@@ -310,6 +310,7 @@ static void says_what_is_wrong(void** state) {
           "--peer-client-auth needs to know who signs");
   refused(WITH("--peer-plain-http", "--peer-listen", "nowhere"), "\"nowhere\"");
   refused(WITH("--peer-plain-http", "--peer-listen", "*:0"), "give --addr HOST:PORT");
+  refused(WITH("--peer-plain-http", "--peer-listen", "[0::0]:0"), "give --addr HOST:PORT");
   refused(WITH("--peer-plain-http", "--peer-path", "health"), "--peer-path");
   refused(WITH("--peer-listen", "127.0.0.1:0", "--peer-cert", certs.good, "--peer-key", certs.ca),
           "--peer-key \"");
