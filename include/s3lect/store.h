@@ -76,6 +76,9 @@ struct s3lect_store_req_s {
   uint32_t timeout_ms; /* bound on the whole request, > 0; then UV_ETIMEDOUT */
   uint32_t body_max;   /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
   uint32_t op;         /* s3lect_store_op_t; read-only, set when the request starts */
+  int64_t due_ns; /* lease time: of requests that wait, the one with the earliest goes first; 0:
+                     the time at which timeout_ms ends. An elector sets it for what keeps its
+                     leadership: a third of the leader timeout before validity ends */
   s3lect_store_cb cb;
 
   s3lect_store_t* store; /* read-only; set when the request starts */
@@ -153,9 +156,12 @@ typedef struct s3lect_store_s3_options_s {
   uint32_t connect_timeout_ms;    /* TCP and DNS; default 1000 */
   uint32_t tls_timeout_ms;        /* TLS handshake; default 2000 */
   uint32_t first_byte_timeout_ms; /* request sent to first byte of reply; 0: the request's own */
-  uint32_t idle_timeout_ms;       /* an unused connection is closed after this; default 10000 */
-  uint32_t max_connections;       /* default 8; further requests wait in order,
-                                     but those of S3LECT_REQ_TOGETHER do not */
+  uint32_t idle_timeout_ms;       /* an unused connection is closed after this; default 60000 */
+  uint32_t max_connections; /* default 64, at most 1024; up to 8 are opened as soon as requests
+                               wait, further ones if requests wait for longer than a reply
+                               takes. Requests that still wait go in the order of due_ns, and
+                               end unsent when there is no time left for a reply; those of
+                               S3LECT_REQ_TOGETHER do not wait */
   /* Instead of keys; must be on the store's loop, and be closed after the store. */
   s3lect_credentials_provider_t* credentials;
   const char* profile; /* of ~/.aws/config and ~/.aws/credentials, in place of any other source */

@@ -286,6 +286,7 @@ static void submit(s3l_service_t* s) {
     return;
   }
   s->attempt++;
+  s->req.until_ns = s3l_clock_in_ms(s->timeout_ms);
   (void)s3l_http_client_submit(s->client, &s->req); /* refused only when it is closing */
 }
 
@@ -297,7 +298,7 @@ void s3l_service_call(s3l_service_t* s, const s3l_service_call_t* call, uint32_t
   s->req.data = s;
   s->req.compose = on_compose;
   s->req.done = on_done;
-  s->req.timeout_ms = timeout_ms;
+  s->timeout_ms = timeout_ms;
   s->req.body_max = S3L_SERVICE_BODY_MAX;
   s->req.replayable = true; /* asking twice for credentials harms nobody */
   submit(s);

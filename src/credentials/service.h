@@ -64,6 +64,7 @@ struct s3l_service_s {
   bool tls;
   s3l_http_req_t req;
   const s3l_service_call_t* call; /* the one under way */
+  uint32_t timeout_ms;            /* of each attempt */
   uint32_t attempt;
   uint32_t attempts;
   s3l_deadline_t pause;

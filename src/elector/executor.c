@@ -115,6 +115,8 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
   req->condition = e->condition;
   req->etag = e->etag[0] != '\0' ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
+  req->due_ns =
+      d->core.leading ? d->core.valid_until - d->core.config.leader_timeout_ms * S3L_MS / 3 : 0;
   req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
   req->body = NULL;
   req->body_len = 0;

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "http/conn.h"
+#include "http/queue.h"
 #include "util/assert.h"
 #include "util/mem.h"
 
+#define NS_PER_MS   1000000
 #define HOLD_MS     30  /* for servers to read what was sent but for the last bytes */
 #define HOLD_MAX_MS 250 /* for connections that are still being opened */
 
@@ -23,9 +25,8 @@ struct s3l_http_client_s {
   s3l_conn_pool_t pool; /* first: tests look into it */
   s3l_task_t soon;      /* does what must not be done inside a call; at last, the end */
 
-  s3l_list_t queue;  /* requests waiting, first in, first out */
+  s3l_http_queue_t queue;
   s3l_list_t ending; /* requests whose done is owed */
-  size_t queue_len;
 
   s3l_deadline_t release; /* when the last bytes that connections keep back go out */
   bool releasing;         /* it is set for good: no other connection is waited for */
@@ -58,7 +59,6 @@ static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const 
   }
   s3l_loop_deadline_clear(c->pool.loop, &req->deadline);
   req->state = OVER;
-  req->conn = NULL;
   req->done(req, &reply);
 }
 
@@ -67,39 +67,37 @@ static void close_conns(s3l_list_t* conns) {
     s3l_conn_close(S3L_CONTAINER_OF(conns->next, s3l_conn_t, link));
 }
 
-static void unqueue(s3l_http_client_t* c, s3l_http_req_t* req) {
-  s3l_list_remove(&req->link);
-  c->queue_len--;
-}
-
 /* Makes a request one whose done is owed, with a connection's closing if it was on one. */
 static void set_ending(s3l_http_client_t* c, s3l_http_req_t* req, s3l_list_t* list, int error) {
   if (req->state == QUEUED)
-    unqueue(c, req);
-  else if (req->conn != NULL)
-    s3l_conn_close(req->conn);
-  req->conn = NULL;
+    s3l_http_queue_remove(&c->queue, req);
+  else
+    s3l_conn_close(req->at.conn);
   req->state = ENDING;
-  req->pending_error = error;
-  s3l_list_push_back(list, &req->link);
+  req->pending_error = (int16_t)error;
+  s3l_list_push_back(list, &req->at.list);
 }
 
 static void finish_all(s3l_http_client_t* c, s3l_list_t* list, const char* message) {
   while (!s3l_list_empty(list)) {
-    s3l_http_req_t* req = S3L_CONTAINER_OF(list->next, s3l_http_req_t, link);
-    s3l_list_remove(&req->link);
+    s3l_http_req_t* req = S3L_CONTAINER_OF(list->next, s3l_http_req_t, at.list);
+    s3l_list_remove(&req->at.list);
     finish(c, req, req->pending_error, NULL, message);
   }
+}
+
+static unsigned to_ms(int64_t ns) {
+  return ns > 0 ? (unsigned)((ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
 static void on_req_deadline(s3l_deadline_t* deadline) {
   s3l_http_req_t* req = S3L_CONTAINER_OF(deadline, s3l_http_req_t, deadline);
   s3l_http_client_t* c = req->client;
-  s3l_conn_t* conn = req->conn;
-  unsigned ms = req->timeout_ms;
+  unsigned ms = to_ms(req->until_ns - req->since_ns);
   if (req->state == ENDING)
     return; /* done is owed already */
   if (req->state == ACTIVE) {
+    s3l_conn_t* conn = req->at.conn;
     if (s3l_http1_begun(&conn->parse))
       s3l_conn_say(&c->pool, "reply of %s: not complete within %u ms", c->pool.origin, ms);
     else
@@ -108,13 +106,24 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
     finish(c, req, UV_ETIMEDOUT, conn, c->pool.message);
     return;
   }
-  unqueue(c, req);
+  s3l_http_queue_remove(&c->queue, req);
   if (c->pool.opening_len == 0)
     s3l_conn_say(&c->pool, "no connection to %s became free within %u ms", c->pool.origin, ms);
   else if (S3L_CONTAINER_OF(c->pool.opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
     s3l_conn_say(&c->pool, "TLS handshake with %s: not complete within %u ms", c->pool.origin, ms);
   else
     s3l_conn_say(&c->pool, "connect to %s: no answer within %u ms", c->pool.peer, ms);
+  finish(c, req, UV_ETIMEDOUT, NULL, c->pool.message);
+}
+
+/* Ends a request that was never composed. */
+static void give_up(s3l_http_client_t* c, s3l_http_req_t* req, int64_t now_ns) {
+  S3L_ASSERT(req->state == QUEUED && !req->sent);
+  s3l_http_queue_remove(&c->queue, req);
+  s3l_conn_say(&c->pool,
+               "not sent to %s: waited %u ms for one of %u connections, and a reply takes %u ms",
+               c->pool.origin, to_ms(now_ns - req->since_ns), (unsigned)c->pool.conns_len,
+               to_ms(c->pool.round_trip_ns));
   finish(c, req, UV_ETIMEDOUT, NULL, c->pool.message);
 }
 
@@ -126,29 +135,34 @@ static bool wants_fresh(const s3l_http_client_t* c, const s3l_http_req_t* req) {
   return req->replayed || (c->pool.require_fresh && !req->replayable);
 }
 
-/* The first request that this connection may carry. */
-static s3l_http_req_t* take(s3l_http_client_t* c, const s3l_conn_t* conn) {
-  for (s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next) {
-    s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, link);
-    if (!(conn->reused && wants_fresh(c, req))) {
-      unqueue(c, req);
-      return req;
-    }
+/* An idle connection that may carry the request; dead ones are closed. */
+static s3l_conn_t* find_idle(s3l_http_client_t* c, const s3l_http_req_t* req, int64_t now_ns) {
+  s3l_list_t* idle = &c->pool.idle;
+  for (s3l_list_t* l = idle->next; l != idle;) {
+    s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
+    l = l->next;
+    if (s3l_conn_is_dead(conn, now_ns))
+      s3l_conn_close(conn);
+    else if (!(conn->reused && wants_fresh(c, req)))
+      return conn;
   }
   return NULL;
 }
 
-static bool send_one(s3l_http_client_t* c) {
-  for (s3l_list_t* l = c->pool.idle.next; l != &c->pool.idle; l = l->next) {
-    s3l_conn_t* conn = S3L_CONTAINER_OF(l, s3l_conn_t, link);
-    s3l_http_req_t* req = take(c, conn);
-    if (req != NULL) {
-      req->state = ACTIVE;
-      s3l_conn_send(conn, req);
-      return true;
-    }
+/* Sends the first request, or ends it unsent. False: there is none, or no connection for it. */
+static bool send_one(s3l_http_client_t* c, int64_t now_ns) {
+  s3l_http_req_t* req = s3l_http_queue_first(&c->queue);
+  s3l_conn_t* conn = req != NULL ? find_idle(c, req, now_ns) : NULL;
+  if (conn == NULL)
+    return false;
+  if (s3l_http_queue_is_hopeless(&c->queue, &c->pool, req, now_ns)) {
+    give_up(c, req, now_ns);
+    return true;
   }
-  return false;
+  s3l_http_queue_remove(&c->queue, req);
+  req->state = ACTIVE;
+  s3l_conn_send(conn, req, now_ns);
+  return true;
 }
 
 /* ---- requests that go together ---- */
@@ -172,17 +186,10 @@ static void on_release(s3l_deadline_t* deadline) {
     s3l_loop_deadline_set(c->pool.loop, &c->release, s3l_clock_in_ms(HOLD_MS));
 }
 
-static bool is_queued_together(const s3l_http_client_t* c) {
-  for (const s3l_list_t* l = c->queue.next; l != &c->queue; l = l->next)
-    if (S3L_CONTAINER_OF(l, s3l_http_req_t, link)->together)
-      return true;
-  return false;
-}
-
 static void watch_held(s3l_http_client_t* c) {
   if (c->pool.held == 0 || c->releasing || c->closing)
     return;
-  c->releasing = c->pool.opening_len == 0 || !is_queued_together(c);
+  c->releasing = c->pool.opening_len == 0 || c->queue.together == 0; /* no more to come */
   if (c->releasing || !c->release.set)
     s3l_loop_deadline_set(c->pool.loop, &c->release,
                           s3l_clock_in_ms(c->releasing ? HOLD_MS : HOLD_MAX_MS));
@@ -191,42 +198,39 @@ static void watch_held(s3l_http_client_t* c) {
 /* Where the client has no other connection, everybody who waited for this one fails with it: they
  * would meet the same, one after the other, each after its own time-out. Else the first in the
  * queue does, so that a dead origin is not dialled for ever by requests that nobody ends. */
-static void on_conn_failed(s3l_conn_pool_t* pool, int status, uint64_t seq) {
+static void on_conn_failed(s3l_conn_pool_t* pool, int status, int64_t since_ns) {
   s3l_http_client_t* c = client_of(pool);
   s3l_list_t failed;
   s3l_list_init(&failed);
-  for (s3l_list_t* l = c->queue.next; l != &c->queue;) {
-    s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, link);
-    l = l->next;
-    if (req->seq <= seq) {
-      set_ending(c, req, &failed, status);
-      if (c->pool.conns_len > 0)
-        break;
-    }
+  s3l_http_queue_take(&c->queue, since_ns, pool->conns_len > 0 ? 1 : SIZE_MAX, &failed);
+  for (s3l_list_t* l = failed.next; l != &failed; l = l->next) {
+    s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, at.list);
+    req->state = ENDING;
+    req->pending_error = (int16_t)status;
   }
-  if (c->queue_len > 0)
+  if (c->queue.len > 0)
     wake(c);
   finish_all(c, &failed, c->pool.message);
 }
 
-/* Requests that go together are no race on fewer connections: each of them has its own. */
-static bool is_full(const s3l_http_client_t* c) {
-  return c->pool.conns_len >= c->pool.options.max_connections && !is_queued_together(c);
-}
-
 static void dispatch(s3l_http_client_t* c) {
-  while (!c->closing && c->queue_len > 0 && send_one(c)) {
+  s3l_conn_pool_t* p = &c->pool;
+  int64_t now_ns = s3l_clock_lease_ns();
+  while (!c->closing && send_one(c, now_ns)) {
   }
-  /* Who still waits wants a fresh connection: a used one that is idle makes room. */
-  if (!c->closing && c->queue_len > c->pool.opening_len && !s3l_list_empty(&c->pool.idle) &&
-      is_full(c))
-    s3l_conn_close(S3L_CONTAINER_OF(c->pool.idle.prev, s3l_conn_t, link));
-  while (!c->closing && c->queue_len > c->pool.opening_len && !is_full(c)) {
-    int rc = s3l_conn_open(&c->pool);
+  if (c->closing || c->queue.len == 0)
+    return watch_held(c);
+  /* If a connection is idle, the first request wants a fresh one: then a used one makes room. */
+  bool fresh = !s3l_list_empty(&p->idle) && p->opening_len == 0;
+  if (fresh && p->conns_len >= p->options.max_connections && c->queue.together == 0)
+    s3l_conn_close(S3L_CONTAINER_OF(p->idle.prev, s3l_conn_t, link));
+  while (fresh || s3l_http_queue_needs_more(&c->queue, p, now_ns)) {
+    int rc = s3l_conn_open(p);
+    fresh = false;
     if (rc == 0)
       continue;
-    s3l_conn_say(&c->pool, "connect to %s: %s", c->pool.peer, uv_strerror(rc));
-    on_conn_failed(&c->pool, rc, c->pool.next_seq);
+    s3l_conn_say(p, "connect to %s: %s", p->peer, uv_strerror(rc));
+    on_conn_failed(p, rc, now_ns);
     break;
   }
   watch_held(c);
@@ -260,7 +264,7 @@ static void on_conn_gone(s3l_conn_pool_t* pool) {
   s3l_http_client_t* c = client_of(pool);
   if (c->shut && pool->sockets == 0)
     leave(c);
-  else if (c->queue_len > 0)
+  else if (c->queue.len > 0)
     wake(c);
 }
 
@@ -268,7 +272,7 @@ static void on_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
   s3l_http_client_t* c = client_of(conn->pool);
   if (status == 0 && !req->replayable)
     c->pool.require_fresh = false;
-  if (c->queue_len > 0 && conn->state == S3L_CONN_IDLE)
+  if (c->queue.len > 0 && conn->state == S3L_CONN_IDLE)
     wake(c);
   finish(c, req, status, conn, status != 0 ? c->pool.message : NULL);
 }
@@ -276,10 +280,8 @@ static void on_req_done(s3l_conn_t* conn, s3l_http_req_t* req, int status) {
 static void on_req_replay(s3l_conn_pool_t* pool, s3l_http_req_t* req) {
   s3l_http_client_t* c = client_of(pool);
   req->replayed = true;
-  req->conn = NULL;
   req->state = QUEUED;
-  s3l_list_push_front(&c->queue, &req->link);
-  c->queue_len++;
+  s3l_http_queue_add(&c->queue, req);
   close_conns(&pool->idle); /* the one that died was the most recently used of them */
   wake(c);
 }
@@ -295,8 +297,8 @@ static const s3l_conn_events_t conn_events = {.ready = on_conn_ready,
 static void shut_down(s3l_http_client_t* c) {
   s3l_list_t ending;
   s3l_list_move(&c->ending, &ending);
-  while (!s3l_list_empty(&c->queue))
-    set_ending(c, S3L_CONTAINER_OF(c->queue.next, s3l_http_req_t, link), &ending, UV_ECANCELED);
+  while (c->queue.len > 0)
+    set_ending(c, s3l_http_queue_first(&c->queue), &ending, UV_ECANCELED);
   while (!s3l_list_empty(&c->pool.busy)) {
     s3l_conn_t* conn = S3L_CONTAINER_OF(c->pool.busy.next, s3l_conn_t, link);
     set_ending(c, conn->req, &ending, UV_ECANCELED);
@@ -381,7 +383,6 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
     return rc;
   }
   c->pool.events = &conn_events;
-  s3l_list_init(&c->queue);
   s3l_list_init(&c->ending);
   s3l_list_init(&c->pool.opening);
   s3l_list_init(&c->pool.idle);
@@ -396,21 +397,17 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   if (c->closing)
     return UV_ECANCELED;
   S3L_ASSERT(req->state == OVER && req->compose != NULL && req->done != NULL);
+  S3L_ASSERT(req->until_ns != 0);
   req->client = c;
-  req->conn = NULL;
-  req->seq = ++c->pool.next_seq;
+  req->since_ns = s3l_clock_lease_ns();
   req->state = QUEUED;
   req->sent = false;
   req->replayed = false;
   req->pending_error = 0;
   s3l_deadline_init(&req->deadline, on_req_deadline);
   s3l_loop_deadline_ref(c->pool.loop, &req->deadline, !c->pool.options.background);
-  if (req->until_ns != 0)
-    s3l_loop_deadline_set(c->pool.loop, &req->deadline, req->until_ns);
-  else if (req->timeout_ms != 0)
-    s3l_loop_deadline_set(c->pool.loop, &req->deadline, s3l_clock_in_ms(req->timeout_ms));
-  s3l_list_push_back(&c->queue, &req->link);
-  c->queue_len++;
+  s3l_loop_deadline_set(c->pool.loop, &req->deadline, req->until_ns);
+  s3l_http_queue_add(&c->queue, req);
   wake(c);
   return 0;
 }

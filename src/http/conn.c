@@ -11,6 +11,9 @@
 #include "util/mem.h"
 #include "util/mutant.h"
 
+#define NS_PER_MS 1000000
+#define CHECK_NS  (100 * NS_PER_MS) /* a connection that was idle for longer may be dead */
+
 void s3l_conn_say(s3l_conn_pool_t* p, const char* format, ...) {
   va_list args;
   va_start(args, format);
@@ -18,9 +21,9 @@ void s3l_conn_say(s3l_conn_pool_t* p, const char* format, ...) {
   va_end(args);
 }
 
-static void set_deadline(s3l_conn_t* conn, uint32_t ms) {
+static void set_deadline(s3l_conn_t* conn, int64_t from_ns, uint32_t ms) {
   s3l_loop_deadline_set(conn->pool->loop, &conn->deadline,
-                        ms != 0 ? s3l_clock_in_ms(ms) : S3L_CLOCK_NEVER);
+                        ms != 0 ? from_ns + (int64_t)ms * NS_PER_MS : S3L_CLOCK_NEVER);
 }
 
 static bool is_opening(const s3l_conn_t* conn) {
@@ -89,12 +92,12 @@ static void on_stream_closed(s3l_stream_t* stream) {
 
 static void fail_opening(s3l_conn_t* conn, int status) {
   s3l_conn_pool_t* p = conn->pool;
-  uint64_t seq = conn->seq;
+  int64_t since_ns = conn->since_ns;
   s3l_conn_close(conn);
-  p->events->failed(p, status, seq);
+  p->events->failed(p, status, since_ns);
 }
 
-static void become_idle(s3l_conn_t* conn) {
+static void become_idle(s3l_conn_t* conn, int64_t now_ns) {
   s3l_conn_pool_t* p = conn->pool;
   if (is_opening(conn))
     p->opening_len--;
@@ -102,13 +105,14 @@ static void become_idle(s3l_conn_t* conn) {
   s3l_list_push_front(&p->idle, &conn->link);
   conn->state = S3L_CONN_IDLE;
   conn->req = NULL;
-  set_deadline(conn, p->options.idle_timeout_ms);
+  conn->since_ns = now_ns;
+  set_deadline(conn, now_ns, p->options.idle_timeout_ms);
   s3l_stream_ref(&conn->stream, false);
 }
 
 static void on_stream_ready(s3l_stream_t* stream) {
   s3l_conn_t* conn = S3L_CONTAINER_OF(stream, s3l_conn_t, stream);
-  become_idle(conn);
+  become_idle(conn, s3l_clock_lease_ns());
   conn->pool->events->ready(conn->pool);
 }
 
@@ -159,7 +163,7 @@ static void ask_proxy(s3l_conn_t* conn) {
 static void start_tls(s3l_conn_t* conn) {
   s3l_conn_pool_t* p = conn->pool;
   conn->state = S3L_CONN_HANDSHAKING;
-  set_deadline(conn, p->options.tls_timeout_ms);
+  set_deadline(conn, s3l_clock_lease_ns(), p->options.tls_timeout_ms);
   int rc = s3l_stream_start_tls(&conn->stream, p->tls, p->host);
   if (rc != 0) {
     say_handshake(conn, rc);
@@ -214,17 +218,27 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
   if (tunnel)
     ask_proxy(conn);
   else if (tls != NULL)
-    set_deadline(conn, p->options.tls_timeout_ms);
+    set_deadline(conn, s3l_clock_lease_ns(), p->options.tls_timeout_ms);
   else
     on_stream_ready(&conn->stream);
 }
 
 /* ---- a request ---- */
 
+/* It falls to a shorter time at once and rises slowly, so that the replies of an outage, which come
+ * late, hardly count. */
+static void note_round_trip(s3l_conn_pool_t* p, int64_t ns) {
+  int64_t more = ns - p->round_trip_ns;
+  p->round_trip_ns += more < 0 || p->round_trip_ns == 0 ? more : more / 64;
+}
+
 static void end_request(s3l_conn_t* conn, int status, bool keep) {
   s3l_http_req_t* req = conn->req;
+  int64_t now_ns = s3l_clock_lease_ns();
+  if (status == 0)
+    note_round_trip(conn->pool, now_ns - conn->since_ns);
   if (keep && !conn->last)
-    become_idle(conn);
+    become_idle(conn, now_ns);
   else
     s3l_conn_close(conn);
   conn->pool->events->done(conn, req, status);
@@ -271,17 +285,23 @@ static void send_part(s3l_conn_t* conn, size_t from, size_t to) {
   if (rc < 0)
     lose_request(conn, rc);
   else
-    set_deadline(conn, conn->pool->options.first_byte_timeout_ms);
+    set_deadline(conn, conn->since_ns, conn->pool->options.first_byte_timeout_ms);
 }
 
-void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req) {
+bool s3l_conn_is_dead(const s3l_conn_t* conn, int64_t now_ns) {
+  S3L_ASSERT(conn->state == S3L_CONN_IDLE);
+  return now_ns - conn->since_ns > CHECK_NS && s3l_stream_has_input(&conn->stream);
+}
+
+void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req, int64_t now_ns) {
   s3l_conn_pool_t* p = conn->pool;
   S3L_ASSERT(conn->state == S3L_CONN_IDLE && conn->req == NULL);
   s3l_list_remove(&conn->link);
   s3l_list_push_back(&p->busy, &conn->link);
   conn->state = S3L_CONN_BUSY;
   conn->req = req;
-  req->conn = conn;
+  conn->since_ns = now_ns;
+  req->at.conn = conn;
   s3l_stream_ref(&conn->stream, !conn->pool->options.background);
   s3l_http1_start_reply(&conn->parse, req->head, req->body_max);
   s3l_loop_deadline_clear(p->loop, &conn->deadline);
@@ -397,7 +417,7 @@ int s3l_conn_open(s3l_conn_pool_t* p) {
   conn->composed = 0;
   conn->held = 0;
   conn->last = false;
-  conn->seq = p->next_seq;
+  conn->since_ns = s3l_clock_lease_ns();
   conn->req = NULL;
   s3l_deadline_init(&conn->deadline, on_deadline);
   s3l_loop_deadline_ref(p->loop, &conn->deadline, false); /* its socket does, where it is to */
@@ -421,6 +441,6 @@ int s3l_conn_open(s3l_conn_pool_t* p) {
   s3l_list_push_back(&p->opening, &conn->link);
   p->opening_len++;
   p->conns_len++;
-  set_deadline(conn, p->options.connect_timeout_ms);
+  set_deadline(conn, conn->since_ns, p->options.connect_timeout_ms);
   return 0;
 }

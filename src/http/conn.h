@@ -44,9 +44,9 @@ typedef struct s3l_conn_pool_s s3l_conn_pool_t;
 typedef struct s3l_conn_events_s {
   /* A connection has been opened, and is IDLE. */
   void (*ready)(s3l_conn_pool_t* pool);
-  /* A connection could not be opened; `message` says why. It is closing, or freed. `seq` as in the
-   * connection. */
-  void (*failed)(s3l_conn_pool_t* pool, int status, uint64_t seq);
+  /* A connection could not be opened; `message` says why. It is closing, or freed. `since_ns`:
+   * when its opening began. */
+  void (*failed)(s3l_conn_pool_t* pool, int status, int64_t since_ns);
   /* A request is over. The connection is IDLE or CLOSING. status != 0: `message` says why. */
   void (*done)(s3l_conn_t* conn, s3l_http_req_t* req, int status);
   /* A kept-alive connection was found dead before any byte of the reply. It is closing. */
@@ -65,7 +65,8 @@ struct s3l_conn_pool_s {
   s3l_proxy_t proxy;
   s3l_tls_context_t* tls; /* NULL: plain */
   s3l_dns_cache_t dns;    /* of the host that is dialled */
-  uint64_t next_seq;      /* of requests */
+  int64_t round_trip_ns;  /* of late: from the sending of a request to the end of its reply, the
+                             shortest of them; 0: none yet */
 
   s3l_list_t opening; /* connections DIALING, TUNNELLING or HANDSHAKING */
   s3l_list_t idle;    /* the most recently used first */
@@ -85,7 +86,7 @@ struct s3l_conn_s {
   s3l_conn_state_t state;
   bool reused;         /* has carried a request before */
   bool last;           /* carries no other request: the client has moved to another origin */
-  uint64_t seq;        /* requests up to this one were waiting when it was opened */
+  int64_t since_ns;    /* when its opening began, or BUSY, or IDLE */
   s3l_http_req_t* req; /* BUSY */
   s3l_deadline_t deadline;
   s3l_dial_t dial;
@@ -101,8 +102,12 @@ struct s3l_conn_s {
 /** Begins to connect another one. Errors, with nothing left over: UV_ENOMEM, UV_EINVAL. */
 int s3l_conn_open(s3l_conn_pool_t* pool);
 
+/** Whether an IDLE connection that has not been used for a while must not be used again: the peer
+ * has closed it, or has sent something, and the loop has not come to read that yet. */
+bool s3l_conn_is_dead(const s3l_conn_t* conn, int64_t now_ns);
+
 /** Composes and sends. The connection is IDLE, and BUSY afterwards unless something failed. */
-void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req);
+void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req, int64_t now_ns);
 
 /** Sends the byte that is held back, if nothing before it is still on its way. The connection is
  * BUSY; the request may end in here. */

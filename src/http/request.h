@@ -15,6 +15,9 @@
 #include "util/span.h"
 #include "wire/http1.h"
 
+/* Connections that an adaptive client opens at once. */
+#define S3L_HTTP_FEW 8
+
 /* The connection's send buffer: what compose may fill. */
 #define S3L_HTTP_SEND_MAX 32768
 
@@ -44,25 +47,30 @@ struct s3l_http_req_s {
    * buf and returns its length, or a negative error that ends the request unsent. */
   ssize_t (*compose)(s3l_http_req_t* req, char* buf, size_t cap);
   void (*done)(s3l_http_req_t* req, const s3l_http_reply_t* reply);
-  uint32_t timeout_ms; /* bound on everything, queueing included; 0: none */
-  int64_t until_ns;    /* the same, in lease time; 0: timeout_ms after submit */
+  int64_t until_ns;    /* lease time: bound on everything, queueing included; required */
+  int64_t due_ns;      /* lease time: of requests that wait for a connection the one with the
+                          earliest goes first; 0: until_ns. A renewal's is a while before its lease
+                          ends */
   uint32_t body_max;   /* a longer reply body ends in S3LECT_ETOOBIG, headers delivered */
-  bool replayable;     /* a read: may be sent again on a fresh connection */
-  bool together;       /* its last byte waits until all such requests that were submitted are out
+  bool replayable : 1; /* a read: may be sent again on a fresh connection */
+  bool together : 1;   /* its last byte waits until all such requests that were submitted are out
                           but for theirs; then the last bytes go out at once. Each has a
                           connection of its own, beyond max_connections if need be */
-  bool head;           /* a HEAD request: the reply has no body whatever its headers say */
+  bool head : 1;       /* a HEAD request: the reply has no body whatever its headers say */
 
   /* The client's. All zero before the first submit. */
-  s3l_list_t link;
-  struct s3l_http_client_s* client;
-  struct s3l_conn_s* conn;
-  s3l_deadline_t deadline;
-  uint64_t seq; /* the order of submission */
+  bool sent : 1;
+  bool replayed : 1;
   uint8_t state;
-  bool sent;
-  bool replayed;
-  int pending_error;
+  int16_t pending_error;
+  union {
+    s3l_heap_node_t queue;   /* QUEUED */
+    struct s3l_conn_s* conn; /* ACTIVE */
+    s3l_list_t list;         /* ENDING */
+  } at;
+  struct s3l_http_client_s* client;
+  s3l_deadline_t deadline;
+  int64_t since_ns; /* when it was submitted */
 };
 
 typedef struct s3l_http_client_options_s {
@@ -83,9 +91,12 @@ typedef struct s3l_http_client_options_s {
   uint32_t first_byte_timeout_ms; /* from the sending of the request */
   uint32_t idle_timeout_ms; /* how long an unused connection is kept; 0: until the peer closes */
   uint32_t max_connections; /* 0: 1 */
-  bool background;          /* not even requests keep the loop alive */
-  bool secret;              /* requests and replies hold secrets: connections' buffers are wiped */
-  s3lect_error_t* error;    /* where create says what is wrong, or NULL. Not kept */
+  uint32_t few;    /* connections that are opened as soon as requests wait; further ones by how long
+                      they wait, and requests without hope are not sent (queue.h). 0: all at once, and
+                      every request */
+  bool background; /* not even requests keep the loop alive */
+  bool secret;     /* requests and replies hold secrets: connections' buffers are wiped */
+  s3lect_error_t* error; /* where create says what is wrong, or NULL. Not kept */
 } s3l_http_client_options_t;
 
 #endif

@@ -14,10 +14,10 @@ struct s3l_loop_s {
   unsigned users;
   unsigned handles; /* of libuv, that are not closed yet */
 
-  s3l_deadline_t* root; /* the earliest deadline */
-  unsigned holds;       /* deadlines that are set and keep the loop alive */
-  int64_t armed_ns;     /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
-  int64_t look_ns;      /* the time by which deadlines run now; 0: none runs */
+  s3l_heap_node_t* root; /* the earliest deadline */
+  unsigned holds;        /* deadlines that are set and keep the loop alive */
+  int64_t armed_ns;      /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
+  int64_t look_ns;       /* the time by which deadlines run now; 0: none runs */
   uint64_t sleep_max_ms;
   uv_timer_t timer; /* referenced while there are holds */
 
@@ -114,7 +114,7 @@ static void arm(s3l_loop_t* l, uint64_t least_ms) {
 static void look(s3l_loop_t* l) {
   l->look_ns = s3l_clock_lease_ns();
   while (l->root != NULL && l->root->at_ns <= l->look_ns) {
-    s3l_deadline_t* d = l->root;
+    s3l_deadline_t* d = S3L_CONTAINER_OF(l->root, s3l_deadline_t, node);
     s3l_loop_deadline_clear(l, d);
     d->cb(d);
   }
@@ -144,7 +144,8 @@ void s3l_deadline_init(s3l_deadline_t* d, void (*cb)(s3l_deadline_t* deadline)) 
 void s3l_loop_deadline_clear(s3l_loop_t* l, s3l_deadline_t* d) {
   if (!d->set)
     return;
-  l->root = s3l_deadline_heap_remove(l->root, d);
+  l->root = s3l_heap_node_remove(l->root, &d->node);
+  d->set = false;
   if (!d->background)
     unhold(l);
 }
@@ -154,8 +155,9 @@ void s3l_loop_deadline_set(s3l_loop_t* l, s3l_deadline_t* d, int64_t at_ns) {
   s3l_loop_deadline_clear(l, d);
   if (at_ns == S3L_CLOCK_NEVER)
     return;
-  d->at_ns = at_ns > l->look_ns ? at_ns : l->look_ns + 1; /* not in the look that is under way */
-  l->root = s3l_deadline_heap_add(l->root, d);
+  d->node.at_ns = at_ns > l->look_ns ? at_ns : l->look_ns + 1; /* not in the look of now */
+  d->set = true;
+  l->root = s3l_heap_node_add(l->root, &d->node);
   if (!d->background)
     hold(l);
   if (l->look_ns == 0)

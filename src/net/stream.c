@@ -200,6 +200,12 @@ static void listen_on(s3l_stream_t* s) {
     end(s, rc);
 }
 
+bool s3l_stream_has_input(const s3l_stream_t* s) {
+  char byte;
+  ssize_t n = recv(s->fd, &byte, 1, MSG_PEEK);
+  return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 void s3l_stream_take(s3l_stream_t* s) {
   ssize_t n;
   if (!s->due || s->paused || s->closing || s->ended)

@@ -79,6 +79,9 @@ int s3l_stream_open(s3l_stream_t* s, uv_tcp_t* tcp, s3l_tls_context_t* context, 
  */
 int s3l_stream_write(s3l_stream_t* s, const char* data, size_t n, bool* handed);
 
+/** Whether the kernel holds something that the loop has not read yet: bytes, or the peer's end. */
+bool s3l_stream_has_input(const s3l_stream_t* s);
+
 /** Stops reading, from the end of the on_read that it is called in, or from now. */
 void s3l_stream_pause(s3l_stream_t* s);
 

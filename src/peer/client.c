@@ -205,7 +205,8 @@ int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* probe, const char* ad
   probe->asked_ns = s3l_clock_lease_ns();
   probe->http = (s3l_http_req_t){.compose = on_compose,
                                  .done = on_done,
-                                 .timeout_ms = timeout_ms + probe->wait_ms,
+                                 .until_ns = probe->asked_ns +
+                                             (int64_t)(timeout_ms + probe->wait_ms) * NS_PER_MS,
                                  .body_max = S3L_PEER_ANSWER_MAX,
                                  .replayable = true};
   err = s3l_http_client_submit(l->http, &probe->http);

@@ -120,6 +120,7 @@ static void on_plain_done(s3l_http_req_t* req, const s3l_http_reply_t* reply) {
 
 static void plain_get(bench_client_t* client) {
   plain_client_t* c = (plain_client_t*)client;
+  c->req.until_ns = s3l_clock_in_ms(60000);
   bench_require(s3l_http_client_submit(c->http, &c->req) == 0, "cannot submit");
 }
 
@@ -138,12 +139,8 @@ static bench_client_t* open_plain(uv_loop_t* loop, const bench_server_t* server)
                    "user-agent: s3lect/" S3LECT_VERSION_STRING "\r\naccept: */*\r\n\r\n",
                    port);
   c.head_len = (size_t)n;
-  c.req = (s3l_http_req_t){.data = &c,
-                           .compose = compose,
-                           .done = on_plain_done,
-                           .timeout_ms = 60000,
-                           .body_max = 65536,
-                           .replayable = true};
+  c.req = (s3l_http_req_t){
+      .data = &c, .compose = compose, .done = on_plain_done, .body_max = 65536, .replayable = true};
   s3l_http_client_options_t o = {
       .host = "127.0.0.1", .port = (uint16_t)port, .connect_timeout_ms = 60000};
   bench_require(s3l_http_client_create(loop, &o, &c.http) == 0, "cannot make a client");

@@ -105,7 +105,7 @@ static void shrink(uv_handle_t* handle, int option) {
 }
 
 static void shrink_send_buffer(s3l_rig_req_t* r) {
-  shrink((uv_handle_t*)r->req.conn->stream.tcp, SO_SNDBUF);
+  shrink((uv_handle_t*)r->req.at.conn->stream.tcp, SO_SNDBUF);
 }
 
 /* A server that refuses a request by its head alone and never reads the body. The reply counts, and
@@ -356,7 +356,7 @@ static void test_timeouts(void** state) {
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     s3l_rig_t rig;
-    s3l_rig_req_t r = {.req.timeout_ms = cases[i].total, .req.replayable = true};
+    s3l_rig_req_t r = {.timeout_ms = cases[i].total, .req.replayable = true};
     s3l_rig_req_t queued = {0};
     char want[128];
     s3l_rig_init(&rig, S3L_SCRIPTS(cases[i].script, good), 2);
@@ -379,8 +379,8 @@ static void test_timeouts(void** state) {
 /* The bound of a request that has ended does nothing any more. */
 static void test_timeout_after_end(void** state) {
   s3l_rig_t rig;
-  s3l_rig_req_t r = {.req.timeout_ms = 1000};
-  s3l_rig_req_t later = {.req.timeout_ms = 1500};
+  s3l_rig_req_t r = {.timeout_ms = 1000};
+  s3l_rig_req_t later = {.timeout_ms = 1500};
   s3l_rig_init(&rig, S3L_SCRIPTS(good), 1); /* answers once */
   s3l_rig_start(&rig);
   s3l_rig_do(&rig, &r);
@@ -400,7 +400,7 @@ static void test_connect_timeout(void** state) {
     s3l_rig_init(&rig, NULL, 0);
     rig.options.port = hung.port;
     if (total)
-      r.req.timeout_ms = 30;
+      r.timeout_ms = 30;
     else
       rig.options.connect_timeout_ms = 30;
     s3l_rig_start(&rig);
@@ -415,7 +415,7 @@ static void test_connect_timeout(void** state) {
 static void test_timeout_in_queue(void** state) {
   s3l_rig_t rig;
   s3l_rig_req_t r = {0};
-  s3l_rig_req_t queued = {.req.timeout_ms = 20};
+  s3l_rig_req_t queued = {.timeout_ms = 20};
   s3l_rig_init(&rig, S3L_SCRIPTS(silent), 1);
   rig.options.max_connections = 1;
   s3l_rig_start(&rig);

@@ -154,7 +154,7 @@ static void test_silent(void** state) {
     r = (s3l_rig_req_t){0};
     init(&rig, S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("never"))), 1, NULL);
     if (total)
-      r.req.timeout_ms = 300;
+      r.timeout_ms = 300;
     else
       rig.options.tls_timeout_ms = 300;
     s3l_rig_start(&rig);

@@ -253,8 +253,8 @@ static void done(s3l_http_req_t* req, const s3l_http_reply_t* reply) {
 }
 
 static void submit(s3l_http_client_t* client, get_t* g, const char* text) {
-  *g = (get_t){.text = text,
-               .req = {.compose = compose, .done = done, .timeout_ms = 60000, .body_max = 100}};
+  *g = (get_t){.text = text, .req = {.compose = compose, .done = done, .body_max = 100}};
+  g->req.until_ns = s3l_clock_in_ms(60000);
   g->req.data = g;
   assert_int_equal(s3l_http_client_submit(client, &g->req), 0);
 }

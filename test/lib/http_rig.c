@@ -68,8 +68,7 @@ void s3l_rig_submit(s3l_rig_t* rig, s3l_rig_req_t* r) {
   r->req.data = r;
   r->req.compose = compose;
   r->req.done = done;
-  if (r->req.timeout_ms == 0)
-    r->req.timeout_ms = 60000;
+  r->req.until_ns = s3l_clock_in_ms(r->timeout_ms != 0 ? r->timeout_ms : 60000);
   if (r->req.body_max == 0)
     r->req.body_max = sizeof(r->body);
   rig->in_call = true;

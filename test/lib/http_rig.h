@@ -20,6 +20,7 @@ struct s3l_rig_req_s {
   s3l_http_req_t req;
   s3l_rig_t* rig;
   const char* text;                     /* what compose writes; NULL: S3L_RIG_REQUEST */
+  uint32_t timeout_ms;                  /* 0: a minute */
   int compose_error;                    /* what compose gives instead, if not 0 */
   unsigned composed;                    /* how often compose ran */
   unsigned done;                        /* how often done ran */

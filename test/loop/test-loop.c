@@ -43,9 +43,9 @@ static void on_left(s3l_task_t* task) {
 static void on_deadline(s3l_deadline_t* d) {
   item_t* item = S3L_CONTAINER_OF(d, item_t, deadline);
   assert_false(d->set);
-  assert_true(s3l_clock_lease_ns() >= d->at_ns); /* never early */
-  assert_true(d->at_ns >= last_at);              /* in order */
-  last_at = d->at_ns;
+  assert_true(s3l_clock_lease_ns() >= d->node.at_ns); /* never early */
+  assert_true(d->node.at_ns >= last_at);              /* in order */
+  last_at = d->node.at_ns;
   item->fired++;
   fired++;
   if (then != NULL)

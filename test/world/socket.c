@@ -196,6 +196,16 @@ ssize_t world_sock_send(world_sock_t* s, const void* p, size_t n) {
   return (ssize_t)n;
 }
 
+ssize_t world_sock_peek(const world_sock_t* s) {
+  if (s->in_len > 0)
+    return 1;
+  if (s->error != 0 && !s->told)
+    return -s->error;
+  if (s->error != 0 || s->in_end)
+    return 0;
+  return s->state == WORLD_OPEN ? -EAGAIN : -ENOTCONN;
+}
+
 ssize_t world_sock_recv(world_sock_t* s, void* p, size_t n) {
   if (s->in_len > 0) {
     n = n < s->in_len ? n : s->in_len;
@@ -208,13 +218,9 @@ ssize_t world_sock_recv(world_sock_t* s, void* p, size_t n) {
     }
     return (ssize_t)n;
   }
-  if (s->error != 0 && !s->told) {
-    s->told = true;
-    return -s->error;
-  }
-  if (s->error != 0 || s->in_end)
-    return 0;
-  return s->state == WORLD_OPEN ? -EAGAIN : -ENOTCONN;
+  ssize_t rc = world_sock_peek(s);
+  s->told = s->told || s->error != 0;
+  return rc;
 }
 
 void world_sock_shutdown(world_sock_t* s) {

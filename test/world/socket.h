@@ -96,6 +96,8 @@ int world_sock_accept(world_sock_t* s); /* the descriptor */
 int world_sock_connect(world_sock_t* s, const struct sockaddr_in* to);
 ssize_t world_sock_send(world_sock_t* s, const void* p, size_t n);
 ssize_t world_sock_recv(world_sock_t* s, void* p, size_t n);
+/** What recv of one byte would return, which stays where it is. */
+ssize_t world_sock_peek(const world_sock_t* s);
 void world_sock_shutdown(world_sock_t* s);
 bool world_sock_is_readable(const world_sock_t* s);
 bool world_sock_is_writable(const world_sock_t* s);

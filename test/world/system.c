@@ -88,7 +88,9 @@ WRAPPED(ssize_t, send, int fd, const void* p, size_t n, int flags) {
 
 WRAPPED(ssize_t, recv, int fd, void* p, size_t n, int flags) {
   world_sock_t* s = world_sock(fd);
-  return s == NULL ? __real_recv(fd, p, n, flags) : told(world_sock_recv(s, p, n));
+  if (s == NULL)
+    return __real_recv(fd, p, n, flags);
+  return told((flags & MSG_PEEK) != 0 ? world_sock_peek(s) : world_sock_recv(s, p, n));
 }
 
 WRAPPED(int, poll, struct pollfd* fds, nfds_t n, int timeout) {

@@ -11,8 +11,8 @@
 
 #define CONNECT_MS      1000
 #define TLS_MS          2000
-#define IDLE_MS         10000
-#define CONNECTIONS     8
+#define IDLE_MS         60000 /* longer than a follower's longest interval */
+#define CONNECTIONS     64
 #define CONNECTIONS_MAX 1024
 
 static int refuse(const s3l_s3_config_t* c, const char* name, const char* reason) {
@@ -99,6 +99,7 @@ static int build_connection(const s3lect_store_s3_options_t* o, s3l_s3_config_t*
   h->first_byte_timeout_ms = o->first_byte_timeout_ms;
   h->idle_timeout_ms = s3l_or_default(o->idle_timeout_ms, IDLE_MS);
   h->max_connections = s3l_or_default(o->max_connections, CONNECTIONS);
+  h->few = S3L_HTTP_FEW;
   if (h->max_connections > CONNECTIONS_MAX)
     return refuse(c, "max_connections", "at most 1024");
   h->ca_file = h->tls ? ca.value : NULL;

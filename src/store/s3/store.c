@@ -259,7 +259,7 @@ static int submit(s3lect_store_t* store, s3lect_store_req_t* req) {
   s->http.data = s3;
   s->http.compose = on_compose;
   s->http.done = on_done;
-  s->http.timeout_ms = req->timeout_ms;
+  s->http.due_ns = req->due_ns;
   s->http.body_max = reply_max(req);
   s->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
   s->http.replayable =
