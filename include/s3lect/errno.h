@@ -71,7 +71,9 @@ extern "C" {
      "the release was not confirmed: others may have to wait for a whole leader timeout")          \
   XX(EPEERBACK, -5035, ANSWER, "not a failure: the leader answers at its peer address again")      \
   XX(EPROTOCOL, -5036, LASTING,                                                                    \
-     "electors with another protocol option use the same key: both protocols can have a leader")
+     "electors with another protocol option use the same key: both protocols can have a leader")   \
+  XX(ECROWDED, -5037, TRANSIENT,                                                                   \
+     "requests wait too long for a connection: raise max_connections, unless the store is silent")
 
 typedef enum {
 #define XX(name, value, kind, text) S3LECT_##name = value,

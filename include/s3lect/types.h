@@ -60,7 +60,10 @@ typedef struct s3lect_store_result_s {
   int32_t notice; /* 0, or with status 0 or S3LECT_ENOTMODIFIED the code of something about the
                    store that its operator should know, told once, in `message`: S3LECT_EREGION (the
                    bucket's region was learned), S3LECT_ESKEW (requests are signed with the
-                   store's time), S3LECT_EETAG (ETags come weak) */
+                   store's time), S3LECT_EETAG (ETags come weak), S3LECT_ECROWDED (renewals wait
+                   long for a connection) */
+  uint32_t connections; /* that the store has; 0: it has none, or does not say */
+  int64_t waited_ns;    /* how long the request waited for a connection */
 } s3lect_store_result_t;
 
 /* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */

@@ -126,3 +126,7 @@ void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {
   else if (!c->leading && own && sent != NULL)
     s3l_lead_if_valid(c, fx, S3L_MUTANT(READ_BACK_IS_SENDING) ? c->now : sent->at);
 }
+
+s3l_ns_t s3l_lead_due(const s3l_core_t* c) {
+  return c->leading ? c->valid_until - c->config.leader_timeout_ms * S3L_MS / 3 : 0;
+}

@@ -16,5 +16,9 @@ void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason);
 void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx);
 /** After a read: does this elector lead still, or after all? */
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx);
+/** The place of a request among those that wait (due_ns in s3lect/store.h). What keeps a leadership
+ * has time until a third of T before validity ends, so that leaders survive a store that is silent
+ * for so long. Until then it lets other requests pass, 0, whose place is their time-out's. */
+s3l_ns_t s3l_lead_due(const s3l_core_t* c);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lead.h"
 #include "core/record.h"
 #include "core/trace.h"
 #include "elector/executor_files.h"
@@ -99,7 +100,7 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
     event.result = unusable.status == 0 ? r : &unusable;
   }
   if (d->registration != NULL)
-    s3l_metrics_request(&d->registration->metrics, req->body != NULL, r->status, r->outcome);
+    s3l_metrics_request(&d->registration->metrics, req->body != NULL, r);
   run(d, &event);
 }
 
@@ -110,13 +111,12 @@ static void on_gc_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) 
 }
 
 static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record_t* record) {
-  s3lect_store_t* store = d->req.store;
   s3lect_store_req_t* req = &d->req;
+  s3lect_store_t* store = req->store;
   req->condition = e->condition;
   req->etag = e->etag[0] != '\0' ? e->etag : NULL;
   req->timeout_ms = e->timeout_ms;
-  req->due_ns =
-      d->core.leading ? d->core.valid_until - d->core.config.leader_timeout_ms * S3L_MS / 3 : 0;
+  req->due_ns = s3l_lead_due(&d->core);
   req->flags = e->disputed ? S3LECT_REQ_ETAG_DISPUTED : 0;
   req->body = NULL;
   req->body_len = 0;

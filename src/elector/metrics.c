@@ -29,17 +29,23 @@ static s3l_metrics_result_t result_of(int status, int outcome) {
   return status == S3LECT_ETHROTTLED ? S3L_RESULT_THROTTLED : S3L_RESULT_FAILED;
 }
 
-void s3l_metrics_request(s3l_metrics_t* m, bool is_write, int status, int outcome) {
-  m->requests[is_write][result_of(status, outcome)]++;
-}
-
-void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns) {
-  uint64_t ns = latency_ns > 0 ? (uint64_t)latency_ns : 0;
+static void note(s3l_histogram_t* h, int64_t time_ns) {
+  uint64_t ns = time_ns > 0 ? (uint64_t)time_ns : 0;
   size_t i = 0;
   while (i < S3L_LATENCY_BUCKETS - 1 && ns > bounds_ms[i] * UINT64_C(1000000))
     i++;
-  m->latency[i]++;
-  m->latency_sum_ns += ns;
+  h->buckets[i]++;
+  h->sum_ns += ns;
+}
+
+void s3l_metrics_request(s3l_metrics_t* m, bool is_write, const s3lect_store_result_t* r) {
+  m->requests[is_write][result_of(r->status, r->outcome)]++;
+  m->connections = r->connections;
+  note(&m->waits, r->waited_ns);
+}
+
+void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns) {
+  note(&m->latency, latency_ns);
 }
 
 /* ---- The page ---- */
@@ -167,28 +173,48 @@ static void put_counters(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) 
   put_families(b, rows, n, "counter", counters, sizeof counters / sizeof *counters);
 }
 
-static void put_latency(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
-  char le[32];
-  head(b, "renewal_seconds", "histogram", "Time from a renewal's sending to its confirmation.");
+static void put_histogram(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n,
+                          const family_t* f) {
+  char name[40], labels[32];
+  head(b, f->name, "histogram", f->help);
   for (size_t i = 0; i < n; i++) {
-    const s3l_metrics_t* m = rows[i].metrics;
+    const void* at = (const char*)rows[i].metrics + f->offset;
+    const s3l_histogram_t* h = at;
     uint64_t count = 0;
-    for (size_t k = 0; k < S3L_LATENCY_BUCKETS - 1; k++) {
-      count += m->latency[k];
-      snprintf(le, sizeof le, ",le=\"%" PRIu32 ".%03" PRIu32 "\"", bounds_ms[k] / 1000,
-               bounds_ms[k] % 1000);
-      sample(b, "renewal_seconds_bucket", &rows[i], le, count);
+    snprintf(name, sizeof name, "%s_bucket", f->name);
+    for (size_t k = 0; k < S3L_LATENCY_BUCKETS; k++) {
+      count += h->buckets[k];
+      if (k < S3L_LATENCY_BUCKETS - 1)
+        snprintf(labels, sizeof labels, ",le=\"%" PRIu32 ".%03" PRIu32 "\"", bounds_ms[k] / 1000,
+                 bounds_ms[k] % 1000);
+      else
+        snprintf(labels, sizeof labels, ",le=\"+Inf\"");
+      sample(b, name, &rows[i], labels, count);
     }
-    count += m->latency[S3L_LATENCY_BUCKETS - 1];
-    sample(b, "renewal_seconds_bucket", &rows[i], ",le=\"+Inf\"", count);
-    sample_seconds(b, "renewal_seconds_sum", &rows[i], m->latency_sum_ns, 1000000000);
-    sample(b, "renewal_seconds_count", &rows[i], "", count);
+    snprintf(name, sizeof name, "%s_sum", f->name);
+    sample_seconds(b, name, &rows[i], h->sum_ns, 1000000000);
+    snprintf(name, sizeof name, "%s_count", f->name);
+    sample(b, name, &rows[i], "", count);
   }
+}
+
+static void put_times(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
+  static const family_t histograms[] = {
+      {"renewal_seconds", offsetof(s3l_metrics_t, latency),
+       "Time from a renewal's sending to its confirmation."},
+      {"store_wait_seconds", offsetof(s3l_metrics_t, waits),
+       "Time for which a request waited for a connection to the store."},
+  };
+  put_histogram(b, rows, n, &histograms[0]);
+  put_histogram(b, rows, n, &histograms[1]);
+  head(b, "store_connections", "gauge", "Connections of the store, which electors may share.");
+  for (size_t i = 0; i < n; i++)
+    sample(b, "store_connections", &rows[i], "", rows[i].metrics->connections);
 }
 
 void s3l_metrics_render(s3l_buf_t* b, const s3l_metrics_row_t* rows, size_t n) {
   put_state(b, rows, n);
   put_requests(b, rows, n);
   put_counters(b, rows, n);
-  put_latency(b, rows, n);
+  put_times(b, rows, n);
 }

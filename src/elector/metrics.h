@@ -31,10 +31,16 @@ typedef enum {
   S3L_RESULTS
 } s3l_metrics_result_t;
 
+typedef struct s3l_histogram_s {
+  uint64_t buckets[S3L_LATENCY_BUCKETS];
+  uint64_t sum_ns;
+} s3l_histogram_t;
+
 typedef struct s3l_metrics_s {
-  uint64_t requests[2][S3L_RESULTS];     /* reads, writes */
-  uint64_t latency[S3L_LATENCY_BUCKETS]; /* of renewals, sent to confirmed */
-  uint64_t latency_sum_ns;
+  uint64_t requests[2][S3L_RESULTS]; /* reads, writes */
+  s3l_histogram_t latency;           /* of renewals, sent to confirmed */
+  s3l_histogram_t waits;             /* of requests, for a connection to the store */
+  uint64_t connections;              /* of the store, when a request ended last */
 } s3l_metrics_t;
 
 /** One elector's line in every family. */
@@ -51,7 +57,7 @@ typedef struct s3l_metrics_row_s {
 } s3l_metrics_row_t;
 
 /** A request to the store has ended. */
-void s3l_metrics_request(s3l_metrics_t* m, bool is_write, int status, int outcome);
+void s3l_metrics_request(s3l_metrics_t* m, bool is_write, const s3lect_store_result_t* result);
 
 /** A renewal was confirmed, so long after it was sent. */
 void s3l_metrics_renewed(s3l_metrics_t* m, int64_t latency_ns);

@@ -11,12 +11,15 @@
 
 #include "http/conn.h"
 #include "http/queue.h"
+#include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/mem.h"
 
-#define NS_PER_MS   1000000
-#define HOLD_MS     30  /* for servers to read what was sent but for the last bytes */
-#define HOLD_MAX_MS 250 /* for connections that are still being opened */
+#define NS_PER_MS        1000000
+#define RISK_NS          (100 * INT64_C(1000000)) /* a shorter wait endangers no lease */
+#define HOLD_MS          30  /* for servers to read what was sent but for the last bytes */
+#define HOLD_MAX_MS      250 /* for connections that are still being opened */
+#define CROWDED_AGAIN_MS 3600000
 
 /* Of a request. 0 is also what a request has that was never submitted. */
 enum { OVER = 0, QUEUED, ACTIVE, ENDING };
@@ -32,7 +35,8 @@ struct s3l_http_client_s {
   bool releasing;         /* it is set for good: no other connection is waited for */
 
   bool closing;
-  bool shut; /* closing, and all requests are over */
+  bool shut;             /* closing, and all requests are over */
+  int64_t crowded_at_ns; /* when a reply may say again that renewals wait for long */
   void (*close_cb)(void* arg);
   void* close_arg;
 };
@@ -47,15 +51,46 @@ static void wake(s3l_http_client_t* c) {
 
 /* ---- the end of a request ---- */
 
+static unsigned to_ms(int64_t ns) {
+  return ns > 0 ? (unsigned)((ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
+}
+
+/* Whether a renewal that waited for so long used half of the time that it had until it was due,
+ * although all connections are open; and nobody was told for a while. */
+static bool is_at_risk(const s3l_http_client_t* c, const s3l_http_req_t* req, int64_t waited_ns) {
+  return req->due_ns > req->since_ns && req->since_ns + 2 * waited_ns > req->due_ns &&
+         waited_ns > c->pool.round_trip_ns + RISK_NS &&
+         c->pool.conns_len >= c->pool.options.max_connections && req->since_ns >= c->crowded_at_ns;
+}
+
+static void say_crowded(s3l_http_client_t* c, int64_t waited_ns) {
+  unsigned reply_ms = to_ms(c->pool.round_trip_ns);
+  c->crowded_at_ns = s3l_clock_in_ms(CROWDED_AGAIN_MS);
+  s3l_conn_say(&c->pool,
+               "a renewal waited %u ms for one of %u connections, and a reply takes %u ms: set "
+               "max_connections above electors x %u ms / renewal interval",
+               to_ms(waited_ns), (unsigned)c->pool.conns_len, reply_ms, reply_ms);
+}
+
 static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const s3l_conn_t* conn,
                    const char* message) {
-  s3l_http_reply_t reply = {.status = status, .sent = req->sent, .message = message};
+  s3l_http_reply_t reply = {.status = status,
+                            .sent = req->sent,
+                            .message = message,
+                            .connections = (uint32_t)c->pool.conns_len};
+  if (req->state == ACTIVE)
+    reply.waited_ns = req->at.active.sent_ns - req->since_ns;
   if (conn != NULL) {
     reply.http_status = conn->parse.status;
     reply.headers = conn->parse.headers;
     reply.headers_len = conn->parse.headers_len;
     reply.body =
         (s3l_span_t){conn->parse.body_len > 0 ? conn->parse.body : "", conn->parse.body_len};
+  }
+  if (status == 0 && reply.http_status < 300 && is_at_risk(c, req, reply.waited_ns)) {
+    say_crowded(c, reply.waited_ns);
+    reply.crowded = true;
+    reply.message = c->pool.message;
   }
   s3l_loop_deadline_clear(c->pool.loop, &req->deadline);
   req->state = OVER;
@@ -72,7 +107,7 @@ static void set_ending(s3l_http_client_t* c, s3l_http_req_t* req, s3l_list_t* li
   if (req->state == QUEUED)
     s3l_http_queue_remove(&c->queue, req);
   else
-    s3l_conn_close(req->at.conn);
+    s3l_conn_close(req->at.active.conn);
   req->state = ENDING;
   req->pending_error = (int16_t)error;
   s3l_list_push_back(list, &req->at.list);
@@ -86,10 +121,6 @@ static void finish_all(s3l_http_client_t* c, s3l_list_t* list, const char* messa
   }
 }
 
-static unsigned to_ms(int64_t ns) {
-  return ns > 0 ? (unsigned)((ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
-}
-
 static void on_req_deadline(s3l_deadline_t* deadline) {
   s3l_http_req_t* req = S3L_CONTAINER_OF(deadline, s3l_http_req_t, deadline);
   s3l_http_client_t* c = req->client;
@@ -97,7 +128,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
   if (req->state == ENDING)
     return; /* done is owed already */
   if (req->state == ACTIVE) {
-    s3l_conn_t* conn = req->at.conn;
+    s3l_conn_t* conn = req->at.active.conn;
     if (s3l_http1_begun(&conn->parse))
       s3l_conn_say(&c->pool, "reply of %s: not complete within %u ms", c->pool.origin, ms);
     else
@@ -107,13 +138,14 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
     return;
   }
   s3l_http_queue_remove(&c->queue, req);
-  if (c->pool.opening_len == 0)
+  bool crowded = c->pool.opening_len == 0;
+  if (crowded)
     s3l_conn_say(&c->pool, "no connection to %s became free within %u ms", c->pool.origin, ms);
   else if (S3L_CONTAINER_OF(c->pool.opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
     s3l_conn_say(&c->pool, "TLS handshake with %s: not complete within %u ms", c->pool.origin, ms);
   else
     s3l_conn_say(&c->pool, "connect to %s: no answer within %u ms", c->pool.peer, ms);
-  finish(c, req, UV_ETIMEDOUT, NULL, c->pool.message);
+  finish(c, req, crowded ? S3LECT_ECROWDED : UV_ETIMEDOUT, NULL, c->pool.message);
 }
 
 /* Ends a request that was never composed. */
@@ -124,7 +156,7 @@ static void give_up(s3l_http_client_t* c, s3l_http_req_t* req, int64_t now_ns) {
                "not sent to %s: waited %u ms for one of %u connections, and a reply takes %u ms",
                c->pool.origin, to_ms(now_ns - req->since_ns), (unsigned)c->pool.conns_len,
                to_ms(c->pool.round_trip_ns));
-  finish(c, req, UV_ETIMEDOUT, NULL, c->pool.message);
+  finish(c, req, S3LECT_ECROWDED, NULL, c->pool.message);
 }
 
 /* ---- the pool ---- */

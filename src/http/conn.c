@@ -301,7 +301,8 @@ void s3l_conn_send(s3l_conn_t* conn, s3l_http_req_t* req, int64_t now_ns) {
   conn->state = S3L_CONN_BUSY;
   conn->req = req;
   conn->since_ns = now_ns;
-  req->at.conn = conn;
+  req->at.active.conn = conn;
+  req->at.active.sent_ns = now_ns;
   s3l_stream_ref(&conn->stream, !conn->pool->options.background);
   s3l_http1_start_reply(&conn->parse, req->head, req->body_max);
   s3l_loop_deadline_clear(p->loop, &conn->deadline);

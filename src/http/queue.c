@@ -54,7 +54,11 @@ bool s3l_http_queue_is_hopeless(const s3l_http_queue_t* q, const s3l_conn_pool_t
 
 bool s3l_http_queue_needs_more(const s3l_http_queue_t* q, const s3l_conn_pool_t* p,
                                int64_t now_ns) {
-  if (q->len <= p->opening_len || p->conns_len >= p->options.max_connections)
+  if (q->len <= p->opening_len)
+    return false;
+  if (q->together > 0) /* they are no race on fewer connections: each has its own */
+    return true;
+  if (p->conns_len >= p->options.max_connections)
     return false;
   if (p->options.few == 0 || p->conns_len < p->options.few)
     return true;

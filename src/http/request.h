@@ -37,7 +37,11 @@ typedef struct s3l_http_reply_s {
   const s3l_http_header_t* headers;
   size_t headers_len;
   s3l_span_t body;
-  const char* message; /* detail for people, or NULL: "connect to 10.0.0.1:443: ..." */
+  const char* message;  /* detail for people, or NULL: "connect to 10.0.0.1:443: ..." */
+  bool crowded;         /* after a 2xx, once in a while: renewals wait for so long for a connection
+                           that their leases are at risk; message has the arithmetic */
+  uint32_t connections; /* of the client */
+  int64_t waited_ns;    /* for a connection */
 } s3l_http_reply_t;
 
 struct s3l_http_req_s {
@@ -64,9 +68,12 @@ struct s3l_http_req_s {
   uint8_t state;
   int16_t pending_error;
   union {
-    s3l_heap_node_t queue;   /* QUEUED */
-    struct s3l_conn_s* conn; /* ACTIVE */
-    s3l_list_t list;         /* ENDING */
+    s3l_heap_node_t queue; /* QUEUED */
+    struct {
+      struct s3l_conn_s* conn;
+      int64_t sent_ns;
+    } active;        /* ACTIVE */
+    s3l_list_t list; /* ENDING */
   } at;
   struct s3l_http_client_s* client;
   s3l_deadline_t deadline;

@@ -218,6 +218,12 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) &&
       (req->flags & S3LECT_REQ_NO_NOTICES) == 0)
     s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
+  if (r.status == 0 && r.message == NULL && reply->crowded) {
+    r.notice = S3LECT_ECROWDED;
+    r.message = reply->message;
+  }
+  r.connections = reply->connections;
+  r.waited_ns = reply->waited_ns;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3l_creds_cache_refused(s3->creds.cache);
   if (r.status == S3LECT_ECREDENTIALS) /* they expired while the request was queued */
