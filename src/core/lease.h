@@ -29,7 +29,7 @@ typedef int64_t s3l_ns_t;
 #define S3L_RETRY_DELAYS_MS                                                                        \
   { 0, 100, 1000 }
 #define S3L_RETRIES 3
-/** The delay after an attempt that ended in the store's queue. */
+/** The longest delay after an attempt that ended in the store's queue. */
 #define S3L_RETRY_CROWDED (100 * S3L_MS)
 /** The sum of these delays. */
 #define S3L_RETRY_TOTAL_MS 1100

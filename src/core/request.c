@@ -13,9 +13,8 @@ static s3l_ns_t next_attempt(s3l_core_t* c, uint32_t failed, const s3lect_store_
   if (delay == S3L_NEVER)
     return S3L_NEVER;
   c->stats.retries++;
-  if (r->status ==
-      S3LECT_ECROWDED) /* it was not sent: soon back into the queue, whose order counts */
-    return S3L_RETRY_CROWDED;
+  if (r->status == S3LECT_ECROWDED) /* not sent: soon back into the queue, whose order counts */
+    return s3l_sooner(delay, S3L_RETRY_CROWDED);
   return s3l_later(delay, s3l_sooner(r->retry_after_ms * S3L_MS, S3L_SECOND));
 }
 

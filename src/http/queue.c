@@ -3,7 +3,8 @@
 
 #include "util/mutant.h"
 
-#define SLOW_NS (10 * INT64_C(1000000))
+#define SLOW_NS  (10 * INT64_C(1000000))
+#define STALE_NS (500 * INT64_C(1000000))
 
 static s3l_http_req_t* req_of(s3l_heap_node_t* node) {
   return S3L_CONTAINER_OF(node, s3l_http_req_t, at.queue);
@@ -43,13 +44,19 @@ void s3l_http_queue_take(s3l_http_queue_t* q, int64_t since_ns, size_t most, s3l
   }
 }
 
+/* A lease counts from the submission of its renewal. */
+static bool is_stale(const s3l_http_req_t* req, int64_t now_ns) {
+  return req->due_ns != 0 && now_ns - req->since_ns > STALE_NS &&
+         (req->due_ns > now_ns || req->until_ns - now_ns > STALE_NS);
+}
+
 /* The round trip is the shortest of late, and a quarter more. The last request of the queue is
  * always sent: it is in nobody's way, and shows how long a reply takes now. */
 bool s3l_http_queue_is_hopeless(const s3l_http_queue_t* q, const s3l_conn_pool_t* p,
                                 const s3l_http_req_t* req, int64_t now_ns) {
   bool crowded = p->options.few != 0 && q->len > 1;
   int64_t needed_ns = crowded ? p->round_trip_ns + p->round_trip_ns / 4 : 0;
-  return req->until_ns - now_ns <= needed_ns;
+  return req->until_ns - now_ns <= needed_ns || (crowded && is_stale(req, now_ns));
 }
 
 bool s3l_http_queue_needs_more(const s3l_http_queue_t* q, const s3l_conn_pool_t* p,

@@ -7,7 +7,9 @@
  *
  * Overload: a request that a reply can no longer reach in time is not sent while others wait (see
  * is_hopeless), so that connections carry only requests that can succeed. A client with more work
- * than its connections can carry still uses all of them for replies that count.
+ * than its connections can carry still uses all of them for replies that count. Likewise a renewal
+ * whose turn comes half a second after its submission: the elector submits it again at once, keeps
+ * its place, and gets a lease that is so much longer.
  *
  * Size: `few` connections (an option) are opened as soon as requests wait; each further one only
  * when the request whose turn it is has waited for longer than a reply takes. Connections are used
@@ -37,7 +39,8 @@ void s3l_http_queue_remove(s3l_http_queue_t* queue, s3l_http_req_t* req);
  * them into `list`. */
 void s3l_http_queue_take(s3l_http_queue_t* queue, int64_t since_ns, size_t most, s3l_list_t* list);
 
-/** Whether a request has too little time left to be answered, and others need the connection. */
+/** Whether a request whose turn has come must not be sent: it has too little time left to be
+ * answered, or is better submitted again, and others need the connection. */
 bool s3l_http_queue_is_hopeless(const s3l_http_queue_t* queue, const s3l_conn_pool_t* pool,
                                 const s3l_http_req_t* req, int64_t now_ns);
 

@@ -207,6 +207,7 @@ int s3l_peer_probe(s3l_peer_client_t* c, s3l_peer_probe_t* probe, const char* ad
                                  .done = on_done,
                                  .until_ns = probe->asked_ns +
                                              (int64_t)(timeout_ms + probe->wait_ms) * NS_PER_MS,
+                                 .due_ns = probe->asked_ns, /* first in, first out */
                                  .body_max = S3L_PEER_ANSWER_MAX,
                                  .replayable = true};
   err = s3l_http_client_submit(l->http, &probe->http);

@@ -89,8 +89,8 @@ static void fills_in_defaults(void** state) {
   assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
   assert_int_equal(s3l_config.http.tls_timeout_ms, 2000);
   assert_int_equal(s3l_config.http.first_byte_timeout_ms, 0);
-  assert_int_equal(s3l_config.http.idle_timeout_ms, 10000);
-  assert_int_equal(s3l_config.http.max_connections, 8);
+  assert_int_equal(s3l_config.http.idle_timeout_ms, 60000);
+  assert_int_equal(s3l_config.http.max_connections, 64);
   assert_null(s3l_config.http.ca_file);
   o.connect_timeout_ms = 5;
   o.max_connections = 2;

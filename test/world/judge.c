@@ -318,8 +318,8 @@ static bool parse(const char* key, const char* body, size_t n, s3lect_record_t* 
 void world_saw_change(const char* key, const char* body, size_t n) {
   s3lect_record_t r;
   uint64_t id = 0;
-  if (strstr(key, ".verify-") != NULL)
-    return;
+  if (strstr(key, ".verify-") != NULL || election.nodes_len == 0)
+    return; /* no part of the election, or there is none */
   if (body == NULL) {
     if (!election.epochs)
       world_broken("somebody deletes the lockfile");

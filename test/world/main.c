@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "world/crowd.h"
 #include "world/mutants.h"
 #include "world/run.h"
 #include "world/secrets.h"
@@ -26,6 +27,9 @@ static const char help[] =
     "  --faults LIST     all, none, or of the names that --list-faults prints (default all)\n"
     "  --seconds S       begin no further seed after S seconds\n"
     "  --jobs N          processes (default 2)\n"
+    "  --crowd           a thousand electors over one store: with too few connections (even "
+    "seeds),\n"
+    "                    and while the store is silent for 4 s (odd ones)\n"
     "  --twice           run each seed twice, and compare\n"
     "  --trace           one seed: print what happens\n"
     "  --list-faults\n"
@@ -44,7 +48,7 @@ typedef struct totals_s {
 typedef struct options_s {
   uint64_t first, last;
   unsigned nodes, minutes, jobs, seconds;
-  bool epochs, twice;
+  bool epochs, twice, crowd;
   uint32_t faults;
 } options_t;
 
@@ -117,11 +121,18 @@ static time_t real_time(void) {
   return clock_gettime(CLOCK_MONOTONIC, &t) == 0 ? t.tv_sec : 0;
 }
 
+static void run_seed(const options_t* o, uint64_t seed, world_verdict_t* v) {
+  if (o->crowd)
+    world_crowd_run_seed(seed, v);
+  else
+    world_run_seed(seed, o->nodes, o->minutes, o->epochs, o->faults, v);
+}
+
 static void run_one(const options_t* o, uint64_t seed, totals_t* t) {
   world_verdict_t v, again;
-  world_run_seed(seed, o->nodes, o->minutes, o->epochs, o->faults, &v);
+  run_seed(o, seed, &v);
   if (o->twice) {
-    world_run_seed(seed, o->nodes, o->minutes, o->epochs, o->faults, &again);
+    run_seed(o, seed, &again);
     if (again.digest != v.digest) {
       v.found |= WORLD_FOUND_BROKEN;
       snprintf(v.text, sizeof(v.text), "the second run of this seed is another one");
@@ -206,6 +217,7 @@ enum {
   OPT_SECONDS,
   OPT_JOBS,
   OPT_TWICE,
+  OPT_CROWD,
   OPT_TRACE,
   OPT_LIST,
   OPT_MUTANT,
@@ -223,6 +235,7 @@ static const struct option rows[] = {
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"jobs", required_argument, NULL, OPT_JOBS},
     {"twice", no_argument, NULL, OPT_TWICE},
+    {"crowd", no_argument, NULL, OPT_CROWD},
     {"trace", no_argument, NULL, OPT_TRACE},
     {"list-faults", no_argument, NULL, OPT_LIST},
     {"mutant", required_argument, NULL, OPT_MUTANT},
@@ -256,6 +269,9 @@ static void read_option(options_t* o, int option, char* value) {
     break;
   case OPT_JOBS:
     o->jobs = (unsigned)number("--jobs", value, 1, 64);
+    break;
+  case OPT_CROWD:
+    o->crowd = true;
     break;
   case OPT_TWICE:
     o->twice = true;
