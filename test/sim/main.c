@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/args.h"
+#include "sim/coverage.h"
 #include "sim/mutants.h"
 #include "sim/report.h"
 #include "sim/run.h"
@@ -200,19 +201,12 @@ static int run_scenario(const options_t* o) {
 /* False if a situation that could have been met was not. */
 static bool tell_situations(const options_t* o, const sim_totals_t* t) {
   bool enough = t->seeds * o->run.hours * o->run.nodes >= ENOUGH_HOURS && o->run.nodes >= 3;
-  bool all = true;
-  for (int i = 0; i < SIM_SITUATIONS_END; i++) {
-    bool possible = sim_situation_possible((sim_situation_t)i, o->run.troubles);
-    if (o->situations)
-      printf("%12" PRIu64 "  %s%s\n", t->met.count[i], sim_situation_text((sim_situation_t)i),
-             possible ? "" : " (cannot, with these faults)");
-    if (!possible || t->met.count[i] > 0)
-      continue;
-    all = false;
-    if (enough)
-      printf("never met: %s\n", sim_situation_text((sim_situation_t)i));
-  }
-  return all || !enough;
+  sim_coverage_t c = {.print = o->situations, .enough = enough};
+  for (int i = 0; i < SIM_SITUATIONS_END; i++)
+    sim_coverage_tell(&c, sim_situation_text((sim_situation_t)i),
+                      sim_situation_possible((sim_situation_t)i, o->run.troubles) != 0,
+                      t->met.count[i]);
+  return !c.missed || !enough;
 }
 
 static int run_many(const options_t* o) {

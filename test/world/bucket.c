@@ -9,6 +9,7 @@
 #include "world/names.h"
 #include "world/secrets.h"
 #include "world/service.h"
+#include "world/situations.h"
 #include "world/socket.h"
 
 struct world_bucket_s bucket;
@@ -29,6 +30,8 @@ static void check(const fakes3_entry_t* e) {
   bucket.gets += strcmp(e->method, "GET") == 0;
   bucket.lists += strcmp(e->method, "LIST") == 0;
   bucket.faults += e->fault != NULL;
+  if (e->code != NULL && strcmp(e->code, "RequestTimeTooSkewed") == 0)
+    world_meet(WORLD_MET_SKEWED);
   if (put && strstr(e->key, ".verify-") == NULL && e->if_match == NULL && e->if_none_match == NULL)
     world_broken("a PUT of %s without a condition", e->key);
   if (e->code != NULL &&
@@ -43,7 +46,7 @@ static void after_turn(world_host_t* host) {
   (void)host;
   if (bucket.server == NULL)
     return;
-  while ((e = fakes3_log_after(bucket.server, bucket.seq)) != NULL) {
+  while ((e = fakes3_log_after(bucket.server, bucket.seq)) != NULL && e->ended) {
     bucket.seq = e->seq;
     check(e);
   }
@@ -57,7 +60,7 @@ void world_bucket_begin(uint64_t seed, bool tls) {
   fakes3_options_t o = {
       .host = "10.0.0.200",
       .port = WORLD_PORT,
-      .log_entries = 64,
+      .log_entries = 256,
       .verify_every = WORLD_VERIFY_EVERY,
       .on_change = on_change,
       .keys = {{"test", "testtest", NULL}, {WORLD_ROLE_KEY, WORLD_ROLE_SECRET, WORLD_ROLE_TOKEN}},
@@ -98,7 +101,11 @@ static world_host_t* enter(void) {
 void world_bucket_stop(void) {
   world_host_t* was = enter();
   fakes3_t* server = bucket.server;
+  fakes3_counters_t c;
   bucket.server = NULL;
+  fakes3_counters(server, &c);
+  world_met[WORLD_MET_TLS_FULL] += c.tls_handshakes - c.tls_resumed;
+  world_met[WORLD_MET_TLS_RESUMED] += c.tls_resumed;
   fakes3_stop(server, on_stopped, NULL);
   world_leave(was);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "world/situations.h"
+
 /* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
 #define LATE_NS (30 * WORLD_MS)
 
@@ -117,6 +119,24 @@ void world_judge_connect(world_host_t* host, uint32_t address, uint16_t port) {
                  address, port);
 }
 
+void world_judge_no_memory(world_host_t* host) {
+  const world_life_t* l = host->data;
+  if (l->closing)
+    world_meet(WORLD_MET_NO_MEMORY_CLOSING);
+  else if (!l->has_elector)
+    world_meet(WORLD_MET_NO_MEMORY_START);
+  else if (l->started)
+    world_meet(WORLD_MET_NO_MEMORY_LEADING);
+  if (l->request == READING)
+    world_meet(WORLD_MET_NO_MEMORY_READ);
+  else if (l->request == WRITING)
+    world_meet(WORLD_MET_NO_MEMORY_WRITE);
+}
+
+bool world_judge_in_request(const world_life_t* l) {
+  return l->request != NOTHING;
+}
+
 void world_judge_ack(world_event_t* event) {
   world_life_t* l = S3L_CONTAINER_OF(event, world_life_t, ack);
   world_host_t* was = world_enter(l->host);
@@ -156,6 +176,17 @@ static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
   l->error_at = now;
 }
 
+static void meet_error(int error) {
+  if (error == S3LECT_EREDIRECT)
+    world_meet(WORLD_MET_REDIRECTED);
+  else if (error == S3LECT_ECREDENTIALS)
+    world_meet(WORLD_MET_KEYS_LATE);
+  else if (error == S3LECT_ERELEASE)
+    world_meet(WORLD_MET_RELEASE_LOST);
+  else if (error == S3LECT_EDUPID)
+    world_meet(WORLD_MET_DUPLICATE);
+}
+
 void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
   world_life_t* l = life_of(elector);
   if (!l->has_elector)
@@ -179,6 +210,8 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
     break;
   case S3LECT_EVENT_STOPPED_LEADING:
     check_late(l, "stopped was told");
+    if (world_lease_ns(l->host) > l->promised + WORLD_S)
+      world_meet(WORLD_MET_STOPPED_LATE);
     note(l, ORACLE_STOPPED, e);
     l->started = false;
     if (l->node->config.stop_ack_ms > 0)
@@ -190,6 +223,7 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
   case S3LECT_EVENT_ERROR:
     election.counters.errors++;
     check_repeat(l, e);
+    meet_error(e->error);
     if (e->error == S3LECT_ERECORD)
       world_broken("%s calls a good record damaged: %s", l->node->name, e->message);
     if (e->error == S3LECT_EUNSAFE)
@@ -234,8 +268,12 @@ static void saw_write(world_life_t* l, const char* line) {
 static void check_write(const world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   size_t i = (b->sends_len - 1) % WORLD_SENDS;
-  if (strstr(line, " uncertain") != NULL)
+  if (strstr(line, " uncertain") != NULL) {
+    world_meet(WORLD_MET_UNCERTAIN);
+    if (b->sends[i].landed)
+      world_meet(WORLD_MET_UNCERTAIN_LANDED);
     return;
+  }
   if (begins(line, "done ok") && !b->sends[i].landed)
     world_broken("%s: write %" PRIu64 " is confirmed, and has not landed", l->node->name,
                  b->sends[i].number);
@@ -253,8 +291,24 @@ static void check_absence(const world_life_t* l, const char* line) {
                  (double)(world.now - absent_until) / 1e9);
 }
 
+/* A line of the trace about a peer's answer. */
+static void saw_peer(const char* line) {
+  if (begins(line, "peer leading")) {
+    bool proven = strstr(line, " authenticated") != NULL;
+    world_meet(proven ? WORLD_MET_PEER_PROVEN : WORLD_MET_PEER_PLAIN);
+    if (strstr(line, " held") != NULL)
+      world_meet(WORLD_MET_PEER_HELD);
+  } else if (begins(line, "peer failed")) {
+    world_meet(WORLD_MET_PEER_FAILED);
+  } else if (begins(line, "peer not-leading")) {
+    world_meet(WORLD_MET_PEER_ENDED);
+  }
+}
+
 static void saw_done(world_life_t* l, const char* line) {
   int node = l->node->index;
+  if (strstr(line, " not-applied") != NULL)
+    world_meet(WORLD_MET_NEVER_SENT);
   if (l->request == WRITING)
     check_write(l, line);
   else if (l->request == READING)
@@ -281,6 +335,8 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
     oracle_read_sent(&election.oracle, l->node->index, world.now);
   } else if (begins(line, "done")) {
     saw_done(l, line);
+  } else {
+    saw_peer(line);
   }
 }
 

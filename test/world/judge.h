@@ -19,8 +19,12 @@ void world_judge_birth(world_life_t* life);
 void world_judge_look(world_life_t* life);
 /** The after_turn of a host whose elector is open. */
 void world_judge_turn(world_host_t* host);
+/** An allocation of a process fails. */
+void world_judge_no_memory(world_host_t* host);
 /** A process dials. */
 void world_judge_connect(world_host_t* host, uint32_t address, uint16_t port);
+/** Whether a request of its core is under way. */
+bool world_judge_in_request(const world_life_t* life);
 /** The event of a life's acknowledgement. */
 void world_judge_ack(world_event_t* event);
 

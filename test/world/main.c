@@ -13,6 +13,10 @@
 #include "world/run.h"
 #include "world/secrets.h"
 
+/* A run of at least so many simulated minutes, of all processes together, must meet every situation
+ * that it can. */
+#define ENOUGH_MINUTES 150000
+
 static const char help[] =
     "usage: s3lect-world [options]\n"
     "Runs elections of the shipped library in virtual time: its own object files over a simulated\n"
@@ -30,6 +34,7 @@ static const char help[] =
     "  --crowd           a thousand electors over one store: with too few connections (even "
     "seeds),\n"
     "                    and while the store is silent for 4 s (odd ones)\n"
+    "  --situations      print how often each situation was met\n"
     "  --twice           run each seed twice, and compare\n"
     "  --trace           one seed: print what happens\n"
     "  --list-faults\n"
@@ -43,12 +48,13 @@ typedef struct totals_s {
   uint64_t turns, segments, requests;
   world_counters_t counters;
   uint64_t faults[WORLD_FAULT_END];
+  uint64_t met[WORLD_SITUATIONS_END];
 } totals_t;
 
 typedef struct options_s {
   uint64_t first, last;
   unsigned nodes, minutes, jobs, seconds;
-  bool epochs, twice, crowd;
+  bool epochs, twice, crowd, situations;
   uint32_t faults;
 } options_t;
 
@@ -113,6 +119,8 @@ static void add(totals_t* t, const world_verdict_t* v) {
     t->counters.fds_most = v->counters.fds_most;
   for (int i = 0; i < WORLD_FAULT_END; i++)
     t->faults[i] += v->faults[i];
+  for (int i = 0; i < WORLD_SITUATIONS_END; i++)
+    t->met[i] += v->met[i];
 }
 
 /* time() is the world's. */
@@ -184,6 +192,7 @@ static bool run_jobs(const options_t* o, totals_t* all) {
                          .requests = t.requests,
                          .counters = t.counters};
     memcpy(v.faults, t.faults, sizeof(v.faults));
+    memcpy(v.met, t.met, sizeof(v.met));
     add(all, &v);
     all->seeds += t.seeds - 1;
     all->violations += t.violations;
@@ -218,6 +227,7 @@ enum {
   OPT_JOBS,
   OPT_TWICE,
   OPT_CROWD,
+  OPT_SITUATIONS,
   OPT_TRACE,
   OPT_LIST,
   OPT_MUTANT,
@@ -236,6 +246,7 @@ static const struct option rows[] = {
     {"jobs", required_argument, NULL, OPT_JOBS},
     {"twice", no_argument, NULL, OPT_TWICE},
     {"crowd", no_argument, NULL, OPT_CROWD},
+    {"situations", no_argument, NULL, OPT_SITUATIONS},
     {"trace", no_argument, NULL, OPT_TRACE},
     {"list-faults", no_argument, NULL, OPT_LIST},
     {"mutant", required_argument, NULL, OPT_MUTANT},
@@ -275,6 +286,9 @@ static void read_option(options_t* o, int option, char* value) {
     break;
   case OPT_TWICE:
     o->twice = true;
+    break;
+  case OPT_SITUATIONS:
+    o->situations = true;
     break;
   case OPT_TRACE:
     world.log = stdout;
@@ -318,6 +332,8 @@ int main(int argc, char** argv) {
     fine = run_jobs(&o, &t);
   }
   world_secrets_remove();
+  bool enough = !o.crowd && t.seeds * o.minutes * o.nodes >= ENOUGH_MINUTES && o.nodes >= 3;
+  fine = world_situations_tell(t.met, o.faults, o.situations, enough) && fine;
   print(&t, &o);
   return fine && t.violations == 0 ? 0 : 1;
 }

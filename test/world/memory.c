@@ -4,7 +4,7 @@
 
 #include "s3lect.h"
 #include "sim/rnd.h"
-#include "world/world.h"
+#include "world/judge.h"
 
 typedef struct block_s {
   world_host_t* host;
@@ -21,8 +21,11 @@ static void count(block_t* b, bool add) {
 }
 
 static bool is_refused(void) {
-  return world.here != NULL && world.here->alloc_fail > 0 &&
-         sim_chance(&world.here->random, world.here->alloc_fail);
+  if (world.here == NULL || world.here->alloc_fail == 0 ||
+      !sim_chance(&world.here->random, world.here->alloc_fail))
+    return false;
+  world_judge_no_memory(world.here);
+  return true;
 }
 
 static void* allocate(size_t size) {

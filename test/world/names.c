@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/situations.h"
 
 struct world_names_s world_names;
 
@@ -33,16 +34,32 @@ static struct addrinfo* make(world_host_t* host, const world_name_t* name, uint1
   return &a->info;
 }
 
+/* What was found the last time, by any process. */
+static uint32_t found_before;
+
+static void note(const world_name_t* name, bool failed) {
+  if (found_before != 0 && failed)
+    world_meet(WORLD_MET_NO_NAME);
+  if (failed)
+    return;
+  if (found_before != 0 && found_before != name->addresses[0])
+    world_meet(WORLD_MET_MOVED);
+  found_before = name->addresses[0];
+}
+
 int world_look_up(world_host_t* host, const char* name, uint16_t port, struct addrinfo** found,
                   int64_t* delay_ns) {
   *found = NULL;
   *delay_ns = world_names.delay_ns + sim_heavy(&host->random, WORLD_MS, 6);
-  if (world_names.error != 0)
+  if (world_names.error != 0) {
+    note(NULL, true);
     return world_names.error;
+  }
   if (host->fds >= host->fds_max)
     return UV_EAI_NONAME; /* as glibc says it where it has no descriptor to ask with */
   for (size_t i = 0; i < world_names.len; i++)
     if (strcmp(world_names.at[i].name, name) == 0) {
+      note(&world_names.at[i], false);
       *found = make(host, &world_names.at[i], port);
       return 0;
     }

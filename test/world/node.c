@@ -11,6 +11,7 @@
 #include "sim/rnd.h"
 #include "world/judge.h"
 #include "world/secrets.h"
+#include "world/situations.h"
 #include "world/socket.h"
 
 /* Within this time everything of a process is closed, whatever the network does. */
@@ -132,6 +133,10 @@ static void close_all(world_life_t* l) {
   l->closing = true;
   l->closing_since = world.now;
   election.ghosts++;
+  if (world_judge_in_request(l))
+    world_meet(WORLD_MET_CLOSED_IN_REQUEST);
+  if (l->has_verify)
+    world_meet(WORLD_MET_CLOSED_IN_VERIFY);
   close_next(l);
   world_wake(l->host);
   world_leave(was);
@@ -304,6 +309,8 @@ static void on_stall(world_host_t* host, int64_t until) {
   oracle_blocked(&election.oracle, n->index, world.now);
   world_judge_look(l);
   oracle_blocked(&election.oracle, n->index, until);
+  if (l->started)
+    world_meet(WORLD_MET_STOOD_STILL);
   if (until > n->blocked_until)
     n->blocked_until = until;
 }
@@ -339,6 +346,7 @@ void world_node_begin(world_node_t* n) {
   world_leave(was);
   if (!fine) {
     election.counters.refused_starts++;
+    world_meet(WORLD_MET_NOT_STARTED);
     world_node_end(n, WORLD_KILLED);
   }
 }
@@ -349,6 +357,8 @@ static void check_verdict(const world_life_t* l, const s3lect_verdict_t* verdict
   bool lied = l->lies != 0 && l->lies == election.lies && (l->lies & lies) != 0;
   if (l->lie == election.lie && l->lies == 0 && verdict->safety == S3LECT_SAFETY_UNSAFE)
     world_broken("verify calls a good store unsafe: %s", verdict->reason);
+  if (lied && verdict->safety == S3LECT_SAFETY_UNSAFE)
+    world_meet(WORLD_MET_LIE_FOUND);
   if (lied && verdict->safety == S3LECT_SAFETY_SAFE)
     world_broken("verify calls a bad store safe for %s",
                  lies == WORLD_LIES_LOCKFILE ? "lockfiles" : "epoch files");

@@ -147,6 +147,7 @@ static void judge(world_verdict_t* v) {
   v->segments = world.segments;
   v->counters = election.counters;
   v->requests = bucket.requests;
+  memcpy(v->met, world_met, sizeof(v->met));
   memcpy(v->faults, world_chaos.counts, sizeof(v->faults));
 }
 
@@ -154,6 +155,7 @@ void world_run_seed(uint64_t seed, unsigned nodes, unsigned minutes, bool epochs
                     world_verdict_t* verdict) {
   memset(verdict, 0, sizeof(*verdict));
   memset(&world_names, 0, sizeof(world_names));
+  memset(world_met, 0, sizeof(world_met));
   world_begin(seed);
   world_net_begin();
   set_ways();

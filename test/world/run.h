@@ -4,6 +4,7 @@
 
 #include "world/faults.h"
 #include "world/node.h"
+#include "world/situations.h"
 
 typedef struct world_verdict_s {
   unsigned found; /* the oracle's checks; bit 31: another promise of the library */
@@ -13,6 +14,7 @@ typedef struct world_verdict_s {
   world_counters_t counters;
   uint64_t requests;
   uint64_t faults[WORLD_FAULT_END];
+  uint64_t met[WORLD_SITUATIONS_END];
 } world_verdict_t;
 
 #define WORLD_FOUND_BROKEN (1u << 31)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/node.h"
+#include "world/situations.h"
 
 #define RETRANSMIT_MS 3000
 
@@ -89,8 +91,10 @@ static void arrive_syn(world_sock_t* client) {
   if (host == NULL || host->mute || client->fd < 0)
     return; /* nobody answers */
   if (l == NULL || l->waiting >= 128) {
-    if (l == NULL)
+    if (l == NULL) {
+      world_meet(WORLD_MET_REFUSED);
       world_sock_fail(client, ECONNREFUSED); /* as if the way back took no time */
+    }
     return;
   }
   world_sock_t* s = world_sock_new(host, WORLD_OPEN);
@@ -135,6 +139,10 @@ static bool is_unknown(const world_sock_t* s) {
   return s->fd < 0 && !s->queued;
 }
 
+static bool is_node(const world_host_t* h) {
+  return h->machine < WORLD_NODES;
+}
+
 static void arrive(segment_t* g) {
   world_sock_t* s = g->to;
   if (g->kind == WORLD_SYN) {
@@ -145,6 +153,8 @@ static void arrive(segment_t* g) {
   if (there == NULL || (s->host->mute && there == s->host))
     return;
   if (is_unknown(s) || s->host != there) {
+    if (g->kind == WORLD_DATA)
+      world_meet(is_node(s->host) ? WORLD_MET_LATE_BYTES : WORLD_MET_DEAD_KEPT);
     if (g->kind != WORLD_RST && !g->from->host->mute && g->from->state == WORLD_OPEN)
       world_sock_fail(g->from, ECONNRESET);
     return;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/node.h"
+#include "world/situations.h"
 #include "world/socket.h"
 
 struct world_service_s world_service;
@@ -39,7 +41,8 @@ static void answer(s3l_test_conn_t* c) {
                    date, n);
   s3l_test_conn_send(c, head, (size_t)h);
   s3l_test_conn_send(c, body, (size_t)n);
-  world_service.answers++;
+  if (++world_service.answers > 2 * WORLD_NODES)
+    world_meet(WORLD_MET_KEYS_RENEWED);
 }
 
 /* Requests have no body: each ends with an empty line. */

@@ -8,6 +8,7 @@
 #include "sim/rnd.h"
 #include "world/judge.h"
 #include "world/segment.h"
+#include "world/situations.h"
 
 struct world_net_s world_net;
 
@@ -66,8 +67,10 @@ static void free_sock(world_sock_t* s) {
 int world_sock_open(world_host_t* host, world_sock_state_t state) {
   world_sock_t* s = world_sock_new(host, state);
   int fd = take_fd(s);
-  if (fd < 0)
+  if (fd < 0) {
     free_sock(s);
+    world_meet(WORLD_MET_NO_DESCRIPTOR);
+  }
   return fd;
 }
 
@@ -155,8 +158,10 @@ int world_sock_accept(world_sock_t* l) {
     return l->host->fds >= l->host->fds_max ? -EMFILE : -EAGAIN;
   world_sock_t* s = S3L_CONTAINER_OF(l->backlog.next, world_sock_t, ready);
   int fd = take_fd(s);
-  if (fd < 0)
+  if (fd < 0) {
+    world_meet(WORLD_MET_NO_ACCEPT);
     return fd;
+  }
   s3l_list_remove(&s->ready);
   s->queued = false;
   l->waiting--;
@@ -184,8 +189,10 @@ ssize_t world_sock_send(world_sock_t* s, const void* p, size_t n) {
   size_t space = s->flying < world_net.send_space ? world_net.send_space - s->flying : 0;
   if (space == 0)
     return -EAGAIN;
-  if (n > space)
+  if (n > space) {
     n = space;
+    world_meet(WORLD_MET_PIECES);
+  }
   s->flying += n;
   size_t cut = n;
   if (n > 1 && sim_chance(&world.random, world_net.cut_per_mille))

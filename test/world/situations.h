@@ -1,0 +1,75 @@
+/* world/situations.h: what the runs must have met to be worth their time: moments in which the
+ * library above the core can go wrong in a way of its own. The core's are in sim/situations.h.
+ *
+ * A row: name, text, the faults of which one must be allowed for it to come up; 0: none. */
+#ifndef WORLD_SITUATIONS_H
+#define WORLD_SITUATIONS_H
+
+#include <stdint.h>
+
+#include "world/faults.h"
+
+#define WORLD_BIT(fault) (UINT32_C(1) << WORLD_FAULT_##fault)
+
+#define WORLD_SITUATIONS(XX)                                                                       \
+  XX(NEVER_SENT, "a request ended before it was sent", WORLD_BIT(REFUSE) | WORLD_BIT(PARTITION))   \
+  XX(UNCERTAIN, "a write's connection broke, or its time ended, before its reply",                 \
+     WORLD_BIT(PARTITION) | WORLD_BIT(HTTP))                                                       \
+  XX(UNCERTAIN_LANDED, "... and the write had landed", WORLD_BIT(PARTITION) | WORLD_BIT(HTTP))     \
+  XX(LATE_BYTES, "bytes arrived for a connection that its process had closed",                     \
+     WORLD_BIT(PARTITION) | WORLD_BIT(SLOW))                                                       \
+  XX(DEAD_KEPT, "a request went out on a kept connection that the other end no longer knew",       \
+     WORLD_BIT(KILL) | WORLD_BIT(BREAK) | WORLD_BIT(RESTART))                                      \
+  XX(REFUSED, "a connect was refused", WORLD_BIT(REFUSE) | WORLD_BIT(KILL))                        \
+  XX(PIECES, "the kernel took a part of a write", WORLD_BIT(TRICKLE))                              \
+  XX(MOVED, "a name that was resolved before has another address", WORLD_BIT(MOVE))                \
+  XX(NO_NAME, "a name that was resolved before cannot be resolved", WORLD_BIT(DNS))                \
+  XX(NO_DESCRIPTOR, "a socket could not be opened for want of descriptors", WORLD_BIT(FDS))        \
+  XX(NO_ACCEPT, "a connection could not be accepted for want of descriptors", WORLD_BIT(FDS))      \
+  XX(NO_MEMORY_START, "an allocation failed as a process began", WORLD_BIT(MEMORY))                \
+  XX(NO_MEMORY_READ, "an allocation failed during a read", WORLD_BIT(MEMORY))                      \
+  XX(NO_MEMORY_WRITE, "an allocation failed during a write", WORLD_BIT(MEMORY))                    \
+  XX(NO_MEMORY_LEADING, "an allocation failed in a leader", WORLD_BIT(MEMORY))                     \
+  XX(NO_MEMORY_CLOSING, "an allocation failed as a process closed", WORLD_BIT(MEMORY))             \
+  XX(NOT_STARTED, "a process could not begin", WORLD_BIT(MEMORY) | WORLD_BIT(FDS))                 \
+  XX(CLOSED_IN_REQUEST, "a process closed during a request", WORLD_BIT(LEAVE))                     \
+  XX(CLOSED_IN_VERIFY, "a process closed while it examined the store",                             \
+     WORLD_BIT(LEAVE) | WORLD_BIT(KILL))                                                           \
+  XX(LIE_FOUND, "a store that lies was found unsafe", WORLD_BIT(LIAR))                             \
+  XX(REDIRECTED, "a redirect was refused", WORLD_BIT(HTTP))                                        \
+  XX(SKEWED, "a request was refused for its time", WORLD_BIT(WALL))                                \
+  XX(KEYS_RENEWED, "a process got its second keys from the service", 0)                            \
+  XX(KEYS_LATE, "a request failed for want of keys", WORLD_BIT(FREEZE) | WORLD_BIT(PARTITION))     \
+  XX(TLS_FULL, "a TLS connection to the store with a full handshake", 0)                           \
+  XX(TLS_RESUMED, "a TLS connection to the store with a ticket", 0)                                \
+  XX(PEER_PROVEN, "a leader answered over mutual TLS", 0)                                          \
+  XX(PEER_PLAIN, "a leader answered over plain HTTP", 0)                                           \
+  XX(PEER_HELD, "an answer of a leader was held", 0)                                               \
+  XX(PEER_ENDED, "a process that was asked said that it does not lead", 0)                         \
+  XX(PEER_FAILED, "a leader could not be asked", WORLD_BIT(PARTITION) | WORLD_BIT(KILL))           \
+  XX(STOOD_STILL, "a leader stood still within a turn", WORLD_BIT(STALL))                          \
+  XX(STOPPED_LATE, "a leader learnt of its end after it: it had not run",                          \
+     WORLD_BIT(PAUSE) | WORLD_BIT(SUSPEND) | WORLD_BIT(STALL))                                     \
+  XX(RELEASE_LOST, "a release was given up", WORLD_BIT(RESIGN) | WORLD_BIT(LEAVE))                 \
+  XX(DUPLICATE, "a duplicate server ID was reported", 0)
+
+typedef enum {
+#define XX(name, text, needs) WORLD_MET_##name,
+  WORLD_SITUATIONS(XX)
+#undef XX
+      WORLD_SITUATIONS_END
+} world_situation_t;
+
+/** How often each was met in this run. */
+extern uint64_t world_met[WORLD_SITUATIONS_END];
+
+static inline void world_meet(world_situation_t situation) {
+  world_met[situation]++;
+}
+
+/** False if one was never met that can be, with these faults. Prints the counts, if it is to, and
+ * what a run that is long `enough` has missed. */
+bool world_situations_tell(const uint64_t met[WORLD_SITUATIONS_END], uint32_t faults, bool print,
+                           bool enough);
+
+#endif
