@@ -403,7 +403,8 @@ static void start_fault(void) {
   if (f == NULL || (world_chaos.allowed >> kind & 1) == 0 || world.now + for_ns < world.now)
     return;
   /* These lose something of every run, or take much of its time: they are rarer. */
-  if ((kind == WORLD_FAULT_EMPTY || kind == WORLD_FAULT_MEMORY || kind == WORLD_FAULT_VERIFY) &&
+  if ((kind == WORLD_FAULT_EMPTY || kind == WORLD_FAULT_MEMORY || kind == WORLD_FAULT_VERIFY ||
+       kind == WORLD_FAULT_LIAR) &&
       sim_chance(&world_chaos.random, 700))
     return;
   *f = (active_t){.end = {.run = on_end, .apart = true}, .on = true, .kind = kind};

@@ -121,9 +121,7 @@ void world_judge_connect(world_host_t* host, uint32_t address, uint16_t port) {
 
 void world_judge_no_memory(world_host_t* host) {
   const world_life_t* l = host->data;
-  if (l->closing)
-    world_meet(WORLD_MET_NO_MEMORY_CLOSING);
-  else if (!l->has_elector)
+  if (!l->has_elector)
     world_meet(WORLD_MET_NO_MEMORY_START);
   else if (l->started)
     world_meet(WORLD_MET_NO_MEMORY_LEADING);

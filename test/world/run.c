@@ -1,7 +1,12 @@
 /* world/run.c: see run.h.
  *
  * A run consists of chapters: faults come and go, then all is well for a while, in which there must
- * be one lasting leader, and requests as rare as promised. In the end everything is closed. */
+ * be one lasting leader, and requests as rare as promised. In the end everything is closed.
+ *
+ * What costs most is not in every run: the store is under TLS in 5 % of the runs, and of the 30 %
+ * in peer mode 15 % are under mutual TLS; three quarters poll more rarely than by default, and
+ * renew as rarely as the leader timeout allows. The store computes one signature in seven again
+ * (WORLD_VERIFY_EVERY); what else a request says of itself it checks each time. */
 #include "world/run.h"
 
 #include <stdio.h>

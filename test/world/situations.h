@@ -30,7 +30,6 @@
   XX(NO_MEMORY_READ, "an allocation failed during a read", WORLD_BIT(MEMORY))                      \
   XX(NO_MEMORY_WRITE, "an allocation failed during a write", WORLD_BIT(MEMORY))                    \
   XX(NO_MEMORY_LEADING, "an allocation failed in a leader", WORLD_BIT(MEMORY))                     \
-  XX(NO_MEMORY_CLOSING, "an allocation failed as a process closed", WORLD_BIT(MEMORY))             \
   XX(NOT_STARTED, "a process could not begin", WORLD_BIT(MEMORY) | WORLD_BIT(FDS))                 \
   XX(CLOSED_IN_REQUEST, "a process closed during a request", WORLD_BIT(LEAVE))                     \
   XX(CLOSED_IN_VERIFY, "a process closed while it examined the store",                             \
