@@ -4,13 +4,12 @@
  * after the one that asked for it, in the order in which they were asked for, and its callback
  * follows at once. A cancelled request is never carried out, so that its outcome is
  * S3LECT_NOT_APPLIED. ETags come from a counter: none is ever used twice. */
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "loop/loop.h"
 #include "store/store.h"
+#include "util/buf.h"
 #include "util/error.h"
 #include "util/list.h"
 #include "util/mem.h"
@@ -52,7 +51,7 @@ static size_t lower_bound(const memory_t* m, const char* key) {
   size_t from = 0, to = m->objects_len;
   while (from < to) {
     size_t mid = from + (to - from) / 2;
-    if (strcmp(m->objects[mid]->entry.key, key) < 0)
+    if (strcmp(m->objects[mid]->text, key) < 0)
       from = mid + 1;
     else
       to = mid;
@@ -117,7 +116,12 @@ static int do_put(memory_t* m, const s3lect_store_req_t* req, size_t at, object_
   }
   if (req->body_len > 0)
     memcpy(o->body, req->body, req->body_len);
-  (void)snprintf(o->etag, sizeof(o->etag), "\"memory-%" PRIu64 "\"", ++m->writes);
+  s3l_buf_t etag;
+  s3l_buf_init(&etag, o->etag, sizeof(o->etag));
+  s3l_buf_puts(&etag, "\"memory-");
+  s3l_buf_u64(&etag, ++m->writes);
+  s3l_buf_putc(&etag, '"');
+  (void)s3l_buf_cstr(&etag);
   o->entry = (s3lect_store_entry_t){o->text, o->etag, req->body_len, s3l_clock_wall_ms()};
   show_version(o, r);
   return 0;

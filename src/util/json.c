@@ -364,10 +364,14 @@ static void put_escape(s3l_buf_t* b, uint32_t code) {
 
 /* How many bytes at the front stand for themselves: most strings are nothing else. */
 static size_t plain_length(s3l_span_t s) {
+  /* A bit for each character: not controls, '"', '&', '<', '>', '\\' and DEL. */
+  static const uint32_t plain[8] = {0, 0xAFFFFFBB, 0xEFFFFFFF, 0x7FFFFFFF};
   size_t n = 0;
-  while (n < s.n && s.p[n] >= 0x20 && s.p[n] < 0x7F && s.p[n] != '"' && s.p[n] != '\\' &&
-         s.p[n] != '<' && s.p[n] != '>' && s.p[n] != '&')
-    n++;
+  for (; n < s.n; n++) {
+    unsigned char c = (unsigned char)s.p[n];
+    if ((plain[c >> 5] >> (c & 31) & 1) == 0)
+      break;
+  }
   return n;
 }
 

@@ -238,10 +238,9 @@ bool s3l_time_parse_amz(s3l_span_t s, int64_t* ms) {
 /* ---- Writing ---- */
 
 static void put_digits(s3l_buf_t* b, int v, int digits) {
-  char text[4];
-  for (int i = digits; i > 0; v /= 10)
-    text[--i] = (char)('0' + v % 10);
-  s3l_buf_put(b, (s3l_span_t){text, (size_t)digits});
+  if (digits > 1)
+    put_digits(b, v / 10, digits - 1);
+  s3l_buf_putc(b, (char)('0' + v % 10));
 }
 
 static void put_field(s3l_buf_t* b, char field, const civil_t* c) {
