@@ -247,7 +247,7 @@ static void on_conn_failed(s3l_conn_pool_t* pool, int status, int64_t since_ns) 
 
 static void dispatch(s3l_http_client_t* c) {
   s3l_conn_pool_t* p = &c->pool;
-  int64_t now_ns = s3l_clock_lease_ns();
+  int64_t now_ns = p->now_ns;
   while (!c->closing && send_one(c, now_ns)) {
   }
   if (c->closing || c->queue.len == 0)
@@ -431,7 +431,7 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   S3L_ASSERT(req->state == OVER && req->compose != NULL && req->done != NULL);
   S3L_ASSERT(req->until_ns != 0);
   req->client = c;
-  req->since_ns = s3l_clock_lease_ns();
+  req->since_ns = c->pool.now_ns = s3l_clock_lease_ns();
   req->state = QUEUED;
   req->sent = false;
   req->replayed = false;

@@ -105,7 +105,7 @@ static void become_idle(s3l_conn_t* conn, int64_t now_ns) {
   s3l_list_push_front(&p->idle, &conn->link);
   conn->state = S3L_CONN_IDLE;
   conn->req = NULL;
-  conn->since_ns = now_ns;
+  conn->since_ns = p->now_ns = now_ns;
   set_deadline(conn, now_ns, p->options.idle_timeout_ms);
   s3l_stream_ref(&conn->stream, false);
 }

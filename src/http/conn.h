@@ -65,6 +65,7 @@ struct s3l_conn_pool_s {
   s3l_proxy_t proxy;
   s3l_tls_context_t* tls; /* NULL: plain */
   s3l_dns_cache_t dns;    /* of the host that is dialled */
+  int64_t now_ns;         /* of the event that the pool saw last, which is enough for dispatching */
   int64_t round_trip_ns;  /* of late: from the sending of a request to the end of its reply, the
                              shortest of them; 0: none yet */
 

@@ -16,6 +16,8 @@ s3l_http_req_t* s3l_http_queue_first(const s3l_http_queue_t* q) {
 
 void s3l_http_queue_add(s3l_http_queue_t* q, s3l_http_req_t* req) {
   req->at.queue.at_ns = req->due_ns != 0 ? req->due_ns : req->until_ns;
+  if (S3L_MUTANT(FIRST_IN_FIRST_OUT))
+    req->at.queue.at_ns = req->since_ns;
   q->root = s3l_heap_node_add(q->root, &req->at.queue);
   q->len++;
   q->together += req->together;

@@ -2,8 +2,8 @@
  * src says S3L_MUTANT(id), in s3lect-world-mutants only, which includes this file before every
  * source of the library.
  *
- * A row: id, name, the seed at which the search begins (the first one that was seen to catch it),
- * epoch files or not, what is broken. */
+ * A row: id, name, the seed at which the search begins (the first one that was seen to catch it; 0:
+ * the crowd's scenarios catch it), epoch files or not, what is broken. */
 #ifndef WORLD_MUTANT_IDS_H
 #define WORLD_MUTANT_IDS_H
 
@@ -31,6 +31,8 @@
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
   XX(PUBLISHED_LATE, "published-late", 192, false, "validity that is published late revives")      \
   XX(ONE_VERDICT, "one-verdict", 3, false, "what holds for lockfiles holds for epoch files")       \
+  XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
+     "requests wait in the order of their submission")                                             \
   XX(TOLD_EACH_TIME, "told-each-time", 10, false, "an error that repeats is told each time")
 
 enum {
