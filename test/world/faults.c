@@ -407,6 +407,9 @@ static void start_fault(void) {
        kind == WORLD_FAULT_LIAR) &&
       sim_chance(&world_chaos.random, 700))
     return;
+  /* Nobody knows the leader timeout of a record that is gone (docs/safety.md, assumptions). */
+  if (kind == WORLD_FAULT_EMPTY && election.mixed)
+    return;
   *f = (active_t){.end = {.run = on_end, .apart = true}, .on = true, .kind = kind};
   world_event_set(&f->end, world.now + for_ns);
   world_chaos.counts[kind]++;

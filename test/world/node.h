@@ -110,6 +110,7 @@ extern struct world_election_s {
   uint64_t seed;
   int nodes_len;
   bool epochs;
+  bool mixed; /* the electors have different leader timeouts */
   world_node_t nodes[WORLD_NODES];
   oracle_t oracle;
   world_counters_t counters;

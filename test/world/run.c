@@ -76,6 +76,7 @@ static void configure(uint64_t seed, bool epochs) {
   if (epochs)
     election.oracle.epochs = true;
   election.epochs = epochs;
+  election.mixed = mixed;
 }
 
 static void set_ways(void) {
