@@ -291,10 +291,11 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
 }
 
 /* Another process with this server ID is alive if it renews, or if it replaced this elector's own
- * record. A record of this ID that only stands there was left by an earlier run. */
+ * record. A record of this ID that only stands there was left by an earlier run, even if a proxy
+ * shows it with another ETag. */
 static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   const s3l_observation_t* v = &c->observed;
-  if (v->own || !v->record.namesake || !(v->renewing || v->overwrote_own))
+  if (v->own || v->same_write || !v->record.namesake || !(v->renewing || v->overwrote_own))
     return;
   uint64_t h = fingerprint(FINGERPRINT_OF_NOTHING, v->record.incarnation);
   if (h == c->duplicate_reported)
