@@ -29,6 +29,12 @@ bool fakes3_does(const fakes3_t* s, fakes3_action_t action) {
   return find_rule(s, action) != NULL;
 }
 
+bool fakes3_does_to(const fakes3_t* s, fakes3_action_t action, const char* key) {
+  const fakes3_rule_t* rule = find_rule(s, action);
+  const char* prefix = rule != NULL && rule->match.key != NULL ? rule->match.key : "";
+  return rule != NULL && strncmp(key, prefix, strlen(prefix)) == 0;
+}
+
 /* ---- Refusing connections ---- */
 
 /* Resets all connections but those with an active control request. */

@@ -161,6 +161,7 @@ static bool parse_action(parse_t* p, const char* name) {
 
 static const field_t rule_fields[] = {
     {"count", offsetof(fakes3_rule_t, count), 0, NULL, NULL},
+    {"date_ms", offsetof(fakes3_rule_t, date_ms), 0, NULL, NULL},
     {"skip", offsetof(fakes3_rule_t, skip), 0, NULL, NULL},
     {"code", offsetof(fakes3_rule_t, code), TEXT_MAX, NULL, NULL},
     {"message", offsetof(fakes3_rule_t, message), TEXT_MAX, NULL, NULL},
@@ -187,17 +188,21 @@ static bool check_whole(parse_t* p) {
   }
   if (rule->action != FAKES3_DO_status &&
       (rule->code != NULL || rule->message != NULL || rule->html != NULL ||
-       rule->location != NULL || rule->after_effect))
+       rule->location != NULL || rule->date_ms != 0 || rule->after_effect))
     return fail(p, fakes3_actions[rule->action].name,
-                "does not go with code, message, html, location or after_effect");
+                "does not go with code, message, html, location, date_ms or after_effect");
   if (rule->html != NULL && (rule->code != NULL || rule->message != NULL))
     return fail(p, "html", "does not go with code or message");
-  bool plain = memcmp(&rule->match, &none, sizeof(none)) == 0 && rule->skip == 0 &&
-               rule->count == UINT64_MAX;
   fakes3_slot_t slot = fakes3_actions[rule->action].slot;
+  fakes3_match_t match = rule->match;
+  if (slot == FAKES3_SLOT_CHECK)
+    match.key = NULL;
+  bool plain =
+      memcmp(&match, &none, sizeof(none)) == 0 && rule->skip == 0 && rule->count == UINT64_MAX;
   if ((slot == FAKES3_SLOT_REFUSE || slot == FAKES3_SLOT_CHECK) && !plain)
     return fail(p, fakes3_actions[rule->action].name,
-                "is for the whole server: it takes neither match, count nor skip");
+                "is for the whole server: it takes neither count nor skip, nor a match "
+                "other than the key of check_early");
   return true;
 }
 

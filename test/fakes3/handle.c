@@ -83,6 +83,7 @@ static void make_fault_reply(fakes3_request_t* r) {
   else
     fakes3_error_with(r, rule->code != NULL ? rule->code : fakes3_default_code(status), status,
                       rule->message);
+  r->date_ms = (int64_t)rule->date_ms;
   if (rule->location != NULL)
     fakes3_printf(&r->reply.headers, "Location: %s%.*s\r\n", rule->location, (int)r->target.n,
                   r->target.p);
@@ -197,6 +198,8 @@ void fakes3_handle_headers(fakes3_request_t* r) {
   if (r->method != HTTP_PUT || !fakes3_does(r->server, FAKES3_DO_check_early))
     return;
   r->reject = fakes3_request_route(r);
+  if (r->reject == NULL && !fakes3_does_to(r->server, FAKES3_DO_check_early, r->key))
+    return;
   r->checked = r->reject == NULL && fakes3_op_check(r);
   r->refused = r->reject == NULL && !r->checked;
 }

@@ -50,7 +50,7 @@ typedef struct fakes3_log_entry_s {
 typedef struct fakes3_version_s {
   fakes3_bytes_t body;
   fakes3_bytes_t headers; /* lines of Content-Type and x-amz-meta-*, for replies */
-  char etag[40];          /* with quotes */
+  char etag[128];         /* with quotes */
   int64_t modified_ms;
 } fakes3_version_t;
 
@@ -121,6 +121,7 @@ typedef enum {
   XX(weak_etag, FLAG, ETAG)                                                                        \
   XX(constant_etag, FLAG, ETAG)                                                                    \
   XX(gzip_etag, FLAG, ETAG)                                                                        \
+  XX(long_etag, FLAG, ETAG)                                                                        \
   XX(added_etag, FLAG, ETAG)                                                                       \
   XX(bare_only, FLAG, DIALECT)                                                                     \
   XX(ignore_conditions, FLAG, DIALECT)                                                             \
@@ -183,7 +184,8 @@ typedef struct fakes3_rule_s {
   uint64_t count; /* left; UINT64_MAX: for ever */
   uint64_t applied;
   fakes3_action_t action;
-  uint64_t value; /* of a number; the status */
+  uint64_t value;   /* of a number; the status */
+  uint64_t date_ms; /* of a status: what the reply's Date says; 0: the time */
   bool after_effect;
   char* code;
   char* message;
@@ -217,6 +219,8 @@ bool fakes3_plan_has(const fakes3_request_t* r, fakes3_action_t action);
 uint64_t fakes3_plan_value(const fakes3_request_t* r, fakes3_slot_t slot);
 /** Whether the server has a rule with that action. */
 bool fakes3_does(const fakes3_t* s, fakes3_action_t action);
+/** ... and that is for this key. */
+bool fakes3_does_to(const fakes3_t* s, fakes3_action_t action, const char* key);
 
 /* ---- Requests: request.c, http.c, handle.c ---- */
 

@@ -187,6 +187,8 @@ static fakes3_version_t* make_version(const fakes3_request_t* r) {
   fakes3_put(&v->body, r->body.p, r->body.n);
   md5_hex(fakes3_span(&r->body), hash, hex);
   snprintf(v->etag, sizeof(v->etag), "\"%s\"", hex);
+  if (fakes3_plan_has(r, FAKES3_DO_long_etag))
+    snprintf(v->etag, sizeof(v->etag), "\"%s%093d\"", hex, 0);
   if (fakes3_plan_has(r, FAKES3_DO_constant_etag))
     memcpy(v->etag, CONSTANT_ETAG, sizeof(CONSTANT_ETAG));
   if (type.p == NULL)
