@@ -19,8 +19,8 @@ static void on_change(void* arg, const char* key, const char* body, size_t n) {
   world_saw_change(key, body, n);
 }
 
-/* The election's objects are written under a condition only, and nothing but an old epoch file is
- * deleted. */
+/* The lockfile is written under a condition only. Of epoch files judge.c counts the writes without
+ * one. */
 static void check(const fakes3_entry_t* e) {
   bool put = strcmp(e->method, "PUT") == 0;
   bool del = strcmp(e->method, "DELETE") == 0;
@@ -32,7 +32,8 @@ static void check(const fakes3_entry_t* e) {
   bucket.faults += e->fault != NULL;
   if (e->code != NULL && strcmp(e->code, "RequestTimeTooSkewed") == 0)
     world_meet(WORLD_MET_SKEWED);
-  if (put && strstr(e->key, ".verify-") == NULL && e->if_match == NULL && e->if_none_match == NULL)
+  if (put && strstr(e->key, ".verify-") == NULL && e->if_match == NULL &&
+      e->if_none_match == NULL && !election.epochs)
     world_broken("a PUT of %s without a condition", e->key);
   if (e->code != NULL &&
       (strcmp(e->code, "SignatureDoesNotMatch") == 0 || strcmp(e->code, "InvalidRequest") == 0 ||
@@ -137,6 +138,14 @@ void world_bucket_clear(int rule) {
   world_host_t* was = enter();
   (void)fakes3_fault_clear(bucket.server, rule);
   world_leave(was);
+  if (rule == 0)
+    world_bucket_speak(bucket.dialect);
+}
+
+void world_bucket_speak(const char* dialect) {
+  bucket.dialect = dialect;
+  if (dialect != NULL)
+    (void)world_bucket_fault(dialect);
 }
 
 void world_bucket_listen(bool on) {

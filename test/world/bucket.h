@@ -15,7 +15,8 @@ extern struct world_bucket_s {
   world_host_t* host;
   fakes3_t* server;
   bool stopped;
-  uint64_t seq; /* of its log, looked at */
+  const char* dialect; /* a rule that always holds; NULL: none */
+  uint64_t seq;        /* of its log, looked at */
   uint64_t requests, puts, gets, lists, deletes, faults;
 } bucket;
 
@@ -25,7 +26,10 @@ void world_bucket_stop(void);
 /** True when it is stopped and freed. */
 bool world_bucket_end(void);
 int world_bucket_fault(const char* json);
+/** Ends a fault; 0: all of them. */
 void world_bucket_clear(int rule);
+/** Makes the store speak so from now on. */
+void world_bucket_speak(const char* dialect);
 void world_bucket_listen(bool on);
 void world_bucket_restart(void);
 void world_bucket_empty(void);

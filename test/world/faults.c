@@ -79,7 +79,13 @@ static const char* const http_faults[] = {
     "{\"weak_etag\":true,\"count\":10}",
     "{\"plain_404\":true,\"count\":5,\"match\":{\"method\":\"GET\"}}",
     "{\"added_etag\":true,\"count\":20}",
+    "{\"status\":502,\"html\":\"<html>Bad Gateway</html>\",\"date_ms\":4102444800000,\"count\":4}",
+    "{\"status\":404,\"html\":\"<html>no page</html>\",\"date_ms\":4102444800000,\"count\":4}",
+    "{\"status\":503,\"date_ms\":10000000000000,\"count\":4}",
     "{\"replay_ms\":%u,\"count\":2,\"match\":{\"method\":\"PUT\"}}",
+    /* The last one is for epoch files: lockfiles need If-Match. */
+    "{\"status\":501,\"count\":1,"
+    "\"match\":{\"method\":\"PUT\",\"condition\":\"if-match\",\"key\":\"" WORLD_KEY "lock-\"}}",
 };
 
 /* Proxies that verify may call unsafe: with them a reply does not tell what the store did. The
@@ -102,7 +108,7 @@ static int add_rule(const char* form) {
 }
 
 static int add_http_fault(void) {
-  size_t n = sizeof(http_faults) / sizeof(http_faults[0]);
+  size_t n = sizeof(http_faults) / sizeof(http_faults[0]) - !election.epochs;
   return add_rule(http_faults[sim_below(&world_chaos.random, (uint32_t)n)]);
 }
 
@@ -132,11 +138,14 @@ static int add_lie(world_node_t* n) {
        WORLD_LIES_LOCKFILE},
       {"{\"ignore_conditions\":true,\"match\":{\"key\":\"" WORLD_VERIFY_PREFIX "\"}}",
        WORLD_LIES_LOCKFILE | WORLD_LIES_EPOCHS},
+      {"{\"check_early\":true,\"match\":{\"key\":\"" WORLD_VERIFY_PREFIX "\"}}",
+       WORLD_LIES_LOCKFILE | WORLD_LIES_EPOCHS},
       {"{\"constant_etag\":true,\"match\":{\"key\":\"" WORLD_VERIFY_PREFIX "\"}}",
        WORLD_LIES_LOCKFILE | WORLD_LIES_EPOCHS},
   };
   size_t i = sim_below(&world_chaos.random, sizeof(lies) / sizeof(lies[0]));
-  if (election.lies != 0 || (election.epochs && lies[i].lies == WORLD_LIES_EPOCHS))
+  if (election.lies != 0 || bucket.dialect != NULL ||
+      (election.epochs && lies[i].lies == WORLD_LIES_EPOCHS))
     return 0;
   election.lies = lies[i].lies | ++election.lie << 2;
   world_node_verify(n);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "world/bucket.h"
 #include "world/situations.h"
 
 /* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
@@ -13,6 +14,9 @@
 
 /* An error that repeats is told again after ten seconds at the earliest, of whole ones. */
 #define REPEAT_NS (8 * WORLD_S)
+
+/* After that many renewals without If-Match an elector tries again whether the store has it. */
+#define PLAIN_MAX 100
 
 enum { NOTHING, READING, WRITING };
 
@@ -32,15 +36,18 @@ static birth_t births[WORLD_BIRTHS];
 static size_t births_len;
 static bool absent_now; /* the lockfile */
 static int64_t absent_until;
+static uint64_t newest; /* epoch that was written since the store was emptied */
 
 void world_judge_begin(void) {
   memset(births, 0, births_len * sizeof(births[0]));
   births_len = 0;
   absent_now = true;
+  newest = 0;
 }
 
 void world_judge_emptied(void) {
   absent_now = true;
+  newest = 0;
   oracle_deleted(&election.oracle);
 }
 
@@ -156,6 +163,14 @@ static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t*
   oracle_note(&election.oracle, l->node->index, world.now, &n);
 }
 
+/* What an operator needs to know is in what he is told. */
+static void check_told(world_life_t* l, const s3lect_event_t* e) {
+  if (e->error == S3LECT_EDUPID && strstr(e->message, "process at 10.0.0.") == NULL)
+    world_broken("%s is not told which process has its ID: %s", l->node->name, e->message);
+  l->timeouts_told = l->timeouts_told || e->error == S3LECT_ETIMING;
+  l->release_open = l->release_open && e->error != S3LECT_ERELEASE;
+}
+
 /* An error that goes on is told again after a while only. */
 static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
   /* These are told of each leader, of each release that is given up, and each time that peer mode
@@ -220,6 +235,7 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
     break;
   case S3LECT_EVENT_ERROR:
     election.counters.errors++;
+    check_told(l, e);
     check_repeat(l, e);
     meet_error(e->error);
     if (e->error == S3LECT_ERECORD)
@@ -239,6 +255,15 @@ static uint64_t number_after(const char* line, const char* name) {
   return at != NULL ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
+/* Epoch files are renewed without a condition only where the store has refused If-Match, and that
+ * is tried again. */
+static void check_condition(world_life_t* l, const char* line) {
+  if (strstr(line, " if-match") != NULL || strstr(line, " if-absent") != NULL)
+    return;
+  if (l->plain-- == 0)
+    world_broken("%s: %s, without a condition", l->node->name, line);
+}
+
 static void saw_write(world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   uint64_t epoch = number_after(line, " epoch=");
@@ -256,6 +281,9 @@ static void saw_write(world_life_t* l, const char* line) {
                       .incarnation = l->birth + 1,
                       .released = strstr(line, " released") != NULL,
                       .leader_id = l->node->id};
+  check_condition(l, line);
+  l->release_open = w.released;
+  l->release = i;
   l->request = WRITING;
   world_judge_look(l);
   oracle_write_sent(&election.oracle, world.now, &w);
@@ -263,7 +291,7 @@ static void saw_write(world_life_t* l, const char* line) {
 
 /* What the core is told of a write is true. Where a proxy sends a write again, and gives the answer
  * to that, it is told that the condition did not hold. */
-static void check_write(const world_life_t* l, const char* line) {
+static void check_write(world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   size_t i = (b->sends_len - 1) % WORLD_SENDS;
   if (strstr(line, " uncertain") != NULL) {
@@ -276,9 +304,33 @@ static void check_write(const world_life_t* l, const char* line) {
     world_broken("%s: write %" PRIu64 " is confirmed, and has not landed", l->node->name,
                  b->sends[i].number);
   bool replayed = begins(line, "done EPRECONDITION") && world.now < election.replays_until;
+  if (begins(line, "done EUNSUPPORTED") || begins(line, "done EREFUSED"))
+    l->plain = PLAIN_MAX;
   b->sends[i].denied = !begins(line, "done ok") && !replayed;
   if (b->sends[i].denied && b->sends[i].landed)
     world_broken("%s: write %" PRIu64 " has landed: %s", l->node->name, b->sends[i].number, line);
+}
+
+/* A release that was not confirmed is told of, unless another elector has won meanwhile. */
+static void check_release(const world_life_t* l, const char* line) {
+  const birth_t* b = &births[l->birth];
+  if (l->release_open && !b->sends[l->release].landed && !b->sends[l->release].denied)
+    world_broken("%s: %s, and nobody is told that the release failed", l->node->name, line);
+}
+
+/* A follower whose leader timeout is not the leader's is told so. */
+void world_judge_quiet(void) {
+  const world_life_t* leader = NULL;
+  for (int i = 0; i < election.nodes_len; i++)
+    if (oracle_believes(&election.oracle, i, world.now))
+      leader = election.nodes[i].life;
+  for (int i = 0; i < election.nodes_len && leader != NULL; i++) {
+    const world_node_t* n = &election.nodes[i];
+    if (n->life != NULL && strcmp(n->id, leader->node->id) != 0 &&
+        n->config.leader_timeout_ms != leader->node->config.leader_timeout_ms &&
+        !n->life->timeouts_told)
+      world_broken("%s is not told that the leader's timeout is another one", n->name);
+  }
 }
 
 /* What it is told of absence, too. */
@@ -333,6 +385,8 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
     oracle_read_sent(&election.oracle, l->node->index, world.now);
   } else if (begins(line, "done")) {
     saw_done(l, line);
+  } else if (begins(line, "released") || begins(line, "stopped")) {
+    check_release(l, line);
   } else {
     saw_peer(line);
   }
@@ -369,14 +423,30 @@ static bool parse(const char* key, const char* body, size_t n, s3lect_record_t* 
   return number > 0 && s3lect_epoch_file_parse(body, n, number, r) == 0;
 }
 
+/* Epochs of claims over absence are the store's time, which no proxy's clock changes; all others
+ * follow one. The newest two epoch files are not deleted. */
+static void check_epoch(const s3lect_record_t* r) {
+  uint64_t now_ms = (uint64_t)world_wall_ms(bucket.host);
+  uint64_t most = (election.epochs ? now_ms / 1000 : now_ms) + 1000000;
+  if (r->epoch > most)
+    world_broken("epoch %" PRIu64 " is from no clock of the store", r->epoch);
+  newest = r->epoch > newest ? r->epoch : newest;
+}
+
+static void check_deletion(const char* key) {
+  if (!election.epochs)
+    world_broken("somebody deletes the lockfile");
+  else if (s3lect_epoch_file_number(WORLD_KEY, key) + 1 >= newest)
+    world_broken("%s is deleted, one of the newest two", key);
+}
+
 void world_saw_change(const char* key, const char* body, size_t n) {
   s3lect_record_t r;
   uint64_t id = 0;
   if (strstr(key, ".verify-") != NULL || election.nodes_len == 0)
     return; /* no part of the election, or there is none */
   if (body == NULL) {
-    if (!election.epochs)
-      world_broken("somebody deletes the lockfile");
+    check_deletion(key);
     return;
   }
   birth_t* b = parse(key, body, n, &r) ? born(r.incarnation, &id) : NULL;
@@ -387,6 +457,7 @@ void world_saw_change(const char* key, const char* body, size_t n) {
   if (absent_now && !election.epochs)
     absent_until = world.now;
   absent_now = false;
+  check_epoch(&r);
   world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
   oracle_write_t w = {.node = b->node,
                       .life = b->life,

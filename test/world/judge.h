@@ -15,6 +15,8 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line);
 
 /** An elector was started: from the random bytes that it drew comes its incarnation. */
 void world_judge_birth(world_life_t* life);
+/** All is well, and was for long. */
+void world_judge_quiet(void);
 /** Compares what is_leader says now. */
 void world_judge_look(world_life_t* life);
 /** The after_turn of a host whose elector is open. */

@@ -82,7 +82,11 @@ struct world_life_s {
   int64_t asked_at;
   size_t birth; /* of the elector's last start */
   bool started;
-  uint64_t error; /* the last one that was told */
+  bool release_open;  /* a release is under way, and nobody was told that it may have failed */
+  size_t release;     /* its index among the birth's sends */
+  unsigned plain;     /* renewals that it may send without a condition */
+  bool timeouts_told; /* that a leader's timeout is another one */
+  uint64_t error;     /* the last one that was told */
   int64_t error_at;
   uint64_t epoch;
   int64_t promised;

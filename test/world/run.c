@@ -14,6 +14,7 @@
 
 #include "sim/rnd.h"
 #include "world/bucket.h"
+#include "world/judge.h"
 #include "world/names.h"
 #include "world/service.h"
 #include "world/socket.h"
@@ -85,6 +86,17 @@ static void set_ways(void) {
       world_net.way[a][b] = (world_way_t){.delay_ns = 2 * WORLD_MS, .jitter_ns = WORLD_MS};
 }
 
+/* What a store does all the time, and the library copes with. */
+static void choose_dialect(uint64_t seed) {
+  static const char* const dialects[] = {"{\"weak_etag\":true}", "{\"long_etag\":true}",
+                                         "{\"bare_only\":true}", "{\"chunked\":true}",
+                                         "{\"plain_404\":true}", "{\"no_if_match\":true}"};
+  s3l_prng_t r = sim_rnd(seed, 6);
+  uint32_t n = sizeof(dialects) / sizeof(dialects[0]) - !election.epochs;
+  if (sim_chance(&r, 250))
+    world_bucket_speak(dialects[sim_below(&r, n)]);
+}
+
 static uint32_t longest_timeout_ms(void) {
   uint32_t most = 0;
   for (int i = 0; i < election.nodes_len; i++)
@@ -120,6 +132,7 @@ static void chapter(int64_t from, int64_t length) {
   world_run_until(from + length);
   world_chaos.quiet = false;
   oracle_quiet_ends(&election.oracle, world.now);
+  world_judge_quiet();
 }
 
 static void close_everything(void) {
@@ -170,6 +183,7 @@ void world_run_seed(uint64_t seed, unsigned nodes, unsigned minutes, bool epochs
   configure(seed, epochs);
   world_chaos_begin(seed, faults);
   world_bucket_begin(seed, election.nodes[0].config.tls);
+  choose_dialect(seed);
   world_service_begin(seed);
   for (int i = 0; i < election.nodes_len; i++)
     world_node_begin(&election.nodes[i]);
