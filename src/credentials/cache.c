@@ -5,6 +5,7 @@
 
 #include "util/backoff.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 #include "util/prng.h"
 
 #define WHY_MAX     1024
@@ -95,6 +96,11 @@ static void answer_all(s3l_creds_cache_t* c) {
   s3l_list_t now;
   memcpy(why, c->why, sizeof why);
   s3l_list_move(&c->waiting, &now);
+  if (S3L_MUTANT(WAITER_FORGOTTEN) && now.next != now.prev) {
+    s3l_creds_wait_t* last = S3L_CONTAINER_OF(now.prev, s3l_creds_wait_t, link);
+    s3l_loop_deadline_clear(c->loop, &last->deadline);
+    s3l_list_remove(&last->link);
+  }
   while (!s3l_list_empty(&now)) {
     s3l_creds_wait_t* wait = S3L_CONTAINER_OF(now.next, s3l_creds_wait_t, link);
     if (wait->cancelled) {

@@ -4,6 +4,7 @@
 
 #include "store/store.h"
 #include "util/list.h"
+#include "util/mutant.h"
 #include "util/span.h"
 
 #define PAGE 100 /* keys asked for at once: there are few, unless all are kept */
@@ -102,7 +103,7 @@ int s3l_files_listed(s3l_epochs_t* state, const s3lect_store_result_t* r, s3l_li
 
 void s3l_files_gc(s3l_epochs_t* state, const s3l_effect_t* e) {
   files_t* f = files_of(state);
-  (void)put_key(f, f->gc_key, e->file);
+  (void)put_key(f, f->gc_key, e->file + (S3L_MUTANT(NEXT_REMOVED) ? 2 : 0));
   f->gc.timeout_ms = e->timeout_ms;
   f->gc_ended = false;
   f->gc_error = s3lect_store_del(f->gc.store, &f->gc);

@@ -8,6 +8,7 @@
 #include "s3lect/peer.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
   return S3L_CONTAINER_OF(peer, s3l_registration_t, peer);
@@ -15,6 +16,8 @@ static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
 
 static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* confirmed) {
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
+  if (S3L_MUTANT(PROMISE_SHORT) && leads)
+    confirmed->valid_for_ms /= 2;
   if (leads && !s3l_executor_is_withdrawn(d))
     return S3L_REGISTRATION_LEADS;
   return leads || d->core.releasing ? S3L_REGISTRATION_RELEASING : S3L_REGISTRATION_AWAY;

@@ -14,6 +14,7 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 #define NS_PER_MS        1000000
 #define RISK_NS          (100 * INT64_C(1000000)) /* a shorter wait endangers no lease */
@@ -439,6 +440,8 @@ int s3l_http_client_submit(s3l_http_client_t* c, s3l_http_req_t* req) {
   s3l_deadline_init(&req->deadline, on_req_deadline);
   s3l_loop_deadline_ref(c->pool.loop, &req->deadline, !c->pool.options.background);
   s3l_loop_deadline_set(c->pool.loop, &req->deadline, req->until_ns);
+  if (S3L_MUTANT(DEADLINE_LOST) && c->pool.conns_len == 0)
+    s3l_loop_deadline_clear(c->pool.loop, &req->deadline);
   s3l_http_queue_add(&c->queue, req);
   wake(c);
   return 0;

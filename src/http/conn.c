@@ -65,9 +65,26 @@ static void note_composed(s3l_conn_t* conn, size_t n) {
     conn->composed = n;
 }
 
+static void become_idle(s3l_conn_t* conn, int64_t now_ns) {
+  s3l_conn_pool_t* p = conn->pool;
+  if (is_opening(conn))
+    p->opening_len--;
+  s3l_list_remove(&conn->link);
+  s3l_list_push_front(&p->idle, &conn->link);
+  conn->state = S3L_CONN_IDLE;
+  conn->req = NULL;
+  conn->since_ns = p->now_ns = now_ns;
+  set_deadline(conn, now_ns, p->options.idle_timeout_ms);
+  s3l_stream_ref(&conn->stream, false);
+}
+
 void s3l_conn_close(s3l_conn_t* conn) {
   if (conn->state == S3L_CONN_CLOSING)
     return;
+  if (S3L_MUTANT(CANCELLED_BELIEVED) && conn->state == S3L_CONN_BUSY) {
+    become_idle(conn, s3l_clock_lease_ns());
+    return;
+  }
   bool dialing = conn->state == S3L_CONN_DIALING;
   unlist(conn);
   conn->state = S3L_CONN_CLOSING;
@@ -95,19 +112,6 @@ static void fail_opening(s3l_conn_t* conn, int status) {
   int64_t since_ns = conn->since_ns;
   s3l_conn_close(conn);
   p->events->failed(p, status, since_ns);
-}
-
-static void become_idle(s3l_conn_t* conn, int64_t now_ns) {
-  s3l_conn_pool_t* p = conn->pool;
-  if (is_opening(conn))
-    p->opening_len--;
-  s3l_list_remove(&conn->link);
-  s3l_list_push_front(&p->idle, &conn->link);
-  conn->state = S3L_CONN_IDLE;
-  conn->req = NULL;
-  conn->since_ns = p->now_ns = now_ns;
-  set_deadline(conn, now_ns, p->options.idle_timeout_ms);
-  s3l_stream_ref(&conn->stream, false);
 }
 
 static void on_stream_ready(s3l_stream_t* stream) {
@@ -261,7 +265,7 @@ static void lose_request(s3l_conn_t* conn, int status) {
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
     status = begun ? S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
-    status = s3l_http1_eof(&conn->parse);
+    status = S3L_MUTANT(CUT_BELIEVED) ? S3L_HTTP1_DONE : s3l_http1_eof(&conn->parse);
     if (status == S3L_HTTP1_DONE) {
       end_request(conn, 0, false);
       return;

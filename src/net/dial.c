@@ -246,6 +246,8 @@ static void take_found(s3l_dial_t* d, const struct addrinfo* found) {
  * against addresses that could not be reached. */
 static bool may_reuse(const s3l_dial_t* d, int status) {
   bool no_such_name = status == UV_EAI_NONAME || status == UV_EAI_NODATA;
+  if (S3L_MUTANT(NAME_LOST) && no_such_name)
+    return false;
   return cached(d) > (no_such_name ? S3L_DNS_SUSPECT : S3L_DNS_NONE);
 }
 

@@ -4,6 +4,7 @@
 
 #include "loop/clock.h"
 #include "util/assert.h"
+#include "util/mutant.h"
 #include "util/span.h"
 
 #define NS_PER_MS 1000000
@@ -11,6 +12,8 @@
 s3l_dns_age_t s3l_dns_cache_age(const s3l_dns_cache_t* cache, const char* host, uint16_t port) {
   if (cache->len == 0 || cache->port != port || strcmp(cache->host, host) != 0)
     return S3L_DNS_NONE;
+  if (S3L_MUTANT(NAME_FOR_EVER))
+    return S3L_DNS_FRESH;
   int64_t age_ms = (s3l_clock_lease_ns() - cache->at_ns) / NS_PER_MS;
   if (age_ms >= S3L_DNS_STALE_MS)
     return S3L_DNS_NONE;

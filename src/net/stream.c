@@ -9,6 +9,7 @@
 #include "util/assert.h"
 #include "util/list.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 #ifndef MSG_NOSIGNAL /* macOS: libuv sets SO_NOSIGPIPE on its sockets */
 #  define MSG_NOSIGNAL 0
@@ -59,6 +60,8 @@ static int send_bytes(s3l_stream_t* s, const char* data, size_t n, bool* handed)
     *handed = true;
   if ((size_t)did == n)
     return S3L_STREAM_WRITTEN;
+  if (S3L_MUTANT(SENT_AGAIN))
+    did = 0;
   s->rest = data + did;
   s->rest_len = n - (size_t)did;
   wait_for(s, 1);

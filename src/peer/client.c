@@ -9,6 +9,7 @@
 #include "s3lect/record.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 #include "util/url.h"
 
 #define NS_PER_MS 1000000
@@ -120,7 +121,7 @@ static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
 static int find_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
   for (s3l_list_t* at = c->leaders.next; at != &c->leaders; at = at->next) {
     *out = S3L_CONTAINER_OF(at, leader_t, link);
-    if (!(*out)->stale && strcmp((*out)->addr, addr) == 0)
+    if (!(*out)->stale && (strcmp((*out)->addr, addr) == 0 || S3L_MUTANT(OLD_PEER_ASKED)))
       return 0;
   }
   close_unused(c, s3l_clock_lease_ns() - (int64_t)c->config.idle_timeout_ms * NS_PER_MS);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "util/buf.h"
+#include "util/mutant.h"
 #include "verify/run.h"
 
 #define READ_ROUNDS   4    /* of a full run */
@@ -81,7 +82,7 @@ void s3l_verify_end(run_t* run, int error) {
 /* The op tells nothing about the current check: the run ends with the op's error. */
 static move_t give_up(run_t* run, const op_t* op) {
   s3l_verify_end(run, op->status);
-  return end_check(run, INCONCLUSIVE, op->message);
+  return end_check(run, S3L_MUTANT(UNKNOWN_IS_UNSAFE) ? FAILED : INCONCLUSIVE, op->message);
 }
 
 /* A new body has this ETag. */

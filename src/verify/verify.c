@@ -14,6 +14,7 @@
 #include "util/error_kind.h"
 #include "util/hex.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 #include "util/utf8.h"
 #include "util/versioned.h"
 #include "verify/run.h"
@@ -195,7 +196,8 @@ static void prepare_op(run_t* run, const step_t* step) {
     op->req.etag = (step->how & S3L_HOW_OLD_ETAG) != 0 ? run->old_etag : run->now_etag;
   if ((step->how & S3L_HOW_DISPUTED) != 0)
     op->req.flags |= S3LECT_REQ_ETAG_DISPUTED;
-  if ((step->how & S3L_HOW_WRITERS) != 0 && run->round % PLAIN_EVERY != PLAIN_EVERY - 1)
+  if ((step->how & S3L_HOW_WRITERS) != 0 && run->round % PLAIN_EVERY != PLAIN_EVERY - 1 &&
+      !S3L_MUTANT(RACE_APART))
     op->req.flags |= S3LECT_REQ_TOGETHER;
   if ((step->how & S3L_HOW_SAME_BODY) != 0) {
     memcpy(op->body, run->now_body, sizeof(op->body));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "s3lect/errno.h"
+#include "util/mutant.h"
 #include "util/timefmt.h"
 #include "util/xml.h"
 #include "wire/s3_errors.h"
@@ -106,10 +107,12 @@ s3l_s3_verdict_t s3l_s3_verdict(s3l_s3_op_t op, int http_status, s3l_span_t code
 bool s3l_s3_etag(s3l_span_t header, char out[S3LECT_ETAG_SIZE]) {
   out[0] = '\0';
   s3l_span_t s = s3l_span_trim(header);
-  if (s3l_span_starts_with(s, S3L_SPAN("W/"))) {
+  if (s3l_span_starts_with(s, S3L_SPAN("W/")) && !S3L_MUTANT(WEAK_SENT)) {
     s.p += 2;
     s.n -= 2;
   }
+  if (S3L_MUTANT(ETAG_SHORT) && s.n > 100)
+    return false;
   /* "" names no version; some stores even take it to mean "absent". */
   if (s.n == 0 || s3l_span_eq(s, S3L_SPAN("\"\"")))
     return false;

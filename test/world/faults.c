@@ -79,6 +79,7 @@ static const char* const http_faults[] = {
     "{\"weak_etag\":true,\"count\":10}",
     "{\"plain_404\":true,\"count\":5,\"match\":{\"method\":\"GET\"}}",
     "{\"added_etag\":true,\"count\":20}",
+    "{\"status\":400,\"code\":\"ExpiredToken\",\"count\":8}",
     "{\"status\":502,\"html\":\"<html>Bad Gateway</html>\",\"date_ms\":4102444800000,\"count\":4}",
     "{\"status\":404,\"html\":\"<html>no page</html>\",\"date_ms\":4102444800000,\"count\":4}",
     "{\"status\":503,\"date_ms\":10000000000000,\"count\":4}",
@@ -248,6 +249,8 @@ static void begin_fault(active_t* f) {
     break;
   case WORLD_FAULT_HTTP:
     f->rule = add_http_fault();
+    if (sim_chance(r, 300))
+      world_node_verify(n);
     break;
   case WORLD_FAULT_BREAK:
     if (h != NULL)
@@ -407,6 +410,8 @@ static void start_fault(void) {
       f = &active[i];
   world_fault_t kind = (world_fault_t)sim_below(&world_chaos.random, WORLD_FAULT_END);
   int64_t for_ns = sim_heavy(&world_chaos.random, 8 * WORLD_S, 5);
+  if (world_chaos.quiet && kind == WORLD_FAULT_DNS)
+    for_ns *= 8; /* the addresses of before are good for an hour */
   if (world_chaos.quiet && (HARMLESS >> kind & 1) == 0)
     return;
   if (f == NULL || (world_chaos.allowed >> kind & 1) == 0 || world.now + for_ns < world.now)

@@ -18,6 +18,9 @@
 /* After that many renewals without If-Match an elector tries again whether the store has it. */
 #define PLAIN_MAX 100
 
+/* All is well for longer than that. */
+#define VERIFIED_WITHIN_NS (500 * WORLD_S)
+
 enum { NOTHING, READING, WRITING };
 
 typedef struct birth_s {
@@ -285,6 +288,7 @@ static void saw_write(world_life_t* l, const char* line) {
   l->release_open = w.released;
   l->release = i;
   l->request = WRITING;
+  l->asked_at = world.now;
   world_judge_look(l);
   oracle_write_sent(&election.oracle, world.now, &w);
 }
@@ -318,7 +322,7 @@ static void check_release(const world_life_t* l, const char* line) {
     world_broken("%s: %s, and nobody is told that the release failed", l->node->name, line);
 }
 
-/* A follower whose leader timeout is not the leader's is told so. */
+/* A follower whose leader timeout is not the leader's is told so; an examination has ended. */
 void world_judge_quiet(void) {
   const world_life_t* leader = NULL;
   for (int i = 0; i < election.nodes_len; i++)
@@ -326,6 +330,10 @@ void world_judge_quiet(void) {
       leader = election.nodes[i].life;
   for (int i = 0; i < election.nodes_len && leader != NULL; i++) {
     const world_node_t* n = &election.nodes[i];
+    if (n->life != NULL && n->life->has_verify &&
+        world.now - n->life->verify_since > VERIFIED_WITHIN_NS)
+      world_broken("%s: verify goes on for %.0f s", n->name,
+                   (double)(world.now - n->life->verify_since) / 1e9);
     if (n->life != NULL && strcmp(n->id, leader->node->id) != 0 &&
         n->config.leader_timeout_ms != leader->node->config.leader_timeout_ms &&
         !n->life->timeouts_told)
@@ -355,10 +363,20 @@ static void saw_peer(const char* line) {
   }
 }
 
+/* Timers run on the slewed clock. The core gives up a request that is 1 s late, and waits on. */
+static void check_duration(const world_life_t* l, const char* line) {
+  bool ran = l->node->blocked_until < l->asked_at &&
+             world.now >= election.oracle.nodes[l->node->index].beyond;
+  if (ran && world.now - l->asked_at > l->request_ns * 11 / 10 + WORLD_S / 2)
+    world_broken("%s: %s, after %.3f s", l->node->name, line,
+                 (double)(world.now - l->asked_at) / 1e9);
+}
+
 static void saw_done(world_life_t* l, const char* line) {
   int node = l->node->index;
   if (strstr(line, " not-applied") != NULL)
     world_meet(WORLD_MET_NEVER_SENT);
+  check_duration(l, line);
   if (l->request == WRITING)
     check_write(l, line);
   else if (l->request == READING)

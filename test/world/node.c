@@ -273,6 +273,7 @@ static bool open_elector(world_life_t* l) {
   l->has_elector = rc == 0;
   if (rc != 0 || s3lect_elector_options_resolve(&o, &all, NULL) != 0)
     return false;
+  l->request_ns = (int64_t)all.request_timeout_ms * WORLD_MS;
   oracle_config_t known = {.leader_timeout_ms = all.leader_timeout_ms,
                            .renew_interval_ms = all.renew_interval_ms,
                            .frequent_interval_ms = all.frequent_interval_ms,
@@ -345,6 +346,8 @@ void world_node_begin(world_node_t* n) {
   bool fine = open_all(l);
   world_wake(l->host);
   world_leave(was);
+  if (fine && sim_chance(&world.random, 150))
+    world_node_verify(n); /* two requests wait for the first credentials */
   if (!fine) {
     election.counters.refused_starts++;
     world_meet(WORLD_MET_NOT_STARTED);
@@ -388,6 +391,7 @@ void world_node_verify(world_node_t* n) {
   o.quick = 1;
   world_host_t* was = world_enter(l->host);
   l->verify.data = l;
+  l->verify_since = world.now;
   l->lies = election.lies;
   l->lie = election.lie;
   l->has_verify = s3lect_verify_start(&l->verify, &o, on_verified, NULL) == 0;

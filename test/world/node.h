@@ -75,12 +75,14 @@ struct world_life_s {
   /* These are to be closed. */
   bool has_store, has_elector, has_client, has_server, has_credentials, has_verify;
   bool closing;
+  int64_t verify_since;
   unsigned lies, lie; /* the election's, when the examination began */
   bool ghost;
   int64_t closing_since;
   int request; /* of the core, that is under way; judge.c */
   int64_t asked_at;
-  size_t birth; /* of the elector's last start */
+  int64_t request_ns; /* the longest that one may take, by its clock */
+  size_t birth;       /* of the elector's last start */
   bool started;
   bool release_open;  /* a release is under way, and nobody was told that it may have failed */
   size_t release;     /* its index among the birth's sends */

@@ -7,6 +7,7 @@
 #include "store/s3/source.h"
 #include "store/store.h"
 #include "util/buf.h"
+#include "util/mutant.h"
 #include "util/url.h"
 #include "wire/aws_host.h"
 
@@ -255,7 +256,7 @@ static bool is_at_or_below(s3l_span_t host, s3l_span_t base) {
 }
 
 static bool is_trusted(const s3l_s3_endpoint_t* from, const s3l_url_t* url) {
-  if (url->tls != from->tls || url->port != from->port)
+  if (url->tls != from->tls || (url->port != from->port && !S3L_MUTANT(PORT_BELIEVED)))
     return false;
   if (from->aws)
     return s3l_span_ieq(s3l_aws_region_of_host(url->host), s3l_span_cstr(from->region));
@@ -296,6 +297,8 @@ bool s3l_s3_redirect(const s3l_s3_endpoint_t* from, s3l_span_t location, s3l_spa
       !find_style(from, &url, key, &to->path_style) ||
       !s3l_span_copy(url.host, to->host, sizeof(to->host)))
     return false;
+  if (S3L_MUTANT(PORT_BELIEVED))
+    to->port = url.port;
   s3l_buf_init(&header, to->host_header, sizeof(to->host_header));
   s3l_url_put_host(&header, url.host, url.ip6, url.port, url.tls);
   return s3l_buf_cstr(&header) != NULL;

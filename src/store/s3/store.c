@@ -66,7 +66,7 @@ static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
   s3l_span_t etag = s3l_span_cstr(s->req->etag);
   if (!is_quoted(etag))
     return etag;
-  bool disputed = (s->req->flags & S3LECT_REQ_ETAG_DISPUTED) != 0;
+  bool disputed = (s->req->flags & S3LECT_REQ_ETAG_DISPUTED) != 0 && !S3L_MUTANT(DISPUTE_IGNORED);
   s->dialect = s3->dialect != 0 ? s3->dialect
                : disputed       ? S3LECT_NOTE_ETAG_BARE
                                 : S3LECT_NOTE_ETAG_QUOTED;
