@@ -315,10 +315,9 @@ static void check_write(world_life_t* l, const char* line) {
     world_broken("%s: write %" PRIu64 " has landed: %s", l->node->name, b->sends[i].number, line);
 }
 
-/* A release that was not confirmed is told of, unless another elector has won meanwhile. */
+/* A release that was not confirmed is told of, unless the store showed what became of it. */
 static void check_release(const world_life_t* l, const char* line) {
-  const birth_t* b = &births[l->birth];
-  if (l->release_open && !b->sends[l->release].landed && !b->sends[l->release].denied)
+  if (l->release_open && !births[l->birth].sends[l->release].landed)
     world_broken("%s: %s, and nobody is told that the release failed", l->node->name, line);
 }
 
@@ -377,6 +376,9 @@ static void saw_done(world_life_t* l, const char* line) {
   if (strstr(line, " not-applied") != NULL)
     world_meet(WORLD_MET_NEVER_SENT);
   check_duration(l, line);
+  if (begins(line, "done ok") || begins(line, "done EPRECONDITION") ||
+      begins(line, "done ENOTFOUND") || begins(line, "done ECONFLICT"))
+    l->release_open = false;
   if (l->request == WRITING)
     check_write(l, line);
   else if (l->request == READING)

@@ -13,46 +13,46 @@
   XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
   XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 1, false,                                         \
      "a write whose reply was lost is told as never sent")                                         \
-  XX(WRITE_REPLAYED, "write-replayed", 1, false,                                                   \
+  XX(WRITE_REPLAYED, "write-replayed", 32, false,                                                  \
      "a write that was lost on a used connection is sent again on a fresh one")                    \
   XX(ETAG_OF_REQUEST, "etag-of-request", 1, false, "a write gives the ETag that it replaced")      \
   XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
      "requests are signed with a clock that the store refuses")                                    \
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
-  XX(SLOT_LOST, "slot-lost", 1, false, "a connection that cannot be opened keeps its place")       \
+  XX(SLOT_LOST, "slot-lost", 3, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 1, false,                                     \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 43, false,                                    \
      "a listener that ran out of descriptors does not go on")                                      \
-  XX(SLEEPS_ALL, "sleeps-all", 1, false, "a timer on the slewed clock sleeps until the deadline")  \
-  XX(SUSPENSION_MISSED, "suspension-missed", 1, false,                                             \
+  XX(SLEEPS_ALL, "sleeps-all", 34, false, "a timer on the slewed clock sleeps until the deadline") \
+  XX(SUSPENSION_MISSED, "suspension-missed", 7, false,                                             \
      "nothing looks at the clock after a resume")                                                  \
-  XX(SLEWED_CLOCK, "slewed-clock", 1, false, "lease time is measured with the slewed clock")       \
+  XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
-  XX(PUBLISHED_LATE, "published-late", 1, false, "validity that is published late revives")        \
-  XX(ONE_VERDICT, "one-verdict", 1, false, "what holds for lockfiles holds for epoch files")       \
-  XX(TOLD_EACH_TIME, "told-each-time", 1, false, "an error that repeats is told each time")        \
-  XX(NAME_LOST, "name-lost", 1, false, "a name that is not found is no longer known")              \
-  XX(NAME_FOR_EVER, "name-for-ever", 1, false, "the addresses of a name stay as they were first")  \
-  XX(PORT_BELIEVED, "port-believed", 1, false, "a redirect may lead to another port")              \
+  XX(PUBLISHED_LATE, "published-late", 34, false, "validity that is published late revives")       \
+  XX(ONE_VERDICT, "one-verdict", 2, false, "what holds for lockfiles holds for epoch files")       \
+  XX(TOLD_EACH_TIME, "told-each-time", 3, false, "an error that repeats is told each time")        \
+  XX(NAME_LOST, "name-lost", 43, false, "a name that is not found is no longer known")             \
+  XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
+  XX(PORT_BELIEVED, "port-believed", 4, false, "a redirect may lead to another port")              \
   XX(UNKNOWN_IS_UNSAFE, "unknown-is-unsafe", 1, false,                                             \
      "verify calls a store unsafe that it cannot examine")                                         \
   XX(RACE_APART, "race-apart", 1, false,                                                           \
      "the writers of a race of verify do not wait for each other")                                 \
-  XX(ETAG_SHORT, "etag-short", 1, false, "an ETag of more than 100 characters is refused")         \
-  XX(WEAK_SENT, "weak-sent", 1, false, "a weak ETag is sent as it came")                           \
-  XX(DISPUTE_IGNORED, "dispute-ignored", 1, false, "an ETag without quotes is not tried")          \
-  XX(CANCELLED_BELIEVED, "cancelled-believed", 1, false,                                           \
+  XX(ETAG_SHORT, "etag-short", 20, false, "an ETag of more than 100 characters is refused")        \
+  XX(WEAK_SENT, "weak-sent", 18, false, "a weak ETag is sent as it came")                          \
+  XX(DISPUTE_IGNORED, "dispute-ignored", 71, false, "an ETag without quotes is not tried")         \
+  XX(CANCELLED_BELIEVED, "cancelled-believed", 2, false,                                           \
      "the reply to a request that has ended answers the next one")                                 \
-  XX(CUT_BELIEVED, "cut-believed", 1, false, "a reply that is cut off is taken as whole")          \
-  XX(WAITER_FORGOTTEN, "waiter-forgotten", 1, false,                                               \
+  XX(CUT_BELIEVED, "cut-believed", 95, false, "a reply that is cut off is taken as whole")         \
+  XX(WAITER_FORGOTTEN, "waiter-forgotten", 2, false,                                               \
      "the last one who waits for credentials is forgotten")                                        \
   XX(OLD_PEER_ASKED, "old-peer-asked", 1, false,                                                   \
      "the leader before is asked in place of the leader")                                          \
-  XX(PROMISE_SHORT, "promise-short", 1, false, "a leader promises to end before it does")          \
-  XX(DEADLINE_LOST, "deadline-lost", 1, false,                                                     \
+  XX(PROMISE_SHORT, "promise-short", 3, false, "a leader promises to end before it does")          \
+  XX(DEADLINE_LOST, "deadline-lost", 2, false,                                                     \
      "a request that waits for a connection to be opened has no deadline")                         \
-  XX(SENT_AGAIN, "sent-again", 1, false, "what the kernel took of a request is sent again")        \
+  XX(SENT_AGAIN, "sent-again", 2, false, "what the kernel took of a request is sent again")        \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")
 
 enum {
