@@ -265,7 +265,7 @@ static void lose_request(s3l_conn_t* conn, int status) {
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
     status = begun ? S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
-    status = S3L_MUTANT(CUT_BELIEVED) ? S3L_HTTP1_DONE : s3l_http1_eof(&conn->parse);
+    status = s3l_http1_eof(&conn->parse);
     if (status == S3L_HTTP1_DONE) {
       end_request(conn, 0, false);
       return;

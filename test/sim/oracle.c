@@ -136,19 +136,21 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   oracle_node_t* n = &o->nodes[node];
   if (n->started)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started twice", node);
-  if (!note->stood_still && o->boot(o->ctx, node, t) >= note->valid_until)
+  bool late = o->boot(o->ctx, node, t) >= note->valid_until;
+  bool excused = late && note->stood_still; /* others may have led since; stopped is told next */
+  if (late && !excused)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started after validity", node);
-  if (note->epoch <= o->epoch_released)
+  if (note->epoch <= o->epoch_released && !excused)
     oracle_fail(o, ORACLE_RELEASE, t, node, -1,
                 "n%d: epoch %" PRIu64 " starts, but %" PRIu64 " was released", node, note->epoch,
                 o->epoch_released);
-  if (note->epoch < o->epoch_started)
+  if (note->epoch < o->epoch_started && !excused)
     oracle_fail(o, ORACLE_EPOCH_ORDER, t, node, -1, "n%d: epoch %" PRIu64 " starts after %" PRIu64,
                 node, note->epoch, o->epoch_started);
   else if (note->epoch == o->epoch_started)
     oracle_fail(o, ORACLE_EPOCH_SHARED, t, node, -1, "n%d: epoch %" PRIu64 " starts once more",
                 node, note->epoch);
-  else
+  else if (note->epoch > o->epoch_started)
     o->epoch_started = note->epoch;
   n->started = true;
   n->epoch = note->epoch;

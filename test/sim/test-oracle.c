@@ -93,8 +93,14 @@ static void test_started_late(void** state) {
   oracle_note(&o, 0, 60 * S, &note);
   assert_found(0);
   stops(0, 60 * S, 5);
-  note.stood_still = false;
+  leads(1, 60 * S, 7);
+  stops(1, 60 * S, 7);
   note.epoch = 6;
+  oracle_note(&o, 0, 60 * S, &note);
+  assert_found(0);
+  stops(0, 60 * S, 6);
+  note.stood_still = false;
+  note.epoch = 8;
   oracle_note(&o, 0, 61 * S, &note);
   assert_found(ONLY(PAIRING));
 }

@@ -11,7 +11,7 @@
 
 #define WORLD_MUTANTS(XX)                                                                          \
   XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
-  XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 1, false,                                         \
+  XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 2, false,                                         \
      "a write whose reply was lost is told as never sent")                                         \
   XX(WRITE_REPLAYED, "write-replayed", 32, false,                                                  \
      "a write that was lost on a used connection is sent again on a fresh one")                    \
@@ -19,22 +19,22 @@
   XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
      "requests are signed with a clock that the store refuses")                                    \
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
-  XX(SLOT_LOST, "slot-lost", 3, false, "a connection that cannot be opened keeps its place")       \
+  XX(SLOT_LOST, "slot-lost", 5, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 43, false,                                    \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 257, false,                                   \
      "a listener that ran out of descriptors does not go on")                                      \
-  XX(SLEEPS_ALL, "sleeps-all", 34, false, "a timer on the slewed clock sleeps until the deadline") \
-  XX(SUSPENSION_MISSED, "suspension-missed", 7, false,                                             \
+  XX(SLEEPS_ALL, "sleeps-all", 51, false, "a timer on the slewed clock sleeps until the deadline") \
+  XX(SUSPENSION_MISSED, "suspension-missed", 11, false,                                            \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
-  XX(PUBLISHED_LATE, "published-late", 34, false, "validity that is published late revives")       \
+  XX(PUBLISHED_LATE, "published-late", 1, false, "validity that is published late revives")        \
   XX(ONE_VERDICT, "one-verdict", 2, false, "what holds for lockfiles holds for epoch files")       \
-  XX(TOLD_EACH_TIME, "told-each-time", 3, false, "an error that repeats is told each time")        \
-  XX(NAME_LOST, "name-lost", 43, false, "a name that is not found is no longer known")             \
+  XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
+  XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
   XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
-  XX(PORT_BELIEVED, "port-believed", 4, false, "a redirect may lead to another port")              \
+  XX(PORT_BELIEVED, "port-believed", 34, false, "a redirect may lead to another port")             \
   XX(UNKNOWN_IS_UNSAFE, "unknown-is-unsafe", 1, false,                                             \
      "verify calls a store unsafe that it cannot examine")                                         \
   XX(RACE_APART, "race-apart", 1, false,                                                           \
@@ -44,7 +44,6 @@
   XX(DISPUTE_IGNORED, "dispute-ignored", 71, false, "an ETag without quotes is not tried")         \
   XX(CANCELLED_BELIEVED, "cancelled-believed", 2, false,                                           \
      "the reply to a request that has ended answers the next one")                                 \
-  XX(CUT_BELIEVED, "cut-believed", 95, false, "a reply that is cut off is taken as whole")         \
   XX(WAITER_FORGOTTEN, "waiter-forgotten", 2, false,                                               \
      "the last one who waits for credentials is forgotten")                                        \
   XX(OLD_PEER_ASKED, "old-peer-asked", 1, false,                                                   \
