@@ -29,7 +29,7 @@
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
-  XX(PUBLISHED_LATE, "published-late", 1, false, "validity that is published late revives")        \
+  XX(PUBLISHED_LATE, "published-late", 34, false, "validity that is published late revives")       \
   XX(ONE_VERDICT, "one-verdict", 2, false, "what holds for lockfiles holds for epoch files")       \
   XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
   XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
