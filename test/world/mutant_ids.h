@@ -31,6 +31,8 @@
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
   XX(PUBLISHED_LATE, "published-late", 34, false, "validity that is published late revives")       \
   XX(ONE_VERDICT, "one-verdict", 2, false, "what holds for lockfiles holds for epoch files")       \
+  XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
+     "requests wait in the order of their submission")                                             \
   XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
   XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
   XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
