@@ -78,7 +78,9 @@ struct s3lect_store_req_s {
   uint32_t op;         /* s3lect_store_op_t; read-only, set when the request starts */
   int64_t due_ns; /* lease time: of requests that wait, the one with the earliest goes first; 0:
                      the time at which timeout_ms ends. An elector sets it for what keeps its
-                     leadership: a third of the leader timeout before validity ends */
+                     leadership: a third of the leader timeout before validity ends. While others
+                     wait, such a request may end in S3LECT_ECROWDED after half a second: unsent,
+                     and to be submitted again */
   s3lect_store_cb cb;
 
   s3lect_store_t* store; /* read-only; set when the request starts */

@@ -34,6 +34,7 @@ struct s3l_http_client_s {
 
   s3l_deadline_t release; /* when the last bytes that connections keep back go out */
   bool releasing;         /* it is set for good: no other connection is waited for */
+  s3l_deadline_t growth;  /* when waiting alone makes the queue worth another connection */
 
   bool closing;
   bool shut;             /* closing, and all requests are over */
@@ -81,6 +82,8 @@ static void finish(s3l_http_client_t* c, s3l_http_req_t* req, int status, const 
                             .connections = (uint32_t)c->pool.conns_len};
   if (req->state == ACTIVE)
     reply.waited_ns = req->at.active.sent_ns - req->since_ns;
+  else if (req->state == QUEUED)
+    reply.waited_ns = s3l_clock_lease_ns() - req->since_ns;
   if (conn != NULL) {
     reply.http_status = conn->parse.status;
     reply.headers = conn->parse.headers;
@@ -149,9 +152,9 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
   finish(c, req, crowded ? S3LECT_ECROWDED : UV_ETIMEDOUT, NULL, c->pool.message);
 }
 
-/* Ends a request that was never composed. */
+/* Ends a request that is not sent, or, if it is replayed, not sent again. */
 static void give_up(s3l_http_client_t* c, s3l_http_req_t* req, int64_t now_ns) {
-  S3L_ASSERT(req->state == QUEUED && !req->sent);
+  S3L_ASSERT(req->state == QUEUED && req->sent == req->replayed);
   s3l_http_queue_remove(&c->queue, req);
   s3l_conn_say(&c->pool,
                "not sent to %s: waited %u ms for one of %u connections, and a reply takes %u ms",
@@ -162,12 +165,6 @@ static void give_up(s3l_http_client_t* c, s3l_http_req_t* req, int64_t now_ns) {
 
 /* ---- the pool ---- */
 
-/* Whether the request wants a connection that has not been used, since a used one may be dead too:
- * one that is sent again, and a write after another write was lost that way. */
-static bool wants_fresh(const s3l_http_client_t* c, const s3l_http_req_t* req) {
-  return req->replayed || (c->pool.require_fresh && !req->replayable);
-}
-
 /* An idle connection that may carry the request; dead ones are closed. */
 static s3l_conn_t* find_idle(s3l_http_client_t* c, const s3l_http_req_t* req, int64_t now_ns) {
   s3l_list_t* idle = &c->pool.idle;
@@ -176,16 +173,21 @@ static s3l_conn_t* find_idle(s3l_http_client_t* c, const s3l_http_req_t* req, in
     l = l->next;
     if (s3l_conn_is_dead(conn, now_ns))
       s3l_conn_close(conn);
-    else if (!(conn->reused && wants_fresh(c, req)))
+    else if (!(conn->reused && s3l_http_queue_wants_fresh(&c->pool, req)))
       return conn;
   }
   return NULL;
 }
 
-/* Sends the first request, or ends it unsent. False: there is none, or no connection for it. */
+/* Sends the first request that an idle connection may carry, or ends it unsent. False: there is
+ * none. */
 static bool send_one(s3l_http_client_t* c, int64_t now_ns) {
   s3l_http_req_t* req = s3l_http_queue_first(&c->queue);
   s3l_conn_t* conn = req != NULL ? find_idle(c, req, now_ns) : NULL;
+  if (conn == NULL && !s3l_list_empty(&c->pool.idle)) {
+    req = s3l_http_queue_first_for_used(&c->queue, &c->pool);
+    conn = req != NULL ? find_idle(c, req, now_ns) : NULL;
+  }
   if (conn == NULL)
     return false;
   if (s3l_http_queue_is_hopeless(&c->queue, &c->pool, req, now_ns)) {
@@ -228,14 +230,12 @@ static void watch_held(s3l_http_client_t* c) {
                           s3l_clock_in_ms(c->releasing ? HOLD_MS : HOLD_MAX_MS));
 }
 
-/* Where the client has no other connection, everybody who waited for this one fails with it: they
- * would meet the same, one after the other, each after its own time-out. Else the first in the
- * queue does, so that a dead origin is not dialled for ever by requests that nobody ends. */
 static void on_conn_failed(s3l_conn_pool_t* pool, int status, int64_t since_ns) {
   s3l_http_client_t* c = client_of(pool);
   s3l_list_t failed;
   s3l_list_init(&failed);
-  s3l_http_queue_take(&c->queue, since_ns, pool->conns_len > 0 ? 1 : SIZE_MAX, &failed);
+  size_t most = s3l_http_queue_open_failed(&c->queue, pool, s3l_clock_lease_ns());
+  s3l_http_queue_take(&c->queue, since_ns, most, &failed);
   for (s3l_list_t* l = failed.next; l != &failed; l = l->next) {
     s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, at.list);
     req->state = ENDING;
@@ -257,7 +257,7 @@ static void dispatch(s3l_http_client_t* c) {
   bool fresh = !s3l_list_empty(&p->idle) && p->opening_len == 0;
   if (fresh && p->conns_len >= p->options.max_connections && c->queue.together == 0)
     s3l_conn_close(S3L_CONTAINER_OF(p->idle.prev, s3l_conn_t, link));
-  while (fresh || s3l_http_queue_needs_more(&c->queue, p, now_ns)) {
+  while (fresh || s3l_http_queue_opens_at(&c->queue, p) <= now_ns) {
     int rc = s3l_conn_open(p);
     fresh = false;
     if (rc == 0)
@@ -266,7 +266,12 @@ static void dispatch(s3l_http_client_t* c) {
     on_conn_failed(p, rc, now_ns);
     break;
   }
+  s3l_loop_deadline_set(p->loop, &c->growth, s3l_http_queue_opens_at(&c->queue, p));
   watch_held(c);
+}
+
+static void on_growth(s3l_deadline_t* deadline) {
+  dispatch(S3L_CONTAINER_OF(deadline, s3l_http_client_t, growth));
 }
 
 /* ---- the end of the client ---- */
@@ -340,6 +345,7 @@ static void shut_down(s3l_http_client_t* c) {
   close_conns(&c->pool.idle);
   finish_all(c, &ending, NULL);
   s3l_loop_deadline_clear(c->pool.loop, &c->release);
+  s3l_loop_deadline_clear(c->pool.loop, &c->growth);
   s3l_task_cancel(&c->soon);
   c->shut = true;
   on_conn_gone(&c->pool);
@@ -421,6 +427,8 @@ int s3l_http_client_create(uv_loop_t* loop, const s3l_http_client_options_t* opt
   s3l_list_init(&c->pool.idle);
   s3l_list_init(&c->pool.busy);
   s3l_deadline_init(&c->release, on_release);
+  s3l_deadline_init(&c->growth, on_growth);
+  s3l_loop_deadline_ref(c->pool.loop, &c->growth, false); /* requests do, where they are to */
   s3l_task_init(&c->soon, on_soon);
   *out = c;
   return 0;

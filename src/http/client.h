@@ -2,7 +2,7 @@
  *
  * Vocabulary
  *   origin     scheme, host and port; one client talks to one origin at a time
- *   request    embedded in its owner; queued (first in, first out) until a connection is free
+ *   request    embedded in its owner; queued (in the order of queue.h) until a connection is free
  *   compose    the owner's callback that writes head and body into the connection's own send
  *              buffer just before they go out, so that a queued request holds no buffer and is
  *              signed with the time at which it is sent

@@ -26,10 +26,19 @@ typedef struct s3l_http_queue_s {
   s3l_heap_node_t* root; /* the request that goes next */
   size_t len;
   size_t together; /* requests in it that go together */
+  int64_t grow_ns; /* no growth beyond the few before this time, since an attempt failed */
 } s3l_http_queue_t;
 
 /** The request that goes next, or NULL. */
 s3l_http_req_t* s3l_http_queue_first(const s3l_http_queue_t* queue);
+
+/** Whether the request wants a connection that has not been used, since a used one may be dead too:
+ * one that is sent again, and a write after another write was lost that way. */
+bool s3l_http_queue_wants_fresh(const s3l_conn_pool_t* pool, const s3l_http_req_t* req);
+
+/** The first request that a used connection may carry; NULL: there is none among those that go
+ * next. */
+s3l_http_req_t* s3l_http_queue_first_for_used(s3l_http_queue_t* queue, const s3l_conn_pool_t* pool);
 
 /** Adds a request whose due_ns, until_ns and since_ns are set. */
 void s3l_http_queue_add(s3l_http_queue_t* queue, s3l_http_req_t* req);
@@ -44,8 +53,15 @@ void s3l_http_queue_take(s3l_http_queue_t* queue, int64_t since_ns, size_t most,
 bool s3l_http_queue_is_hopeless(const s3l_http_queue_t* queue, const s3l_conn_pool_t* pool,
                                 const s3l_http_req_t* req, int64_t now_ns);
 
-/** Whether another connection is to be opened. */
-bool s3l_http_queue_needs_more(const s3l_http_queue_t* queue, const s3l_conn_pool_t* pool,
-                               int64_t now_ns);
+/** When another connection is to be opened: 0: now; S3L_CLOCK_NEVER: not by the passing of time. */
+int64_t s3l_http_queue_opens_at(const s3l_http_queue_t* queue, const s3l_conn_pool_t* pool);
+
+/** An attempt to open a connection failed. Returns how many requests fail with it. Where the client
+ * has no other connection, all who waited for this one do: they would meet the same, one after the
+ * other, each after its own time-out. Else the first in the queue does, so that a dead origin is
+ * not dialled for ever by requests that nobody ends. Beyond the few, none does: the others carry
+ * them, and the pool does not grow for a while. */
+size_t s3l_http_queue_open_failed(s3l_http_queue_t* queue, const s3l_conn_pool_t* pool,
+                                  int64_t now_ns);
 
 #endif

@@ -424,6 +424,7 @@ static void test_timeout_in_queue(void** state) {
   s3l_rig_do(&rig, &queued);
   assert_failed(&queued, S3LECT_ECROWDED, false, "no connection to 127.0.0.1:");
   assert_int_equal(queued.composed, 0);
+  assert_true(queued.waited_ns >= 20 * 1000000);
   assert_int_equal(r.done, 0);
   s3l_rig_end(&rig);
   assert_failed(&r, UV_ECANCELED, true, "");

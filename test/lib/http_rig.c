@@ -50,6 +50,7 @@ static void done(s3l_http_req_t* req, const s3l_http_reply_t* reply) {
   r->done++;
   r->status = reply->status;
   r->sent = reply->sent;
+  r->waited_ns = reply->waited_ns;
   r->http_status = reply->http_status;
   r->headers_len = reply->headers_len;
   (void)s3l_span_copy(etag.p != NULL ? etag : S3L_SPAN(""), r->etag, sizeof(r->etag));

@@ -29,6 +29,7 @@ struct s3l_rig_req_s {
   /* The reply, copied. */
   int status;
   bool sent;
+  int64_t waited_ns;
   int http_status;
   size_t headers_len;
   char etag[64];
