@@ -206,6 +206,32 @@ static void test_growth_in_silence(void** state) {
   s3l_rig_end(&rig);
 }
 
+/* A renewal that used up half of its time in the queue says so, with the arithmetic; the next one
+ * does not. */
+static void test_notice(void** state) {
+  static s3l_rig_req_t first, r[2];
+  if (!s3l_clocks_move())
+    skip();
+  begin(S3L_SCRIPTS(S3L_SCRIPT(CALL, CALL, ANSWER)), 1, 1, 0);
+  rig.server.on_call = skip_more;
+  s3l_rig_submit(&rig, &first);
+  s3l_rig_wait_for(&rig, &first.composed, 1);
+  pool()->round_trip_ns = MS;
+  for (uint32_t i = 0; i < 2; i++) {
+    r[i].req.due_ns = s3l_clock_in_ms(1000 + i);
+    s3l_rig_submit(&rig, &r[i]);
+  }
+  s3l_rig_wait(&rig, &first);
+  for (int i = 0; i < 2; i++) {
+    s3l_rig_wait(&rig, &r[i]);
+    assert_int_equal(r[i].status, 0);
+    assert_true(r[i].waited_ns >= 900 * MS);
+  }
+  assert_non_null(strstr(r[0].message, "ms for one of 1 connections"));
+  assert_string_equal(r[1].message, "");
+  s3l_rig_end(&rig);
+}
+
 static void limit_descriptors(rlim_t n) {
   struct rlimit limit;
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -266,6 +292,7 @@ int main(void) {
       cmocka_unit_test(test_read_passes_write),
       cmocka_unit_test(test_hopeless_replay),
       cmocka_unit_test(test_growth_in_silence),
+      cmocka_unit_test(test_notice),
       cmocka_unit_test(test_growth_fails),
       cmocka_unit_test(test_together_alone_exceeds),
   };

@@ -215,13 +215,13 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   r.notes |= s->dialect;
   if (req->op == S3LECT_OP_PUT && r.status == 0 && s3->dialect == 0)
     s3->dialect = s->dialect; /* only a put proves it: some stores ignore If-Match on a delete */
+  if (r.status == 0 && r.message == NULL && reply->crowded) {
+    r.notice = S3LECT_ECROWDED; /* now, since the others stay pending */
+    r.message = reply->message;
+  }
   if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) &&
       (req->flags & S3LECT_REQ_NO_NOTICES) == 0)
     s3l_recovery_tell(&s3->recovery, &r, &s3->scratch);
-  if (r.status == 0 && r.message == NULL && reply->crowded) {
-    r.notice = S3LECT_ECROWDED;
-    r.message = reply->message;
-  }
   r.connections = reply->connections;
   r.waited_ns = reply->waited_ns;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
