@@ -151,6 +151,7 @@ struct s3l_verify_run_s {
   /* The current race; bits stand for writers. */
   uint32_t race_won;
   uint32_t race_unsure;
+  bool race_alone;    /* no other writer's request may have reached the store */
   uint32_t fruitless; /* rounds without a winner in succession */
   uint32_t winners;   /* rounds of this check that exactly one writer won */
   uint32_t won[2];    /* `winners` of the races that are over: of creates, of swaps */

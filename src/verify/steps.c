@@ -357,12 +357,18 @@ static move_t judge_removal(run_t* run, const op_t* op) {
 
 /* ---- Races: the writers, and the winner ---- */
 
+/* A writer that was alone, since no request of the others reached the store, won no race. */
+static void count_winner(run_t* run) {
+  run->winners += run->race_alone && !S3L_MUTANT(RACE_OF_ONE) ? 0 : 1;
+}
+
 /* If several writers have won, the object is taken to be the last one's. */
 static move_t judge_race(run_t* run, const op_t* first) {
-  unsigned n = 0;
+  unsigned n = 0, answered = 0;
   run->race_won = run->race_unsure = 0;
   for (const op_t* op = first; op < first + run->ops_len; op++) {
     uint32_t bit = 1u << (op - first);
+    answered += op->status == 0 || op->outcome == S3LECT_UNCERTAIN || is_refused(op) ? 1 : 0;
     if (op->status == 0) {
       n++;
       run->race_won |= bit;
@@ -374,12 +380,14 @@ static move_t judge_race(run_t* run, const op_t* first) {
       run->race_status = op->status;
     }
   }
+  run->race_alone = answered < 2;
   if (n > 1)
     (void)note(run, run->check, FAILED, "%u of %u writers were told they had won", n,
                (unsigned)run->writers);
   if (n <= 1 && !run->stale)
     return S3L_VERIFY_NEXT; /* look who it was */
-  run->winners += n == 1 ? 1 : 0;
+  if (n == 1)
+    count_winner(run);
   return end_look(run);
 }
 
@@ -400,9 +408,10 @@ static move_t judge_winner(run_t* run, const op_t* op) {
   uint32_t writer = find_writer(run, op);
   bool told = run->race_won != 0;
   if (tells_nothing(op)) {
-    run->winners += told ? 1 : 0;
+    if (told)
+      count_winner(run);
   } else if ((told && writer == run->race_won) || (!told && (writer & run->race_unsure) != 0)) {
-    run->winners++;
+    count_winner(run);
     if (!told && !is_create(run)) {
       note_etag(run, op->etag);
       set_now(run, op->etag, op->shown);
