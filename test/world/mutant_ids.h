@@ -13,7 +13,7 @@
   XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
   XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 2, false,                                         \
      "a write whose reply was lost is told as never sent")                                         \
-  XX(WRITE_REPLAYED, "write-replayed", 32, false,                                                  \
+  XX(WRITE_REPLAYED, "write-replayed", 16, false,                                                  \
      "a write that was lost on a used connection is sent again on a fresh one")                    \
   XX(ETAG_OF_REQUEST, "etag-of-request", 1, false, "a write gives the ETag that it replaced")      \
   XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
@@ -21,26 +21,27 @@
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
   XX(SLOT_LOST, "slot-lost", 5, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 257, false,                                   \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 534, false,                                   \
      "a listener that ran out of descriptors does not go on")                                      \
-  XX(SLEEPS_ALL, "sleeps-all", 51, false, "a timer on the slewed clock sleeps until the deadline") \
-  XX(SUSPENSION_MISSED, "suspension-missed", 11, false,                                            \
+  XX(SLEEPS_ALL, "sleeps-all", 76, false, "a timer on the slewed clock sleeps until the deadline") \
+  XX(SUSPENSION_MISSED, "suspension-missed", 12, false,                                            \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
-  XX(PUBLISHED_LATE, "published-late", 34, false, "validity that is published late revives")       \
-  XX(ONE_VERDICT, "one-verdict", 2, false, "what holds for lockfiles holds for epoch files")       \
+  XX(PUBLISHED_LATE, "published-late", 331, false, "validity that is published late revives")      \
+  XX(ONE_VERDICT, "one-verdict", 3, false, "what holds for lockfiles holds for epoch files")       \
   XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
      "requests wait in the order of their submission")                                             \
   XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
   XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
   XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
-  XX(PORT_BELIEVED, "port-believed", 34, false, "a redirect may lead to another port")             \
-  XX(UNKNOWN_IS_UNSAFE, "unknown-is-unsafe", 1, false,                                             \
+  XX(PORT_BELIEVED, "port-believed", 40, false, "a redirect may lead to another port")             \
+  XX(UNKNOWN_IS_UNSAFE, "unknown-is-unsafe", 6, false,                                             \
      "verify calls a store unsafe that it cannot examine")                                         \
-  XX(RACE_APART, "race-apart", 1, false,                                                           \
+  XX(RACE_APART, "race-apart", 27, false,                                                          \
      "the writers of a race of verify do not wait for each other")                                 \
+  XX(RACE_OF_ONE, "race-of-one", 101, false, "a writer that was alone has won a race of verify")   \
   XX(ETAG_SHORT, "etag-short", 20, false, "an ETag of more than 100 characters is refused")        \
   XX(WEAK_SENT, "weak-sent", 18, false, "a weak ETag is sent as it came")                          \
   XX(DISPUTE_IGNORED, "dispute-ignored", 71, false, "an ETag without quotes is not tried")         \
@@ -48,10 +49,10 @@
      "the reply to a request that has ended answers the next one")                                 \
   XX(WAITER_FORGOTTEN, "waiter-forgotten", 2, false,                                               \
      "the last one who waits for credentials is forgotten")                                        \
-  XX(OLD_PEER_ASKED, "old-peer-asked", 1, false,                                                   \
+  XX(OLD_PEER_ASKED, "old-peer-asked", 3, false,                                                   \
      "the leader before is asked in place of the leader")                                          \
   XX(PROMISE_SHORT, "promise-short", 3, false, "a leader promises to end before it does")          \
-  XX(DEADLINE_LOST, "deadline-lost", 2, false,                                                     \
+  XX(DEADLINE_LOST, "deadline-lost", 4, false,                                                     \
      "a request that waits for a connection to be opened has no deadline")                         \
   XX(SENT_AGAIN, "sent-again", 2, false, "what the kernel took of a request is sent again")        \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")

@@ -127,7 +127,7 @@ static void on_turn(world_event_t* event) {
   world_host_t* was = world_enter(h);
   world.turns++;
   if (h->stall_ns > 0 && !world.stalled && sim_chance(&h->random, 200))
-    h->stall_in = 1 + (unsigned)sim_below(&h->random, 12);
+    h->stall_in = 1 + (unsigned)sim_below(&h->random, 9);
   world_uv_turn(h);
   h->stall_in = 0;
   set_turn(h, world_uv_next(h));
