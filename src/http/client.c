@@ -271,7 +271,9 @@ static void dispatch(s3l_http_client_t* c) {
 }
 
 static void on_growth(s3l_deadline_t* deadline) {
-  dispatch(S3L_CONTAINER_OF(deadline, s3l_http_client_t, growth));
+  s3l_http_client_t* c = S3L_CONTAINER_OF(deadline, s3l_http_client_t, growth);
+  c->pool.now_ns = s3l_clock_lease_ns();
+  dispatch(c);
 }
 
 /* ---- the end of the client ---- */
