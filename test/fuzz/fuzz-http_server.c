@@ -248,10 +248,11 @@ static void drop_date(char* text, size_t* n) {
 }
 
 static size_t number_of(const s3l_http1_t* reply) {
+  uint64_t number = SIZE_MAX;
   for (size_t i = 0; i < reply->headers_len; i++)
     if (s3l_span_eq(reply->headers[i].name, S3L_SPAN("X-Number")))
-      return (size_t)strtoul(reply->headers[i].value.p, NULL, 10);
-  return SIZE_MAX;
+      FUZZ_CHECK(s3l_span_to_u64(reply->headers[i].value, &number));
+  return (size_t)number;
 }
 
 /* The answers, one behind the other: one for each request, and at most one of the server's own,
