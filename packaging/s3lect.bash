@@ -8,7 +8,8 @@ _s3lect_read_help() { # PROGRAM COMMAND
   names=() metas=()
   while IFS= read -r line; do
     case $line in
-      Options: | Commands:) section=$line ;;
+      *' options:') section=Options: ;;
+      Commands:) section=$line ;;
       '') section= ;;
       '  '[a-z-]*)
         [ "${line:27:1}" != ' ' ] || [ "$section" != Options: ] || line=${line:0:28}

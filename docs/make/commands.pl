@@ -25,22 +25,23 @@ for (help()) {
 }
 die "$program --help: no commands\n" unless @commands;
 
-# Usage, text, options [name, meta, help lines] and closing text of one command.
+# Usage, text, groups of options [name, meta, help lines], examples and closing text of one command.
 sub read_command {
   my ($name) = @_;
-  my %command = (name => $name, text => [], options => [], notes => []);
+  my %command = (name => $name, text => [], groups => [], examples => [], notes => []);
   my $part = 'text';
   for (help($name)) {
     if (/^Usage: (.*)/) { $command{usage} = $1 }
-    elsif ($_ eq 'Options:') { $part = 'options' }
-    elsif ($part eq 'options' && $_ eq '') { $part = 'notes' }
+    elsif (/^\w+ options:$/) { $part = 'options'; push @{$command{groups}}, [$_] }
+    elsif ($_ eq 'Examples:') { $part = 'examples' }
+    elsif ($part ne 'text' && $_ eq '') { $part = 'notes' }
     elsif ($part ne 'options') { push @{$command{$part}}, $_ }
     # The description begins in column 28, or in the next line.
     elsif (/^  --[\w-]/) {
       my $rest = length > 28 && substr($_, 27, 1) eq ' ' ? substr $_, 28, length, '' : '';
       my ($name, $meta) = /^  --([\w-]+)(?: (\S.*?))? *$/ or die "$program $command{name} --help: cannot read: $_\n";
-      push @{$command{options}}, [$name, $meta, $rest];
-    } elsif (/^ +(.*)/) { push @{$command{options}[-1]}, $1 }
+      push @{$command{groups}[-1]}, [$name, $meta, $rest];
+    } elsif (/^ +(.*)/) { push @{$command{groups}[-1][-1]}, $1 }
     else { die "$program $name --help: cannot read: $_\n" }
   }
   return \%command;
@@ -66,13 +67,17 @@ sub commands {
   my $notes;
   for my $command (@commands) {
     $text .= ".Ss s3lect $command->{name}\n" . roff_text(@{$command->{text}});
-    $text .= ".Bl -tag -width indent\n";
-    for (@{$command->{options}}) {
-      my ($option, $meta, @help) = @$_;
-      $text .= '.It Fl -' . roff($option) . (defined $meta ? ' Ar "' . roff($meta) . '"' : '') . "\n";
-      $text .= join '', map { roff($_) . "\n" } grep { $_ ne '' } @help;
+    for (@{$command->{groups}}) {
+      my ($title, @options) = @$_;
+      $text .= ".Pp\n$title\n.Bl -tag -width indent\n";
+      for (@options) {
+        my ($option, $meta, @help) = @$_;
+        $text .= '.It Fl -' . roff($option) . (defined $meta ? ' Ar "' . roff($meta) . '"' : '') . "\n";
+        $text .= join '', map { roff($_) . "\n" } grep { $_ ne '' } @help;
+      }
+      $text .= ".El\n";
     }
-    $text .= ".El\n";
+    $text .= ".Pp\nExamples:\n" . roff_text(@{$command->{examples}});
     $notes = $command->{notes};
   }
   return ".Ss Options of all commands\n" . roff_text(@$notes) . $text;

@@ -10,6 +10,7 @@ static const struct {
   const char* usage;
   const char* summary;
   const char* text;
+  const char* examples; /* three */
 } commands[] = {
     {CLI_ELECT, cli_elect, "elect", "s3lect elect --store STORE [OPTION]...",
      "take part in the election and print events, one JSON object per line",
@@ -36,7 +37,10 @@ static const struct {
      "                  claiming: the instant from which this candidate may lead\n"
      "  time            the wall clock, for display\n"
      "\n"
-     "With --peer-listen, followers ask the leader instead of the store.\n"},
+     "With --peer-listen, followers ask the leader instead of the store.\n",
+     "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
+     "  s3lect elect --store s3://my-bucket/locks/db.json --leader-timeout 1m --renew 20s\n"
+     "  s3lect elect --store file:///var/lib/db/lock.json | while read -r event; do ...; done\n"},
     {CLI_RUN, cli_run, "run", "s3lect run --store STORE [OPTION]... -- COMMAND [ARG]...",
      "run a command only while leader",
      "Waits for leadership, runs COMMAND, and releases the lockfile when COMMAND has ended.\n"
@@ -62,7 +66,11 @@ static const struct {
      "--kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT, SIGUSR1,\n"
      "SIGUSR2 and SIGWINCH are passed on; SIGHUP also reads the certificates of peer mode\n"
      "again. A signal that was ignored when s3lect started stays ignored: shells start\n"
-     "`s3lect run ... &` in a script with SIGINT ignored, so send SIGTERM there.\n"},
+     "`s3lect run ... &` in a script with SIGINT ignored, so send SIGTERM there.\n",
+     "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
+     "  s3lect run --store s3://my-bucket/locks/w.json -- sh -c 'exec ./w --fence $S3LECT_EPOCH'\n"
+     "  s3lect run --store s3://my-bucket/locks/w.json --kill-after 10s --leader-timeout 1m -- "
+     "./w\n"},
     {CLI_WATCH, cli_watch, "watch", "s3lect watch --store STORE [OPTION]...",
      "follow who leads, without taking part in the election",
      "Prints one JSON object per line on standard output when the leader has changed, until\n"
@@ -78,7 +86,10 @@ static const struct {
      "\n"
      "Writes nothing to the store. With --peer-ca or --peer-plain-http it asks the leader, as\n"
      "a follower does, and reads the store only if the leader does not answer. SIGHUP reads\n"
-     "the certificates again; without certificates it ends watch as SIGTERM does.\n"},
+     "the certificates again; without certificates it ends watch as SIGTERM does.\n",
+     "  s3lect watch --store s3://my-bucket/locks/db.json\n"
+     "  s3lect watch --store s3://my-bucket/locks/db.json --peer-ca /etc/db/ca.pem\n"
+     "  s3lect watch --store s3://my-bucket/locks/db/ --protocol epochs --infrequent 1s\n"},
     {CLI_STATUS, cli_status, "status", "s3lect status --store STORE [OPTION]...",
      "print who leads; exit with 3 if nobody does",
      "Reads the lockfile once and prints the leader, its address, since when it leads, its\n"
@@ -97,7 +108,10 @@ static const struct {
      "  epoch, transitions  the fencing token; the number of leaderships so far\n"
      "  since               the beginning of the leadership, if known\n"
      "  age_ms              since the last renewal, by the store's clock if it is known\n"
-     "  leader_timeout_ms   of the leader; 0 if unknown\n"},
+     "  leader_timeout_ms   of the leader; 0 if unknown\n",
+     "  s3lect status --store s3://my-bucket/locks/db.json\n"
+     "  s3lect status --store s3://my-bucket/locks/db/ --protocol epochs\n"
+     "  s3lect status --store s3://my-bucket/locks/db.json --json | jq -r .leader\n"},
     {CLI_VERIFY, cli_verify, "verify", "s3lect verify --store STORE [OPTION]...",
      "check whether a store can hold an election; exit with 1 if not",
      "Checks the conditional writes that an election depends on, with temporary objects named\n"
@@ -122,7 +136,10 @@ static const struct {
      "  etags_weak          1 if something between here and the store weakens ETags\n"
      "  clock_offset_ms, clock_error_ms  the store's clock minus this machine's, if known\n"
      "  latency_p50_us, latency_p90_us, latency_p99_us, latency_max_us  of the requests\n"
-     "  requests, leftovers  requests sent; objects that could not be removed\n"},
+     "  requests, leftovers  requests sent; objects that could not be removed\n",
+     "  s3lect verify --store s3://my-bucket/locks/db.json\n"
+     "  s3lect verify --store s3://my-bucket/locks/db/ --protocol epochs --quick\n"
+     "  s3lect verify --store s3://my-bucket/x --endpoint https://minio.example:9000 --json\n"},
 };
 
 #define COMMANDS_LEN (sizeof commands / sizeof commands[0])
@@ -172,6 +189,34 @@ static void help_option(const cli_option_t* option) {
   putchar('\n');
 }
 
+/* The groups of --help, in its order. */
+static const char* const groups[] = {"Store", "Timing", "Peer", "Other"};
+
+static const char* group_of(const cli_option_t* option) {
+  const char* name = option->name;
+  if (strncmp(name, "peer-", 5) == 0)
+    return groups[2];
+  if (option->kind == CLI_KIND_DURATION || option->kind == CLI_KIND_RATE ||
+      strcmp(name, "expiry") == 0)
+    return groups[1];
+  bool of_store = (option->commands & CLI_OPTION_S3) != 0 || strcmp(name, "store") == 0 ||
+                  strcmp(name, "protocol") == 0 || strcmp(name, "keep-epochs") == 0;
+  return groups[of_store ? 0 : 3];
+}
+
+static void help_group(cli_command_t command, const char* group) {
+  bool any = false;
+  for (size_t k = 0; k < cli_option_count; k++) {
+    const cli_option_t* option = &cli_option_table[k];
+    if ((option->commands & (int)command) == 0 || group_of(option) != group)
+      continue;
+    if (!any)
+      printf("\n%s options:\n", group);
+    any = true;
+    help_option(option);
+  }
+}
+
 static void help_general(void) {
   printf("s3lect: elects one leader among many processes, using an object store that honours\n"
          "conditional writes (S3, MinIO, Ceph, R2 and others).\n"
@@ -204,10 +249,10 @@ void cli_help(cli_command_t command) {
   for (size_t i = 0; i < COMMANDS_LEN; i++) {
     if (commands[i].command != command)
       continue;
-    printf("Usage: %s\n\n%s\nOptions:\n", commands[i].usage, commands[i].text);
-    for (size_t k = 0; k < cli_option_count; k++)
-      if ((cli_option_table[k].commands & (int)command) != 0)
-        help_option(&cli_option_table[k]);
+    printf("Usage: %s\n\n%s", commands[i].usage, commands[i].text);
+    for (size_t k = 0; k < sizeof groups / sizeof groups[0]; k++)
+      help_group(command, groups[k]);
+    printf("\nExamples:\n%s", commands[i].examples);
     printf(
         "\nDUR is a length of time such as 500ms, 1.5s, 2m or 1h. --NAME=VALUE works as well as\n"
         "--NAME VALUE. Defaults are in parentheses.\n");

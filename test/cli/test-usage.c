@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/options.h"
 #include "lib/proc.h"
 #include "lib/test.h"
 
@@ -144,6 +145,26 @@ static void help_and_version(void** state) {
   prints((const char*[]){"version", NULL}, "s3lect 0.1.0", NULL);
 }
 
+/* Every page has its options in groups, and three examples. */
+static void pages_have_groups_and_examples(void** state) {
+  for (int command = 1; strcmp(cli_command_name(command), "elect") != 0 || command == CLI_ELECT;
+       command *= 2) {
+    const char* name = cli_command_name(command);
+    char example[32];
+    int examples = 0;
+    snprintf(example, sizeof example, "  s3lect %s ", name);
+    proc_t* proc = proc_spawn(&procs, (const char*[]){PROGRAM, name, "--help", NULL}, no_keys);
+    proc_line(proc, PROC_OUT, " options:");
+    proc_line(proc, PROC_OUT, "  --help");
+    proc_line(proc, PROC_OUT, "Examples:");
+    for (const char* line; (line = proc_line(proc, PROC_OUT, ""))[0] != '\0'; examples++)
+      assert_memory_equal(line, example, strlen(example));
+    assert_int_equal(examples, 3);
+    assert_int_equal(proc_wait(proc), 0);
+    proc_forget(proc);
+  }
+}
+
 static void a_full_disk_is_an_error(void** state) {
   proc_t* proc = proc_spawn(
       &procs, (const char*[]){"/bin/sh", "-c", PROGRAM " --help >/dev/full", NULL}, NULL);
@@ -166,7 +187,11 @@ static void closed_descriptors(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(bad_input),          T(no_credentials), T(help_and_version), T(a_full_disk_is_an_error),
+      T(bad_input),
+      T(no_credentials),
+      T(help_and_version),
+      T(pages_have_groups_and_examples),
+      T(a_full_disk_is_an_error),
       T(closed_descriptors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
