@@ -203,11 +203,10 @@ int s3l_file_lock(int store) {
 int64_t s3l_file_now_ms(int store) {
   struct stat st;
   int64_t ms = 0;
-  int fd = openat(store, S3L_FILE_LOCK, O_RDWR | FILE_FLAGS);
+  int fd = s3l_file_open_old(store, store, S3L_FILE_LOCK, &st);
   if (fd < 0)
     return 0;
-  if (fstat(fd, &st) == 0 && check_file(store, &st) == 0 && futimens(fd, NULL) == 0 &&
-      fstat(fd, &st) == 0)
+  if (futimens(fd, NULL) == 0 && fstat(fd, &st) == 0)
     ms = s3l_file_ms(st.S3L_ST_MTIM);
   (void)close(fd);
   return ms;
