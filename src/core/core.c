@@ -210,7 +210,7 @@ static void resign(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
   if (!c->leading)
     return;
   c->successor = successor;
-  if (!S3L_MUTANT(RELEASE_BEFORE_STOP))
+  if (!S3L_MUTANT(RELEASE_FIRST))
     s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
   c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
   c->release_owed = true;

@@ -100,7 +100,7 @@ static void was_applied(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, co
     }
     break;
   default:
-    if (S3L_MUTANT(RELEASE_BEFORE_STOP))
+    if (S3L_MUTANT(RELEASE_FIRST))
       s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
     c->release_owed = false;
     break;

@@ -35,7 +35,7 @@
      "a renewal confirmed after validity renews it")                                               \
   XX(INCARNATION_IGNORED, "incarnation-ignored", EXCLUSION, "duplicate-id", 3, 4, 14,              \
      "a record with one's own server ID is one's own")                                             \
-  XX(RELEASE_BEFORE_STOP, "release-before-stop", RELEASE, "leave", 3, 4, 1,                        \
+  XX(RELEASE_FIRST, "release-first", RELEASE, "leave", 3, 4, 1,                                    \
      "a resigning leader releases first and stops then")                                           \
   XX(NO_DRIFT_MARGIN, "no-drift-margin", EXCLUSION, "drift,pause,partition", 9, 24, 1,             \
      "clocks are taken to run at one rate")                                                        \
