@@ -1,5 +1,4 @@
 /* s3lect-world: the shipped library under deterministic simulation. See --help. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/args.h"
 #include "world/crowd.h"
 #include "world/mutants.h"
 #include "world/run.h"
@@ -16,6 +16,8 @@
 /* A run of at least so many simulated minutes, of all processes together, must meet every situation
  * that it can. */
 #define ENOUGH_MINUTES 150000
+
+#define JOBS_MAX       64
 
 static const char help[] =
     "usage: s3lect-world [options]\n"
@@ -52,52 +54,71 @@ typedef struct totals_s {
 } totals_t;
 
 typedef struct options_s {
+  const char *seeds, *protocol, *fault_names, *mutant;
   uint64_t first, last;
-  unsigned nodes, minutes, jobs, seconds;
-  bool epochs, twice, crowd, situations;
   uint32_t faults;
+  unsigned nodes, minutes, jobs, seconds;
+  bool epochs, twice, crowd, situations, trace;
+  bool list_faults, list_mutants, expect_caught;
 } options_t;
 
-static void refuse(const char* option, const char* value, const char* rule) {
-  fprintf(stderr, "s3lect-world: %s %s: must be %s\n", option, value, rule);
-  exit(2);
-}
+#define AT(field) offsetof(options_t, field)
 
-static uint64_t number(const char* option, const char* value, uint64_t min, uint64_t max) {
-  char* end;
-  char rule[80];
-  uint64_t v = strtoull(value, &end, 10);
-  snprintf(rule, sizeof(rule), "a number from %" PRIu64 " to %" PRIu64, min, max);
-  if (end == value || *end != '\0' || value[0] == '-' || v < min || v > max)
-    refuse(option, value, rule);
-  return v;
-}
+static const s3l_arg_t rows[] = {
+    {"--seeds", S3L_ARG_TEXT, AT(seeds), 0, 0, 0},
+    {"--nodes", S3L_ARG_UNSIGNED, AT(nodes), 1, WORLD_NODES, 0},
+    {"--minutes", S3L_ARG_UNSIGNED, AT(minutes), 1, 1000000, 0},
+    {"--protocol", S3L_ARG_TEXT, AT(protocol), 0, 0, 0},
+    {"--faults", S3L_ARG_TEXT, AT(fault_names), 0, 0, 0},
+    {"--seconds", S3L_ARG_UNSIGNED, AT(seconds), 1, 86400, 0},
+    {"--jobs", S3L_ARG_UNSIGNED, AT(jobs), 1, JOBS_MAX, 0},
+    {"--crowd", S3L_ARG_FLAG, AT(crowd), 0, 0, 0},
+    {"--situations", S3L_ARG_FLAG, AT(situations), 0, 0, 0},
+    {"--twice", S3L_ARG_FLAG, AT(twice), 0, 0, 0},
+    {"--trace", S3L_ARG_FLAG, AT(trace), 0, 0, 0},
+    {"--list-faults", S3L_ARG_FLAG, AT(list_faults), 0, 0, 0},
+    {"--mutant", S3L_ARG_TEXT, AT(mutant), 0, 0, 0},
+    {"--list-mutants", S3L_ARG_FLAG, AT(list_mutants), 0, 0, 0},
+    {"--expect-caught", S3L_ARG_FLAG, AT(expect_caught), 0, 0, 0},
+};
 
-static void set_seeds(options_t* o, char* value) {
-  char* dots = strstr(value, "..");
-  if (dots != NULL)
-    *dots = '\0';
-  o->first = number("--seeds", value, 0, UINT32_MAX);
-  o->last = dots != NULL ? number("--seeds", dots + 2, o->first, UINT32_MAX) : o->first;
-}
+_Static_assert(WORLD_FAULT_END <= 32, "a bit for each fault");
 
-static uint32_t fault_bit(const char* name) {
-  for (int i = 0; i < WORLD_FAULT_END; i++)
-    if (strcmp(name, world_fault_name((world_fault_t)i)) == 0)
+static uint32_t fault_bit(const char* name, size_t len) {
+  for (int i = 0; i < WORLD_FAULT_END; i++) {
+    const char* known = world_fault_name((world_fault_t)i);
+    if (strlen(known) == len && memcmp(known, name, len) == 0)
       return UINT32_C(1) << i;
-  refuse("--faults", name, "all, none, or names that --list-faults prints");
-  return 0;
+  }
+  s3l_args_refuse("--faults", name, "must be all, none, or names that --list-faults prints");
 }
 
-static uint32_t fault_bits(char* list) {
+static uint32_t fault_bits(const char* list) {
   uint32_t bits = 0;
   if (strcmp(list, "all") == 0)
     return UINT32_MAX;
   if (strcmp(list, "none") == 0)
     return 0;
-  for (char* name = strtok(list, ","); name != NULL; name = strtok(NULL, ","))
-    bits |= fault_bit(name);
-  return bits;
+  for (const char* name = list;;) {
+    size_t len = strcspn(name, ",");
+    bits |= fault_bit(name, len);
+    if (name[len] == '\0')
+      return bits;
+    name += len + 1;
+  }
+}
+
+static void parse(options_t* o, int argc, char** argv) {
+  s3l_args_read("s3lect-world", help, rows, sizeof rows / sizeof rows[0], o, argc, argv);
+  s3l_args_seeds(o->seeds, &o->first, &o->last);
+  o->faults = fault_bits(o->fault_names);
+  o->epochs = strcmp(o->protocol, "epochs") == 0;
+  if (!o->epochs && strcmp(o->protocol, "lockfile") != 0)
+    s3l_args_refuse("--protocol", o->protocol, "must be lockfile or epochs");
+  if (o->mutant != NULL && !world_mutant_choose(o->mutant))
+    s3l_args_refuse("--mutant", o->mutant, "must be one that --list-mutants prints");
+  if (o->trace)
+    world.log = stdout;
 }
 
 static void add(totals_t* t, const world_verdict_t* v) {
@@ -167,7 +188,7 @@ static totals_t run_share(const options_t* o, unsigned job) {
 /* One job for each process, which writes its totals into a pipe. */
 static bool run_jobs(const options_t* o, totals_t* all) {
   bool fine = true;
-  int pipes[64][2];
+  int pipes[JOBS_MAX][2];
   for (unsigned i = 0; i < o->jobs; i++) {
     if (pipe(pipes[i]) != 0)
       return false;
@@ -217,113 +238,24 @@ static void print(const totals_t* t, const options_t* o) {
   printf("\n%" PRIu64 " violations\n", t->violations);
 }
 
-enum {
-  OPT_SEEDS = 1,
-  OPT_NODES,
-  OPT_MINUTES,
-  OPT_PROTOCOL,
-  OPT_FAULTS,
-  OPT_SECONDS,
-  OPT_JOBS,
-  OPT_TWICE,
-  OPT_CROWD,
-  OPT_SITUATIONS,
-  OPT_TRACE,
-  OPT_LIST,
-  OPT_MUTANT,
-  OPT_LIST_MUTANTS,
-  OPT_CAUGHT,
-  OPT_HELP
-};
-
-static const struct option rows[] = {
-    {"seeds", required_argument, NULL, OPT_SEEDS},
-    {"nodes", required_argument, NULL, OPT_NODES},
-    {"minutes", required_argument, NULL, OPT_MINUTES},
-    {"protocol", required_argument, NULL, OPT_PROTOCOL},
-    {"faults", required_argument, NULL, OPT_FAULTS},
-    {"seconds", required_argument, NULL, OPT_SECONDS},
-    {"jobs", required_argument, NULL, OPT_JOBS},
-    {"twice", no_argument, NULL, OPT_TWICE},
-    {"crowd", no_argument, NULL, OPT_CROWD},
-    {"situations", no_argument, NULL, OPT_SITUATIONS},
-    {"trace", no_argument, NULL, OPT_TRACE},
-    {"list-faults", no_argument, NULL, OPT_LIST},
-    {"mutant", required_argument, NULL, OPT_MUTANT},
-    {"list-mutants", no_argument, NULL, OPT_LIST_MUTANTS},
-    {"expect-caught", no_argument, NULL, OPT_CAUGHT},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
-};
-
-static void read_option(options_t* o, int option, char* value) {
-  switch (option) {
-  case OPT_SEEDS:
-    set_seeds(o, value);
-    break;
-  case OPT_NODES:
-    o->nodes = (unsigned)number("--nodes", value, 1, WORLD_NODES);
-    break;
-  case OPT_MINUTES:
-    o->minutes = (unsigned)number("--minutes", value, 1, 1000000);
-    break;
-  case OPT_PROTOCOL:
-    o->epochs = strcmp(value, "epochs") == 0;
-    if (!o->epochs && strcmp(value, "lockfile") != 0)
-      refuse("--protocol", value, "lockfile or epochs");
-    break;
-  case OPT_FAULTS:
-    o->faults = fault_bits(value);
-    break;
-  case OPT_SECONDS:
-    o->seconds = (unsigned)number("--seconds", value, 1, 86400);
-    break;
-  case OPT_JOBS:
-    o->jobs = (unsigned)number("--jobs", value, 1, 64);
-    break;
-  case OPT_CROWD:
-    o->crowd = true;
-    break;
-  case OPT_TWICE:
-    o->twice = true;
-    break;
-  case OPT_SITUATIONS:
-    o->situations = true;
-    break;
-  case OPT_TRACE:
-    world.log = stdout;
-    break;
-  case OPT_LIST:
-    for (int i = 0; i < WORLD_FAULT_END; i++)
-      puts(world_fault_name((world_fault_t)i));
-    exit(0);
-  case OPT_MUTANT:
-    if (!world_mutant_choose(value))
-      refuse("--mutant", value, "one that --list-mutants prints");
-    break;
-  case OPT_LIST_MUTANTS:
-    world_mutants_list();
-    exit(0);
-  case OPT_CAUGHT:
-    exit(world_mutants_all_caught() ? 0 : 1);
-  case OPT_HELP:
-    fputs(help, stdout);
-    exit(0);
-  default:
-    exit(2);
-  }
-}
-
 int main(int argc, char** argv) {
-  options_t o = {
-      .first = 1, .last = 10, .nodes = 5, .minutes = 360, .jobs = 2, .faults = UINT32_MAX};
+  options_t o = {.seeds = "1..10",
+                 .protocol = "lockfile",
+                 .fault_names = "all",
+                 .nodes = 5,
+                 .minutes = 360,
+                 .jobs = 2};
   totals_t t = {0};
-  int option;
   bool fine = true;
-  while ((option = getopt_long(argc, argv, "", rows, NULL)) != -1)
-    read_option(&o, option, optarg);
-  if (optind < argc)
-    refuse(argv[optind], "", "left out: see --help");
+  parse(&o, argc, argv);
+  for (int i = 0; o.list_faults && i < WORLD_FAULT_END; i++)
+    puts(world_fault_name((world_fault_t)i));
+  if (o.list_mutants)
+    world_mutants_list();
+  if (o.list_faults || o.list_mutants)
+    return 0;
+  if (o.expect_caught)
+    return world_mutants_all_caught() ? 0 : 1;
   (void)world_secrets(); /* once, for all jobs */
   if (world.log != NULL || o.first == o.last || o.jobs == 1) {
     o.jobs = 1;
