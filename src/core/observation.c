@@ -9,6 +9,9 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
+/* Two renewals show that a leader lives: one may be the last write of a dead one, applied late. */
+#define RENEWALS_MAX 2
+
 /* FNV-1a over a string and its NUL. */
 #define FINGERPRINT_OF_NOTHING UINT64_C(0xcbf29ce484222325)
 static uint64_t fingerprint(uint64_t h, const char* s) {
@@ -165,6 +168,10 @@ static void observe(s3l_core_t* c, s3l_effects_t* fx, s3l_observed_kind_t kind, 
   v->same_write = kind == S3L_OBSERVED_RECORD && same_write(&v->record, &kept);
   v->renewing = goes_on;
   if (!goes_on)
+    v->renewals = 0;
+  else if (!v->same_write && v->renewals < RENEWALS_MAX)
+    v->renewals++;
+  if (!goes_on)
     v->takeover_before = v->takeover_at;
   v->kind = (uint8_t)kind;
   v->record = kept;
@@ -290,12 +297,13 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   report_timeout(c, fx);
 }
 
-/* Another process with this server ID is alive if it renews, or if it replaced this elector's own
- * record. A record of this ID that only stands there was left by an earlier run, even if a proxy
- * shows it with another ETag. */
+/* Another process with this server ID is alive if it goes on renewing, or if it replaced this
+ * elector's own record. A record of this ID that only stands there was left by an earlier run, even
+ * if a proxy shows it with another ETag, and even if that run's last write is applied late. */
 static void report_duplicate(s3l_core_t* c, s3l_effects_t* fx) {
   const s3l_observation_t* v = &c->observed;
-  if (v->own || v->same_write || !v->record.namesake || !(v->renewing || v->overwrote_own))
+  bool alive = v->renewals == RENEWALS_MAX || v->overwrote_own;
+  if (v->own || !v->record.namesake || !alive)
     return;
   uint64_t h = fingerprint(FINGERPRINT_OF_NOTHING, v->record.incarnation);
   if (h == c->duplicate_reported)

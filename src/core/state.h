@@ -183,6 +183,7 @@ typedef struct s3l_observation_s {
   uint8_t kind;       /* s3l_observed_kind_t */
   bool own;           /* a record of this incarnation */
   bool renewing;      /* its leader was seen to renew it */
+  uint8_t renewals;   /* ... how often, up to two */
   bool overwrote_own; /* it replaced a record of this elector */
   bool same_write;    /* the record before had the same write number: only the ETag changed */
   bool pending;       /* it has changed, and is not yet reported */
