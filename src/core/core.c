@@ -292,7 +292,7 @@ static void peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_resul
 static void check_invariants(const s3l_core_t* c) {
   S3L_ASSERT(!c->leading || c->now < c->valid_until);
   S3L_ASSERT(!c->leading || (s3l_is_own_claim(c) && c->observed.record.epoch == c->epoch));
-  S3L_ASSERT(!c->leading || (c->phase == S3L_PHASE_STANDING && c->epoch == c->epoch_led));
+  S3L_ASSERT(!c->leading || c->phase == S3L_PHASE_STANDING);
   S3L_ASSERT(c->leading || (!c->announced && c->valid_until == 0));
   S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || (c->op.kind == S3L_OP_NONE && !c->peer.probing));
   S3L_ASSERT(!c->releasing || c->release_owed);

@@ -163,13 +163,13 @@ static s3l_ns_t lease_from(const s3l_core_t* c, s3l_ns_t sent_at) {
  * renewal lands only on the file that was led: that has not been deleted meanwhile. */
 static bool is_late_renewal(const s3l_core_t* c) {
   const s3l_epochs_t* ep = c->config.epochs;
-  return s3l_is_own_claim(c) && ep->file == c->epoch_led && !ep->no_if_match &&
+  return s3l_is_own_claim(c) && ep->file == c->epoch && !ep->no_if_match &&
          c->observed.record.write > ep->led_write && !S3L_MUTANT(EPOCHS_OWN_DOUBTED);
 }
 
 static void observation_changed(s3l_core_t* c) {
   s3l_epochs_t* ep = c->config.epochs;
-  bool kept = S3L_MUTANT(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch_led;
+  bool kept = S3L_MUTANT(EPOCHS_CHECKED_ONCE) && ep->checked <= c->epoch;
   ep->confirmed = false;
   if (ep->file < S3L_EPOCHS_MAX)
     ep->below_top = s3l_larger(ep->below_top, ep->file);

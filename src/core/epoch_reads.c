@@ -35,7 +35,7 @@ static read_t which_read(const s3l_core_t* c) {
   if (s3l_epoch_wants_check(c)) {
     /* After a gap the elector's last epoch is waited for like any other: its predecessor says
      * nothing then. */
-    bool gap = ep->file <= c->epoch_led && c->now - ep->looked_at > s3l_epoch_gap_max(c);
+    bool gap = ep->file <= c->epoch && c->now - ep->looked_at > s3l_epoch_gap_max(c);
     return gap ? READ_WHOLE : READ_PREDECESSOR;
   }
   if (!c->watching && v->kind == S3L_OBSERVED_RECORD && !v->record.released)
@@ -171,7 +171,7 @@ static s3l_read_end_t ends(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op,
  * by that file, or is about to. */
 static bool needs_listing_only(const s3l_core_t* c) {
   const s3l_observed_record_t* r = &c->observed.record;
-  bool unused = s3l_is_sound_claim(c) && r->epoch > c->epoch_led;
+  bool unused = s3l_is_sound_claim(c) && r->epoch > c->epoch;
   const s3l_sent_t* sent = unused ? s3l_core_sent(c, r->epoch, r->write) : NULL;
   return c->leading || (sent != NULL && s3l_core_is_enough(c, sent->at));
 }
@@ -281,8 +281,8 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
       return goes_on_with(ep, STEP_LIST);
     if (ep->asked == ep->found)
       return fails(ep); /* deleted since it was listed, or the listing lags */
-    if (ep->asked == S3L_EPOCHS_MAX && c->epoch_led < S3L_EPOCHS_MAX) {
-      c->epoch_seen = s3l_larger(ep->below_top, c->epoch_led); /* made by hand, and deleted */
+    if (ep->asked == S3L_EPOCHS_MAX && c->epoch < S3L_EPOCHS_MAX) {
+      c->epoch_seen = s3l_larger(ep->below_top, c->epoch); /* made by hand, and deleted */
       ep->others = c->epoch_seen;
     }
     ep->file = 0;

@@ -40,7 +40,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   s3l_ns_t lease_from = c->config.protocol->lease_from(c, sent_at);
   bool enough = lease_from > 0 && s3l_core_is_enough(c, lease_from);
   uint64_t epoch = c->observed.record.epoch;
-  bool unused = epoch > c->epoch_led || S3L_MUTANT(EPOCHS_RESUMED);
+  bool unused = epoch > c->epoch || S3L_MUTANT(EPOCHS_RESUMED);
   if (!s3l_is_sound_claim(c) || !unused || epoch < c->epoch_seen || !enough)
     return;
   if (c->phase != S3L_PHASE_STANDING || c->now < c->hold_until || c->ack_owed)
@@ -48,7 +48,6 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->leading = true;
   c->announced = false;
   c->epoch = epoch;
-  c->epoch_led = epoch;
   c->valid_until = s3l_ns_add(lease_from, s3l_core_hold(c));
   was_applied(c, sent_at);
   c->config.protocol->inform(c, S3L_INFORM_LEADING, NULL);

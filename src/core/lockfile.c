@@ -74,7 +74,7 @@ static s3l_ns_t lease_from(const s3l_core_t* c, s3l_ns_t sent_at) {
  * higher epoch has been observed since, or may exist: a provisional claim may have been applied
  * late. */
 static bool keeps_epoch(const s3l_core_t* c) {
-  return s3l_is_own_claim(c) && c->observed.record.epoch > c->epoch_led &&
+  return s3l_is_own_claim(c) && c->observed.record.epoch > c->epoch &&
          c->observed.record.epoch >= c->epoch_seen &&
          (!c->provisional || S3L_MUTANT(STALE_EPOCH_KEPT));
 }

@@ -281,14 +281,13 @@ typedef struct s3l_core_s {
 
   /* Remembered for as long as the core lives, over all incarnations. */
   uint64_t epoch_seen;         /* highest epoch ever seen or written */
-  uint64_t epoch_led;          /* last epoch that was led */
   int64_t store_time_ms;       /* the store's clock ... */
   s3l_ns_t store_time_at;      /* ... when its reply was received */
   uint64_t leader_reported;    /* fingerprint of the leader last announced */
   uint64_t duplicate_reported; /* fingerprint of the duplicate last reported */
 
   /* Leadership. */
-  uint64_t epoch;
+  uint64_t epoch;       /* that is led, or was led last; 0: none was */
   s3l_ns_t valid_until; /* 0 unless leading */
   s3l_ns_t renewed_at;  /* sending of the newest write that is known to have been applied */
   s3l_ns_t announce_at;

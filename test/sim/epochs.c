@@ -48,7 +48,7 @@ void sim_files_check_claim(sim_world_t* w, const sim_request_t* r) {
       SIM_BIT(DELETE) | SIM_BIT(UNDONE) | SIM_BIT(CORRUPT) | SIM_BIT(REPLAY) | SIM_BIT(NO_IF_MATCH);
   const sim_object_t* newest = sim_store_newest(&w->store);
   if (w->plan->epochs && r->claims && newest != NULL &&
-      newest->number == w->nodes[r->node].core.epoch_led && (w->plan->troubles & undoes) == 0)
+      newest->number == w->nodes[r->node].core.epoch && (w->plan->troubles & undoes) == 0)
     oracle_fail(&w->oracle, ORACLE_BUDGET, w->t, r->node, -1,
                 "n%u claims over absence, though it led the newest file", r->node);
 }

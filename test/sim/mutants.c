@@ -38,7 +38,7 @@ static void choose(int mutant) {
 
 void sim_mutate_LATE_REPLY_RENEWS(s3l_core_t* c, const s3l_op_t* op) {
   if (!c->leading && !c->release_owed && c->phase == S3L_PHASE_STANDING &&
-      op->epoch == c->epoch_led) {
+      op->epoch == c->epoch) {
     c->leading = true;
     c->announced = true;
     c->valid_until = c->now + S3L_MS;
@@ -68,10 +68,9 @@ void sim_mutate_ASKS_TWICE(s3l_effects_t* fx, uint32_t sent) {
 }
 
 void sim_mutate_ANSWER_PROLONGS(s3l_core_t* c, const s3l_peer_result_t* r) {
-  if (c->epoch_led == 0 || r->valid_for_ms <= 0)
+  if (c->epoch == 0 || r->valid_for_ms <= 0)
     return;
   c->leading = c->announced = true;
-  c->epoch = c->epoch_led;
   c->valid_until = c->now + r->valid_for_ms * S3L_MS;
 }
 
