@@ -48,11 +48,11 @@ struct s3lect_event_s {
                      notices about the store instead of failures (s3lect_store_result_t) */
   uint32_t reserved;
   uint64_t epoch; /* started, stopped, renewed: this elector's; new leader: the leader's, 0 if
-                     unknown; claiming: the claim's */
+                     unknown; claiming: the claim's; no leader: the last leader's, 0 if unknown */
   int64_t valid_until_ns;      /* Lease time. Started, renewed: the validity now in force. Stopped:
                                   the instant at which leadership ended. Others: 0 if not leading */
   const char* leader_id;       /* the leader as far as known; "" if there is none. Never "" for a
-                                  new leader */
+                                  new leader, always "" for no leader */
   const char* leader_addr;     /* its server_addr; "" if it has set none, or there is no leader */
   const char* message;         /* error: one line of text; else "" */
   int64_t takeover_allowed_ns; /* Lease time. Started, new leader: from when on this elector could
@@ -71,7 +71,7 @@ typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
 typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
 
 /** The name of an s3lect_event_kind_t: "started_leading", "stopped_leading", "new_leader",
- * "renewed", "error", "claiming", or "unknown". Static. Any thread. */
+ * "renewed", "error", "claiming", "no_leader", or "unknown". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_event_name(int kind);
 /** The name of an s3lect_reason_t: "expired", "lost", "resigned", "stopped", "closed", or "none".
  * Static. Any thread. */
@@ -157,6 +157,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_event_cb on_renewed;
   s3lect_event_cb on_error;
   s3lect_event_cb on_claiming;
+  s3lect_event_cb on_no_leader;
   s3lect_trace_cb on_trace;
 } s3lect_elector_options_t;
 

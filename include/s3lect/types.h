@@ -77,8 +77,9 @@ typedef enum {
   S3LECT_EVENT_STARTED_LEADING = 1, /* on_started_leading: this elector leads, with `epoch` */
   S3LECT_EVENT_STOPPED_LEADING = 2, /* on_stopped_leading: leadership is over, for `reason` */
   S3LECT_EVENT_NEW_LEADER = 3,      /* on_new_leader: the record of a new leadership was seen, or
-                                       written by this elector. There is no event for a leader
-                                       that has stopped or is silent: see s3lect_elector_status */
+                                       written by this elector; the leader's address has changed;
+                                       or a leader that was silent for its leader timeout has
+                                       renewed its record after all */
   S3LECT_EVENT_RENEWED = 4,         /* on_renewed: validity has been prolonged */
   S3LECT_EVENT_ERROR = 5,           /* on_error: something failed, or the operator should know it.
                                        The elector continues, unless verify_on_start found
@@ -88,6 +89,11 @@ typedef enum {
   S3LECT_EVENT_CLAIMING = 6,        /* on_claiming: no leader could be identified. This elector has
                                        written a provisional claim (s3lect_record_t.claim) and
                                        waits in case an earlier leader is still active */
+  S3LECT_EVENT_NO_LEADER = 7,       /* on_no_leader: this elector knows no leader any more, or none
+                                       after its start: the record is released, absent or claimed
+                                       only, it has stood unchanged for the leader timeout, or this
+                                       elector's own leadership has ended. Between two such events
+                                       on_new_leader or on_started_leading runs */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/absence.h"
 #include "core/effects.h"
 #include "core/lead.h"
 #include "core/observation.h"
@@ -104,6 +105,16 @@ static void tell_released(s3l_core_t* c, s3l_effects_t* fx) {
   (void)s3l_core_effect(fx, S3L_DO_RELEASED);
 }
 
+/* Tells that nobody leads, unless a read is under way or due, which may show a leader. */
+static void tell_absence(s3l_core_t* c, s3l_effects_t* fx) {
+  due_t next = due(c);
+  bool reads = c->op.kind == S3L_OP_READ || (next.act == ACT_READ && next.at <= c->now);
+  if (S3L_MUTANT(ABSENCE_GUESSED))
+    reads = false;
+  if (!reads && s3l_absence_due(c) <= c->now)
+    s3l_absence_report(c, fx);
+}
+
 static void perform(s3l_core_t* c, s3l_effects_t* fx, act_t act) {
   switch (act) {
   case ACT_CANCEL:
@@ -196,6 +207,7 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   c->hold_until = 0;
   c->release_owed = false;
   c->ack_owed = false;
+  c->leaderless = false;
   c->leader_reported = 0;
   c->duplicate_reported = 0;
 }
@@ -349,6 +361,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     gc_done(c, fx, ev->result);
     break;
   }
+  tell_absence(c, fx);
   do
     for (due_t d = due(c); d.at <= c->now; d = due(c))
       perform(c, fx, d.act);
@@ -360,6 +373,8 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
 
 s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
   s3l_ns_t at = s3l_sooner(due(c).at, s3l_sooner(s3l_peer_due(c), gc_deadline(c)));
+  if (c->op.kind != S3L_OP_READ)
+    at = s3l_sooner(at, s3l_absence_due(c));
   if (c->leading) {
     if (!S3L_MUTANT(NO_SELF_STOP))
       at = s3l_sooner(at, c->valid_until - S3L_STOP_EARLY);

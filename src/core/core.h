@@ -42,6 +42,7 @@
  *   request, peer           attempts and their schedule; probing the leader
  *   poll                    when to read next
  *   lockfile, epoch_*       the two protocols
+ *   absence                 telling that nobody leads
  *   lead, write             leadership; writing, and what became of a write
  *   core                    the step: what an event means, and what is due */
 #ifndef S3L_CORE_CORE_H

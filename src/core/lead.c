@@ -17,6 +17,7 @@ static s3l_ns_t next_renewal(s3l_core_t* c, s3l_ns_t sent_at) {
 static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   S3L_ASSERT(c->leading && !c->announced && c->now < c->valid_until);
   c->announced = true;
+  c->leaderless = false;
   c->stats.leaderships++;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
   e->note = S3LECT_EVENT_STARTED_LEADING;
@@ -47,6 +48,7 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
     return;
   c->leading = true;
   c->announced = false;
+  c->leaderless = false; /* its record was reported as that of a new leader */
   c->epoch = epoch;
   c->valid_until = s3l_ns_add(lease_from, s3l_core_hold(c));
   was_applied(c, sent_at);

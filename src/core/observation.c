@@ -26,7 +26,7 @@ uint64_t s3l_fingerprint(const char* text) {
 }
 
 static uint64_t leader_fingerprint(const s3l_observed_record_t* r) {
-  return fingerprint(r->leader ^ r->epoch, r->incarnation);
+  return fingerprint(r->leader ^ r->epoch ^ r->addr, r->incarnation);
 }
 
 /* Where the record's leader may be probed; no elector probes itself. */
@@ -87,6 +87,10 @@ void s3l_core_record(const s3l_core_t* c, s3lect_record_t* r) {
 
 bool s3l_is_own_claim(const s3l_core_t* c) {
   return c->observed.kind == S3L_OBSERVED_RECORD && c->observed.own && !c->observed.record.released;
+}
+
+bool s3l_has_led(const s3l_core_t* c) {
+  return c->observed.own && !c->leading && c->observed.record.epoch <= c->epoch;
 }
 
 bool s3l_is_sound_claim(const s3l_core_t* c) {
@@ -284,12 +288,16 @@ static void report_timeout(s3l_core_t* c, s3l_effects_t* fx) {
 static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   uint64_t h = leader_fingerprint(&c->observed.record);
   bool nameless = c->observed.record.leader == fingerprint(FINGERPRINT_OF_NOTHING, "");
-  if (h == c->leader_reported || nameless)
+  bool claims = is_provisional(c) && !S3L_MUTANT(CLAIM_TOLD);
+  /* A leader whose time was over, and that renews its record after all, is reported again. */
+  bool returns = c->leaderless && !claims && !s3l_has_led(c) && !S3L_MUTANT(RETURN_NOT_TOLD);
+  if ((h == c->leader_reported && !returns) || nameless)
     return;
   c->leader_reported = h;
-  bool claims = is_provisional(c) && !S3L_MUTANT(CLAIM_TOLD);
   if (claims && !c->observed.own)
     return; /* another elector's claim names no leader */
+  if (!claims)
+    c->leaderless = false;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
   e->note = claims ? S3LECT_EVENT_CLAIMING : S3LECT_EVENT_NEW_LEADER;
   e->epoch = c->observed.record.epoch;

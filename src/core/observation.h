@@ -46,7 +46,9 @@ s3l_observed_record_t s3l_without_names(const s3l_core_t* c, const s3lect_record
 uint64_t s3l_fingerprint(const char* text);
 /** Whether a record of this incarnation is observed that is not released. */
 bool s3l_is_own_claim(const s3l_core_t* c);
-/** The same, and that it may be led, as far as its predecessor matters. */
+/** Whether the observed record is one of this elector, of a leadership that is over. */
+bool s3l_has_led(const s3l_core_t* c);
+/** As s3l_is_own_claim, and that it may be led, as far as its predecessor matters. */
 bool s3l_is_sound_claim(const s3l_core_t* c);
 /** How long others than the successor that a release names let it go first; 0 if it names none. */
 s3l_ns_t s3l_successor_priority(const s3l_core_t* c);

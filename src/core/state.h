@@ -13,7 +13,7 @@
 #include "util/prng.h"
 #include "util/span.h"
 
-#define S3L_EFFECTS_MAX 10
+#define S3L_EFFECTS_MAX 12
 #define S3L_TEXT_SIZE   352 /* of a message that the core composes */
 #define S3L_SENT_MAX    4   /* writes whose send time is remembered */
 
@@ -274,7 +274,9 @@ typedef struct s3l_core_s {
   bool leading;
   bool announced;   /* on_started_leading has run */
   bool provisional; /* the elector's own observed record is a provisional claim */
-  s3l_phase_t phase;
+  bool
+      leaderless; /* on_no_leader was the last to run of it, on_new_leader and on_started_leading */
+  uint8_t phase;  /* s3l_phase_t */
   uint64_t write; /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
   s3l_observation_t observed;

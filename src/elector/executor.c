@@ -60,7 +60,7 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   char line[MESSAGE_SIZE];
   s3l_buf_cut(line, sizeof line, snprintf(line, sizeof line, "%s", message));
   s3l_buf_line(line);
-  bool led = s3l_core_names_leader(&d->core);
+  bool led = s3l_core_names_leader(&d->core) && e->note != S3LECT_EVENT_NO_LEADER;
   s3lect_event_t event = {
       .size = sizeof event,
       .kind = (int32_t)e->note,
@@ -452,6 +452,7 @@ static void init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o)
   d->on[S3LECT_EVENT_RENEWED - 1] = o->on_renewed;
   d->on[S3LECT_EVENT_ERROR - 1] = o->on_error;
   d->on[S3LECT_EVENT_CLAIMING - 1] = o->on_claiming;
+  d->on[S3LECT_EVENT_NO_LEADER - 1] = o->on_no_leader;
   d->on_trace = o->on_trace;
 }
 

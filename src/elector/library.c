@@ -33,6 +33,7 @@ const char* s3lect_event_name(int kind) {
       [S3LECT_EVENT_RENEWED] = "renewed",
       [S3LECT_EVENT_ERROR] = "error",
       [S3LECT_EVENT_CLAIMING] = "claiming",
+      [S3LECT_EVENT_NO_LEADER] = "no_leader",
   };
   return NAME(names, kind);
 }

@@ -67,6 +67,14 @@ static void on_new_leader(s3lect_elector_t* e, const s3lect_event_t* ev) {
   c->leaders++;
 }
 
+static void on_no_leader(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  s3l_candidate_t* c = candidate_of(e);
+  assert_int_equal(c->started, c->stopped);
+  assert_string_equal(ev->leader_id, "");
+  c->leader[0] = '\0';
+  c->absences++;
+}
+
 static void on_error(s3lect_elector_t* e, const s3lect_event_t* ev) {
   s3l_candidate_t* c = candidate_of(e);
   snprintf(c->message, sizeof c->message, "%s", ev->message);
@@ -246,6 +254,7 @@ void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id) 
   c->o.on_stopped_leading = on_stopped;
   c->o.on_renewed = on_renewed;
   c->o.on_new_leader = on_new_leader;
+  c->o.on_no_leader = on_no_leader;
   c->o.on_error = on_error;
 }
 

@@ -23,7 +23,7 @@ typedef struct s3l_candidate_s {
   s3lect_elector_t e;
   s3lect_elector_options_t o; /* may be changed between s3l_candidate_init and _start */
   s3l_election_t* election;
-  unsigned started, stopped, renewed, leaders, errors, closed;
+  unsigned started, stopped, renewed, leaders, absences, errors, closed;
   uint64_t epoch;         /* of the last start */
   int64_t valid_until_ns; /* of the last start or renewal */
   int64_t ended_ns;       /* of the last stop */

@@ -27,7 +27,7 @@
      "epochs begin with 1 again where there is no lockfile")                                       \
   XX(STALE_EPOCH_KEPT, "stale-epoch-kept", EPOCH_ORDER, "delete,slow,pause", 2, 24, 134,           \
      "a claim over absence is replaced by its maker under the epoch that it had")                  \
-  XX(CLAIM_COUNTED_ON, "claim-counted-on", EPOCH_ORDER, "delete,late,pause", 2, 24, 601,           \
+  XX(CLAIM_COUNTED_ON, "claim-counted-on", EPOCH_ORDER, "delete,late,pause", 2, 24, 1071,          \
      "a claim over absence, which may have landed late, is replaced under its epoch plus one")     \
   XX(CLAIM_TOLD, "claim-told", LEADER_NAME, "none", 3, 4, 1,                                       \
      "a claim over absence is told as a leader")                                                   \
@@ -55,6 +55,10 @@
      "a lockfile that is no record is replaced at once")                                           \
   XX(READ_BACK_IS_SENDING, "read-back-is-sending", LEASE, "loss", 5, 4, 1,                         \
      "a lease found by reading back starts with the reading")                                      \
+  XX(RETURN_NOT_TOLD, "return-not-told", LIVENESS, "outage,slow,pause", 3, 24, 5,                  \
+     "a leader that was silent for too long and goes on is not reported again")                    \
+  XX(ABSENCE_GUESSED, "absence-guessed", LIVENESS, "options", 3, 4, 1,                             \
+     "nobody is said to lead when the record is to be read again")                                 \
   XX(ALWAYS_WATCHING, "always-watching", BUDGET, "none", 3, 4, 1, "followers never slow down")     \
   XX(LOSS_NOT_TOLD, "loss-not-told", STOP_LATE, "delete,corrupt,foreign", 5, 24, 1,                \
      "an application is not told that another's record ended its leadership")                      \
@@ -98,7 +102,7 @@
      "a transfer is taken over at once by whoever comes first")                                    \
   XX(EPOCHS_UNCONFIRMED, "epochs-unconfirmed", EXCLUSION, "epochs,boundary,drift", 5, 24, 2,       \
      "an epoch file is created, and led, without one more look at the one before")                 \
-  XX(EPOCHS_READ_BEFORE, "epochs-read-before", EXCLUSION, "epochs,boundary,drift", 5, 24, 34,      \
+  XX(EPOCHS_READ_BEFORE, "epochs-read-before", EXCLUSION, "epochs,boundary,drift", 5, 24, 64,      \
      "a read that was sent before the end of the observation counts, and is the last")             \
   XX(EPOCHS_ETAG_ONLY, "epochs-etag-only", EXCLUSION, "epochs,boundary,replay,no-if-match", 5, 24, \
      1, "an epoch file with the ETag of before is taken to be unchanged")                          \
@@ -139,8 +143,8 @@
   XX(EPOCHS_OWN_UNCHECKED, "epochs-own-unchecked", EXCLUSION, "epochs,undone,leave", 5, 24, 110,   \
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
-     24, 24, "what a file of a number that was led stands on is not looked at again")              \
-  XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24, 1,   \
+     24, 97, "what a file of a number that was led stands on is not looked at again")              \
+  XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24, 3,   \
      "a late create is counted on although another's file of that number was seen")                \
   XX(EPOCHS_NEXT_ONLY, "epochs-next-only", EXCLUSION, "epochs,corrupt,crash", 5, 24, 1,            \
      "a leader looks for the next number only, and does not see a file behind a gap")              \

@@ -37,8 +37,7 @@ static void choose(int mutant) {
 /* What takes more than a condition in the core. */
 
 void sim_mutate_LATE_REPLY_RENEWS(s3l_core_t* c, const s3l_op_t* op) {
-  if (!c->leading && !c->release_owed && c->phase == S3L_PHASE_STANDING &&
-      op->epoch == c->epoch) {
+  if (!c->leading && !c->release_owed && c->phase == S3L_PHASE_STANDING && op->epoch == c->epoch) {
     c->leading = true;
     c->announced = true;
     c->valid_until = c->now + S3L_MS;

@@ -89,6 +89,10 @@ void oracle_dies(oracle_t* o, int node, int64_t t) {
   o->nodes[node].valid_until = 0;
 }
 
+void oracle_stands(oracle_t* o, int node) {
+  o->nodes[node].leaderless = false;
+}
+
 void oracle_blocked(oracle_t* o, int node, int64_t until) {
   if (until > o->nodes[node].blocked)
     o->nodes[node].blocked = until;
@@ -153,6 +157,7 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   else if (note->epoch > o->epoch_started)
     o->epoch_started = note->epoch;
   n->started = true;
+  n->leaderless = false;
   n->epoch = note->epoch;
   n->promised = note->valid_until;
   o->leaderships++;
@@ -186,6 +191,16 @@ static void note_stopped(oracle_t* o, int node, int64_t t, const oracle_note_t* 
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: lost leadership in a quiet spell", node);
 }
 
+static void note_no_leader(oracle_t* o, int node, int64_t t) {
+  oracle_node_t* n = &o->nodes[node];
+  if (n->started || n->leaderless)
+    oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d is told that nobody leads%s", node,
+                n->started ? ", and leads itself" : ", once more");
+  n->leaderless = true;
+  if (o->quiet)
+    oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: no leader is known in a quiet spell", node);
+}
+
 static bool is_known_name(const oracle_t* o, const char* name) {
   for (size_t i = 0; i < o->names_len; i++)
     if (strcmp(o->names[i], name) == 0)
@@ -212,6 +227,7 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
     note_renewed(o, node, t, note);
     break;
   case ORACLE_NEW_LEADER:
+    o->nodes[node].leaderless = false;
     if (!is_known_name(o, note->leader_id))
       oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told", node,
                   note->leader_id);
@@ -219,7 +235,11 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
       oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told, by a claim", node,
                   note->leader_id);
     break;
+  case ORACLE_NO_LEADER:
+    note_no_leader(o, node, t);
+    break;
   case ORACLE_ERROR:
+  case ORACLE_CLAIMING:
     break;
   }
 }
@@ -390,6 +410,8 @@ void oracle_quiet_begins(oracle_t* o, int64_t t) {
     o->nodes[i].reads = 0;
     o->nodes[i].writes = 0;
     check_stop_told(o, i, t);
+    if (o->nodes[i].exists && o->nodes[i].leaderless)
+      oracle_fail(o, ORACLE_LIVENESS, t, i, -1, "n%d knows no leader, though all is well", i);
   }
   int count = believers(o, t, &leader);
   if (count != 1)

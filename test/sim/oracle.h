@@ -25,7 +25,7 @@
   XX(EXCLUSION, "exclusion", "two nodes would answer is_leader with yes at one instant")           \
   XX(EPOCH_ORDER, "epoch-order", "an epoch is not greater than every one that was led before")     \
   XX(EPOCH_SHARED, "epoch-shared", "two leaderships, or the records of two, have one epoch")       \
-  XX(PAIRING, "pairing", "started, renewed and stopped do not follow each other as promised")      \
+  XX(PAIRING, "pairing", "what is told does not follow each other as promised")                    \
   XX(STOP_LATE, "stop-late", "stopped was not told by the end of validity, though it could be")    \
   XX(LEASE, "lease", "validity goes beyond what a landed write carries from its sending on")       \
   XX(RESURRECTED, "resurrected", "a leadership went on after its validity had ended")              \
@@ -79,6 +79,8 @@ typedef enum {
   ORACLE_NEW_LEADER,
   ORACLE_RENEWED,
   ORACLE_ERROR,
+  ORACLE_CLAIMING,
+  ORACLE_NO_LEADER,
 } oracle_note_kind_t;
 
 /** What a node tells its application. */
@@ -117,6 +119,7 @@ typedef struct oracle_node_s {
   bool started; /* told, and not told stopped since */
   uint64_t epoch;
   int64_t promised; /* validity as last told */
+  bool leaderless;  /* told that there is no leader, and of none since */
   bool ack_owed;    /* a leadership has ended, and this or an earlier one is not acknowledged */
 
   uint64_t incarnation;
@@ -168,6 +171,8 @@ void oracle_set_config(oracle_t* o, int node, const oracle_config_t* config);
 /** A process begins, or ends without a word. */
 void oracle_begins(oracle_t* o, int node, int64_t t);
 void oracle_dies(oracle_t* o, int node, int64_t t);
+/** The process stands in the election anew: what it was told before does not count. */
+void oracle_stands(oracle_t* o, int node);
 /** The node's process does not run before `until`. */
 void oracle_blocked(oracle_t* o, int node, int64_t until);
 

@@ -109,6 +109,18 @@ static void test_no_leader_in_quiet(void** state) {
   assert_found(ONLY(LIVENESS));
 }
 
+static void test_a_leader_that_is_not_known(void** state) {
+  leads(0, S, 5);
+  tells(1, S, ORACLE_NO_LEADER, 0, 0);
+  oracle_quiet_begins(&o, 2 * S);
+  assert_found(ONLY(LIVENESS));
+  (void)setup(state);
+  leads(0, S, 5);
+  oracle_quiet_begins(&o, 2 * S);
+  tells(1, 3 * S, ORACLE_NO_LEADER, 0, 0);
+  assert_found(ONLY(LIVENESS));
+}
+
 static void test_a_change_of_leader_in_quiet(void** state) {
   leads(0, S, 5);
   oracle_quiet_begins(&o, 2 * S);
@@ -131,6 +143,7 @@ int main(void) {
       T(test_followers_that_trust_whoever_it_is),
       T(test_followers_that_ask_in_vain),
       T(test_no_leader_in_quiet),
+      T(test_a_leader_that_is_not_known),
       T(test_a_change_of_leader_in_quiet),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

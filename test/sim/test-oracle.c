@@ -105,6 +105,24 @@ static void test_started_late(void** state) {
   assert_found(ONLY(PAIRING));
 }
 
+static void test_no_leader_twice(void** state) {
+  tells(1, S, ORACLE_NO_LEADER, 0, 0);
+  leads(0, 2 * S, 5);
+  stops(0, 3 * S, 5);
+  tells(0, 3 * S, ORACLE_NO_LEADER, 5, 0);
+  oracle_stands(&o, 1);
+  tells(1, 4 * S, ORACLE_NO_LEADER, 5, 0);
+  assert_found(0);
+  tells(1, 5 * S, ORACLE_NO_LEADER, 5, 0);
+  assert_found(ONLY(PAIRING));
+}
+
+static void test_no_leader_but_itself(void** state) {
+  leads(0, S, 5);
+  tells(0, 2 * S, ORACLE_NO_LEADER, 0, 0);
+  assert_found(ONLY(PAIRING));
+}
+
 static void test_stopped_without_start(void** state) {
   stops(0, S, 5);
   assert_found(ONLY(PAIRING));
@@ -232,6 +250,8 @@ int main(void) {
       T(test_two_write_records_of_one_epoch),
       T(test_started_twice),
       T(test_started_late),
+      T(test_no_leader_twice),
+      T(test_no_leader_but_itself),
       T(test_stopped_without_start),
       T(test_stopped_of_another_epoch),
       T(test_stopped_yet_leader),

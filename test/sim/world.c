@@ -88,6 +88,7 @@ static void start_standing(sim_world_t* w, unsigned i) {
   snprintf(incarnation, sizeof incarnation, "%016llx%016llx", (unsigned long long)id[0],
            (unsigned long long)id[1]);
   n->ask.sent_at = 0;
+  oracle_stands(&w->oracle, (int)i);
   s3l_event_t ev = {
       .kind = S3L_EV_START, .incarnation = incarnation, .seed = s3l_prng_next(&n->rnd)};
   sim_step(w, i, &ev);

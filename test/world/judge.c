@@ -236,6 +236,9 @@ void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
   case S3LECT_EVENT_NEW_LEADER:
     note(l, ORACLE_NEW_LEADER, e);
     break;
+  case S3LECT_EVENT_NO_LEADER:
+    note(l, ORACLE_NO_LEADER, e);
+    break;
   case S3LECT_EVENT_ERROR:
     election.counters.errors++;
     check_told(l, e);

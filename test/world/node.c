@@ -264,7 +264,7 @@ static bool open_elector(world_life_t* l) {
   o.expiry = c->store_clock ? S3LECT_EXPIRY_STORE_CLOCK : S3LECT_EXPIRY_OBSERVED;
   o.peer_client = c->peer_mode ? &l->client : NULL;
   o.on_started_leading = o.on_stopped_leading = o.on_new_leader = world_judge_event;
-  o.on_renewed = o.on_error = o.on_claiming = world_judge_event;
+  o.on_renewed = o.on_error = o.on_claiming = o.on_no_leader = world_judge_event;
   o.on_trace = world_judge_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
