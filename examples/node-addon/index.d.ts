@@ -174,7 +174,7 @@ export interface StoppedEvent {
   reason: Reason;
 }
 
-/** Another one leads, or nobody that is known. */
+/** Another one leads, or its address has changed. */
 export interface LeaderEvent {
   type: 'leader';
   leader: string | null;
@@ -186,6 +186,14 @@ export interface LeaderEvent {
 /** No leader was found: this elector waits one leader timeout, in case an earlier one is still active. */
 export interface ClaimingEvent {
   type: 'claiming';
+  epoch: bigint;
+}
+
+/** No leader is known: the record is released, absent or only claimed, was not renewed for its leader timeout,
+ * or this elector's own leadership has ended. Then 'leader' or 'leading' comes before the next such event. */
+export interface NoLeaderEvent {
+  type: 'noLeader';
+  /** Of the last leader; 0n if there was none. */
   epoch: bigint;
 }
 
@@ -205,7 +213,7 @@ export interface ErrorEvent {
   error: ElectorError;
 }
 
-export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | ClaimingEvent | ErrorEvent) & {
+export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | NoLeaderEvent | ClaimingEvent | ErrorEvent) & {
   /** So many events before this one were dropped, because nobody asked for them. */
   missed?: number;
 };
@@ -260,6 +268,7 @@ interface ElectorEventMap {
   leading: [LeadingEvent];
   stopped: [StoppedEvent];
   leader: [LeaderEvent];
+  noLeader: [NoLeaderEvent];
   claiming: [ClaimingEvent];
   renewed: [RenewedEvent];
   error: [ElectorError];

@@ -19,6 +19,7 @@
 #define STOPPED "\"event\":\"stopped_leading\""
 #define RENEWED "\"event\":\"renewed\""
 #define NEW     "\"event\":\"new_leader\""
+#define NONE    "\"event\":\"no_leader\""
 #define ERROR   "\"event\":\"error\""
 
 static proc_t* elect(const char* id) {
@@ -73,6 +74,9 @@ static void hands_over_at_sigterm(void** state) {
   assert_string_equal(proc_json_string(line, "addr"), "10.0.0.1:80");
   proc_signal(a, SIGTERM);
   int64_t ended = proc_json_i64(proc_line(a, PROC_OUT, STOPPED), "valid_until_ns");
+  line = proc_line(b, PROC_OUT, NONE);
+  assert_string_equal(proc_json_string(line, "leader"), "");
+  assert_int_equal(proc_json_i64(line, "epoch"), epoch);
   line = proc_line(b, PROC_OUT, STARTED);
   assert_true(proc_json_i64(line, "lease_ns") >= ended);
   assert_true(proc_json_i64(line, "epoch") > epoch);

@@ -283,6 +283,8 @@ class Elector extends EventEmitter {
         return this.#tell({ type: 'leader', leader: leaderId || null, address: leaderAddr || null, epoch });
       case 'claiming':
         return this.#tell({ type: 'claiming', epoch });
+      case 'no_leader':
+        return this.#tell({ type: 'noLeader', epoch });
       case 'renewed':
         return this.emit('renewed', { type: 'renewed', epoch });
       default:

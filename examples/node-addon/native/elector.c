@@ -111,6 +111,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
   options.on_renewed = on_event;
   options.on_error = on_event;
   options.on_claiming = on_event;
+  options.on_no_leader = on_event;
   int r = s3lect_elector_init(object->addon->loop, &e->handle, &options, error);
   if (r != 0)
     return r;

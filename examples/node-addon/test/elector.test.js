@@ -257,7 +257,7 @@ describe('elector', { concurrency: true }, () => {
       if (event.type === 'leading')
         e.close();
     }
-    assert.deepEqual(types, ['leading', 'stopped']);
+    assert.deepEqual(types, ['noLeader', 'leading', 'stopped']);
     assert.deepEqual(await e.events().next(), { value: undefined, done: true });
   });
 

@@ -44,7 +44,7 @@ describe('events', { concurrency: true }, () => {
       left.push(events);
       try {
         for await (const { type } of events) {
-          assert.ok(['claiming', 'leader', 'leading'].includes(type));
+          assert.ok(['noLeader', 'claiming', 'leader', 'leading'].includes(type));
           if (leave() === 'break')
             break;
         }
@@ -77,7 +77,8 @@ describe('events', { concurrency: true }, () => {
         await e.close(); // 'stopped' comes while the body is busy
       }
     }
-    assert.deepEqual(seen, [['claiming', undefined], ['leading', false], ['stopped', undefined]]);
+    assert.deepEqual(seen,
+      [['noLeader', undefined], ['claiming', undefined], ['leading', false], ['stopped', undefined]]);
   });
 
   it('come in the context in which the elector was made, with promises as ever', async () => {
@@ -94,6 +95,26 @@ describe('events', { concurrency: true }, () => {
     await once(e, 'renewed');
     assert.deepEqual(seen, ['maker', 'tick', 'maker']); // all of it before the next event
     await e.close();
+  });
+
+  it('tell once that nobody leads, before the next leader', async (t) => {
+    const store = new MemoryStore();
+    t.after(() => store.close());
+    const e = new Elector({ store, lockfilePath: 'x', serverId: 'a', ...QUICK });
+    const watcher = new Elector({ store, lockfilePath: 'x', observer: true, ...QUICK });
+    const seen = [];
+    watcher.on('noLeader', ({ epoch }) => seen.push(epoch));
+    watcher.on('leader', ({ leader, epoch }) => seen.push([leader, epoch]));
+    await watcher.start();
+    await event(watcher, 'noLeader');
+    e.start();
+    await event(watcher, 'leader');
+    const { epoch } = e;
+    await e.close();
+    if (seen.length < 3)
+      await event(watcher, 'noLeader');
+    await watcher.close();
+    assert.deepEqual(seen, [0n, ['a', epoch], epoch]);
   });
 
   it('may be answered by any call', async (t) => {
@@ -149,6 +170,6 @@ describe('events', { concurrency: true }, () => {
       console.log(types.filter((type) => type !== 'leader').join());`, QUICK));
     assert.deepEqual([code, stderr], [0, '']);
     assert.deepEqual(stdout.trim().split('\n').sort(),
-      ['caught abort', 'caught leading', 'caught stopped', 'claiming,leading,stopped', 'unhandled close']);
+      ['caught abort', 'caught leading', 'caught stopped', 'noLeader,claiming,leading,stopped', 'unhandled close']);
   });
 });
