@@ -396,6 +396,8 @@ void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s) {
     } else if (n == 1 &&
                ((unsigned char)c < 0x20 || c == 0x7F || c == '<' || c == '>' || c == '&')) {
       put_escape(b, (unsigned char)c);
+    } else if (n == 2 && (unsigned char)c == 0xC2 && (unsigned char)s.p[1] < 0xA0) {
+      put_escape(b, (unsigned char)s.p[1]);
     } else if (s3l_span_starts_with(s, S3L_SPAN("\xE2\x80\xA8"))) {
       put_escape(b, 0x2028);
     } else if (s3l_span_starts_with(s, S3L_SPAN("\xE2\x80\xA9"))) {

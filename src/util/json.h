@@ -67,7 +67,8 @@ int s3l_json_get_object(const s3l_json_t* j, int object, const char* name, int* 
 /* ---- Writing, into a buffer: the caller puts the brackets. ---- */
 
 /** Writes the string with its quotes. Like Go, it also escapes <, >, & and U+2028/9, so that the
- * text is safe within HTML, and replaces invalid UTF-8 by U+FFFD. It also escapes DEL. */
+ * text is safe within HTML, and replaces invalid UTF-8 by U+FFFD. It also escapes
+ * DEL and U+0080..9F, which drive terminals. */
 void s3l_json_put_string(s3l_buf_t* b, s3l_span_t s);
 
 /** Writes a comma, unless this is the first member or element, and the member's name (NULL for an
