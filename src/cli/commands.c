@@ -19,7 +19,8 @@ static const struct {
      "peer mode with certificates (--peer-...): there it reads the certificates again, and\n"
      "connections stay open.\n"
      "\n"
-     "Prints one JSON object per line on standard output:\n"
+     "Prints one line per event on a terminal; else, and with --json, one JSON object per\n"
+     "line on standard output:\n"
      "  event           started_leading, stopped_leading, new_leader, renewed, error,\n"
      "                  no_leader (released, gone, or not renewed for its leader timeout) or\n"
      "                  claiming (no leader was found: it waits in case one is active)\n"
@@ -74,8 +75,10 @@ static const struct {
      "./w\n"},
     {CLI_WATCH, cli_watch, "watch", "s3lect watch --store STORE [OPTION]...",
      "follow who leads, without taking part in the election",
-     "Prints one JSON object per line on standard output when the leader has changed, until\n"
-     "SIGTERM or SIGINT:\n"
+     "Prints a line when the leader has changed, until SIGTERM or SIGINT. On a terminal a view\n"
+     "below the lines shows the leader, its epoch, the time since its last renewal, and as a\n"
+     "bar the time until others may take over. Else, and with --json, prints one JSON object\n"
+     "per line on standard output:\n"
      "  event           new_leader, no_leader (released, gone, or not renewed for its leader\n"
      "                  timeout) or error\n"
      "  leader, addr    the leader's ID and address; \"\" if there is none\n"
@@ -85,12 +88,16 @@ static const struct {
      "  lease_ns        the same instant in lease time (see elect)\n"
      "  time            the wall clock, for display\n"
      "\n"
+     "At a prefix (a key that ends with '/', without --protocol epochs) it follows all elections\n"
+     "that `s3lect list` shows there, with the further member election, and reads the store\n"
+     "every --infrequent: a listing, and each object that has changed.\n"
+     "\n"
      "Writes nothing to the store. With --peer-ca or --peer-plain-http it asks the leader, as\n"
      "a follower does, and reads the store only if the leader does not answer. SIGHUP reads\n"
      "the certificates again; without certificates it ends watch as SIGTERM does.\n",
      "  s3lect watch --store s3://my-bucket/locks/db.json\n"
      "  s3lect watch --store s3://my-bucket/locks/db.json --peer-ca /etc/db/ca.pem\n"
-     "  s3lect watch --store s3://my-bucket/locks/db/ --protocol epochs --infrequent 1s\n"},
+     "  s3lect watch --store s3://my-bucket/locks/\n"},
     {CLI_STATUS, cli_status, "status", "s3lect status --store STORE [OPTION]...",
      "print who leads; exit with 3 if nobody does",
      "Reads the lockfile once and prints the leader, its address, since when it leads, its\n"
@@ -113,6 +120,21 @@ static const struct {
      "  s3lect status --store s3://my-bucket/locks/db.json\n"
      "  s3lect status --store s3://my-bucket/locks/db/ --protocol epochs\n"
      "  s3lect status --store s3://my-bucket/locks/db.json --json | jq -r .leader\n"},
+    {CLI_LIST, cli_list, "list", "s3lect list --store STORE [OPTION]...",
+     "print all elections under a prefix, with their leaders",
+     "Lists the objects whose keys begin with the key in --store, and reads those that may be\n"
+     "elections: lockfiles, and of epoch files the newest. Exits with 0 if there are elections\n"
+     "and each of them has a leader, and with 3 otherwise. Judges as `s3lect status` does.\n"
+     "\n"
+     "Prints a table on a terminal; else, and with --json, one JSON object per line and\n"
+     "election, with the members of `s3lect status --json` and\n"
+     "  election            the key of the lockfile, or the prefix of the epoch files\n"
+     "  protocol            lockfile or epochs\n"
+     "\n"
+     "Objects that hold no record of a leader are left out, and counted on standard error.\n",
+     "  s3lect list --store s3://my-bucket/locks/\n"
+     "  s3lect list --store file:///var/lib/locks/\n"
+     "  s3lect list --store s3://my-bucket/locks/ --json | jq -r 'select(.leader == \"\")'\n"},
     {CLI_VERIFY, cli_verify, "verify", "s3lect verify --store STORE [OPTION]...",
      "check whether a store can hold an election; exit with 1 if not",
      "Checks the conditional writes that an election depends on, with temporary objects named\n"
@@ -227,23 +249,24 @@ static void help_general(void) {
          "Commands:\n");
   for (size_t i = 0; i < COMMANDS_LEN; i++)
     printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-  printf("\n"
-         "s3lect COMMAND --help describes a command; s3lect --version prints the version.\n"
-         "\n"
-         "Examples:\n"
-         "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
-         "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
-         "  s3lect status --store s3://my-bucket/locks/db.json\n"
-         "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
-         "\n"
-         "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
-         "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools. Without\n"
-         "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
-         "the instance.\n"
-         "\n"
-         "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status). run exits with its\n"
-         "command's status. If signal N came while the command did not run, or a second signal N\n"
-         "ended the release early, s3lect ends by it or exits with 128+N.\n");
+  printf(
+      "\n"
+      "s3lect COMMAND --help describes a command; s3lect --version prints the version.\n"
+      "\n"
+      "Examples:\n"
+      "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
+      "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
+      "  s3lect status --store s3://my-bucket/locks/db.json\n"
+      "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
+      "\n"
+      "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
+      "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools. Without\n"
+      "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
+      "the instance.\n"
+      "\n"
+      "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status, list). run exits with\n"
+      "its command's status. If signal N came while the command did not run, or a second signal N\n"
+      "ended the release early, s3lect ends by it or exits with 128+N.\n");
 }
 
 void cli_help(cli_command_t command) {

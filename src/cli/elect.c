@@ -72,6 +72,7 @@ int cli_elect(const cli_options_t* options) {
     return CLI_EXIT_USAGE;
   }
   elect.session.data = &elect;
+  elect.session.events.terminal = cli_terminal(options);
   elect.session.on_open = read_acks;
   elect.session.on_released = on_released;
   return cli_session_run(&elect.session, options, STDOUT_FILENO);

@@ -27,7 +27,8 @@ static int unknown_command(const char* word, const char* hint) {
     cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
   else
     cli_say(
-        "unknown %s %.200s: the commands are elect, run, watch, status and verify (s3lect --help)",
+        "unknown %s %.200s: the commands are elect, run, watch, status, list and verify (s3lect "
+        "--help)",
         what, word);
   return CLI_EXIT_USAGE;
 }
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
     return CLI_EXIT_FAILED;
   }
   if (argc < 2) {
-    cli_say("no command: s3lect elect, run, watch, status or verify (s3lect --help)");
+    cli_say("no command: s3lect elect, run, watch, status, list or verify (s3lect --help)");
     return CLI_EXIT_USAGE;
   }
   const char* word = argv[1];

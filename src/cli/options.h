@@ -17,6 +17,7 @@ typedef enum {
   CLI_STATUS = 4,
   CLI_VERIFY = 8,
   CLI_WATCH = 16,
+  CLI_LIST = 32,
 } cli_command_t;
 
 /** Exit statuses beside 0 and those of a command that was run. */
@@ -51,6 +52,7 @@ typedef struct cli_options_s {
   uint32_t kill_after_ms;
   const char* events_file;
   uint32_t json;
+  bool prefix; /* list, watch: the key in --store is the beginning of keys */
   uint32_t quick;
   char* title; /* run: this process's arguments, as they lie in memory */
   size_t title_len;
@@ -84,6 +86,7 @@ void cli_help(cli_command_t command);
 /* Each returns the exit status. */
 
 int cli_elect(const cli_options_t* options);
+int cli_list(const cli_options_t* options);
 int cli_run(const cli_options_t* options);
 int cli_status(const cli_options_t* options);
 int cli_verify(const cli_options_t* options);

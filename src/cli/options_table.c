@@ -7,8 +7,9 @@
 
 #define ELECTING           (CLI_ELECT | CLI_RUN)
 #define FOLLOWING          (CLI_ELECT | CLI_RUN | CLI_WATCH)
-#define ANY                (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
-#define READING            (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS)
+#define ONE                (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
+#define ANY                (ONE | CLI_LIST)
+#define READING            (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_LIST)
 #define ANY_S3             (ANY | CLI_OPTION_S3)
 
 #define STRING             CLI_KIND_STRING
@@ -25,8 +26,9 @@
 const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, STRING, AT(store),
      "the lockfile that decides the election (required): an object, or a\n"
-     "file (file:///DIRECTORY/NAME) for processes on one machine"},
-    {"protocol", "lockfile|epochs", ANY, CHOICE, AT(elector.protocol),
+     "file (file:///DIRECTORY/NAME) for processes on one machine. list,\n"
+     "watch: a key that ends with '/' is a prefix of elections"},
+    {"protocol", "lockfile|epochs", ONE, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, named KEY + lock-0000000042.json, for stores without\n"
      "If-Match. Must be the same for all candidates"},
@@ -133,7 +135,8 @@ const cli_option_t cli_option_table[] = {
      "requests), and exit if it does not"},
     {"quick", NULL, CLI_VERIFY, FLAG, SET(quick, 1),
      "fewer races of writers: about 80 requests instead of 600"},
-    {"json", NULL, CLI_STATUS | CLI_VERIFY, FLAG, SET(json, 1), "print one JSON object"},
+    {"json", NULL, CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY, FLAG, SET(json, 1),
+     "print JSON, on a terminal too"},
     {"help", NULL, ANY, HELP, 0, "", 0, "print this page"},
 };
 

@@ -172,6 +172,13 @@ static int parse_option(cli_options_t* options, int argc, char** argv, int* i,
 #define S3_SCHEME   "s3://"
 #define FILE_SCHEME "file://"
 
+/* list and watch accept the beginning of keys. With epoch files, watch takes it as one election's.
+ */
+static bool may_be_prefix(const cli_options_t* options) {
+  return options->command == CLI_LIST ||
+         (options->command == CLI_WATCH && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS);
+}
+
 static int parse_s3(cli_options_t* options, s3lect_error_t* error) {
   const char* store = options->store;
   const char* bucket = store + sizeof S3_SCHEME - 1;
@@ -180,7 +187,7 @@ static int parse_s3(cli_options_t* options, s3lect_error_t* error) {
   if (bucket_len == 0 || bucket_len >= CLI_BUCKET_SIZE)
     return cli_refuse(error, "--store %.200s names %s bucket: write s3://BUCKET/KEY", store,
                       bucket_len == 0 ? "no" : "too long a");
-  if (slash == NULL || slash[1] == '\0')
+  if (slash == NULL || (slash[1] == '\0' && !may_be_prefix(options)))
     return cli_refuse(error, "--store %.200s names no key: add the lockfile's, %.200s%sleader.json",
                       store, store, slash == NULL ? "/" : "");
   memcpy(options->bucket, bucket, bucket_len);
@@ -214,7 +221,7 @@ static int parse_file(cli_options_t* options, s3lect_error_t* error) {
   if (path[0] != '/')
     return cli_refuse(error, "--store %.200s is no absolute path: write file:///DIRECTORY/NAME",
                       store);
-  if (slash[1] == '\0' && !in_directory)
+  if (slash[1] == '\0' && !in_directory && !may_be_prefix(options))
     return cli_refuse(error,
                       "--store %.200s names no file: add the lockfile's name, %.200sleader.json",
                       store, store);
@@ -296,6 +303,9 @@ static void finish(cli_options_t* options) {
   if (options->elector.server_id == NULL)
     make_default_id(options);
   options->elector.observer = options->command == CLI_WATCH;
+  const char* key = options->elector.lockfile_path;
+  bool ends_open = key != NULL && (key[0] == '\0' || key[strlen(key) - 1] == '/');
+  options->prefix = options->command == CLI_LIST || (may_be_prefix(options) && ends_open);
   options->s3.bucket = options->bucket;
   if (options->s3.proxy != NULL && strcmp(options->s3.proxy, "none") == 0)
     options->s3.proxy = "";

@@ -4,12 +4,12 @@
 
 #include "events.h"
 #include "store.h"
+#include "terminal.h"
 #include "text.h"
 #include "util/timefmt.h"
+#include "verdict.h"
 
-#define CLOCK_GRAIN_MS 2000 /* Date and Last-Modified each have a grain of one second */
-
-#define KEY_SIZE       1025 /* the S3 limit on a key, and a NUL */
+#define KEY_SIZE 1025 /* the S3 limit on a key, and a NUL */
 
 typedef struct status_s {
   cli_once_t once; /* first: start is given its address */
@@ -20,62 +20,20 @@ typedef struct status_s {
   uint64_t epoch;
 } status_t;
 
-/* What the lockfile says, by the store's own clock. */
-typedef struct verdict_s {
-  const char* state; /* "led", "absent", "released", "expired", "claiming" */
-  s3lect_record_t record;
-  int64_t age_ms; /* since the last write */
-  bool by_store;  /* the age is by the store's clock, else by this machine's */
-} verdict_t;
-
-static void judge(const cli_once_t* once, const s3lect_store_result_t* result, verdict_t* verdict) {
-  const s3lect_record_t* record = &verdict->record;
-  verdict->by_store = result->store_time_ms != 0 && result->modified_ms != 0;
-  verdict->age_ms = verdict->by_store ? result->store_time_ms - result->modified_ms
-                                      : cli_wall_ms() - record->last_updated_ms;
-  if (verdict->age_ms < 0)
-    verdict->age_ms = 0;
-  uint32_t timeout = record->leader_timeout_ms;
-  if (timeout == 0)
-    timeout = once->options->elector.leader_timeout_ms;
-  if (timeout == 0)
-    timeout = once->defaults.leader_timeout_ms;
-  if (record->released)
-    verdict->state = "released";
-  else if (verdict->age_ms > (int64_t)timeout + CLOCK_GRAIN_MS)
-    verdict->state = "expired";
-  else if (record->claim)
-    verdict->state = "claiming";
-  else
-    verdict->state = "led";
-}
-
-static void print_json(const verdict_t* verdict) {
+static void print_json(const cli_verdict_t* verdict) {
   char line[CLI_EVENT_LINE];
-  const s3lect_record_t* record = &verdict->record;
-  bool led = strcmp(verdict->state, "led") == 0;
   s3l_buf_t json;
   cli_json_open(&json, line, sizeof line);
-  s3l_json_string(&json, "state", verdict->state);
-  s3l_json_string(&json, "leader", led ? record->leader_id : "");
-  if (strcmp(verdict->state, "absent") != 0) {
-    s3l_json_string(&json, "last_leader", record->leader_id);
-    s3l_json_string(&json, "address", record->leader_addr);
-    s3l_json_u64(&json, "epoch", record->epoch);
-    if (record->acquired_ms != 0)
-      cli_json_time(&json, "since", record->acquired_ms);
-    s3l_json_i64(&json, "age_ms", verdict->age_ms);
-    s3l_json_u64(&json, "leader_timeout_ms", record->leader_timeout_ms);
-    s3l_json_u64(&json, "transitions", record->transitions);
-  }
+  cli_verdict_json(verdict, &json);
   if (cli_json_close(&json) > 0)
     fputs(line, stdout);
 }
 
-static void print_leader(const verdict_t* verdict) {
+static void print_leader(const cli_terminal_t* terminal, const cli_verdict_t* verdict) {
   const s3lect_record_t* record = &verdict->record;
   char since[S3L_TIME_RFC3339_SIZE], span[CLI_SPAN_SIZE];
-  printf("leader   %s\n", record->leader_id);
+  printf("leader   %s%s%s\n", cli_style(terminal, CLI_GOOD), record->leader_id,
+         cli_style(terminal, CLI_PLAIN));
   if (record->leader_addr[0] != '\0')
     printf("address  %s\n", record->leader_addr);
   if (record->epoch != 0)
@@ -89,64 +47,47 @@ static void print_leader(const verdict_t* verdict) {
   printf("renewed  %s ago%s\n", span, verdict->by_store ? "" : " (by this machine's clock)");
 }
 
-static void print_no_leader(const cli_options_t* options, const verdict_t* verdict) {
+static void print_no_leader(const cli_options_t* options, const cli_verdict_t* verdict) {
   char span[CLI_SPAN_SIZE];
   const char* what =
       options->elector.protocol == S3LECT_PROTOCOL_EPOCHS ? "epoch file" : "lockfile";
+  const cli_terminal_t* terminal = cli_terminal(options);
+  const char* state = cli_verdict_state(verdict, 0);
   cli_span(verdict->age_ms, span);
-  if (strcmp(verdict->state, "absent") == 0)
-    printf("no leader: there is no %s\n", what);
-  else if (strcmp(verdict->state, "released") == 0)
-    printf("no leader: %s released the %s %s ago\n", verdict->record.leader_id, what, span);
-  else if (strcmp(verdict->state, "claiming") == 0)
-    printf("no leader: %s claimed the %s %s ago, and waits in case an earlier leader is active\n",
+  printf("%sno leader%s: ", cli_style(terminal, CLI_WARN), cli_style(terminal, CLI_PLAIN));
+  if (strcmp(state, "absent") == 0)
+    printf("there is no %s\n", what);
+  else if (strcmp(state, "released") == 0)
+    printf("%s released the %s %s ago\n", verdict->record.leader_id, what, span);
+  else if (strcmp(state, "claiming") == 0)
+    printf("%s claimed the %s %s ago, and waits in case an earlier leader is active\n",
            verdict->record.leader_id, what, span);
   else
-    printf("no leader: %s has not renewed the %s for %s\n", verdict->record.leader_id, what, span);
+    printf("%s has not renewed the %s for %s\n", verdict->record.leader_id, what, span);
 }
 
-static int print(const cli_options_t* options, const verdict_t* verdict) {
-  bool led = strcmp(verdict->state, "led") == 0;
+static int print(const cli_options_t* options, const cli_verdict_t* verdict) {
+  bool led = cli_verdict_is_led(verdict, 0);
   if (options->json)
     print_json(verdict);
   else if (led)
-    print_leader(verdict);
+    print_leader(cli_terminal(options), verdict);
   else
     print_no_leader(options, verdict);
   int r = cli_flush();
   return r != 0 || led ? r : CLI_EXIT_NO_LEADER;
 }
 
-static int fail(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
-  const char* what = s3lect_strerror(error);
-  const char* why = result->status != 0 && result->message != NULL ? result->message : "";
-  if (why[0] == '\0')
-    cli_say("cannot read %s: %s", options->store, what);
-  else if (options->directory[0] != '\0' || strstr(why, what) != NULL) /* it says all */
-    cli_say("cannot read %s: %s", options->store, why);
-  else
-    cli_say("cannot read %s: %s (%s)", options->store, what, why);
-  return CLI_EXIT_FAILED;
-}
-
 static int answer(const status_t* status, const s3lect_store_result_t* result) {
   const cli_options_t* options = status->once.options;
-  verdict_t verdict = {.state = "absent"};
+  cli_verdict_t verdict = {.present = false};
+  uint32_t timeout = options->elector.leader_timeout_ms;
   int r = result->status;
-  if (r == S3LECT_ENOTFOUND)
-    return print(options, &verdict);
-  if (r == 0 && status->epoch != 0)
-    r = s3lect_epoch_file_parse(result->body, result->body_len, status->epoch, &verdict.record);
-  else if (r == 0)
-    r = s3lect_record_parse(result->body, result->body_len, &verdict.record);
-  if (r != 0)
-    return fail(options, r, result);
-  s3l_buf_line(verdict.record.leader_id);
-  s3l_buf_line(verdict.record.leader_addr);
-  if (verdict.record.leader_id[0] == '\0')
-    snprintf(verdict.record.leader_id, S3LECT_ID_SIZE, "(somebody without a name)");
-  judge(&status->once, result, &verdict);
-  return print(options, &verdict);
+  if (r == 0)
+    r = cli_verdict_read(&verdict, result, status->epoch,
+                         timeout != 0 ? timeout : status->once.defaults.leader_timeout_ms);
+  return r == 0 || r == S3LECT_ENOTFOUND ? print(options, &verdict)
+                                         : cli_store_failed(options, r, result);
 }
 
 static void on_record(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
@@ -205,8 +146,9 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* resu
     r = S3LECT_ENOTFOUND;
   if (r == 0)
     return;
-  status->once.exit_code =
-      r == S3LECT_ENOTFOUND ? answer(status, &none) : fail(status->once.options, r, result);
+  status->once.exit_code = r == S3LECT_ENOTFOUND
+                               ? answer(status, &none)
+                               : cli_store_failed(status->once.options, r, result);
   s3lect_store_close(store, NULL);
 }
 

@@ -21,7 +21,7 @@ static bool is_file(const cli_options_t* options) {
 
 static int check_directory(const cli_options_t* options) {
   s3lect_error_t error;
-  bool looks = options->command == CLI_STATUS || options->command == CLI_WATCH;
+  bool looks = (options->command & (CLI_STATUS | CLI_WATCH | CLI_LIST)) != 0;
   int mode = looks ? X_OK : X_OK | W_OK;
   int r = s3lect_store_file_check(options->directory, &error);
   if (r != 0 || access(options->directory, mode) == 0)
@@ -48,6 +48,18 @@ int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t
   return r;
 }
 
+int cli_store_failed(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
+  const char* what = s3lect_strerror(error);
+  const char* why = result->status != 0 && result->message != NULL ? result->message : "";
+  if (why[0] == '\0')
+    cli_say("cannot read %s: %s", options->store, what);
+  else if (options->directory[0] != '\0' || strstr(why, what) != NULL) /* it says all */
+    cli_say("cannot read %s: %s", options->store, why);
+  else
+    cli_say("cannot read %s: %s (%s)", options->store, what, why);
+  return CLI_EXIT_FAILED;
+}
+
 /* ---- Once ---- */
 
 static int find_defaults(cli_once_t* once) {
@@ -57,6 +69,10 @@ static int find_defaults(cli_once_t* once) {
   plain.lockfile_path = once->options->elector.lockfile_path;
   plain.server_id = once->options->elector.server_id;
   plain.protocol = once->options->elector.protocol;
+  if (once->options->prefix) { /* of keys, which the elections' own electors check */
+    plain.lockfile_path = "";
+    plain.protocol = S3LECT_PROTOCOL_EPOCHS;
+  }
   plain.store = &once->store;
   once->defaults.size = sizeof once->defaults;
   (void)s3lect_elector_options_resolve(&plain, &once->defaults, &error);

@@ -80,6 +80,34 @@ static void files(void** state) {
   assert_string_equal(o.elector.lockfile_path, "lock.json");
 }
 
+/* list and watch take a prefix; with epoch files, watch takes one election's. */
+static void prefixes(void** state) {
+  static const struct {
+    cli_command_t command;
+    const char* store;
+    const char* more;
+    int result;
+    bool prefix;
+  } rows[] = {
+      {CLI_LIST, "s3://bucket/", NULL, 0, true},
+      {CLI_LIST, "s3://bucket/locks/", NULL, 0, true},
+      {CLI_LIST, "s3://bucket/locks/db-", NULL, 0, true},
+      {CLI_LIST, "file:///var/lib/locks/", NULL, 0, true},
+      {CLI_WATCH, "s3://bucket/", NULL, 0, true},
+      {CLI_WATCH, "s3://bucket/locks/", NULL, 0, true},
+      {CLI_WATCH, "s3://bucket/locks/db.json", NULL, 0, false},
+      {CLI_WATCH, "s3://bucket/locks/", "--protocol=epochs", 0, false},
+      {CLI_STATUS, "s3://bucket/locks/", NULL, 0, false},
+      {CLI_STATUS, "s3://bucket/", NULL, S3LECT_EOPTION, false},
+      {CLI_LIST, "s3://bucket", NULL, S3LECT_EOPTION, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const char* words[] = {"--store", rows[i].store, rows[i].more, NULL};
+    assert_int_equal(parse(rows[i].command, words), rows[i].result);
+    assert_int_equal(o.prefix, rows[i].prefix);
+  }
+}
+
 static void options_that_are_given_again(void** state) {
   const char* words[2 * CLI_LIST_MAX + 5] = {STORE};
   for (size_t i = 0; i <= CLI_LIST_MAX; i++) {
@@ -264,8 +292,9 @@ static void each_problem_gets_its_line(void** state) {
       {CLI_ELECT, GOOD " --freq=5s", "unknown option --freq: did you mean --frequent?"},
       {CLI_ELECT, GOOD " --xyzzy", "unknown option --xyzzy: s3lect elect --help lists them"},
       {CLI_ELECT, GOOD " -i x", "unknown option -i: did you mean --id?"},
-      {CLI_ELECT, GOOD " --json",
-       "--json is no option of this command: it belongs to s3lect status"},
+      {CLI_RUN, GOOD " --json", "--json is no option of this command: it belongs to s3lect elect"},
+      {CLI_LIST, GOOD " --protocol epochs",
+       "--protocol is no option of this command: it belongs to s3lect run"},
       {CLI_STATUS, GOOD " --kill-after 5s",
        "--kill-after is no option of this command: it belongs to s3lect run"},
       {CLI_STATUS, GOOD " --json=yes", "--json takes no value: leave =yes away"},
@@ -401,6 +430,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_options),
       cmocka_unit_test(files),
+      cmocka_unit_test(prefixes),
       cmocka_unit_test(options_that_are_given_again),
       cmocka_unit_test(defaults),
       cmocka_unit_test(the_last_of_two_counts),

@@ -57,15 +57,15 @@ static void expect(const case_t* c, const char* const* env) {
 
 static void bad_input(void** state) {
   static const case_t cases[] = {
-      {{NULL}, "s3lect: no command: s3lect elect, run, watch, status or verify (s3lect --help)"},
+      {{NULL},
+       "s3lect: no command: s3lect elect, run, watch, status, list or verify (s3lect --help)"},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
       {{"lead"},
-       "s3lect: unknown command lead: the commands are elect, run, watch, status and verify "
-       "(s3lect "
-       "--help)"},
+       "s3lect: unknown command lead: the commands are elect, run, watch, status, list and "
+       "verify (s3lect --help)"},
       {{"--store", "x"},
-       "s3lect: unknown option --store: the commands are elect, run, watch, status and verify "
-       "(s3lect --help)"},
+       "s3lect: unknown option --store: the commands are elect, run, watch, status, list and "
+       "verify (s3lect --help)"},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"},
        "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "

@@ -1,9 +1,12 @@
 #include "lib/proc.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "lib/test.h"
 
@@ -162,6 +165,20 @@ static void make_env(const char* const* extra, char* env[ENV_MAX]) {
   env[n] = NULL;
 }
 
+/* Opens a terminal that changes no byte. The process gets the descriptor that is returned; `pipe`
+ * is the other end. */
+static int open_terminal(uv_pipe_t* pipe) {
+  struct termios modes;
+  int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  int terminal = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  assert_true(terminal >= 0 && tcgetattr(terminal, &modes) == 0);
+  cfmakeraw(&modes);
+  assert_int_equal(tcsetattr(terminal, TCSANOW, &modes), 0);
+  assert_int_equal(uv_pipe_open(pipe, master), 0);
+  return terminal;
+}
+
 proc_t* proc_spawn(procs_t* procs, const char* const* argv, const char* const* extra) {
   char* env[ENV_MAX];
   assert_true(procs->len < PROC_MAX);
@@ -176,6 +193,11 @@ proc_t* proc_spawn(procs_t* procs, const char* const* argv, const char* const* e
     stdio[s + 1].flags = (uv_stdio_flags)(UV_CREATE_PIPE | UV_WRITABLE_PIPE);
     stdio[s + 1].data.stream = (uv_stream_t*)&out->pipe;
   }
+  int terminal = procs->terminal ? open_terminal(&proc->out[PROC_OUT].pipe) : -1;
+  if (terminal >= 0) {
+    stdio[PROC_OUT + 1].flags = UV_INHERIT_FD;
+    stdio[PROC_OUT + 1].data.fd = terminal;
+  }
   make_env(extra, env);
   uv_process_options_t options = {.file = argv[0],
                                   .env = env,
@@ -185,6 +207,8 @@ proc_t* proc_spawn(procs_t* procs, const char* const* argv, const char* const* e
                                   .exit_cb = on_exit_status};
   memcpy(&options.args, &argv, sizeof argv);
   int r = uv_spawn(&procs->loop, &proc->process, &options);
+  if (terminal >= 0)
+    close(terminal);
   if (r != 0)
     fail_msg("%s: %s", argv[0], uv_strerror(r));
   note_running(0, proc->process.pid);

@@ -21,6 +21,7 @@ typedef struct procs_s {
   uv_loop_t loop;
   uv_timer_t patience;
   bool impatient;
+  bool terminal; /* set by a test: standard output of what it starts is a terminal */
   bool detached; /* set by a test: what it starts from now on has no controlling terminal */
   proc_t* all[PROC_MAX];
   unsigned len;

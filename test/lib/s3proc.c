@@ -13,6 +13,7 @@
 #include "lib/protocol.h"
 
 #define ARGS_MAX 48
+#define ENV_MAX  ARGS_MAX
 
 const char* s3proc_path(const s3proc_t* s3, const char* name) {
   static char path[384];
@@ -187,7 +188,10 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   if (id != NULL)
     n = add(argv, n, name);
   add(argv, n, more);
-  return proc_spawn(&s3->procs, argv, s3->fake != NULL ? credentials : NULL);
+  const char* env[ENV_MAX] = {NULL};
+  size_t set = s3->fake != NULL ? add(env, 0, credentials) : 0;
+  add(env, set, s3->env);
+  return proc_spawn(&s3->procs, argv, env);
 }
 
 int s3proc_status(s3proc_t* s3, const char* const* more, char line[2048]) {

@@ -19,6 +19,7 @@ typedef struct s3proc_s {
   char store[128]; /* --store */
   char url[128];   /* the fake's endpoint; "" where there is none */
   proc_t* fake;
+  const char* const* env; /* put over this process's environment, beside credentials; or NULL */
   const char* through; /* shell commands, of which the last is exec "$@": how s3lect is started */
 } s3proc_t;
 
