@@ -19,9 +19,16 @@ typedef enum {
   BENCH_CURL_SIGNED /* by this library's signer, for each request */
 } bench_curl_t;
 
-/** libcurl's multi interface on the loop. `ca_file` NULL: plain HTTP. NULL, after saying so, where
- * libcurl is not built in. */
+/** What clients write: a lockfile that ends with the number of writes. Returns its length. */
+#define BENCH_RECORD_MAX 512
+size_t bench_record(char buf[BENCH_RECORD_MAX], unsigned writes);
+
+/** Whether a reply's body is such a lockfile. */
+bool bench_is_record(const char* body, size_t len);
+
+/** libcurl's multi interface on the loop. `ca_file` NULL: plain HTTP. `put`: conditional puts of a
+ * key of its own, else gets of BENCH_KEY. NULL, after saying so, where libcurl is not built in. */
 bench_client_t* bench_curl_open(uv_loop_t* loop, const bench_server_t* server, const char* ca_file,
-                                bench_curl_t kind, size_t body_len);
+                                bench_curl_t kind, bool put);
 
 #endif
