@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Counts what HTTP requests cost in user-space instructions, and runs the other benchmarks ("all":
-# but for failover, which takes 12 minutes, and scale, which takes 15):
+# but for failover, which takes 12 minutes, scale, which takes 15, and others):
 #
-#   test/bench/run.sh [all|http|electors|scale|size|failover] [OPTION...]   options: s3lect-bench --help
+#   test/bench/run.sh [all|http|others|electors|scale|size|failover] [OPTION...]   options: s3lect-bench --help
 #
 # Builds the release preset first, unless S3LECT_BENCH names a program that is built. "http" needs
-# valgrind; libcurl's part of it needs libcurl4-openssl-dev.
+# valgrind; libcurl's part of it needs libcurl4-openssl-dev. "others" is "http" with other clients
+# beside it, which cargo and go fetch and build: others/run.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 case "${1:-all}" in
-  all | http | electors | scale | size | failover) ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
+  all | http | others | electors | scale | size | failover) ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0"; [ "$1" = --help ] && exit 0 || exit 2 ;;
 esac
 which=${1:-all}
 [ $# -eq 0 ] || shift
@@ -44,8 +45,9 @@ http() {
   done | awk -F '\t' '!($2 in n){order[++k] = $2} {n[$2]++; sum[$2] += $1}
       END{for (i = 1; i <= k; i++) printf "  %-40s %9d\n", order[i], sum[order[i]] / n[order[i]]}'
   sed -n 's/^(\(libcurl.*\))$/  (\1)/p; /skipped/p' "$dir/log"
-  echo "CPU of a request, without valgrind, many in a row:"
-  "$bench" http "$@" | grep -v '^('
+  # On one core: to wake another core costs more than a request does, and not always the same.
+  echo "CPU of a request, without valgrind, three times many in a row, client and server on one core:"
+  taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" "$bench" http "$@" | grep -v '^('
   if [ -n "${S3LECT_BENCH_KEEP:-}" ]; then
     echo "  (kept: $dir)"
   else
@@ -55,6 +57,10 @@ http() {
 
 if [ "$which" = http ] || [ "$which" = all ]; then
   http "$@"
+fi
+if [ "$which" = others ]; then
+  http "$@"
+  test/bench/others/run.sh "$bench"
 fi
 if [ "$which" = electors ]; then
   "$bench" electors "$@"
