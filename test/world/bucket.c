@@ -72,7 +72,8 @@ void world_bucket_begin(uint64_t seed, bool tls) {
       .host = world_host_new(WORLD_STORE_ADDRESS, WORLD_STORE_MACHINE, seed)};
   bucket.host->after_turn = after_turn;
   bucket.host->wake_ns = 20 * WORLD_US;
-  world_bucket_settle();
+  for (uint32_t i = 0; i < WORLD_STORE_FRONTENDS; i++)
+    world_net.host_at[(WORLD_STORE_ADDRESS + i) & 255] = bucket.host;
   world_names.at[0] = (world_name_t){.name = "s3.world", .len = WORLD_STORE_FRONTENDS - 1};
   for (uint32_t i = 1; i < WORLD_STORE_FRONTENDS; i++)
     world_names.at[0].addresses[i - 1] = WORLD_STORE_ADDRESS + i;
@@ -164,11 +165,6 @@ void world_bucket_empty(void) {
   fakes3_reset(bucket.server);
   world_judge_emptied();
   world_leave(was);
-}
-
-void world_bucket_settle(void) {
-  for (uint32_t i = 0; i < WORLD_STORE_FRONTENDS; i++)
-    world_net.host_at[(WORLD_STORE_ADDRESS + i) & 255] = bucket.host;
 }
 
 void world_bucket_move(uint32_t to) {

@@ -35,7 +35,5 @@ void world_bucket_restart(void);
 void world_bucket_empty(void);
 /** Its name has another address from now on, and the others of the name are dead. */
 void world_bucket_move(uint32_t to);
-/** It answers at all its addresses, so that a process reaches it by an address of before, too. */
-void world_bucket_settle(void);
 
 #endif

@@ -449,7 +449,6 @@ void world_heal(void) {
       end_fault(&active[i]);
     }
   world_bucket_clear(0);
-  world_bucket_settle(); /* name servers may still fail, which costs nothing then */
   for (int i = 0; i < election.nodes_len; i++) {
     world_node_t* n = &election.nodes[i];
     world_host_t* h = host_of(n);

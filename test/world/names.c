@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/faults.h"
 #include "world/situations.h"
 
 struct world_names_s world_names;
@@ -47,21 +48,27 @@ static void note(const world_name_t* name, bool failed) {
   found_before = name->addresses[0];
 }
 
+static const world_name_t* find(const char* name) {
+  for (size_t i = 0; i < world_names.len; i++)
+    if (strcmp(world_names.at[i].name, name) == 0)
+      return &world_names.at[i];
+  return NULL;
+}
+
 int world_look_up(world_host_t* host, const char* name, uint16_t port, struct addrinfo** found,
                   int64_t* delay_ns) {
+  const world_name_t* n = find(name);
+  bool spared = world_chaos.quiet && n != NULL && host->told_address != n->addresses[0];
   *found = NULL;
-  *delay_ns = world_names.delay_ns + sim_heavy(&host->random, WORLD_MS, 6);
-  if (world_names.error != 0) {
+  *delay_ns = sim_heavy(&host->random, WORLD_MS, 6) + (spared ? 0 : world_names.delay_ns);
+  if (world_names.error != 0 && !spared) {
     note(NULL, true);
     return world_names.error;
   }
-  if (host->fds >= host->fds_max)
+  if (host->fds >= host->fds_max || n == NULL)
     return UV_EAI_NONAME; /* as glibc says it where it has no descriptor to ask with */
-  for (size_t i = 0; i < world_names.len; i++)
-    if (strcmp(world_names.at[i].name, name) == 0) {
-      note(&world_names.at[i], false);
-      *found = make(host, &world_names.at[i], port);
-      return 0;
-    }
-  return UV_EAI_NONAME;
+  note(n, false);
+  host->told_address = n->addresses[0];
+  *found = make(host, n, port);
+  return 0;
 }

@@ -1,4 +1,6 @@
-/* world/names.h: the name servers: which addresses a name has, and how long the answer takes. */
+/* world/names.h: the name servers: which addresses a name has, and how long the answer takes. When
+ * all is well they fail only for processes that know the name's present address: any other process
+ * could not reach the store. */
 #ifndef WORLD_NAMES_H
 #define WORLD_NAMES_H
 

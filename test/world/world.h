@@ -95,6 +95,7 @@ struct world_host_s {
   size_t bytes_most;
   uint32_t alloc_fail;   /* per mille of allocations that fail */
   world_sock_t* suspend; /* its timerfd, or NULL */
+  uint32_t told_address; /* the first of the last look-up; 0: none */
   world_host_t* next;    /* that has ended */
 };
 
