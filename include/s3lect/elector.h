@@ -47,12 +47,13 @@ struct s3lect_event_s {
   int32_t error;  /* error: a negative code. S3LECT_EREGION, S3LECT_ESKEW and S3LECT_EETAG may be
                      notices about the store instead of failures (s3lect_store_result_t) */
   uint32_t reserved;
-  uint64_t epoch; /* started, stopped, renewed: this elector's; new leader: the leader's, 0 if
-                     unknown; claiming: the claim's; no leader: the last leader's, 0 if unknown */
-  int64_t valid_until_ns;      /* Lease time. Started, renewed: the validity now in force. Stopped:
-                                  the instant at which leadership ended. Others: 0 if not leading */
-  const char* leader_id;       /* the leader as far as known; "" if there is none. Never "" for a
-                                  new leader, always "" for no leader */
+  uint64_t
+      epoch; /* started, stopped, renewed, expiring: this elector's; new leader: the leader's, 0 if
+                unknown; claiming: the claim's; no leader: the last leader's, 0 if unknown */
+  int64_t valid_until_ns; /* Lease time. Started, renewed, expiring: the validity in force. Stopped:
+                             the instant at which leadership ended. Others: 0 if not leading */
+  const char* leader_id;  /* the leader as far as known; "" if there is none. Never "" for a
+                             new leader, always "" for no leader */
   const char* leader_addr;     /* its server_addr; "" if it has set none, or there is no leader */
   const char* message;         /* error: one line of text; else "" */
   int64_t takeover_allowed_ns; /* Lease time. Started, new leader: from when on this elector could
@@ -71,7 +72,7 @@ typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
 typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
 
 /** The name of an s3lect_event_kind_t: "started_leading", "stopped_leading", "new_leader",
- * "renewed", "error", "claiming", "no_leader", or "unknown". Static. Any thread. */
+ * "renewed", "error", "claiming", "no_leader", "expiring", or "unknown". Static. Any thread. */
 S3LECT_EXTERN const char* s3lect_event_name(int kind);
 /** The name of an s3lect_reason_t: "expired", "lost", "resigned", "stopped", "closed", or "none".
  * Static. Any thread. */
@@ -132,6 +133,11 @@ typedef struct s3lect_elector_options_s {
   uint32_t stop_ack_ms;        /* not 0: after on_stopped_leading the record is released only after
                                   s3lect_elector_ack, and not at all if that does not come within
                                   this time (others then wait for the leader timeout) */
+  uint32_t renew_deadline_ms;  /* leadership ends so long before its validity would, unless a
+                                  renewal has been confirmed by then: more time to stop before
+                                  others may lead. At least 5, which is the default */
+  uint32_t warn_before_ms;     /* not 0: on_expiring runs so long before leadership ends for want
+                                  of a renewal. It must leave the renewal interval to the leader */
   int32_t no_release;          /* 1: let the record expire at stop and close */
   int32_t expiry;              /* s3lect_expiry_t */
   int32_t observer;            /* 1: follow the election without being a candidate; never writes */
@@ -158,6 +164,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_event_cb on_error;
   s3lect_event_cb on_claiming;
   s3lect_event_cb on_no_leader;
+  s3lect_event_cb on_expiring; /* needs warn_before_ms */
   s3lect_trace_cb on_trace;
 } s3lect_elector_options_t;
 

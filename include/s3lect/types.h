@@ -94,6 +94,9 @@ typedef enum {
                                        only, it has stood unchanged for the leader timeout, or this
                                        elector's own leadership has ended. Between two such events
                                        on_new_leader or on_started_leading runs */
+  S3LECT_EVENT_EXPIRING = 8,        /* on_expiring: no renewal has been confirmed, and leadership
+                                       ends in warn_before_ms. Once for each validity. on_renewed
+                                       says that the danger is over */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */

@@ -115,6 +115,7 @@ static int open_elector(cli_session_t* session) {
   options.on_error = on_event;
   options.on_claiming = on_event;
   options.on_no_leader = on_event;
+  options.on_expiring = on_event;
   s3lect_error_t error;
   int r = s3lect_elector_init(&session->loop, &session->elector, &options, &error);
   if (r != 0) {

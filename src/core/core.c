@@ -380,6 +380,7 @@ s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
       at = s3l_sooner(at, c->valid_until - S3L_STOP_EARLY);
     if (!c->announced)
       at = s3l_sooner(at, c->announce_at);
+    at = s3l_sooner(at, s3l_lead_warn_at(c));
   }
   return at;
 }

@@ -40,8 +40,13 @@ s3l_ns_t s3l_core_hold(const s3l_core_t* c) {
   return s3l_lease_hold(c->config.leader_timeout_ms * S3L_MS, c->config.drift_ppm);
 }
 
+s3l_ns_t s3l_core_term(const s3l_core_t* c) {
+  s3l_ns_t early = s3l_later(c->config.renew_deadline_ms * S3L_MS, S3L_STOP_EARLY);
+  return s3l_core_hold(c) - (S3L_MUTANT(DEADLINE_IGNORED) ? 0 : early - S3L_STOP_EARLY);
+}
+
 bool s3l_core_is_enough(const s3l_core_t* c, s3l_ns_t lease_from) {
-  return lease_from + s3l_core_hold(c) - c->now >= s3l_core_hold(c) / 3;
+  return lease_from + s3l_core_term(c) - c->now >= s3l_core_term(c) / 3;
 }
 
 const s3l_sent_t* s3l_core_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write) {

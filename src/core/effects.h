@@ -27,6 +27,9 @@ s3l_ns_t s3l_core_jitter(s3l_core_t* c, uint32_t ms);
 
 /** T * (1 - drift): how long a lease lasts. */
 s3l_ns_t s3l_core_hold(const s3l_core_t* c);
+/** How long of that a write makes this elector leader: all of it, unless renew_deadline_ms takes
+ * more away than S3L_STOP_EARLY does. */
+s3l_ns_t s3l_core_term(const s3l_core_t* c);
 /** Whether enough is left of a lease that began then. With less than a third the first renewal
  * might come too late: the claim, which stands in the store, is written again first. */
 bool s3l_core_is_enough(const s3l_core_t* c, s3l_ns_t lease_from);

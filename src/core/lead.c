@@ -26,6 +26,22 @@ static void announce(s3l_core_t* c, s3l_effects_t* fx) {
   e->takeover_at = c->observed.takeover_before;
 }
 
+s3l_ns_t s3l_lead_warn_at(const s3l_core_t* c) {
+  if (!c->announced || c->warned || c->config.warn_before_ms == 0)
+    return S3L_NEVER;
+  return c->valid_until - S3L_STOP_EARLY - c->config.warn_before_ms * S3L_MS;
+}
+
+static void warn(s3l_core_t* c, s3l_effects_t* fx) {
+  if (c->now < s3l_lead_warn_at(c))
+    return;
+  c->warned = true;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3LECT_EVENT_EXPIRING;
+  e->epoch = c->epoch;
+  e->valid_until = c->valid_until;
+}
+
 /* A write of the epoch that is led has been applied: the next renewal is due an interval after it.
  */
 static void was_applied(s3l_core_t* c, s3l_ns_t sent_at) {
@@ -50,7 +66,8 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->announced = false;
   c->leaderless = false; /* its record was reported as that of a new leader */
   c->epoch = epoch;
-  c->valid_until = s3l_ns_add(lease_from, s3l_core_hold(c));
+  c->valid_until = s3l_ns_add(lease_from, s3l_core_term(c));
+  c->warned = false;
   was_applied(c, sent_at);
   c->config.protocol->inform(c, S3L_INFORM_LEADING, NULL);
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
@@ -60,13 +77,14 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   S3L_ASSERT(c->leading && c->now < c->valid_until);
   const s3l_protocol_t* p = c->config.protocol;
-  s3l_ns_t valid_until = s3l_ns_add(p->lease_from(c, sent_at), s3l_core_hold(c));
+  s3l_ns_t valid_until = s3l_ns_add(p->lease_from(c, sent_at), s3l_core_term(c));
   bool counts = valid_until > c->valid_until;
   if (sent_at > c->renewed_at)
     was_applied(c, sent_at);
   if (!counts || p->read_at(c, S3L_NEVER) != S3L_NEVER)
     return; /* or not before the next listing is clean */
   c->valid_until = valid_until;
+  c->warned = S3L_MUTANT(WARNED_ONCE) && c->warned;
   c->stats.renewals++;
   if (!c->announced)
     return;
@@ -74,6 +92,7 @@ void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   e->note = S3LECT_EVENT_RENEWED;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
+  warn(c, fx); /* the renewal may have come late */
 }
 
 void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
@@ -111,6 +130,7 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
     s3l_lead_stop(c, fx, S3LECT_REASON_EXPIRED);
   else if (!c->announced && c->now >= c->announce_at)
     announce(c, fx);
+  warn(c, fx);
 }
 
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {

@@ -45,6 +45,8 @@ typedef struct s3l_core_config_s {
   uint32_t release_timeout_ms;
   uint32_t grace_period_ms;
   uint32_t stop_ack_ms;
+  uint32_t renew_deadline_ms; /* by so much leadership ends before the lease */
+  uint32_t warn_before_ms;    /* the application is warned so long before that; 0: never */
   uint32_t drift_ppm;
   uint32_t peer_interval_ms; /* with peer_mode: maximum time between two probes */
   uint32_t peer_timeout_ms;  /* ... and how long an answer may take, waiting apart */
@@ -242,14 +244,14 @@ typedef struct s3l_peer_s {
   uint8_t answer;     /* s3l_answer_t */
   uint8_t repeats;    /* reads that follow the next one soon: a release may be on its way */
   uint8_t unanswered; /* probes of a leader that never answered */
-  bool probing;
-  bool cancelled;
-  bool misdirected; /* the probe under way went to a leader that is no longer observed */
-  bool good;        /* the last answer was acceptable */
-  bool steady;      /* the last read showed a leader that renews */
-  bool read_again;  /* the read under way was sent before the leader became suspect */
-  bool reported;    /* this leader's failure to answer has been reported */
-  int error;        /* why the store is read instead; 0: it is not, or not yet */
+  bool probing : 1;
+  bool cancelled : 1;
+  bool misdirected : 1; /* the probe under way went to a leader that is no longer observed */
+  bool good : 1;        /* the last answer was acceptable */
+  bool steady : 1;      /* the last read showed a leader that renews */
+  bool read_again : 1;  /* the read under way was sent before the leader became suspect */
+  bool reported : 1;    /* this leader's failure to answer has been reported */
+  int error;            /* why the store is read instead; 0: it is not, or not yet */
 } s3l_peer_t;
 
 typedef struct s3l_core_stats_s {
@@ -272,12 +274,20 @@ typedef struct s3l_core_s {
   s3l_prng_t prng;
   char incarnation[S3LECT_INCARNATION_SIZE];
   bool leading;
-  bool announced;   /* on_started_leading has run */
-  bool provisional; /* the elector's own observed record is a provisional claim */
-  bool
-      leaderless; /* on_no_leader was the last to run of it, on_new_leader and on_started_leading */
-  uint8_t phase;  /* s3l_phase_t */
-  uint64_t write; /* number of the last write */
+  bool announced;             /* on_started_leading has run */
+  bool provisional;           /* the elector's own observed record is a provisional claim */
+  bool leaderless;            /* on_no_leader has run, and no leader was reported since */
+  uint8_t phase;              /* s3l_phase_t */
+  bool read_back : 1;         /* read before anything else: a write was refused or is uncertain */
+  bool refused : 1;           /* the last write was refused by its ETag condition */
+  bool disputed_reported : 1; /* S3LECT_EDISPUTED was reported for the observed ETag */
+  bool watching : 1;
+  bool release_owed : 1;
+  bool ack_owed : 1;
+  bool releasing : 1;
+  bool gc_busy : 1; /* a GC is under way */
+  bool warned : 1;  /* on_expiring has run for this validity */
+  uint64_t write;   /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
   s3l_observation_t observed;
 
@@ -298,13 +308,10 @@ typedef struct s3l_core_s {
   /* The request under way and what comes next. */
   s3l_op_t op;
   s3l_ns_t read_back_at;
-  uint64_t uncertain;     /* number of the write whose outcome is unknown; 0: none */
-  bool read_back;         /* read before anything else: a write was refused or is uncertain */
-  bool refused;           /* the last write was refused by its ETag condition */
-  bool disputed_reported; /* S3LECT_EDISPUTED was reported for the observed ETag */
-  bool watching;
+  uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
   uint32_t
       timeout_seen_ms; /* largest leader timeout ever seen in a record, over all incarnations */
+  int last_error;
   s3l_ns_t op_started; /* of the operation under way: its first attempt */
   s3l_ns_t not_before; /* the next attempt at a write */
   s3l_ns_t poll_at;
@@ -313,11 +320,6 @@ typedef struct s3l_core_s {
 
   /* Leaving, and resignation. */
   const char* successor; /* named by the release that is owed; NULL: none */
-  bool release_owed;
-  bool ack_owed;
-  bool releasing;
-  bool gc_busy; /* a GC is under way */
-  int last_error;
   s3l_ns_t ack_until;
   uint64_t
       unacknowledged; /* newest epoch whose end the application has not acknowledged; 0: none */

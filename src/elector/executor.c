@@ -453,6 +453,7 @@ static void init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o)
   d->on[S3LECT_EVENT_ERROR - 1] = o->on_error;
   d->on[S3LECT_EVENT_CLAIMING - 1] = o->on_claiming;
   d->on[S3LECT_EVENT_NO_LEADER - 1] = o->on_no_leader;
+  d->on[S3LECT_EVENT_EXPIRING - 1] = o->on_expiring;
   d->on_trace = o->on_trace;
 }
 

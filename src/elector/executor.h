@@ -88,7 +88,7 @@ typedef struct s3l_executor_s {
   uint64_t ask_ack; /* the epoch that was acknowledged; 0: none */
   s3lect_elector_cb close_cb;
 
-  s3lect_event_cb on[S3LECT_EVENT_NO_LEADER]; /* [kind - 1] */
+  s3lect_event_cb on[S3LECT_EVENT_EXPIRING]; /* [kind - 1] */
   s3lect_trace_cb on_trace;
   /* What is being written. While the core is stopped: the random bytes of the start that was asked
    * for, its incarnation and seed. */

@@ -19,6 +19,7 @@
 #define DEFAULT_RELEASE_MS        1000
 #define DEFAULT_DRIFT_PPM         10000
 #define DEFAULT_PEER_TIMEOUT_MS   3000
+#define DEFAULT_DEADLINE_MS       ((uint32_t)(S3L_STOP_EARLY / S3L_MS))
 
 #define PREFIX_MAX                (S3L_STORE_KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
@@ -37,6 +38,7 @@ static void put_defaults(s3lect_elector_options_t* o) {
   o->leader_timeout_ms = s3l_or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
   o->release_timeout_ms = s3l_or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
   o->drift_ppm = s3l_or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
+  o->renew_deadline_ms = s3l_or_default(o->renew_deadline_ms, DEFAULT_DEADLINE_MS);
   o->peer_interval_ms = s3l_or_default(o->peer_interval_ms, o->infrequent_interval_ms);
   o->peer_timeout_ms = s3l_or_default(o->peer_timeout_ms, DEFAULT_PEER_TIMEOUT_MS);
   if (o->peer_health_path == NULL)
@@ -57,13 +59,15 @@ static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_
                            o->leader_timeout_ms));
   o->request_timeout_ms = given->request_timeout_ms;
   uint32_t requests = protocol_of(o)->renewal_requests;
+  uint64_t used_ms = (uint64_t)o->renew_interval_ms + o->renew_deadline_ms - DEFAULT_DEADLINE_MS;
+  uint32_t used = used_ms < UINT32_MAX ? (uint32_t)used_ms : UINT32_MAX;
   if (o->request_timeout_ms == 0) {
-    uint32_t fits = s3l_default_request_timeout_ms(o->renew_interval_ms, o->leader_timeout_ms,
-                                                   o->drift_ppm, requests);
+    uint32_t fits =
+        s3l_default_request_timeout_ms(used, o->leader_timeout_ms, o->drift_ppm, requests);
     o->request_timeout_ms = fits > REQUEST_MS_MIN ? fits : REQUEST_MS_MIN;
   }
-  return s3l_timing_missing_ms(o->renew_interval_ms, o->request_timeout_ms, o->leader_timeout_ms,
-                               o->drift_ppm, requests);
+  return s3l_timing_missing_ms(used, o->request_timeout_ms, o->leader_timeout_ms, o->drift_ppm,
+                               requests);
 }
 
 /* The shortest leader timeout with which all else would be safe: its defaults grow with it. */
@@ -126,6 +130,18 @@ static int check_segments(s3lect_error_t* error, const char* key, bool is_prefix
                   : "leader.json");
 }
 
+/* A leader that renews at every interval is not warned. */
+static int check_warning(s3lect_error_t* error, const s3lect_elector_options_t* o) {
+  int64_t hold = s3l_lease_hold(o->leader_timeout_ms * S3L_MS, o->drift_ppm) / S3L_MS;
+  int64_t most = hold - o->renew_interval_ms - o->renew_deadline_ms;
+  if (o->warn_before_ms <= most)
+    return 0;
+  return s3l_error_say(error, S3LECT_ETIMING, "warn_before_ms", NULL,
+                       "%" PRIu32 " ms before the end is before the next renewal is due; lower it "
+                       "to %" PRId64 " ms or raise the leader timeout",
+                       o->warn_before_ms, most);
+}
+
 static int check_timing(s3lect_error_t* error, s3lect_elector_options_t* o,
                         const s3lect_elector_options_t* given) {
   if (o->drift_ppm > DRIFT_PPM_MAX)
@@ -134,7 +150,14 @@ static int check_timing(s3lect_error_t* error, s3lect_elector_options_t* o,
                          DRIFT_PPM_MAX);
   uint64_t missing = settle_timing(o, given);
   if (missing == 0)
-    return 0;
+    return check_warning(error, o);
+  if (missing <= o->renew_deadline_ms - DEFAULT_DEADLINE_MS)
+    return s3l_error_say(error, S3LECT_ETIMING, "renew_deadline_ms", NULL,
+                         "%" PRIu32 " ms does not fit into the leader timeout of %" PRIu32
+                         " ms beside the renewal interval, the retry schedule and the request "
+                         "timeout; lower it to %" PRIu64 " ms or raise the leader timeout",
+                         o->renew_deadline_ms, o->leader_timeout_ms,
+                         o->renew_deadline_ms - missing);
   return s3l_error_say(error, S3LECT_ETIMING, "leader_timeout_ms", NULL,
                        "%" PRIu32 " ms is unsafe: renewal interval %" PRIu32
                        " ms + retry schedule %d ms + %srequest timeout %" PRIu32
@@ -169,6 +192,15 @@ static int check_path(s3lect_error_t* error, const char* path) {
   return 0;
 }
 
+static int check_deadline(s3lect_error_t* error, uint32_t ms) {
+  if (ms < DEFAULT_DEADLINE_MS)
+    return s3l_error_say(error, S3LECT_EOPTION, "renew_deadline_ms", NULL,
+                         "%" PRIu32 " ms is below %" PRIu32
+                         " ms, which the grain of timers needs; raise it or leave it out",
+                         ms, DEFAULT_DEADLINE_MS);
+  return 0;
+}
+
 static int check_durations(s3lect_error_t* error, const s3lect_elector_options_t* o) {
 #define DURATION(name)                                                                             \
   { offsetof(s3lect_elector_options_t, name), #name }
@@ -179,6 +211,7 @@ static int check_durations(s3lect_error_t* error, const s3lect_elector_options_t
       DURATION(frequent_interval_ms), DURATION(infrequent_interval_ms), DURATION(renew_interval_ms),
       DURATION(request_timeout_ms),   DURATION(grace_period_ms),        DURATION(stop_ack_ms),
       DURATION(release_timeout_ms),   DURATION(peer_interval_ms),       DURATION(peer_timeout_ms),
+      DURATION(renew_deadline_ms),    DURATION(warn_before_ms),
   };
   int r = 0;
   for (size_t i = 0; r == 0 && i < sizeof durations / sizeof durations[0]; i++) {
@@ -235,6 +268,8 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   if (r == 0)
     r = check_durations(error, o);
   if (r == 0)
+    r = check_deadline(error, o->renew_deadline_ms);
+  if (r == 0)
     r = check_expiry(error, o);
   return r != 0 ? r : check_path(error, o->peer_health_path);
 }
@@ -265,6 +300,8 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .grace_period_ms = o->grace_period_ms,
       .stop_ack_ms = o->stop_ack_ms,
       .drift_ppm = o->drift_ppm,
+      .renew_deadline_ms = o->renew_deadline_ms,
+      .warn_before_ms = o->warn_before_ms,
       .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
       .no_release = o->no_release != 0,
       .observer = o->observer != 0,

@@ -165,6 +165,46 @@ static void test_unsafe_timing(void** state) {
   expect(&o, S3LECT_ETIMING, "leader_timeout_ms: 15000 ms is unsafe");
 }
 
+/* The value that a message proposes passes, and the next one does not. */
+static void expect_most(uint32_t* value, s3lect_elector_options_t* o, const char* before) {
+  s3lect_error_t error;
+  unsigned ms = 0;
+  assert_int_equal(s3lect_elector_options_check(o, &error), S3LECT_ETIMING);
+  if (strncmp(error.text, before, strlen(before)) != 0)
+    fail_msg("%s", error.text);
+  const char* at = strstr(error.text, "lower it to ");
+  assert_non_null(at);
+  assert_int_equal(sscanf(at, "lower it to %u ms", &ms), 1);
+  *value = ms;
+  assert_int_equal(s3lect_elector_options_check(o, &error), 0);
+  *value = ms + 1;
+  assert_int_equal(s3lect_elector_options_check(o, &error), S3LECT_ETIMING);
+}
+
+static void test_deadlines(void** state) {
+  s3lect_elector_options_t o = good(), resolved = {.size = sizeof resolved};
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
+  assert_int_equal(resolved.renew_deadline_ms, 5);
+  assert_int_equal(resolved.warn_before_ms, 0);
+  o.renew_deadline_ms = 4;
+  expect(&o, S3LECT_EOPTION, "renew_deadline_ms: 4 ms is below 5 ms");
+  o.renew_deadline_ms = 8900;
+  expect_most(&o.renew_deadline_ms, &o, "renew_deadline_ms: 8900 ms does not fit into the leader ");
+  o.renew_deadline_ms = 2000; /* the default of the request timeout makes room */
+  o.leader_timeout_ms = 10000;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
+  uint32_t left = 9900 - 3333 - 1100 - 1995;
+  assert_int_equal(resolved.request_timeout_ms, s3l_test_epochs() ? left / 2 : 3000);
+  o = good();
+  o.warn_before_ms = 12000;
+  expect_most(&o.warn_before_ms, &o, "warn_before_ms: 12000 ms before the end is before the next ");
+  o = good();
+  o.warn_before_ms = 9000;
+  assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
+  o.renew_deadline_ms = 3000;
+  expect_most(&o.warn_before_ms, &o, "warn_before_ms: ");
+}
+
 static void test_durations_out_of_bounds(void** state) {
 #define DURATION(name)                                                                             \
   { offsetof(s3lect_elector_options_t, name), #name ": 2419200001 ms is over" }
@@ -175,6 +215,7 @@ static void test_durations_out_of_bounds(void** state) {
       DURATION(frequent_interval_ms), DURATION(infrequent_interval_ms), DURATION(renew_interval_ms),
       DURATION(request_timeout_ms),   DURATION(grace_period_ms),        DURATION(stop_ack_ms),
       DURATION(release_timeout_ms),   DURATION(peer_interval_ms),       DURATION(peer_timeout_ms),
+      DURATION(renew_deadline_ms),    DURATION(warn_before_ms),
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     s3lect_elector_options_t o = good();
@@ -319,6 +360,7 @@ int main(void) {
       cmocka_unit_test(test_segments),
       cmocka_unit_test(test_strings_out_of_bounds),
       cmocka_unit_test(test_unsafe_timing),
+      cmocka_unit_test(test_deadlines),
       cmocka_unit_test(test_durations_out_of_bounds),
       cmocka_unit_test(test_peer_health_path),
       cmocka_unit_test(test_proposal_is_right),

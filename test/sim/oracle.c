@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define MS INT64_C(1000000)
+/* Leadership ends so long before validity. */
+#define STOP_EARLY (5 * MS)
 
 static const struct {
   const char* name;
@@ -71,6 +73,38 @@ void oracle_begins(oracle_t* o, int node, int64_t t) {
   n->exists = true;
 }
 
+/* When a leader whose validity ends at `promised` is to be warned, by its own clock. */
+static int64_t warn_at(const oracle_node_t* n) {
+  return n->promised - STOP_EARLY - n->config.warn_before_ms * MS;
+}
+
+/* A timer may be late by as much as leadership ends early. */
+static void check_warned(oracle_t* o, int node, int64_t t) {
+  const oracle_node_t* n = &o->nodes[node];
+  if (!n->started || n->warned || n->config.warn_before_ms == 0 || t <= n->blocked)
+    return;
+  int64_t from = warn_at(n) > n->told_at ? warn_at(n) : n->told_at;
+  int64_t late = o->boot(o->ctx, node, t) - from;
+  if (late >= STOP_EARLY)
+    oracle_fail(o, ORACLE_WARNING, t, node, -1,
+                "n%d: a warning of the end of epoch %" PRIu64 " is %.3f ms late", node, n->epoch,
+                (double)late / 1e6);
+}
+
+static void note_expiring(oracle_t* o, int node, int64_t t) {
+  oracle_node_t* n = &o->nodes[node];
+  check_warned(o, node, t);
+  bool early = o->boot(o->ctx, node, t) < warn_at(n);
+  if (!n->started || n->warned || n->config.warn_before_ms == 0 || early)
+    oracle_fail(o, ORACLE_WARNING, t, node, -1, "n%d is warned of an end%s", node,
+                !n->started ? ", and does not lead"
+                : n->warned ? " once more"
+                            : " too early");
+  if (o->quiet)
+    oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d is warned of an end in a quiet spell", node);
+  n->warned = true;
+}
+
 /* Stopped must have been told by the end of validity, unless the process could not run. */
 static void check_stop_told(oracle_t* o, int node, int64_t t) {
   const oracle_node_t* n = &o->nodes[node];
@@ -127,7 +161,8 @@ void oracle_valid(oracle_t* o, int node, int64_t t, int64_t valid_until) {
     oracle_fail(o, ORACLE_RESURRECTED, t, node, -1,
                 "n%d: validity of epoch %" PRIu64 " was renewed %.3f ms after its end", node,
                 n->epoch, (double)(now - before) / 1e6);
-  if (valid_until > n->carried)
+  int64_t early = n->config.renew_deadline_ms * MS - STOP_EARLY;
+  if (valid_until > n->carried - (early > 0 ? early : 0))
     oracle_fail(o, ORACLE_LEASE, t, node, -1,
                 "n%d: validity is %.3f ms longer than its landed writes carry", node,
                 (double)(valid_until - n->carried) / 1e6);
@@ -157,9 +192,11 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   else if (note->epoch > o->epoch_started)
     o->epoch_started = note->epoch;
   n->started = true;
+  n->warned = false;
   n->leaderless = false;
   n->epoch = note->epoch;
   n->promised = note->valid_until;
+  n->told_at = o->boot(o->ctx, node, t);
   o->leaderships++;
   if (o->quiet)
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: became leader in a quiet spell", node);
@@ -172,7 +209,10 @@ static void note_renewed(oracle_t* o, int node, int64_t t, const oracle_note_t* 
                 "n%d: epoch %" PRIu64 " renewed by %.3f ms while %s %" PRIu64, node, note->epoch,
                 (double)(note->valid_until - n->promised) / 1e6,
                 n->started ? "leading" : "no longer leading", n->epoch);
+  check_warned(o, node, t);
   n->promised = note->valid_until;
+  n->told_at = o->boot(o->ctx, node, t);
+  n->warned = false;
 }
 
 static void note_stopped(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
@@ -185,6 +225,7 @@ static void note_stopped(oracle_t* o, int node, int64_t t, const oracle_note_t* 
                 node, (double)(o->boot(o->ctx, node, t) - n->promised) / 1e6);
   if (oracle_believes(o, node, t))
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: stopped was told, yet is_leader", node);
+  check_warned(o, node, t);
   n->started = false;
   n->ack_owed = n->ack_owed || n->config.stop_ack_ms > 0;
   if (o->quiet)
@@ -237,6 +278,9 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
     break;
   case ORACLE_NO_LEADER:
     note_no_leader(o, node, t);
+    break;
+  case ORACLE_EXPIRING:
+    note_expiring(o, node, t);
     break;
   case ORACLE_ERROR:
   case ORACLE_CLAIMING:

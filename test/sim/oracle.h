@@ -27,6 +27,7 @@
   XX(EPOCH_SHARED, "epoch-shared", "two leaderships, or the records of two, have one epoch")       \
   XX(PAIRING, "pairing", "what is told does not follow each other as promised")                    \
   XX(STOP_LATE, "stop-late", "stopped was not told by the end of validity, though it could be")    \
+  XX(WARNING, "warning", "the end of a leadership was not warned of in time, or for nothing")      \
   XX(LEASE, "lease", "validity goes beyond what a landed write carries from its sending on")       \
   XX(RESURRECTED, "resurrected", "a leadership went on after its validity had ended")              \
   XX(LEADER_NAME, "leader-name", "a leader was named who never wrote a record, or a claim only")   \
@@ -68,6 +69,8 @@ typedef struct oracle_config_s {
   uint32_t infrequent_interval_ms;
   uint32_t stop_ack_ms;
   uint32_t drift_ppm;
+  uint32_t renew_deadline_ms;
+  uint32_t warn_before_ms;
   bool store_clock; /* counts the record's age by the store's clock, too */
   bool peer_mode;   /* asks the leader, and answers as one */
   bool peer_proven; /* as a leader it is known to be itself */
@@ -81,6 +84,7 @@ typedef enum {
   ORACLE_ERROR,
   ORACLE_CLAIMING,
   ORACLE_NO_LEADER,
+  ORACLE_EXPIRING,
 } oracle_note_kind_t;
 
 /** What a node tells its application. */
@@ -118,7 +122,9 @@ typedef struct oracle_node_s {
 
   bool started; /* told, and not told stopped since */
   uint64_t epoch;
-  int64_t promised; /* validity as last told */
+  int64_t promised; /* validity as last told ... */
+  int64_t told_at;  /* ... by its own clock */
+  bool warned;      /* ... and that it is about to end */
   bool leaderless;  /* told that there is no leader, and of none since */
   bool ack_owed;    /* a leadership has ended, and this or an earlier one is not acknowledged */
 

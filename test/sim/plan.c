@@ -10,7 +10,7 @@
 #define CHAPTER (4 * HOUR)
 
 /* Purposes of generators; the ones of nodes and faults start at these. */
-enum { RND_PLAN = 1, RND_FAULTS = 2, RND_FILES = 3, RND_NODE = 1000 };
+enum { RND_PLAN = 1, RND_FAULTS = 2, RND_FILES = 3, RND_DEADLINES = 4, RND_NODE = 1000 };
 
 void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_timeout_ms) {
   snprintf(node->id, sizeof node->id, "node-%u", index);
@@ -156,6 +156,22 @@ static void plan_files(sim_plan_t* p) {
     uint32_t most =
         s3l_default_request_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm, 2);
     c->request_timeout_ms = c->request_timeout_ms < most ? c->request_timeout_ms : most;
+  }
+}
+
+/* Leaders that end early, and that are warned before. */
+static void plan_deadlines(sim_plan_t* p) {
+  s3l_prng_t g = sim_rnd(p->seed, RND_DEADLINES);
+  for (unsigned i = 0; i < p->nodes_len; i++) {
+    s3l_core_config_t* c = &p->nodes[i].config;
+    int64_t used = c->renew_interval_ms + (p->epochs ? 2 : 1) * (int64_t)c->request_timeout_ms;
+    int64_t hold = (int64_t)c->leader_timeout_ms * (1000000 - c->drift_ppm) / 1000000;
+    int64_t left = hold - used - S3L_RETRY_TOTAL_MS;
+    if (sim_chance(&g, 200) && left > 5)
+      c->renew_deadline_ms = (uint32_t)sim_between(&g, 5, left);
+    int64_t most = hold - c->renew_interval_ms - c->renew_deadline_ms;
+    if (sim_chance(&g, 300) && most > 2001) /* in quiet a renewal takes less than 2 s */
+      c->warn_before_ms = (uint32_t)sim_between(&g, 1, most - 2000);
   }
 }
 
@@ -361,6 +377,8 @@ void sim_plan(sim_plan_t* p, uint64_t seed, unsigned nodes, unsigned hours, uint
   p->epochs = (troubles & SIM_BIT(EPOCHS)) != 0;
   if (p->epochs)
     plan_files(p);
+  if ((troubles & SIM_BIT(OPTIONS)) != 0)
+    plan_deadlines(p);
   sim_plan_peer_nodes(p);
   p->settle = sim_plan_settle(p);
   plan_faults(p);

@@ -75,6 +75,8 @@ static void init_node(sim_world_t* w, unsigned i) {
                             .peer_proven = plan->peer_tls,
                             .stop_ack_ms = c->stop_ack_ms,
                             .drift_ppm = c->drift_ppm,
+                            .renew_deadline_ms = c->renew_deadline_ms,
+                            .warn_before_ms = c->warn_before_ms,
                             .store_clock = c->store_clock};
   oracle_set_config(&w->oracle, (int)i, &config);
   if ((w->nodes_out & (1u << i)) == 0)
