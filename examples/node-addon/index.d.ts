@@ -167,6 +167,12 @@ export interface LeadingEvent {
   signal: AbortSignal;
 }
 
+/** With warnBeforeMs: leadership ends in so many milliseconds unless it is renewed ('renewed') by then. */
+export interface ExpiringEvent {
+  type: 'expiring';
+  epoch: bigint;
+}
+
 /** It does not lead any more. */
 export interface StoppedEvent {
   type: 'stopped';
@@ -213,7 +219,7 @@ export interface ErrorEvent {
   error: ElectorError;
 }
 
-export type ElectorEvent = (LeadingEvent | StoppedEvent | LeaderEvent | NoLeaderEvent | ClaimingEvent | ErrorEvent) & {
+export type ElectorEvent = (LeadingEvent | ExpiringEvent | StoppedEvent | LeaderEvent | NoLeaderEvent | ClaimingEvent | ErrorEvent) & {
   /** So many events before this one were dropped, because nobody asked for them. */
   missed?: number;
 };
@@ -266,6 +272,7 @@ export interface Stats {
 
 interface ElectorEventMap {
   leading: [LeadingEvent];
+  expiring: [ExpiringEvent];
   stopped: [StoppedEvent];
   leader: [LeaderEvent];
   noLeader: [NoLeaderEvent];

@@ -50,6 +50,7 @@ typedef struct cli_options_s {
   char default_id[S3LECT_ID_SIZE]; /* what elector.server_id points to without --id */
   uint32_t peer_client_auth;
   uint32_t kill_after_ms;
+  const char* warn_signal;
   const char* events_file;
   uint32_t json;
   bool prefix; /* list, watch: the key in --store is the beginning of keys */

@@ -93,6 +93,12 @@ const cli_option_t cli_option_table[] = {
      "unchanged for --leader-timeout (the default). store-clock: also when\n"
      "the record is that old by the store's clock; unsafe if that clock is\n"
      "set forward"},
+    {"renew-deadline", "DUR", ELECTING, DURATION, AT(elector.renew_deadline_ms),
+     "how long before the leader timeout a leader that cannot renew ends\n"
+     "its leadership (5ms)"},
+    {"warn-before", "DUR", ELECTING, DURATION, AT(elector.warn_before_ms),
+     "report expiring so long before a leadership ends that could not be\n"
+     "renewed yet"},
     {"no-release", NULL, ELECTING, FLAG, SET(elector.no_release, 1),
      "do not release the lockfile at the end; let it expire"},
     {"release-timeout", "DUR", ELECTING, DURATION, AT(elector.release_timeout_ms),
@@ -128,6 +134,9 @@ const cli_option_t cli_option_table[] = {
     {"kill-after", "DUR", CLI_RUN, DURATION, AT(kill_after_ms),
      "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\n"
      "at most 5s); shorter if this machine is slow to end processes"},
+    {"warn-signal", "HUP|INT|QUIT|USR1|USR2|TERM|WINCH", CLI_RUN, STRING, AT(warn_signal),
+     "send COMMAND this signal at --warn-before, so that it can finish or\n"
+     "flush before it is stopped"},
     {"events", "FILE", CLI_RUN, STRING, AT(events_file),
      "append events to FILE, in the format of `s3lect elect`"},
     {"verify-on-start", NULL, ELECTING, FLAG, SET(elector.verify_on_start, 1),

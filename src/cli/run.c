@@ -23,9 +23,16 @@
 #define MARGIN_MIN_MS  100u /* a loaded machine's delay between SIGKILL and a process's end */
 #define MARGIN_MAX_MS  1000u
 #define STAND_POLL_MS  20
-#define FORWARDED_ONLY 5 /* the signals in `forwarded` */
+#define DEADLINE_MS    5u /* renew_deadline_ms by default: validity does not lack that much */
+#define FORWARDED_ONLY 5  /* the signals in `forwarded` */
 
 static const int forwarded[FORWARDED_ONLY] = {SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+static const struct {
+  const char* name;
+  int signum;
+} warnings[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},  {"USR1", SIGUSR1},
+                {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"WINCH", SIGWINCH}};
 
 typedef struct run_s {
   cli_session_t session;
@@ -43,6 +50,37 @@ typedef struct run_s {
   int signum; /* the signal to leave */
 } run_t;
 
+/* The number of --warn-signal, with or without "SIG"; 0 if it is none. */
+static int warn_signal(const cli_options_t* options) {
+  const char* name = options->warn_signal;
+  if (strncmp(name, "SIG", 3) == 0)
+    name += 3;
+  for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++)
+    if (strcmp(name, warnings[i].name) == 0)
+      return warnings[i].signum;
+  return 0;
+}
+
+/* The command is stopped so long before leadership ends: a warning must come before that. */
+static int check_warning(const cli_options_t* options, const cli_kill_times_t* times,
+                         s3lect_error_t* error) {
+  uint32_t stop_ms = times->margin_ms + times->grace_ms;
+  uint32_t before_ms = options->elector.warn_before_ms;
+  if (options->warn_signal != NULL && warn_signal(options) == 0)
+    return cli_refuse(error,
+                      "--warn-signal %.64s is unknown: write HUP, INT, QUIT, USR1, USR2, TERM or "
+                      "WINCH",
+                      options->warn_signal);
+  if (options->warn_signal != NULL && before_ms == 0)
+    return cli_refuse(error, "--warn-signal needs --warn-before: say how early it is to come");
+  if (before_ms != 0 && before_ms <= stop_ms)
+    return cli_refuse(error,
+                      "--warn-before %" PRIu32 "ms is too late: the command gets SIGTERM %" PRIu32
+                      "ms before leadership ends; raise it, or lower --kill-after",
+                      before_ms, stop_ms);
+  return 0;
+}
+
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect_error_t* error) {
   s3lect_elector_options_t timing;
   int r = cli_timing(options, &timing, NULL); /* which has been checked */
@@ -56,7 +94,7 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect
   bool epochs = options->elector.protocol == S3LECT_PROTOCOL_EPOCHS;
   int64_t requests = (int64_t)timing.request_timeout_ms * (epochs ? 2 : 1);
   int64_t room = (int64_t)t * (1000000 - timing.drift_ppm) / 1000000 - timing.renew_interval_ms -
-                 requests - margin;
+                 (timing.renew_deadline_ms - DEADLINE_MS) - requests - margin;
   uint32_t grace = t / 4 < GRACE_MAX_MS ? t / 4 : GRACE_MAX_MS;
   if ((int64_t)grace > room)
     grace = room > 0 ? (uint32_t)room : 0;
@@ -72,7 +110,7 @@ int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect
     return S3LECT_ETIMING;
   }
   *times = (cli_kill_times_t){margin, grace, t};
-  return 0;
+  return check_warning(options, times, error);
 }
 
 /* --- the command ---------------------------------------------------------------------------- */
@@ -233,6 +271,19 @@ static void on_report(cli_child_t* child, const guard_report_t* report) {
 
 /* --- events and signals --------------------------------------------------------------------- */
 
+/* Leadership is about to end for want of a renewal. */
+static void warn(run_t* run) {
+  const cli_options_t* options = run->session.options;
+  bool stops = run->leaving || s3lect_now_ns() >= bound(run) - run->times.grace_ms * MS;
+  if (!run->child.running || stops)
+    return;
+  cli_say("leadership could not be renewed yet, and ends in %" PRIu32 " ms%s%s",
+          options->elector.warn_before_ms, options->warn_signal != NULL ? ": sending " : "",
+          options->warn_signal != NULL ? options->warn_signal : "");
+  if (options->warn_signal != NULL)
+    cli_child_signal(&run->child, warn_signal(options));
+}
+
 static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   run_t* run = session->data;
   switch (event->kind) {
@@ -260,6 +311,9 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
     if (event->leader_id[0] != '\0' &&
         strcmp(event->leader_id, session->options->elector.server_id) != 0)
       cli_say("%s leads", event->leader_id);
+    break;
+  case S3LECT_EVENT_EXPIRING:
+    warn(run);
     break;
   case S3LECT_EVENT_CLAIMING:
     cli_say("no current leader found: waiting one leader timeout (%" PRIu32

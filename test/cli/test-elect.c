@@ -119,6 +119,23 @@ static void knows_that_it_slept(void** state) {
   assert_string_equal(proc_json_string(proc_line(a, PROC_OUT, NEW), "leader"), "b");
 }
 
+static void warns_and_ends_early(void** state) {
+  const char* const options[] = {"--warn-before", "1s", "--renew-deadline", "200ms", NULL};
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", options);
+  const char* line = proc_line(a, PROC_OUT, RENEWED);
+  int64_t left = proc_json_i64(line, "valid_until_ns") - proc_json_i64(line, "lease_ns");
+  assert_true(left <= INT64_C(1000000) * (S3PROC_T_MS * 99 / 100 - 195));
+  proc_signal(s3.fake, SIGSTOP);
+  line = proc_line(a, PROC_OUT, "\"event\":\"expiring\"");
+  int64_t until = proc_json_i64(line, "valid_until_ns");
+  assert_true(proc_json_i64(line, "lease_ns") >= until - INT64_C(1005000000));
+  line = proc_line(a, PROC_OUT, STOPPED);
+  assert_string_equal(proc_json_string(line, "reason"), "expired");
+  assert_true(proc_json_i64(line, "valid_until_ns") <= until);
+  proc_signal(s3.fake, SIGCONT);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
+}
+
 static void stops_itself_when_the_store_is_silent(void** state) {
   proc_t* a = elect("a");
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
@@ -268,6 +285,7 @@ int main(void) {
       T(hands_over_at_sigterm),
       T(fails_over_after_sigkill),
       T(knows_that_it_slept),
+      T(warns_and_ends_early),
       T(stops_itself_when_the_store_is_silent),
       T(errors_are_events),
       T(says_that_it_could_not_release),

@@ -93,6 +93,31 @@ static void a_second_signal_kills_the_command(void** state) {
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3);
 }
 
+static void the_command_is_warned(void** state) {
+  const char* const options[] = {
+      "--warn-before",
+      "1500ms",
+      "--warn-signal",
+      "SIGUSR1",
+      "--",
+      "sh",
+      "-c",
+      "trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; echo ready; "
+      "while :; do sleep 0.01; done",
+      NULL};
+  proc_t* a = s3proc_s3lect(&s3, "run", "a", options);
+  proc_line(a, PROC_OUT, "ready");
+  proc_signal(s3.fake, SIGSTOP);
+  proc_line(a, PROC_OUT, "warned");
+  proc_line(a, PROC_ERR,
+            "s3lect run: leadership could not be renewed yet, and ends in 1500 ms: "
+            "sending SIGUSR1");
+  proc_line(a, PROC_OUT, "asked");
+  assert_null(proc_try_line(a, PROC_OUT, "warned", true)); /* once */
+  proc_signal(s3.fake, SIGCONT);
+  (void)proc_end(a, SIGTERM);
+}
+
 static void other_signals_are_passed_on(void** state) {
   static const struct {
     int signum;
@@ -229,6 +254,7 @@ static const struct CMUnitTest either[] = {
     T(says_what_cannot_be_run),
     T(a_deaf_command_is_killed),
     T(a_second_signal_kills_the_command),
+    T(the_command_is_warned),
     T(other_signals_are_passed_on),
     T(a_follower_leaves_without_running_anything),
     T(who_heeds_sigterm_has_time_for_it),

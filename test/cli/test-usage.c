@@ -89,6 +89,18 @@ static void bad_input(void** state) {
        "s3lect elect: --leader-timeout: 2000 ms is unsafe: ..."},
       {{"run", STORE, "--leader-timeout", "15s", "--kill-after", "10s", "--", "true"},
        "s3lect run: --kill-after 10000ms does not fit: with --leader-timeout 15000ms, ..."},
+      {{"run", STORE, "--warn-signal", "TREM", "--", "true"},
+       "s3lect run: --warn-signal TREM is unknown: write HUP, INT, QUIT, USR1, USR2, TERM or ..."},
+      {{"run", STORE, "--warn-signal", "USR1", "--", "true"},
+       "s3lect run: --warn-signal needs --warn-before: say how early it is to come"},
+      {{"run", STORE, "--warn-before", "4s", "--", "true"},
+       "s3lect run: --warn-before 4000ms is too late: the command gets SIGTERM 4500ms before ..."},
+      {{"elect", STORE, "--warn-before", "11s"},
+       "s3lect elect: --warn-before: 11000 ms before the end is before the next renewal is due; "
+       "..."},
+      {{"elect", STORE, "--renew-deadline", "9s", "--request-timeout", "3s"},
+       "s3lect elect: --renew-deadline: 9000 ms does not fit into the leader timeout of 15000 ms "
+       "..."},
       {{"elect", STORE, "--addr", "a host:80"},
        "s3lect elect: --addr a host:80 is no address: ..."},
       {{"elect", STORE, "--endpoint", "ftp://host"}, "s3lect elect: --endpoint..."},

@@ -285,6 +285,8 @@ class Elector extends EventEmitter {
         return this.#tell({ type: 'claiming', epoch });
       case 'no_leader':
         return this.#tell({ type: 'noLeader', epoch });
+      case 'expiring':
+        return this.#tell({ type: 'expiring', epoch });
       case 'renewed':
         return this.emit('renewed', { type: 'renewed', epoch });
       default:

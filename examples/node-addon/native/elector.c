@@ -77,6 +77,8 @@ static const field_t fields[] = {
     OPTION(FIELD_UINT32, "gracePeriodMs", grace_period_ms),
     OPTION(FIELD_UINT32, "releaseTimeoutMs", release_timeout_ms),
     OPTION(FIELD_UINT32, "stopAckMs", stop_ack_ms),
+    OPTION(FIELD_UINT32, "renewDeadlineMs", renew_deadline_ms),
+    OPTION(FIELD_UINT32, "warnBeforeMs", warn_before_ms),
     OPTION(FIELD_BOOL, "noRelease", no_release),
     OPTION(FIELD_INT32, "expiry", expiry),
     OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),
@@ -112,6 +114,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
   options.on_error = on_event;
   options.on_claiming = on_event;
   options.on_no_leader = on_event;
+  options.on_expiring = on_event;
   int r = s3lect_elector_init(object->addon->loop, &e->handle, &options, error);
   if (r != 0)
     return r;

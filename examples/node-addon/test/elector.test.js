@@ -139,6 +139,21 @@ describe('elector', { concurrency: true }, () => {
     assert.equal(observer.stats().writes, 0);
   });
 
+  it('warns before a leadership ends that it cannot renew', async (t) => {
+    const e = await make(t, 'warned', { warnBeforeMs: 800, renewDeadlineMs: 100 });
+    const seen = [];
+    e.on('error', () => {});
+    for (const type of ['expiring', 'stopped'])
+      e.on(type, ({ epoch }) => seen.push([type, epoch]));
+    await e.start();
+    await event(e, 'renewed');
+    await fake.fault({ match: { method: 'PUT', key: 'warned' }, status: 503 });
+    const { reason, epoch } = await event(e, 'stopped');
+    assert.equal(reason, 'expired');
+    assert.deepEqual(seen, [['expiring', epoch], ['stopped', epoch]]);
+    await e.close();
+  });
+
   it('gives up on a store that does not keep its conditions', async (t) => {
     const e = await make(t, 'unsafe', { verifyOnStart: true });
     await fake.fault({ match: { method: 'PUT', key: 'unsafe' }, ignore_conditions: true });

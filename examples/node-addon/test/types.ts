@@ -12,6 +12,7 @@ async function main() {
   for await (const ev of e.events({ signal: AbortSignal.abort() })) {
     if (ev.type === 'leading') { const s: AbortSignal = ev.signal; void s; }
     else if (ev.type === 'error') ev.error.code;
+    else if (ev.type === 'expiring') { const n: bigint = ev.epoch; void n; }
     else if (ev.type === 'noLeader') { const n: bigint = ev.epoch; void n; }
     else if (ev.type === 'claiming') { const n: bigint = ev.epoch; void n; }
     else if (ev.type === 'leader') { const l: string | null = ev.leader; void l; }
