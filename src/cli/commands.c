@@ -164,6 +164,31 @@ static const struct {
      "  s3lect verify --store s3://my-bucket/locks/db.json\n"
      "  s3lect verify --store s3://my-bucket/locks/db/ --protocol epochs --quick\n"
      "  s3lect verify --store s3://my-bucket/x --endpoint https://minio.example:9000 --json\n"},
+    {CLI_AUDIT, cli_audit, "audit", "s3lect audit [OPTION]... [FILE]...",
+     "say whether leaderships ever overlapped; exit with 1 if so",
+     "Reads event logs of several processes of one election (what `s3lect elect` prints, or\n"
+     "`s3lect run --events` writes; - is standard input), or the epoch files of an election\n"
+     "that --keep-epochs has kept (--store STORE --protocol epochs). Prints who led when, and\n"
+     "whether leaderships overlapped and epochs grew. Exits with 0 if all is well, with 1 if\n"
+     "something is wrong for certain, and with 2 if the input is no such log.\n"
+     "\n"
+     "Logs of several machines are compared by wall clocks, of which each may be wrong by\n"
+     "--clock-error: an overlap is only wrong if it is longer than that, and possible if it is\n"
+     "shorter. Logs of one machine have a common clock: with --one-machine the judgement is\n"
+     "exact. A process whose end is not in its log led until its last event for certain, and\n"
+     "possibly until its validity ended.\n"
+     "\n"
+     "With --json prints one JSON object on one line. Later versions may add members.\n"
+     "  wrong               1 if something is wrong for certain, else 0\n"
+     "  overlaps, possible_overlaps  the numbers of such pairs of leaderships\n"
+     "  same_epochs, epoch_fells  pairs with one epoch; pairs of which the later has less\n"
+     "  close               hand-overs that are closer than the clocks can tell\n"
+     "  unlogged_ends       leaderships without an end\n"
+     "  findings            each with what, first and second (which leaderships) and ms\n"
+     "  leaderships         each with id, epoch, from, until, at_the_latest and reason\n",
+     "  s3lect audit --one-machine one.log two.log --svg leaders.svg\n"
+     "  s3lect audit --clock-error 100ms host-1.log host-2.log host-3.log\n"
+     "  s3lect audit --store s3://my-bucket/locks/db/ --protocol epochs --json\n"},
 };
 
 #define COMMANDS_LEN (sizeof commands / sizeof commands[0])

@@ -26,10 +26,10 @@ static int unknown_command(const char* word, const char* hint) {
   if (hint != NULL)
     cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
   else
-    cli_say(
-        "unknown %s %.200s: the commands are elect, run, watch, status, list and verify (s3lect "
-        "--help)",
-        what, word);
+    cli_say("unknown %s %.200s: the commands are elect, run, watch, status, list, verify and audit "
+            "(s3lect "
+            "--help)",
+            what, word);
   return CLI_EXIT_USAGE;
 }
 
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     return CLI_EXIT_FAILED;
   }
   if (argc < 2) {
-    cli_say("no command: s3lect elect, run, watch, status, list or verify (s3lect --help)");
+    cli_say("no command: s3lect elect, run, watch, status, list, verify or audit (s3lect --help)");
     return CLI_EXIT_USAGE;
   }
   const char* word = argv[1];

@@ -18,6 +18,7 @@ typedef enum {
   CLI_VERIFY = 8,
   CLI_WATCH = 16,
   CLI_LIST = 32,
+  CLI_AUDIT = 64,
 } cli_command_t;
 
 /** Exit statuses beside 0 and those of a command that was run. */
@@ -57,6 +58,11 @@ typedef struct cli_options_s {
   uint32_t quick;
   char* title; /* run: this process's arguments, as they lie in memory */
   size_t title_len;
+  char** files; /* audit: event logs */
+  size_t files_len;
+  uint32_t clock_error_ms; /* audit: 0: the default */
+  uint32_t one_machine;
+  const char* svg;
   char** child_argv; /* run: the command, NULL-terminated */
 } cli_options_t;
 
@@ -86,6 +92,7 @@ void cli_help(cli_command_t command);
 
 /* Each returns the exit status. */
 
+int cli_audit(const cli_options_t* options);
 int cli_elect(const cli_options_t* options);
 int cli_list(const cli_options_t* options);
 int cli_run(const cli_options_t* options);

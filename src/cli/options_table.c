@@ -8,7 +8,7 @@
 #define ELECTING           (CLI_ELECT | CLI_RUN)
 #define FOLLOWING          (CLI_ELECT | CLI_RUN | CLI_WATCH)
 #define ONE                (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
-#define ANY                (ONE | CLI_LIST)
+#define ANY                (ONE | CLI_LIST | CLI_AUDIT)
 #define READING            (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_LIST)
 #define ANY_S3             (ANY | CLI_OPTION_S3)
 
@@ -28,7 +28,7 @@ const cli_option_t cli_option_table[] = {
      "the lockfile that decides the election (required): an object, or a\n"
      "file (file:///DIRECTORY/NAME) for processes on one machine. list,\n"
      "watch: a key that ends with '/' is a prefix of elections"},
-    {"protocol", "lockfile|epochs", ONE, CHOICE, AT(elector.protocol),
+    {"protocol", "lockfile|epochs", ONE | CLI_AUDIT, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, named KEY + lock-0000000042.json, for stores without\n"
      "If-Match. Must be the same for all candidates"},
@@ -144,8 +144,14 @@ const cli_option_t cli_option_table[] = {
      "requests), and exit if it does not"},
     {"quick", NULL, CLI_VERIFY, FLAG, SET(quick, 1),
      "fewer races of writers: about 80 requests instead of 600"},
-    {"json", NULL, CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY, FLAG, SET(json, 1),
-     "print JSON, on a terminal too"},
+    {"clock-error", "DUR", CLI_AUDIT, DURATION, AT(clock_error_ms),
+     "by how much the wall clock of each machine may be wrong (1s)"},
+    {"one-machine", NULL, CLI_AUDIT, FLAG, SET(one_machine, 1),
+     "all logs are of one machine, which was not started anew: compare\n"
+     "them by lease time, which is exact"},
+    {"svg", "FILE", CLI_AUDIT, STRING, AT(svg), "draw who led when"},
+    {"json", NULL, CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY | CLI_AUDIT, FLAG,
+     SET(json, 1), "print JSON, on a terminal too"},
     {"help", NULL, ANY, HELP, 0, "", 0, "print this page"},
 };
 

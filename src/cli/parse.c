@@ -241,6 +241,8 @@ static int parse_file(cli_options_t* options, s3lect_error_t* error) {
 
 static int parse_store(cli_options_t* options, s3lect_error_t* error) {
   const char* store = options->store;
+  if (store == NULL && options->command == CLI_AUDIT)
+    return cli_refuse(error, "nothing to audit: give event logs, or --store and --protocol epochs");
   if (store == NULL)
     return cli_refuse(error, "--store is missing: name the lockfile, --store s3://BUCKET/KEY or "
                              "--store file:///DIRECTORY/NAME");
@@ -279,14 +281,29 @@ static void make_default_id(cli_options_t* options) {
   options->elector.server_id = options->default_id;
 }
 
+static int check_files(const cli_options_t* options, s3lect_error_t* error) {
+  if (options->store != NULL)
+    return cli_refuse(error, "--store %.200s and event logs are both given: audit one of them",
+                      options->store);
+  return 0;
+}
+
 static int check_together(cli_options_t* options, s3lect_error_t* error) {
   const char* addr = options->elector.server_addr;
   const char* id = options->elector.server_id;
   if (options->elector.keep_epochs && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS)
     return cli_refuse(error, "--keep-epochs is for epoch files: add --protocol epochs");
+  if (options->command == CLI_AUDIT && options->files_len > 0)
+    return check_files(options, error);
   int r = parse_store(options, error);
   if (r != 0)
     return r;
+  if (options->command == CLI_AUDIT && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS)
+    return cli_refuse(error,
+                      "--store %.200s: a lockfile does not remember earlier leaderships: "
+                      "give event logs, or with --protocol epochs the prefix of files that "
+                      "--keep-epochs has kept",
+                      options->store);
   if (addr != NULL && !is_host_port(addr))
     return cli_refuse(error, "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443",
                       addr);
@@ -313,11 +330,18 @@ static void finish(cli_options_t* options) {
   options->s3.headers_len = options->headers.len;
 }
 
+static bool is_file_name(const char* word) {
+  return word[0] != '-' || word[1] == '\0';
+}
+
 static int parse_words(cli_options_t* options, int argc, char** argv, s3lect_error_t* error) {
   for (int i = 0; i < argc && !options->help; i++) {
     int r = 0;
     if (strcmp(argv[i], "-h") == 0) {
       options->help = true;
+    } else if (options->command == CLI_AUDIT && is_file_name(argv[i])) {
+      argv[options->files_len++] = argv[i]; /* to the front: what stood there has been read */
+      options->files = argv;
     } else if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-') {
       char** rest = argv + i + (argv[i][0] == '-' ? 1 : 0);
       if (options->command == CLI_RUN)

@@ -6,16 +6,7 @@
 
 #include "util/mem.h"
 
-#define PAGE_KEYS 1000
 #define FILE_TAIL (sizeof "lock-0000000042.json" - 1)
-
-/* Ends the pass with the first error, when no request is under way any more. */
-static void finish(cli_scan_t* scan, int error, const s3lect_store_result_t* result) {
-  if (scan->error == 0)
-    scan->error = error;
-  if (scan->active == 0)
-    scan->cb(scan, scan->error, result);
-}
 
 /* ---- Elections ---- */
 
@@ -65,7 +56,8 @@ static cli_election_t* add(cli_scan_t* scan, const char* key, size_t len) {
 }
 
 /* Notes an object of the listing. */
-static int note(cli_scan_t* scan, const s3lect_store_entry_t* entry) {
+static int note(cli_listing_t* listing, const s3lect_store_entry_t* entry) {
+  cli_scan_t* scan = listing->data;
   size_t len = strlen(entry->key);
   uint64_t epoch = epoch_file(entry->key, &len);
   if (strstr(entry->key, ".verify-") != NULL)
@@ -103,38 +95,20 @@ static void drop_unlisted(cli_scan_t* scan) {
 
 /* ---- Reading ---- */
 
-static void on_read(s3lect_store_req_t* req, const s3lect_store_result_t* result);
-
-/* Reads further objects, one in each lane that is free. */
-static int fill_lanes(cli_scan_t* scan) {
-  int r = 0;
-  for (size_t i = 0; r == 0 && i < CLI_SCAN_LANES; i++) {
-    s3lect_store_req_t* req = &scan->lanes[i].req;
-    if (req->data != NULL)
-      continue;
-    while (scan->next < scan->len && !is_stale(&scan->all[scan->next]))
-      scan->next++;
-    if (scan->next == scan->len)
-      break;
-    const cli_election_t* e = &scan->all[scan->next];
-    char file[FILE_TAIL + 16] = "";
-    if (e->epoch != 0)
-      snprintf(file, sizeof file, "lock-%010" PRIu64 ".json", e->epoch);
-    snprintf(scan->lanes[i].key, CLI_KEY_SIZE, "%s%s", e->key, file);
-    scan->lanes[i].at = scan->next++;
-    *req = (s3lect_store_req_t){
-        .data = scan, .key = scan->lanes[i].key, .timeout_ms = scan->timeout_ms, .cb = on_read};
-    r = s3lect_store_get(scan->store, req);
-    if (r == 0)
-      scan->active++;
-    else
-      req->data = NULL;
-  }
-  return r;
+static bool key_of(cli_reads_t* reads, size_t at, char key[CLI_KEY_SIZE]) {
+  const cli_scan_t* scan = reads->data;
+  const cli_election_t* e = &scan->all[at];
+  char file[FILE_TAIL + 16] = "";
+  if (e->files)
+    snprintf(file, sizeof file, "lock-%010" PRIu64 ".json", e->epoch);
+  snprintf(key, CLI_KEY_SIZE, "%s%s", e->key, file);
+  return is_stale(e);
 }
 
 /* An object that has gone meanwhile is looked for in the next pass again. */
-static int take(cli_scan_t* scan, cli_election_t* e, const s3lect_store_result_t* result) {
+static int take(cli_reads_t* reads, size_t at, const s3lect_store_result_t* result) {
+  cli_scan_t* scan = reads->data;
+  cli_election_t* e = &scan->all[at];
   int r = result->status;
   e->verdict.present = false;
   if (r == 0)
@@ -147,77 +121,40 @@ static int take(cli_scan_t* scan, cli_election_t* e, const s3lect_store_result_t
   return e->read || r == S3LECT_ENOTFOUND ? 0 : r;
 }
 
-static void on_read(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  cli_scan_t* scan = req->data;
-  size_t lane = 0;
-  while (&scan->lanes[lane].req != req)
-    lane++;
-  req->data = NULL;
-  scan->active--;
-  int r = take(scan, &scan->all[scan->lanes[lane].at], result);
-  if (r == 0 && scan->error == 0)
-    r = fill_lanes(scan);
-  if (scan->active == 0 || r != 0)
-    finish(scan, r, result);
+static void on_all_read(cli_reads_t* reads, int error, const s3lect_store_result_t* result) {
+  cli_scan_t* scan = reads->data;
+  const s3lect_store_result_t none = {.size = sizeof none};
+  scan->cb(scan, error, result != NULL ? result : &none);
 }
 
-static void read_all(cli_scan_t* scan, const s3lect_store_result_t* result) {
-  scan->listed_ns = s3lect_now_ns();
-  drop_unlisted(scan);
-  scan->next = 0;
-  int r = fill_lanes(scan);
-  if (scan->active == 0 || r != 0)
-    finish(scan, r, result);
-}
-
-/* ---- Listing ---- */
-
-static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result);
-
-static int list(cli_scan_t* scan) {
-  scan->list = (s3lect_store_req_t){.data = scan,
-                                    .key = scan->prefix,
-                                    .after = scan->after[0] != '\0' ? scan->after : NULL,
-                                    .max_keys = PAGE_KEYS,
-                                    .timeout_ms = scan->timeout_ms,
-                                    .cb = on_listed};
-  return s3lect_store_list(scan->store, &scan->list);
-}
-
-static int take_page(cli_scan_t* scan, const s3lect_store_result_t* result) {
-  int r = result->status;
-  const char* last = "";
-  for (size_t i = 0; r == 0 && i < result->entries_len; i++) {
-    last = result->entries[i].key;
-    r = strlen(last) < CLI_KEY_SIZE ? note(scan, &result->entries[i]) : S3LECT_ELISTING;
-  }
-  if (r != 0 || result->truncated == 0)
-    return r;
-  if (strcmp(last, scan->after) <= 0) /* the listing would never end */
-    return S3LECT_ELISTING;
-  memcpy(scan->after, last, strlen(last) + 1);
-  return 0;
-}
-
-static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  cli_scan_t* scan = req->data;
-  int r = take_page(scan, result);
-  if (r == 0 && result->truncated == 0) {
-    read_all(scan, result);
+static void on_listed(cli_listing_t* listing, int error, const s3lect_store_result_t* result) {
+  cli_scan_t* scan = listing->data;
+  if (error != 0) {
+    scan->cb(scan, error, result);
     return;
   }
-  if (r == 0)
-    r = list(scan);
-  if (r != 0)
-    finish(scan, r, result);
+  scan->listed_ns = s3lect_now_ns();
+  drop_unlisted(scan);
+  scan->reads = (cli_reads_t){.store = scan->store,
+                              .timeout_ms = scan->timeout_ms,
+                              .len = scan->len,
+                              .data = scan,
+                              .key = key_of,
+                              .take = take,
+                              .cb = on_all_read};
+  cli_reads_start(&scan->reads);
 }
 
 int cli_scan_start(cli_scan_t* scan) {
-  scan->error = 0;
-  scan->after[0] = '\0';
   for (size_t i = 0; i < scan->len; i++)
     scan->all[i].listed = false;
-  return list(scan);
+  scan->listing = (cli_listing_t){.store = scan->store,
+                                  .prefix = scan->prefix,
+                                  .timeout_ms = scan->timeout_ms,
+                                  .data = scan,
+                                  .take = note,
+                                  .cb = on_listed};
+  return cli_listing_start(&scan->listing);
 }
 
 void cli_scan_free(cli_scan_t* scan) {

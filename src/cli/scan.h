@@ -8,11 +8,10 @@
 
 #include <s3lect.h>
 
+#include "bulk.h"
 #include "verdict.h"
 
-#define CLI_SCAN_MAX   10000 /* objects that may be elections */
-#define CLI_SCAN_LANES 8     /* reads at the same time */
-#define CLI_KEY_SIZE   1025  /* the S3 limit on a key, and a NUL */
+#define CLI_SCAN_MAX 10000 /* objects that may be elections */
 
 typedef struct cli_election_s {
   char* key;      /* of the lockfile, or the prefix of the epoch files */
@@ -48,16 +47,8 @@ struct cli_scan_s {
   size_t cap;
   int64_t listed_ns; /* lease time: when the last listing was complete */
   size_t found;      /* by the last look-up */
-  size_t next;       /* the next to be read */
-  unsigned active;
-  int error;
-  char after[CLI_KEY_SIZE]; /* where the listing goes on */
-  s3lect_store_req_t list;
-  struct {
-    s3lect_store_req_t req;
-    size_t at; /* in `all` */
-    char key[CLI_KEY_SIZE];
-  } lanes[CLI_SCAN_LANES];
+  cli_listing_t listing;
+  cli_reads_t reads;
 };
 
 /** Begins a pass. Returns 0 and later calls cb once, or a code. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bulk.h"
 #include "events.h"
 #include "store.h"
 #include "terminal.h"
@@ -9,14 +10,12 @@
 #include "util/timefmt.h"
 #include "verdict.h"
 
-#define KEY_SIZE 1025 /* the S3 limit on a key, and a NUL */
-
 typedef struct status_s {
   cli_once_t once; /* first: start is given its address */
   s3lect_store_req_t req;
-  char stem[KEY_SIZE];  /* epoch files: what their keys begin with */
-  char after[KEY_SIZE]; /* where the listing goes on */
-  char key[KEY_SIZE];   /* the newest */
+  cli_listing_t listing;
+  char stem[CLI_KEY_SIZE]; /* epoch files: what their keys begin with */
+  char key[CLI_KEY_SIZE];  /* the newest */
   uint64_t epoch;
 } status_t;
 
@@ -104,44 +103,24 @@ static int get(s3lect_store_t* store, status_t* status, const char* key) {
 
 /* ---- Epoch files ---- */
 
-static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result);
-
-static int list(s3lect_store_t* store, status_t* status) {
-  status->req.key = status->stem;
-  status->req.after = status->after[0] != '\0' ? status->after : NULL;
-  status->req.max_keys = 1000;
-  status->req.cb = on_listed;
-  return s3lect_store_list(store, &status->req);
-}
-
-/* Remembers the newest file of a page, and where the next page begins. False if that is not after
- * this page's beginning: the listing would never end. */
-static bool take_page(status_t* status, const s3lect_store_result_t* result) {
-  const char* last = "";
-  for (size_t i = 0; i < result->entries_len; i++) {
-    last = result->entries[i].key;
-    uint64_t epoch = s3lect_epoch_file_number(status->once.options->elector.lockfile_path, last);
-    if (epoch > status->epoch && strlen(last) < KEY_SIZE) {
-      status->epoch = epoch;
-      memcpy(status->key, last, strlen(last) + 1);
-    }
+/* Remembers the newest. */
+static int take(cli_listing_t* listing, const s3lect_store_entry_t* entry) {
+  status_t* status = listing->data;
+  const char* prefix = status->once.options->elector.lockfile_path;
+  uint64_t epoch = s3lect_epoch_file_number(prefix, entry->key);
+  if (epoch > status->epoch) {
+    status->epoch = epoch;
+    snprintf(status->key, sizeof status->key, "%s", entry->key);
   }
-  if (strlen(last) >= KEY_SIZE || strcmp(last, status->after) <= 0)
-    return false;
-  memcpy(status->after, last, strlen(last) + 1);
-  return true;
+  return 0;
 }
 
-static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  status_t* status = req->data;
-  s3lect_store_t* store = req->store;
+static void on_listed(cli_listing_t* listing, int error, const s3lect_store_result_t* result) {
+  status_t* status = listing->data;
   const s3lect_store_result_t none = {.size = sizeof none, .status = S3LECT_ENOTFOUND};
-  int r = result->status;
-  bool further = r == 0 && take_page(status, result);
-  if (r == 0 && result->truncated != 0)
-    r = further ? list(store, status) : S3LECT_ELISTING;
-  else if (r == 0 && status->epoch != 0)
-    r = get(store, status, status->key);
+  int r = error;
+  if (r == 0 && status->epoch != 0)
+    r = get(listing->store, status, status->key);
   else if (r == 0)
     r = S3LECT_ENOTFOUND;
   if (r == 0)
@@ -149,7 +128,17 @@ static void on_listed(s3lect_store_req_t* req, const s3lect_store_result_t* resu
   status->once.exit_code = r == S3LECT_ENOTFOUND
                                ? answer(status, &none)
                                : cli_store_failed(status->once.options, r, result);
-  s3lect_store_close(store, NULL);
+  s3lect_store_close(listing->store, NULL);
+}
+
+static int list(s3lect_store_t* store, status_t* status) {
+  status->listing = (cli_listing_t){.store = store,
+                                    .prefix = status->stem,
+                                    .timeout_ms = status->req.timeout_ms,
+                                    .data = status,
+                                    .take = take,
+                                    .cb = on_listed};
+  return cli_listing_start(&status->listing);
 }
 
 static int start(cli_once_t* once) {

@@ -58,14 +58,15 @@ static void expect(const case_t* c, const char* const* env) {
 static void bad_input(void** state) {
   static const case_t cases[] = {
       {{NULL},
-       "s3lect: no command: s3lect elect, run, watch, status, list or verify (s3lect --help)"},
+       "s3lect: no command: s3lect elect, run, watch, status, list, verify or audit (s3lect "
+       "--help)"},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
       {{"lead"},
-       "s3lect: unknown command lead: the commands are elect, run, watch, status, list and "
-       "verify (s3lect --help)"},
+       "s3lect: unknown command lead: the commands are elect, run, watch, status, list, "
+       "verify and audit (s3lect --help)"},
       {{"--store", "x"},
-       "s3lect: unknown option --store: the commands are elect, run, watch, status, list and "
-       "verify (s3lect --help)"},
+       "s3lect: unknown option --store: the commands are elect, run, watch, status, list, "
+       "verify and audit (s3lect --help)"},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"},
        "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "
@@ -80,6 +81,12 @@ static void bad_input(void** state) {
        "s3lect run: the key in --store \"locks/.\": has a segment..."},
       {{"watch", "--store", "s3://b/locks//x"},
        "s3lect watch: the key in --store \"locks//x\": has an empty segment..."},
+      {{"audit"},
+       "s3lect audit: nothing to audit: give event logs, or --store and --protocol epochs"},
+      {{"audit", STORE},
+       "s3lect audit: --store s3://bucket/key: a lockfile does not remember earlier..."},
+      {{"audit", STORE, "a.log"},
+       "s3lect audit: --store s3://bucket/key and event logs are both given: audit one of them"},
       {{"status", "--store", "s3:///key"},
        "s3lect status: --store s3:///key names no bucket: write s3://BUCKET/KEY"},
       {{"run", STORE, "--kil-after", "5s", "--", "true"},
