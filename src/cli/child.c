@@ -10,26 +10,12 @@
 
 #include "cgroup.h"
 
-#define NEVER        INT64_MAX
-#define MS           INT64_C(1000000)
-#define END_POLL_MS  10
-#define SLEEP_MAX_MS 3600000
+#define MS          INT64_C(1000000)
+#define END_POLL_MS 10
 
-static void on_timer(uv_timer_t* timer);
-
-static void arm(cli_child_t* child) {
-  int64_t left = (child->due_ns - s3lect_now_ns()) / MS;
-  left -= left / 10; /* NTP may slow down the clock of the loop, but not lease time */
-  left = left < 0 ? 0 : left > SLEEP_MAX_MS ? SLEEP_MAX_MS : left;
-  if (child->due_ns == NEVER)
-    uv_timer_stop(&child->timer);
-  else
-    uv_timer_start(&child->timer, on_timer, (uint64_t)left + 1, 0);
-}
-
+/* When to look again. */
 static void look_at(cli_child_t* child, int64_t at_ns) {
-  child->due_ns = at_ns;
-  arm(child);
+  cli_alarm_set(&child->alarm, at_ns);
 }
 
 static void expect(cli_child_t* child) {
@@ -51,7 +37,7 @@ static void take(cli_child_t* child, const guard_report_t* report) {
   if (report->kind == GUARD_GONE) {
     child->pid = 0;
     child->running = false;
-    look_at(child, NEVER);
+    look_at(child, CLI_ALARM_NEVER);
   }
   child->on_report(child, report);
 }
@@ -135,7 +121,7 @@ void cli_child_start(cli_child_t* child, uint64_t epoch, int64_t bound_ns, int64
   child->running = true;
   child->killing = false;
   child->grace_ns = grace_ns;
-  child->stop_ns = NEVER;
+  child->stop_ns = CLI_ALARM_NEVER;
   set_bound(child, bound_ns);
   order(child,
         (guard_order_t){
@@ -194,14 +180,12 @@ static void remind(cli_child_t* child) {
   look_at(child, s3lect_now_ns() + child->margin_ns);
 }
 
-static void on_timer(uv_timer_t* timer) {
-  cli_child_t* child = timer->data;
+static void on_due(cli_alarm_t* alarm) {
+  cli_child_t* child = alarm->data;
   int64_t now = s3lect_now_ns();
-  if (now < child->due_ns) {
-    arm(child);
-  } else if (child->ended) {
+  if (child->ended) {
     look_for_end(child);
-  } else if (!child->running || !receive(child) || now < child->due_ns || !child->running) {
+  } else if (!child->running || !receive(child) || now < alarm->due_ns || !child->running) {
     return; /* nothing is due, or the report has just come */
   } else if (child->killing || child->lost) {
     remind(child);
@@ -218,11 +202,12 @@ static void on_timer(uv_timer_t* timer) {
 /* --- opening and closing -------------------------------------------------------------------- */
 
 int cli_child_open(cli_child_t* child, uv_loop_t* loop) {
-  child->due_ns = child->stop_ns = NEVER;
-  int r = uv_timer_init(loop, &child->timer);
+  child->stop_ns = CLI_ALARM_NEVER;
+  child->alarm.data = child;
+  child->alarm.on_due = on_due;
+  int r = cli_alarm_open(&child->alarm, loop);
   if (r != 0)
     return r;
-  child->timer.data = child;
   r = uv_poll_init(loop, &child->poll, child->fd);
   if (r != 0)
     return r;
@@ -238,6 +223,6 @@ static void on_closed(uv_handle_t* handle) {
 void cli_child_close(cli_child_t* child) {
   if (uv_is_closing((uv_handle_t*)&child->poll))
     return;
-  uv_close((uv_handle_t*)&child->timer, NULL);
+  cli_alarm_close(&child->alarm);
   uv_close((uv_handle_t*)&child->poll, on_closed);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "alarm.h"
 #include "guard.h"
 
 typedef struct cli_child_s cli_child_t;
@@ -25,7 +26,7 @@ struct cli_child_s {
   pid_t keeper;      /* likewise; 0: it has ended */
 
   uv_poll_t poll;
-  uv_timer_t timer;
+  cli_alarm_t alarm;
   pid_t guard;  /* 0 until READY */
   pid_t pid;    /* the command's; 0 if unknown or gone */
   bool running; /* from START to GONE */
@@ -37,7 +38,6 @@ struct cli_child_s {
   int64_t grace_ns;  /* of the running command */
   int64_t bound_ns;  /* by when KILLING or GONE should have come */
   int64_t stop_ns;   /* likewise, for the order to stop */
-  int64_t due_ns;    /* when to look again */
 };
 
 /** Begins to listen to the guard. The fields above `poll` are the caller's to set. Errors: those of
