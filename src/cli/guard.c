@@ -170,6 +170,7 @@ static void sweep(guard_t* guard) {
     return;
   if (guard->killed)
     note_pass(guard, s3lect_now_ns() - guard->killing_ns);
+  look_at_exec(guard); /* STARTED or NO_EXEC comes before GONE */
   report(guard,
          (guard_report_t){.kind = GUARD_GONE, .cause = guard->cause, .status = guard->status});
   guard->group = 0;
