@@ -67,13 +67,23 @@ static const struct {
      "\n"
      "SIGTERM and SIGINT are passed on. s3lect then waits for COMMAND (SIGKILL follows after\n"
      "--kill-after, or at a second signal), releases and exits. SIGHUP, SIGQUIT, SIGUSR1,\n"
-     "SIGUSR2 and SIGWINCH are passed on; SIGHUP also reads the certificates of peer mode\n"
-     "again. A signal that was ignored when s3lect started stays ignored: shells start\n"
-     "`s3lect run ... &` in a script with SIGINT ignored, so send SIGTERM there.\n",
+     "SIGUSR2 and SIGWINCH are passed on (with --standby not SIGUSR1 and SIGUSR2); SIGHUP also\n"
+     "reads the certificates of peer mode again. A signal that was ignored when s3lect started\n"
+     "stays ignored: shells start `s3lect run ... &` in a script with SIGINT ignored, so send\n"
+     "SIGTERM there.\n"
+     "\n"
+     "With --try, s3lect exits with 75 and runs nothing if another process leads, and with 1\n"
+     "if the store cannot be used. A record that a crashed leader has left behind is no\n"
+     "conflict: s3lect then waits until it leads or sees the record renewed, for a leader\n"
+     "timeout or two, even beyond --within. --min-hold keeps the process running, and the\n"
+     "lockfile renewed, after COMMAND has ended. A signal ends this earlier, but without a\n"
+     "release: others may then lead after the leader timeout.\n"
+     "\n"
+     "Under systemd (Type=notify) s3lect reports READY=1 when it takes part in the election,\n"
+     "its role as STATUS=, STOPPING=1, and WATCHDOG=1 if WatchdogSec= is set.\n",
      "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
      "  s3lect run --store s3://my-bucket/locks/w.json -- sh -c 'exec ./w --fence $S3LECT_EPOCH'\n"
-     "  s3lect run --store s3://my-bucket/locks/w.json --kill-after 10s --leader-timeout 1m -- "
-     "./w\n"},
+     "  s3lect run --store s3://my-bucket/locks/j.json --try --once --min-hold 30s -- ./job\n"},
     {CLI_WATCH, cli_watch, "watch", "s3lect watch --store STORE [OPTION]...",
      "follow who leads, without taking part in the election",
      "Prints a line when the leader has changed, until SIGTERM or SIGINT. On a terminal a view\n"
@@ -239,18 +249,20 @@ static void help_option(const cli_option_t* option) {
 }
 
 /* The groups of --help, in its order. */
-static const char* const groups[] = {"Store", "Timing", "Peer", "Other"};
+static const char* const groups[] = {"Store", "Timing", "Peer", "Command", "Other"};
 
 static const char* group_of(const cli_option_t* option) {
   const char* name = option->name;
   if (strncmp(name, "peer-", 5) == 0)
     return groups[2];
+  if (option->commands == CLI_RUN)
+    return groups[3];
   if (option->kind == CLI_KIND_DURATION || option->kind == CLI_KIND_RATE ||
       strcmp(name, "expiry") == 0)
     return groups[1];
   bool of_store = (option->commands & CLI_OPTION_S3) != 0 || strcmp(name, "store") == 0 ||
                   strcmp(name, "protocol") == 0 || strcmp(name, "keep-epochs") == 0;
-  return groups[of_store ? 0 : 3];
+  return groups[of_store ? 0 : 4];
 }
 
 static void help_group(cli_command_t command, const char* group) {

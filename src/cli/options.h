@@ -26,6 +26,8 @@ enum {
   CLI_EXIT_FAILED = 1,
   CLI_EXIT_USAGE = 2,
   CLI_EXIT_NO_LEADER = 3,
+  CLI_EXIT_CONFLICT = 75, /* EX_TEMPFAIL: run --try, another process leads */
+  CLI_EXIT_LOST = 124,    /* run --once: leadership ended before the command, as of timeout(1) */
   CLI_EXIT_CANNOT_EXECUTE = 126,
   CLI_EXIT_NOT_FOUND = 127,
 };
@@ -53,6 +55,14 @@ typedef struct cli_options_s {
   uint32_t kill_after_ms;
   const char* warn_signal;
   const char* events_file;
+  uint32_t try_only;
+  uint32_t within_ms;
+  const char* conflict_exit_text;
+  int conflict_exit; /* the same as a number, or its default */
+  uint32_t once;
+  uint32_t min_hold_ms;
+  uint32_t standby;
+  uint32_t quiet;
   uint32_t json;
   bool prefix; /* list, watch: the key in --store is the beginning of keys */
   uint32_t quick;

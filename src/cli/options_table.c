@@ -137,6 +137,23 @@ const cli_option_t cli_option_table[] = {
     {"warn-signal", "HUP|INT|QUIT|USR1|USR2|TERM|WINCH", CLI_RUN, STRING, AT(warn_signal),
      "send COMMAND this signal at --warn-before, so that it can finish or\n"
      "flush before it is stopped"},
+    {"try", NULL, CLI_RUN, FLAG, SET(try_only, 1),
+     "if another process leads, exit with 75 and run nothing"},
+    {"within", "DUR", CLI_RUN, DURATION, AT(within_ms),
+     "with --try: wait for leadership for this long first (do not wait)"},
+    {"conflict-exit", "CODE", CLI_RUN, STRING, AT(conflict_exit_text),
+     "with --try: exit with this status instead of 75"},
+    {"once", NULL, CLI_RUN, FLAG, SET(once, 1),
+     "run the command at most once: exit with 124 if leadership ended\n"
+     "before the command did"},
+    {"min-hold", "DUR", CLI_RUN, DURATION, AT(min_hold_ms),
+     "when the command has ended, keep leading until DUR after leadership\n"
+     "began, so that no other machine runs it for the same occasion"},
+    {"standby", NULL, CLI_RUN, FLAG, SET(standby, 1),
+     "SIGUSR1 ends the command, gives up leadership and stands aside;\n"
+     "SIGUSR2 takes part again. Without this the command gets both"},
+    {"quiet", NULL, CLI_RUN, FLAG, SET(quiet, 1),
+     "print nothing on stderr unless an error makes run fail"},
     {"events", "FILE", CLI_RUN, STRING, AT(events_file),
      "append events to FILE, in the format of `s3lect elect`"},
     {"verify-on-start", NULL, ELECTING, FLAG, SET(elector.verify_on_start, 1),

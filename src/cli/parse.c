@@ -288,6 +288,40 @@ static int check_files(const cli_options_t* options, s3lect_error_t* error) {
   return 0;
 }
 
+/* ---- Of run ---- */
+
+static int parse_conflict_exit(cli_options_t* options, s3lect_error_t* error) {
+  const char* text = options->conflict_exit_text;
+  uint64_t code = CLI_EXIT_CONFLICT;
+  if (text != NULL && (!s3l_span_to_u64(s3l_span_cstr(text), &code) || code > 255))
+    return cli_refuse(
+        error, "--conflict-exit %.64s is no exit status: write a number from 0 to 255", text);
+  options->conflict_exit = (int)code;
+  return 0;
+}
+
+/* Options that mean nothing without another, or contradict another. */
+static int check_run(cli_options_t* options, s3lect_error_t* error) {
+  if (options->within_ms != 0 && options->try_only == 0)
+    return cli_refuse(error, "--within is for an attempt that may fail: add --try");
+  if (options->conflict_exit_text != NULL && options->try_only == 0)
+    return cli_refuse(error, "--conflict-exit is for an attempt that may fail: add --try");
+  const char* other = options->try_only != 0      ? "--try"
+                      : options->once != 0        ? "--once"
+                      : options->min_hold_ms != 0 ? "--min-hold"
+                                                  : NULL;
+  if (options->standby != 0 && other != NULL)
+    return cli_refuse(
+        error,
+        "--standby is for a service that is started again, and %s for a job that runs "
+        "once: leave one of them away",
+        other);
+  if (options->child_argv == NULL)
+    return cli_refuse(error, "no command to run: add it after --, as in: "
+                             "s3lect run --store s3://BUCKET/KEY -- COMMAND ARG");
+  return parse_conflict_exit(options, error);
+}
+
 static int check_together(cli_options_t* options, s3lect_error_t* error) {
   const char* addr = options->elector.server_addr;
   const char* id = options->elector.server_id;
@@ -309,10 +343,7 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
                       addr);
   if (id != NULL && strlen(id) >= S3LECT_ID_SIZE)
     return cli_refuse(error, "--id %.40s... is too long: at most %d bytes", id, S3LECT_ID_SIZE - 1);
-  if (options->command == CLI_RUN && options->child_argv == NULL)
-    return cli_refuse(error, "no command to run: add it after --, as in: "
-                             "s3lect run --store s3://BUCKET/KEY -- COMMAND ARG");
-  return 0;
+  return options->command == CLI_RUN ? check_run(options, error) : 0;
 }
 
 /* What follows from more than one word. */

@@ -120,7 +120,7 @@ void cli_peer_reload(cli_peer_t* peer) {
   if (error.code != 0)
     cli_say_error(before, true, &error);
   else
-    cli_say("the certificates have been read again");
+    cli_note("the certificates have been read again");
 }
 
 void cli_peer_close(cli_peer_t* peer) {

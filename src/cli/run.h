@@ -16,4 +16,11 @@ typedef struct cli_kill_times_s {
  * leader no time to renew before the command would be stopped. */
 int cli_kill_times(const cli_options_t* options, cli_kill_times_t* times, s3lect_error_t* error);
 
+/** The number of --warn-signal, with or without "SIG"; 0 if it is none. */
+int cli_run_warn_signal(const cli_options_t* options);
+
+/** Opens the file of --events. Returns 0, with -1 in *fd if there is no such option, or
+ * CLI_EXIT_USAGE after a line on stderr. */
+int cli_run_open_events(const cli_options_t* options, int* fd);
+
 #endif

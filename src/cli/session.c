@@ -82,7 +82,7 @@ static void on_signal(uv_signal_t* handle, int signum) {
 static void on_writer_error(void* arg, int err) {
   cli_session_t* session = arg;
   if (session->events_optional) {
-    cli_say("events cannot be written any more: %s", uv_strerror(err));
+    cli_note("events cannot be written any more: %s", uv_strerror(err));
     return;
   }
   cli_say("events cannot be written (%s): leaving", uv_strerror(err));

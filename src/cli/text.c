@@ -14,6 +14,7 @@
 static char program_name[32] = "s3lect";
 static cli_writer_t* say_writer;
 static unsigned say_dropped; /* lines, since the last that was written */
+static bool say_no_notes;
 
 void cli_say_name(const char* command) {
   snprintf(program_name, sizeof program_name, "s3lect %s", command);
@@ -54,18 +55,35 @@ void cli_format(char* text, size_t size, const char* format, ...) {
   va_end(args);
 }
 
-void cli_say(const char* format, ...) {
+static void say_args(const char* format, va_list args) {
   char line[CLI_LINE_SIZE];
-  va_list args;
   cli_format(line, sizeof line, "%s: ", program_name);
   size_t len = strlen(line);
-  va_start(args, format);
   cli_format_args(line + len, sizeof line - 1 - len, format, args);
-  va_end(args);
   len += strlen(line + len);
   s3l_buf_line(line);
   line[len++] = '\n';
   put_line(line, len);
+}
+
+void cli_say(const char* format, ...) {
+  va_list args;
+  va_start(args, format);
+  say_args(format, args);
+  va_end(args);
+}
+
+void cli_note(const char* format, ...) {
+  va_list args;
+  if (say_no_notes)
+    return;
+  va_start(args, format);
+  say_args(format, args);
+  va_end(args);
+}
+
+void cli_be_quiet(void) {
+  say_no_notes = true;
 }
 
 int cli_flush(void) {

@@ -32,6 +32,10 @@ void cli_say_through(cli_writer_t* writer);
 /** One line on stderr, "s3lect run: ...", in one write(2). */
 void cli_say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/** The same for what is no failure of the command: nothing after cli_be_quiet. */
+void cli_note(const char* format, ...) __attribute__((format(printf, 1, 2)));
+void cli_be_quiet(void);
+
 /** Flushes stdout. Returns 0, or CLI_EXIT_FAILED after a line on stderr. */
 int cli_flush(void);
 

@@ -182,6 +182,23 @@ static void commands_of_run(void** state) {
   assert_string_not_equal(o.elector.server_id, "x");
 }
 
+static void jobs(void** state) {
+  const char* plain[] = {STORE, "--", "job", NULL};
+  assert_int_equal(parse(CLI_RUN, plain), 0);
+  assert_int_equal(o.try_only, 0);
+  assert_int_equal(o.conflict_exit, 75);
+  const char* job[] = {STORE,    "--try",   "--within",   "2s", "--conflict-exit=0",
+                       "--once", "--quiet", "--min-hold", "1m", "--",
+                       "job",    NULL};
+  assert_int_equal(parse(CLI_RUN, job), 0);
+  assert_int_equal(o.try_only, 1);
+  assert_int_equal(o.within_ms, 2000);
+  assert_int_equal(o.conflict_exit, 0);
+  assert_int_equal(o.once, 1);
+  assert_int_equal(o.quiet, 1);
+  assert_int_equal(o.min_hold_ms, 60000);
+}
+
 static void help_comes_before_all_checks(void** state) {
   const char* words[] = {"--help", "--nonsense", NULL};
   assert_int_equal(parse(CLI_STATUS, words), 0);
@@ -437,6 +454,7 @@ int main(void) {
       cmocka_unit_test(defaults_are_the_librarys),
       cmocka_unit_test(commands_of_run),
       cmocka_unit_test(help_comes_before_all_checks),
+      cmocka_unit_test(jobs),
       cmocka_unit_test(numbers),
       cmocka_unit_test(choices),
       cmocka_unit_test(each_problem_gets_its_line),
