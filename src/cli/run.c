@@ -347,6 +347,9 @@ static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   case S3LECT_EVENT_EXPIRING:
     warn(run);
     break;
+  case S3LECT_EVENT_NO_LEADER:
+    tell_role(run);
+    break;
   case S3LECT_EVENT_CLAIMING:
     cli_note("no current leader found: waiting one leader timeout (%" PRIu32
              " ms) in case an old one is still active",
