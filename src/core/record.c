@@ -139,6 +139,14 @@ int s3l_record_parse(s3l_span_t body, s3lect_record_t* record) {
   return parse(body, false, record, &fault);
 }
 
+int s3l_record_read(const s3l_json_t* json, s3lect_record_t* record) {
+  memset(record, 0, sizeof *record);
+  if (read_lockfile(json, record) == NULL)
+    return 0;
+  memset(record, 0, sizeof *record);
+  return S3LECT_ERECORD;
+}
+
 int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* record) {
   const char* fault;
   int e = parse(body, true, record, &fault);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "s3lect/record.h"
+#include "util/json.h"
 #include "util/span.h"
 
 /* Longest interval or validity that a record, an answer or an option may give: four weeks. */
@@ -39,6 +40,8 @@ const char* s3l_record_fault(s3l_span_t body, bool is_file);
 
 /** 0, S3LECT_ERECORD or S3LECT_ETOOBIG; *record is all zero on error. */
 int s3l_record_parse(s3l_span_t body, s3lect_record_t* record);
+/** The same, from the root of parsed JSON, which may have more members. */
+int s3l_record_read(const s3l_json_t* json, s3lect_record_t* record);
 
 /** Writes the body, without a terminating NUL. Returns its length; 0 if it does not fit. */
 size_t s3l_record_encode(const s3lect_record_t* record, char* buf, size_t cap);

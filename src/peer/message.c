@@ -56,11 +56,8 @@ int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* a) {
   a->valid_for_ms = -1;
   if (body.n > S3L_PEER_ANSWER_MAX)
     return S3LECT_ETOOBIG;
-  int r = s3l_record_parse(body, &a->record);
-  if (r != 0)
-    return r;
-  bool leads = !a->record.released && a->record.leader_id[0] != '\0';
-  if (leads && s3l_json_parse(&j, body) == 0 && read_additions(&j, a))
+  if (s3l_json_parse(&j, body) == 0 && s3l_record_read(&j, &a->record) == 0 &&
+      !a->record.released && a->record.leader_id[0] != '\0' && read_additions(&j, a))
     return 0;
   memset(a, 0, sizeof *a);
   a->valid_for_ms = -1;

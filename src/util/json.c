@@ -28,7 +28,8 @@ static s3l_span_t token_text(const s3l_json_t* j, int token) {
 /* jsmn has checked the escapes. */
 static bool string_is_valid(s3l_span_t s) {
   while (s.n > 0) {
-    size_t n = (unsigned char)s.p[0] < 0x20 ? 0 : s3l_utf8_length(s);
+    unsigned char c = (unsigned char)s.p[0];
+    size_t n = c < 0x20 ? 0 : c < 0x80 ? 1 : s3l_utf8_length(s);
     if (n == 0)
       return false;
     s3l_span_skip(&s, n);
@@ -239,14 +240,15 @@ static char take_folded(const char** p) {
   return c;
 }
 
-static bool name_matches(const s3l_json_t* j, int token, const char* name) {
+/* `wanted` has a NUL behind it. */
+static bool name_matches(const s3l_json_t* j, int token, s3l_span_t wanted) {
   char buf[NAME_MAX_BYTES];
   const char* a = buf;
+  const char* name = wanted.p;
   s3l_span_t text = token_text(j, token);
-  s3l_span_t wanted = s3l_span_cstr(name);
   /* Unescaping and folding make a name shorter, never longer. */
   if (text.n <= wanted.n)
-    return s3l_span_ieq(text, wanted);
+    return text.n == wanted.n && s3l_span_ieq(text, wanted);
   /* Most names differ in their first letter already. */
   if (text.n > 0 && (unsigned char)text.p[0] < 0x80 && text.p[0] != '\\' &&
       ((text.p[0] ^ name[0]) & 0x5F) != 0)
@@ -277,8 +279,9 @@ static int first_name(const s3l_json_t* j, int object) {
 static int find(const s3l_json_t* j, int object, const char* name) {
   int found = -1;
   int key = first_name(j, object);
+  s3l_span_t wanted = s3l_span_cstr(name);
   for (; key > 0 && key < j->tokens[object].next; key = j->tokens[key + 1].next) {
-    if (j->tokens[key + 1].type != TYPE_NULL && name_matches(j, key, name))
+    if (j->tokens[key + 1].type != TYPE_NULL && name_matches(j, key, wanted))
       found = key + 1;
   }
   return found;
