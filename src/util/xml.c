@@ -45,20 +45,29 @@ static int skip_other_markup(s3l_span_t* s) {
   return 0;
 }
 
+static bool ends_name(char c) {
+  return c <= '>' && (c == '>' || c == '/' || is_space(c));
+}
+
+/* A name, without its prefix. */
+static s3l_span_t take_name(s3l_span_t* s) {
+  size_t n = 0;
+  size_t local = 0;
+  while (n < s->n && !ends_name(s->p[n]))
+    if (s->p[n++] == ':')
+      local = n;
+  s3l_span_t name = {s->p + local, n - local};
+  s3l_span_skip(s, n);
+  return name;
+}
+
 /* Reads the tag behind a '<', its attributes included. */
 static bool take_tag(s3l_span_t* s, tag_t* tag) {
   tag->closing = s->n > 0 && s->p[0] == '/';
   tag->empty = false;
   if (tag->closing)
     s3l_span_skip(s, 1);
-  tag->name = (s3l_span_t){s->p, 0};
-  while (s->n > 0 && !is_space(s->p[0]) && s->p[0] != '>' && s->p[0] != '/') {
-    bool prefix = s->p[0] == ':';
-    tag->name.n++;
-    s3l_span_skip(s, 1);
-    if (prefix)
-      tag->name = (s3l_span_t){s->p, 0};
-  }
+  tag->name = take_name(s);
   char quote = '\0';
   for (; s->n > 0; s3l_span_skip(s, 1)) {
     char c = s->p[0];
