@@ -252,16 +252,13 @@ struct fakes3_request_s {
   const char* reject; /* S3 code of the error that was found in the headers; NULL: none */
   fakes3_bytes_t target;
   fakes3_bytes_t head; /* names and values, concatenated */
-  uint32_t ends[FAKES3_HEADERS_MAX * 2];
   size_t ends_n;
-  fakes3_pair_t headers[FAKES3_HEADERS_MAX];
   size_t headers_n;
   fakes3_bytes_t body;
 
-  s3l_span_t path;                         /* raw */
-  char* bucket;                            /* "": none */
-  char* key;                               /* "": none */
-  fakes3_pair_t params[FAKES3_PARAMS_MAX]; /* decoded, in their own memory */
+  s3l_span_t path; /* raw */
+  char* bucket;    /* "": none */
+  char* key;       /* "": none */
   size_t params_n;
 
   int64_t arrived_ms; /* by the server's wall clock */
@@ -272,6 +269,11 @@ struct fakes3_request_s {
   bool replaying;  /* it had its effect, and is to have it again */
   int64_t date_ms; /* of the reply; 0: the time at which it is sent */
   fakes3_reply_t reply;
+
+  /* Only as many of each as there are have a value. */
+  uint32_t ends[FAKES3_HEADERS_MAX * 2];
+  fakes3_pair_t headers[FAKES3_HEADERS_MAX];
+  fakes3_pair_t params[FAKES3_PARAMS_MAX]; /* decoded, in their own memory */
 };
 
 fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn);

@@ -5,7 +5,10 @@
 #include "fakes3/internal.h"
 
 fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn) {
-  fakes3_request_t* r = fakes3_alloc(sizeof(*r));
+  fakes3_request_t* r = malloc(sizeof(*r));
+  if (r == NULL)
+    abort();
+  memset(r, 0, offsetof(fakes3_request_t, ends));
   r->server = conn->server;
   r->conn = conn;
   if (uv_timer_init(r->server->loop, &r->timer) != 0)

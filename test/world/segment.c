@@ -120,18 +120,23 @@ static void reserve(world_sock_t* s, size_t n) {
   s->in = world_must(realloc(s->in, s->in_cap));
 }
 
+static uint64_t digest_of(uint64_t digest, const char* p, size_t n) {
+  uint64_t word;
+  for (; n >= sizeof(word); p += sizeof(word), n -= sizeof(word)) {
+    memcpy(&word, p, sizeof(word));
+    digest = digest * 31 + word;
+  }
+  word = 0;
+  memcpy(&word, p, n);
+  return digest * 31 + word;
+}
+
 static void arrive_data(world_sock_t* s, const segment_t* g) {
   reserve(s, g->n);
   memcpy(s->in + s->in_len, g->bytes, g->n);
   s->in_len += g->n;
   world.segments++;
-  world.digest = sim_mix(world.digest, (uint64_t)world.now);
-  for (size_t i = 0, n; i < g->n; i += n) {
-    uint64_t word = 0;
-    n = g->n - i < sizeof(word) ? g->n - i : sizeof(word);
-    memcpy(&word, g->bytes + i, n);
-    world.digest = world.digest * 31 + word;
-  }
+  world.digest = digest_of(sim_mix(world.digest, (uint64_t)world.now), g->bytes, g->n);
 }
 
 /* A kernel that knows no such connection, or no longer. */
