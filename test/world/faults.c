@@ -98,6 +98,13 @@ static const char* const deceptions[] = {
     "{\"cached_ms\":%u,\"count\":20,\"match\":{\"method\":\"GET\"}}",
 };
 
+/* The first claim over an emptied store meets a gateway that refuses it by a page of its own, with
+ * a clock of its own. The claim is sent again at once, and must not have the time of that clock. */
+static const char page_before_claim[] =
+    "{\"status\":429,\"html\":\"<html>Too Many Requests</html>\",\"date_ms\":4102444800000,"
+    "\"count\":1,\"match\":{\"method\":\"PUT\",\"condition\":\"if-none-match\",\"key\":\"" WORLD_KEY
+    "\"}}";
+
 static int add_rule(const char* form) {
   char json[256];
   const char* at = strstr(form, "%u");
@@ -239,6 +246,7 @@ static void begin_fault(active_t* f) {
     break;
   case WORLD_FAULT_EMPTY:
     world_bucket_empty();
+    (void)world_bucket_fault(page_before_claim);
     election.lie++; /* an examination that is under way misses its objects */
     break;
   case WORLD_FAULT_DNS:
