@@ -20,6 +20,8 @@ void s3l_http_queue_add(s3l_http_queue_t* q, s3l_http_req_t* req) {
   req->at.queue.at_ns = req->due_ns != 0 ? req->due_ns : req->until_ns;
   if (S3L_MUTANT(FIRST_IN_FIRST_OUT))
     req->at.queue.at_ns = req->since_ns;
+  if (S3L_MUTANT(READS_FIRST) && !req->replayable)
+    req->at.queue.at_ns = S3L_CLOCK_NEVER;
   q->root = s3l_heap_node_add(q->root, &req->at.queue);
   q->len++;
   q->together += req->together;

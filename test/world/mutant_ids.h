@@ -21,10 +21,10 @@
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
   XX(SLOT_LOST, "slot-lost", 5, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
-  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 534, false,                                   \
+  XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 551, false,                                   \
      "a listener that ran out of descriptors does not go on")                                      \
   XX(SLEEPS_ALL, "sleeps-all", 76, false, "a timer on the slewed clock sleeps until the deadline") \
-  XX(SUSPENSION_MISSED, "suspension-missed", 12, false,                                            \
+  XX(SUSPENSION_MISSED, "suspension-missed", 13, false,                                            \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
@@ -33,6 +33,7 @@
   XX(ONE_VERDICT, "one-verdict", 3, false, "what holds for lockfiles holds for epoch files")       \
   XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
      "requests wait in the order of their submission")                                             \
+  XX(READS_FIRST, "reads-first", 0, false, "renewals wait behind all reads")                       \
   XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
   XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
   XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
