@@ -81,7 +81,9 @@ static void become_idle(s3l_conn_t* conn, int64_t now_ns) {
 void s3l_conn_close(s3l_conn_t* conn) {
   if (conn->state == S3L_CONN_CLOSING)
     return;
-  if (S3L_MUTANT(CANCELLED_BELIEVED) && conn->state == S3L_CONN_BUSY) {
+  if (conn->state == S3L_CONN_BUSY &&
+      (S3L_MUTANT(CANCELLED_BELIEVED) ||
+       (S3L_MUTANT(OLD_ANSWER_BELIEVED) && conn->pool->options.background))) {
     become_idle(conn, s3l_clock_lease_ns());
     return;
   }

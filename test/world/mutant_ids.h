@@ -52,6 +52,8 @@
      "the last one who waits for credentials is forgotten")                                        \
   XX(OLD_PEER_ASKED, "old-peer-asked", 3, false,                                                   \
      "the leader before is asked in place of the leader")                                          \
+  XX(OLD_ANSWER_BELIEVED, "old-answer-believed", 3, false,                                         \
+     "a leader's late answer to the probe before is taken for its answer to this one")             \
   XX(PROMISE_SHORT, "promise-short", 3, false, "a leader promises to end before it does")          \
   XX(DEADLINE_LOST, "deadline-lost", 4, false,                                                     \
      "a request that waits for a connection to be opened has no deadline")                         \

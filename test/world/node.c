@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/answers.h"
 #include "world/bucket.h"
 #include "world/judge.h"
 #include "world/secrets.h"
@@ -241,6 +242,13 @@ static bool open_peers(world_life_t* l) {
   return l->has_server;
 }
 
+static void on_trace(s3lect_elector_t* elector, const char* line) {
+  world_life_t* l = life_of(elector);
+  if (!l->ghost)
+    world_answers_trace(l, line);
+  world_judge_trace(elector, line);
+}
+
 static bool open_elector(world_life_t* l) {
   char address[64];
   const world_config_t* c = &l->node->config;
@@ -265,7 +273,7 @@ static bool open_elector(world_life_t* l) {
   o.peer_client = c->peer_mode ? &l->client : NULL;
   o.on_started_leading = o.on_stopped_leading = o.on_new_leader = world_judge_event;
   o.on_renewed = o.on_error = o.on_claiming = o.on_no_leader = world_judge_event;
-  o.on_trace = world_judge_trace;
+  o.on_trace = on_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
   if (rc != 0 && rc != UV_ENOMEM && l->host->alloc_fail == 0)
@@ -452,6 +460,7 @@ void world_election_begin(uint64_t seed, int nodes) {
   world_memory_hook();
   memset(&election, 0, sizeof(election));
   world_judge_begin();
+  world_answers_begin();
   election.seed = seed;
   election.nodes_len = nodes;
   oracle_init(&election.oracle, nodes, clock_of, NULL);

@@ -49,6 +49,10 @@ typedef struct world_config_s {
 typedef struct world_life_s world_life_t;
 typedef struct world_node_s world_node_t;
 
+typedef struct world_write_s {
+  uint64_t epoch, number;
+} world_write_t;
+
 struct world_node_s {
   int index;
   char name[16];
@@ -92,7 +96,8 @@ struct world_life_s {
   int64_t error_at;
   uint64_t epoch;
   int64_t promised;
-  world_event_t ack; /* the application's */
+  world_event_t ack;            /* the application's */
+  world_write_t writing, asked; /* answers.c */
 };
 
 typedef struct world_counters_s {
