@@ -326,7 +326,7 @@ static void begin_damage(chaos_t* chaos, chaos_fault_t* f, chaos_node_t* node) {
     if (chaos->oracle.leaderships[i].epoch > epoch)
       epoch = chaos->oracle.leaderships[i].epoch;
   snprintf(chaos->key, sizeof chaos->key,
-           chaos->config->epochs ? "lock-%010" PRIu64 ".json" : "lock.json", epoch);
+           chaos->config->epochs ? "lock.jsonlock-%010" PRIu64 ".json" : "lock.json", epoch);
   snprintf(chaos->body, sizeof chaos->body,
            roll(f, 0, 2) == 0 ? "junk %016" PRIx64 : "{\"x\":\"%" PRIx64, f->dice);
   chaos->req =
