@@ -81,7 +81,8 @@ typedef struct chaos_node_s {
 typedef struct chaos_s {
   const chaos_config_t* config;
   uint64_t seed;
-  const char* self; /* this program, which is also the program of `s3lect run` */
+  const char* self;   /* this program, which is also the program of `s3lect run` */
+  const char* mutant; /* how the core of all processes is broken; "": not */
   s3proc_t s3;
   s3l_certs_t certs;
   s3lect_store_t store; /* as somebody with a shell sees it */
@@ -141,7 +142,8 @@ void chaos_plan_step(chaos_t* chaos, bool all);
 /* run.c */
 __attribute__((format(printf, 2, 3))) void chaos_note(chaos_t* chaos, const char* format, ...);
 __attribute__((format(printf, 2, 3))) void chaos_violated(chaos_t* chaos, const char* format, ...);
-/** A seed of a configuration, from start to end. */
+/** A seed of a configuration, from start to end. With a violation its files are kept, unless the
+ * core is broken on purpose. */
 void chaos_run(chaos_t* chaos, unsigned seconds);
 
 /* node.c */

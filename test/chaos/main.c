@@ -6,6 +6,7 @@
 
 #include "chaos/chaos.h"
 #include "lib/args.h"
+#include "sim/mutant_ids.h"
 
 static const char help[] =
     "Usage: s3lect-chaos --config NAME [--seeds A..B] [--seconds S]\n"
@@ -23,7 +24,10 @@ static const char help[] =
     "storage-lockfile\n"
     "  --seeds A..B       seeds to run, or one (default 1)\n"
     "  --seconds S        how long the faults of each seed last (default 60)\n"
-    "  --plan             print the plan of each seed, and do not run it\n";
+    "  --plan             print the plan of each seed, and do not run it\n"
+    "  --mutant NAME      break the core on purpose, and end with the seed that catches it; "
+    "s3lect-sim\n"
+    "                     --list-mutants prints the names\n";
 
 static const chaos_config_t configs[] = {
     {"storage-lockfile", false, false, false, false}, {"storage-epochs", true, false, false, false},
@@ -33,7 +37,7 @@ static const chaos_config_t configs[] = {
 };
 
 typedef struct options_s {
-  const char *name, *seeds;
+  const char *name, *seeds, *mutant; /* mutant "": none */
   const chaos_config_t* config;
   uint64_t first, last;
   unsigned seconds;
@@ -47,6 +51,7 @@ static const s3l_arg_t rows[] = {
     {"--seeds", S3L_ARG_TEXT, AT(seeds), 0, 0, 0},
     {"--seconds", S3L_ARG_UNSIGNED, AT(seconds), 1, 3600, 0},
     {"--plan", S3L_ARG_FLAG, AT(plan), 0, 0, 0},
+    {"--mutant", S3L_ARG_TEXT, AT(mutant), 0, 0, 0},
 };
 
 static const chaos_config_t* find_config(const char* name) {
@@ -56,11 +61,24 @@ static const chaos_config_t* find_config(const char* name) {
   s3l_args_refuse("--config", name, "must be one of those that --help names");
 }
 
+static void check_mutant(const char* name) {
+  static const char* const names[] = {"",
+#define XX(id, text, ...) text,
+                                      SIM_MUTANTS(XX)
+#undef XX
+  };
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0)
+      return;
+  s3l_args_refuse("--mutant", name, "must be one that s3lect-sim --list-mutants prints");
+}
+
 static options_t parse(int argc, char** argv) {
-  options_t options = {.name = "", .seeds = "1", .seconds = 60};
+  options_t options = {.name = "", .seeds = "1", .mutant = "", .seconds = 60};
   s3l_args_read("s3lect-chaos", help, rows, sizeof rows / sizeof rows[0], &options, argc, argv);
   s3l_args_seeds(options.seeds, &options.first, &options.last);
   options.config = find_config(options.name);
+  check_mutant(options.mutant);
   return options;
 }
 
@@ -89,8 +107,9 @@ int main(int argc, char** argv) {
   setenv("S3L_TEST_PROTOCOL", options.config->epochs ? "epochs" : "lockfile", 1);
   setenv("AWS_ACCESS_KEY_ID", "test", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "testtest", 1);
-  for (uint64_t seed = options.first; seed <= options.last; seed++) {
-    run = (chaos_t){.config = options.config, .seed = seed, .self = self};
+  bool broken = options.mutant[0] != '\0', caught = false;
+  for (uint64_t seed = options.first; seed <= options.last && !caught; seed++) {
+    run = (chaos_t){.config = options.config, .seed = seed, .self = self, .mutant = options.mutant};
     if (options.plan) {
       chaos_plan_make(&run, options.seconds);
       chaos_plan_print(&run, stdout);
@@ -98,7 +117,8 @@ int main(int argc, char** argv) {
       continue;
     }
     chaos_run(&run, options.seconds);
-    if (run.oracle.violations > 0)
+    caught = broken && run.oracle.violations > 0;
+    if (run.oracle.violations > 0 && !broken)
       fprintf(stderr,
               "repeat: s3lect-chaos --config %s --seeds %" PRIu64 " --seconds %u; files: %s\n",
               options.config->name, seed, options.seconds, run.s3.dir);

@@ -116,7 +116,8 @@ static void make_args(chaos_t* chaos, chaos_node_t* node, args_t* args) {
   s3l_prng_t dice;
   s3l_prng_seed(&dice, chaos->seed * 1000 + node->life);
   const chaos_config_t* config = chaos->config;
-  ADD(args, text(args, "%s/src/s3lect", chaos->s3.build_dir), config->run ? "run" : "elect",
+  const char* program = chaos->mutant[0] != '\0' ? "test/chaos/s3lect-chaos-mutants" : "src/s3lect";
+  ADD(args, text(args, "%s/%s", chaos->s3.build_dir, program), config->run ? "run" : "elect",
       "--store", chaos->s3.store, "--leader-timeout", "2500ms", "--renew", "400ms", "--frequent",
       "300ms", "--request-timeout", config->epochs ? "400ms" : "700ms");
   if (config->epochs)

@@ -173,6 +173,7 @@ static void open_all(chaos_t* chaos, unsigned seconds) {
   chaos->oracle.violated = on_violated;
   chaos->oracle.arg = chaos;
   setenv("S3L_CHAOS", chaos->s3.dir, 1);
+  setenv("S3L_CHAOS_MUTANT", chaos->mutant, 1);
   open_store(chaos);
   chaos_plan_make(chaos, seconds);
   chaos_plan_print(chaos, chaos->log);
@@ -218,7 +219,7 @@ static void close_all(chaos_t* chaos) {
   fclose(chaos->log);
   if (chaos->config->peers)
     s3l_certs_remove(&chaos->certs);
-  if (chaos->oracle.violations == 0)
+  if (chaos->oracle.violations == 0 || chaos->mutant[0] != '\0')
     s3proc_end(&chaos->s3);
   else
     procs_end(&chaos->s3.procs); /* the files stay, to be read */
