@@ -199,6 +199,27 @@ static const struct {
      "  s3lect audit --one-machine one.log two.log --svg leaders.svg\n"
      "  s3lect audit --clock-error 100ms host-1.log host-2.log host-3.log\n"
      "  s3lect audit --store s3://my-bucket/locks/db/ --protocol epochs --json\n"},
+    {CLI_PLAN, cli_plan, "plan", "s3lect plan --store STORE [OPTION]...",
+     "say what an election with these options does and costs",
+     "Takes the options of `s3lect elect`, and prints for how long nobody leads, at most and on\n"
+     "average, after a crash, a lost machine, a hand-over and the first start; the requests and\n"
+     "USD of a month for the leader and for each follower; the smallest IAM policy; and every\n"
+     "combination of options that is unsafe or wasteful, with what to do. Reaches no store.\n"
+     "\n"
+     "The times hold while the store answers each request within --latency, and while a follower\n"
+     "runs; with more followers the mean is less. A simulator checks that they are never\n"
+     "exceeded. Exits with 0, with 1 if something is unsafe, and with 2 if an option is wrong.\n"
+     "\n"
+     "With --json prints one JSON object on one line. Later versions may add members.\n"
+     "  crash_worst_ms, crash_mean_ms, lost_machine_..., hand_over_..., first_start_...\n"
+     "  leader_puts, leader_lists, leader_gets, follower_...  requests in 30 days, at most\n"
+     "  leader_usd, follower_usd, prices, prices_of  what they cost, by which prices\n"
+     "  connections         that --electors need\n"
+     "  policy              the IAM policy\n"
+     "  advice              each with kind (unsafe or wasteful) and text\n",
+     "  s3lect plan --store s3://my-bucket/locks/db.json\n"
+     "  s3lect plan --store s3://my-bucket/locks/db.json --leader-timeout 1m --infrequent 20s\n"
+     "  s3lect plan --store s3://my-bucket/locks/db.json --electors 10000 --latency 20ms\n"},
 };
 
 #define COMMANDS_LEN (sizeof commands / sizeof commands[0])

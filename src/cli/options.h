@@ -19,6 +19,7 @@ typedef enum {
   CLI_WATCH = 16,
   CLI_LIST = 32,
   CLI_AUDIT = 64,
+  CLI_PLAN = 128,
 } cli_command_t;
 
 /** Exit statuses beside 0 and those of a command that was run. */
@@ -72,6 +73,9 @@ typedef struct cli_options_s {
   size_t files_len;
   uint32_t clock_error_ms; /* audit: 0: the default */
   uint32_t one_machine;
+  uint32_t latency_ms; /* plan: 0: the default */
+  const char* electors_text;
+  uint32_t electors; /* 0: not given */
   const char* svg;
   char** child_argv; /* run: the command, NULL-terminated */
 } cli_options_t;
@@ -105,6 +109,7 @@ void cli_help(cli_command_t command);
 int cli_audit(const cli_options_t* options);
 int cli_elect(const cli_options_t* options);
 int cli_list(const cli_options_t* options);
+int cli_plan(const cli_options_t* options);
 int cli_run(const cli_options_t* options);
 int cli_status(const cli_options_t* options);
 int cli_verify(const cli_options_t* options);

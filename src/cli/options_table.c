@@ -5,11 +5,11 @@
 
 #include "text.h"
 
-#define ELECTING           (CLI_ELECT | CLI_RUN)
-#define FOLLOWING          (CLI_ELECT | CLI_RUN | CLI_WATCH)
-#define ONE                (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_VERIFY)
+#define ELECTING           (CLI_ELECT | CLI_RUN | CLI_PLAN)
+#define FOLLOWING          (ELECTING | CLI_WATCH)
+#define ONE                (FOLLOWING | CLI_STATUS | CLI_VERIFY)
 #define ANY                (ONE | CLI_LIST | CLI_AUDIT)
-#define READING            (CLI_ELECT | CLI_RUN | CLI_WATCH | CLI_STATUS | CLI_LIST)
+#define READING            (FOLLOWING | CLI_STATUS | CLI_LIST)
 #define ANY_S3             (ANY | CLI_OPTION_S3)
 
 #define STRING             CLI_KIND_STRING
@@ -103,7 +103,7 @@ const cli_option_t cli_option_table[] = {
      "do not release the lockfile at the end; let it expire"},
     {"release-timeout", "DUR", ELECTING, DURATION, AT(elector.release_timeout_ms),
      "time limit of the release at the end (1s)"},
-    {"stop-ack", "DUR", CLI_ELECT, DURATION, AT(elector.stop_ack_ms),
+    {"stop-ack", "DUR", CLI_ELECT | CLI_PLAN, DURATION, AT(elector.stop_ack_ms),
      "after stopped_leading, wait up to DUR for a line with its epoch on\n"
      "standard input (a pipe or a socket), and release the lockfile only\n"
      "then"},
@@ -161,13 +161,19 @@ const cli_option_t cli_option_table[] = {
      "requests), and exit if it does not"},
     {"quick", NULL, CLI_VERIFY, FLAG, SET(quick, 1),
      "fewer races of writers: about 80 requests instead of 600"},
+    {"latency", "DUR", CLI_PLAN, DURATION, AT(latency_ms),
+     "how long a request to the store takes at most (100ms)"},
+    {"electors", "N", CLI_PLAN, STRING, AT(electors_text),
+     "how many electors one process has on the store: says how many\n"
+     "connections they need"},
     {"clock-error", "DUR", CLI_AUDIT, DURATION, AT(clock_error_ms),
      "by how much the wall clock of each machine may be wrong (1s)"},
     {"one-machine", NULL, CLI_AUDIT, FLAG, SET(one_machine, 1),
      "all logs are of one machine, which was not started anew: compare\n"
      "them by lease time, which is exact"},
     {"svg", "FILE", CLI_AUDIT, STRING, AT(svg), "draw who led when"},
-    {"json", NULL, CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY | CLI_AUDIT, FLAG,
+    {"json", NULL,
+     CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY | CLI_AUDIT | CLI_PLAN, FLAG,
      SET(json, 1), "print JSON, on a terminal too"},
     {"help", NULL, ANY, HELP, 0, "", 0, "print this page"},
 };

@@ -322,6 +322,17 @@ static int check_run(cli_options_t* options, s3lect_error_t* error) {
   return parse_conflict_exit(options, error);
 }
 
+static int parse_electors(cli_options_t* options, s3lect_error_t* error) {
+  const char* text = options->electors_text;
+  uint64_t count = 0;
+  if (text != NULL &&
+      (!s3l_span_to_u64(s3l_span_cstr(text), &count) || count == 0 || count > 10000000))
+    return cli_refuse(error, "--electors %.64s is no count: write a number from 1 to 10000000",
+                      text);
+  options->electors = (uint32_t)count;
+  return 0;
+}
+
 static int check_together(cli_options_t* options, s3lect_error_t* error) {
   const char* addr = options->elector.server_addr;
   const char* id = options->elector.server_id;
@@ -338,6 +349,9 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
                       "give event logs, or with --protocol epochs the prefix of files that "
                       "--keep-epochs has kept",
                       options->store);
+  r = parse_electors(options, error);
+  if (r != 0)
+    return r;
   if (addr != NULL && !is_host_port(addr))
     return cli_refuse(error, "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443",
                       addr);

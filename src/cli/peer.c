@@ -6,7 +6,7 @@
 #include "options_table.h"
 #include "text.h"
 
-static bool asks(const cli_options_t* o) {
+bool cli_peer_asks(const cli_options_t* o) {
   return o->server.listen != NULL || o->client.ca_file != NULL || o->client.plain_http != 0;
 }
 
@@ -16,8 +16,8 @@ static const char* missing_option(const cli_options_t* o) {
   if (!listens && (o->peer_client_auth != 0 || o->server.metrics != 0 || o->server.health != 0))
     return "--peer-client-auth, --peer-metrics and --peer-health are for a process that answers: "
            "give --peer-listen HOST:PORT, too";
-  if (!asks(o) && (o->client.cert_file != NULL || o->elector.peer_health_path != NULL ||
-                   o->elector.peer_interval_ms != 0 || o->elector.peer_timeout_ms != 0))
+  if (!cli_peer_asks(o) && (o->client.cert_file != NULL || o->elector.peer_health_path != NULL ||
+                            o->elector.peer_interval_ms != 0 || o->elector.peer_timeout_ms != 0))
     return "the --peer options need to know whom to trust: give --peer-ca FILE (or "
            "--peer-plain-http), and --peer-listen HOST:PORT to be asked, too";
   if (listens && o->client.plain_http == 0 && o->client.cert_file == NULL)
@@ -93,7 +93,7 @@ int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* pee
   memset(peer, 0, sizeof *peer);
   if (options->server.listen != NULL)
     r = open_server(options, loop, peer);
-  if (r == 0 && asks(options))
+  if (r == 0 && cli_peer_asks(options))
     r = open_client(options, loop, peer);
   if (r != 0)
     cli_peer_close(peer);
@@ -105,7 +105,7 @@ int cli_peer_add(cli_peer_t* peer, s3lect_elector_t* elector) {
 }
 
 bool cli_peer_reloads(const cli_options_t* options) {
-  return asks(options) && options->client.plain_http == 0;
+  return cli_peer_asks(options) && options->client.plain_http == 0;
 }
 
 void cli_peer_reload(cli_peer_t* peer) {

@@ -19,6 +19,9 @@ typedef struct cli_peer_s {
   char addr[S3LECT_ADDR_SIZE]; /* derived from --peer-listen if --addr is not given; else "" */
 } cli_peer_t;
 
+/** Whether the options make the process ask peers. */
+bool cli_peer_asks(const cli_options_t* options);
+
 /** Says on stderr which option is missing, if any. Returns 0 or CLI_EXIT_USAGE. */
 int cli_peer_check(const cli_options_t* options);
 
