@@ -164,7 +164,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_event_cb on_error;
   s3lect_event_cb on_claiming;
   s3lect_event_cb on_no_leader;
-  s3lect_event_cb on_expiring; /* needs warn_before_ms */
+  s3lect_event_cb on_expiring;
   s3lect_trace_cb on_trace;
 } s3lect_elector_options_t;
 
@@ -219,6 +219,18 @@ S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
  * The successor must already take part in the election. Errors: UV_EINVAL (not leading),
  * S3LECT_EOPTION (`to_id` is empty, too long, not UTF-8 or this elector's own), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id);
+
+/** Changes options of an elector, at any time. `options` are complete, as for s3lect_elector_init,
+ * and are checked as there. What may differ: server_addr, all intervals and time limits, and
+ * leader_timeout_ms unless this elector leads, is about to, or releases its record. The callbacks,
+ * keep_epochs and verify_on_start are not looked at. Takes effect from the loop, as soon as no
+ * write is under way; the record shows it with the next renewal, and followers learn another
+ * address by on_new_leader. A call before that replaces the call before. On error nothing changes:
+ * those of s3lect_elector_init; S3LECT_EOPTION (another option differs); UV_EBUSY
+ * (leader_timeout_ms cannot change now); UV_ECANCELED (closing). */
+S3LECT_EXTERN int s3lect_elector_update(s3lect_elector_t* elector,
+                                        const s3lect_elector_options_t* options,
+                                        s3lect_error_t* error);
 
 /** Leaves the election, and releases the record if this elector leads. on_stopped_leading runs in
  * that case (S3LECT_REASON_STOPPED), and no other callback but on_error until the next start. Keeps

@@ -323,6 +323,28 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
   c->config = *config;
 }
 
+bool s3l_core_is_bound(const s3l_core_t* c) {
+  return c->leading || c->release_owed || c->uncertain != 0 || c->op.kind > S3L_OP_READ;
+}
+
+void s3l_core_reconfigure(s3l_core_t* c, s3l_ns_t now, const s3l_core_config_t* config) {
+  bool timeout = config->leader_timeout_ms != c->config.leader_timeout_ms;
+  S3L_ASSERT(config->protocol == c->config.protocol && config->drift_ppm == c->config.drift_ppm);
+  S3L_ASSERT(c->op.kind <= S3L_OP_READ && (!timeout || !s3l_core_is_bound(c)));
+  c->config = *config;
+  if (c->phase != S3L_PHASE_STANDING)
+    return;
+  c->now = s3l_later(now, c->now);
+  if (timeout) {
+    memset(c->sent, 0, sizeof c->sent);
+    if (c->observed.kind != S3L_OBSERVED_UNKNOWN)
+      s3l_observe_again(c);
+  }
+  c->renew_at =
+      s3l_sooner(c->renew_at, s3l_ns_add(c->renewed_at, config->renew_interval_ms * S3L_MS));
+  c->poll_at = s3l_sooner(c->poll_at, s3l_ns_add(c->now, config->frequent_interval_ms * S3L_MS));
+}
+
 void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effects_t* fx) {
   fx->len = 0;
   fx->changed = false;

@@ -54,6 +54,15 @@
 /** Prepares a core. The configuration must have passed the option check. */
 void s3l_core_init(s3l_core_t* core, const s3l_core_config_t* config);
 
+/** Whether a record of this elector holds its leader timeout: it leads by it, or may yet, or is
+ * about to release it. */
+bool s3l_core_is_bound(const s3l_core_t* core);
+
+/** Changes the configuration, between two steps, while no write is under way: the record of a write
+ * must be what was written. Protocol, ID and drift stay, and so does the leader timeout of a core
+ * that is bound. With another leader timeout no earlier write of this incarnation is ever led. */
+void s3l_core_reconfigure(s3l_core_t* core, s3l_ns_t now, const s3l_core_config_t* config);
+
 /** Tells the core what happened at `now` (ns, lease time of its executor); `effects` is overwritten
  * with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER a PROBE, GC_DONE
  * a GC; START only while stopped; RESIGN and TRANSFER only while leading; others at any time. */

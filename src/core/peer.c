@@ -281,13 +281,21 @@ static void answered_before(s3l_core_t* c) {
     probe_later(c);
 }
 
+/* The leader has written another address since: the store will show it. */
+static bool has_moved(const s3l_core_t* c, const s3lect_record_t* record) {
+  const s3l_observed_record_t* seen = &c->observed.record;
+  const s3l_observed_record_t answered = s3l_without_names(c, record);
+  return answered.write > seen->write && answered.addr != seen->addr &&
+         answered.leader == seen->leader && strcmp(answered.incarnation, seen->incarnation) == 0;
+}
+
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
   bool reported = c->peer.reported;
   bool whole = (r->authenticated || S3L_MUTANT(HINT_IS_PROMISE)) && r->valid_for_ms >= 0 &&
                s3l_is_usable_etag(r->etag) && record->incarnation[0] != '\0';
-  if (record->epoch > c->observed.record.epoch) {
+  if (record->epoch > c->observed.record.epoch || has_moved(c, record)) {
     failed(c, fx, 0, NULL); /* the store will show that leadership */
     return;
   }

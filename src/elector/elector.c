@@ -97,7 +97,7 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
 }
 
 static void ask_stop(s3l_executor_t* d, s3lect_reason_t reason) {
-  d->ask_stop = (uint8_t)reason;
+  d->ask_stop = (unsigned)reason & 0xf;
   s3l_validity_withdraw(&d->validity);
   s3l_executor_wake(d);
 }
@@ -112,6 +112,60 @@ int s3lect_elector_stop(s3lect_elector_t* elector) {
     return 0;
   }
   ask_stop(d, S3LECT_REASON_STOPPED);
+  return 0;
+}
+
+/* What an update may not change, and does. NULL: nothing. */
+static const char* changed_option(const s3l_executor_t* d, const s3lect_elector_options_t* o) {
+  const s3l_core_config_t* now = &d->core.config;
+  const s3l_core_config_t then = s3l_elector_options_core(o, o->server_id, o->server_addr);
+  const s3l_peer_client_t* client =
+      o->peer_client != NULL ? s3l_peer_client_of(o->peer_client) : NULL;
+  return strcmp(o->lockfile_path, d->election) != 0               ? "lockfile_path"
+         : strcmp(o->server_id, now->id) != 0                     ? "server_id"
+         : o->store != d->req.store                               ? "store"
+         : then.protocol != now->protocol                         ? "protocol"
+         : then.drift_ppm != now->drift_ppm                       ? "drift_ppm"
+         : then.store_clock != now->store_clock                   ? "expiry"
+         : then.no_release != now->no_release                     ? "no_release"
+         : then.observer != now->observer                         ? "observer"
+         : client != (d->probe != NULL ? d->probe->client : NULL) ? "peer_client"
+         : strcmp(o->peer_health_path, d->peer_path) != 0         ? "peer_health_path"
+                                                                  : NULL;
+}
+
+static int check_update(const s3l_executor_t* d, const s3lect_elector_options_t* o,
+                        s3lect_error_t* error) {
+  const char* name = changed_option(d, o);
+  if (name != NULL)
+    return s3l_error_say(error, S3LECT_EOPTION, name, NULL,
+                         "cannot be changed by an update; give it as s3lect_elector_init got it");
+  if (o->leader_timeout_ms != d->core.config.leader_timeout_ms && s3l_core_is_bound(&d->core))
+    return s3l_error_say(
+        error, UV_EBUSY, "leader_timeout_ms", NULL,
+        "cannot be changed while this elector leads or is about to; resign, or try "
+        "again later");
+  return 0;
+}
+
+int s3lect_elector_update(s3lect_elector_t* elector, const s3lect_elector_options_t* options,
+                          s3lect_error_t* error) {
+  s3l_executor_t* d = executor_of(elector);
+  s3lect_elector_options_t resolved;
+  s3l_update_t* update;
+  s3l_error_clear(error);
+  if (d == NULL || d->closing)
+    return s3l_error_end(error, UV_ECANCELED);
+  int r = s3l_elector_options_resolve(options, &resolved, error);
+  if (r == 0)
+    r = check_update(d, &resolved, error);
+  if (r == 0)
+    r = s3l_update_make(&resolved, &d->core.config, &update);
+  if (r != 0)
+    return s3l_error_end(error, r);
+  s3l_free(d->update);
+  d->update = update;
+  s3l_executor_wake(d);
   return 0;
 }
 

@@ -217,8 +217,27 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
 
 /* Steps. */
 
+/* Puts changed options into force, unless a write is under way, or a transfer for whose record
+ * there is room with the address before. */
+static void apply_update(s3l_executor_t* d) {
+  s3l_update_t* u = d->update;
+  const char* before = d->core.config.addr;
+  bool transfers = d->ask_transfer || d->core.successor != NULL;
+  if (u == NULL || transfers || d->core.op.kind > S3L_OP_READ)
+    return;
+  memcpy(u->body, d->body, RANDOM_BYTES); /* of a start that was asked for */
+  d->update = NULL;
+  d->body = u->body;
+  d->body_size = u->body_size;
+  s3l_update_apply(u, &d->core, s3l_clock_lease_ns(), &d->names);
+  if (d->addr_apart)
+    s3l_update_free(before);
+  d->addr_apart = true;
+}
+
 static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_effects_t fx;
+  apply_update(d);
   event->wall_ms = s3l_clock_wall_ms();
   if (d->on_trace != NULL) {
     char line[S3L_TRACE_SIZE];
@@ -348,6 +367,9 @@ static void on_left(s3l_task_t* task) {
     s3l_peer_client_unref(d->probe->client);
   handle->internal = NULL;
   s3l_leader_names_forget(&d->names);
+  if (d->addr_apart)
+    s3l_update_free(d->core.config.addr);
+  s3l_free(d->update);
   s3l_free(d->transfer);
   s3l_free(d);
   if (cb != NULL)
@@ -377,6 +399,7 @@ static void run(s3l_executor_t* d, const s3l_event_t* event) {
   S3L_ASSERT(!d->running);
   d->running = true;
   d->ended = event->kind == S3L_EV_DONE;
+  apply_update(d);
   /* What was asked for came first: a renewal that is confirmed after a resignation renews nothing.
    */
   while (step_asked(d))
@@ -387,6 +410,7 @@ static void run(s3l_executor_t* d, const s3l_event_t* event) {
     step(d, &copy);
   while (step_asked(d))
     ;
+  apply_update(d);
   tend_check(d);
   d->running = false;
   if (d->closing && d->core.phase == S3L_PHASE_STOPPED && d->check == NULL &&
@@ -479,7 +503,7 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   d->probe = take(&at, probe);
   void* state = take(&at, files);
   d->body = take(&at, body);
-  d->body_size = (uint32_t)body;
+  d->body_size = (uint16_t)body;
   d->election = keep(&at, o->lockfile_path);
   d->peer_path = usual ? S3LECT_PEER_HEALTH_PATH : keep(&at, o->peer_health_path);
   const char* id = keep(&at, o->server_id);

@@ -31,6 +31,7 @@
 #include "elector/preflight.h"
 #include "elector/protocol_check.h"
 #include "elector/repeats.h"
+#include "elector/update.h"
 #include "elector/validity.h"
 #include "loop/loop.h"
 #include "peer/client.h"
@@ -80,12 +81,14 @@ typedef struct s3l_executor_s {
   bool ask_resign : 1;
   bool ask_transfer : 1; /* with ask_resign */
   bool closing : 1;
-  bool left : 1;      /* the loop: only the close callback is still to run */
-  bool check_due : 1; /* the check of this start has not begun */
-  uint8_t ask_stop;   /* s3lect_reason_t or 0 */
-  int submit_error;   /* the store did not take the request: its end is still to be told */
-  uint32_t body_size;
-  uint64_t ask_ack; /* the epoch that was acknowledged; 0: none */
+  bool left : 1;        /* the loop: only the close callback is still to run */
+  bool check_due : 1;   /* the check of this start has not begun */
+  bool addr_apart : 1;  /* the core's address is that of an update */
+  uint8_t ask_stop : 4; /* s3lect_reason_t or 0 */
+  uint16_t body_size;
+  int submit_error;     /* the store did not take the request: its end is still to be told */
+  s3l_update_t* update; /* that waits; NULL: none */
+  uint64_t ask_ack;     /* the epoch that was acknowledged; 0: none */
   s3lect_elector_cb close_cb;
 
   s3lect_event_cb on[S3LECT_EVENT_EXPIRING]; /* [kind - 1] */

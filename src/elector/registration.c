@@ -16,6 +16,11 @@ static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
 
 static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* confirmed) {
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
+  /* An update may have changed it since the record was written. */
+  if (leads && d->names.id[0] != '\0') {
+    memset(confirmed->record.leader_addr, 0, sizeof confirmed->record.leader_addr);
+    memcpy(confirmed->record.leader_addr, d->names.addr, strlen(d->names.addr));
+  }
   if (S3L_MUTANT(PROMISE_SHORT) && leads)
     confirmed->valid_for_ms /= 2;
   if (leads && !s3l_executor_is_withdrawn(d))
