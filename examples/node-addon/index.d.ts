@@ -294,6 +294,11 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   resign(): Promise<void>;
   /** As resign, and names the one that shall lead next. */
   transfer(to: string): Promise<void>;
+  /** Changes these options while it runs; others stay. leaderTimeoutMs cannot change while it leads.
+   * Fails without any effect, as the constructor does. */
+  update(options: Partial<Pick<ElectorOptions, 'serverAddr' | 'frequentIntervalMs' | 'infrequentIntervalMs' |
+    'leaderTimeoutMs' | 'renewIntervalMs' | 'requestTimeoutMs' | 'gracePeriodMs' | 'releaseTimeoutMs' | 'stopAckMs' |
+    'renewDeadlineMs' | 'warnBeforeMs' | 'peerIntervalMs' | 'peerTimeoutMs'>>): void;
   /** Stops, releases, and ends it; any number of times. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

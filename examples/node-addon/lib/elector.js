@@ -19,6 +19,11 @@ const ROLES = ['stopped', 'follower', 'leader'];
 // How often start() looks whether the release of an earlier stop has ended, which nothing tells.
 const RELEASE_LOOK_MS = 10;
 
+// What update() may change.
+const CHANGEABLE = ['serverAddr', 'frequentIntervalMs', 'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs',
+  'requestTimeoutMs', 'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'renewDeadlineMs', 'warnBeforeMs',
+  'peerIntervalMs', 'peerTimeoutMs'];
+
 // Errors after which the elector does not go on.
 const FATAL = new Set(['S3LECT_EUNSAFE']);
 
@@ -53,6 +58,7 @@ function failure(name, message) {
 /** One candidate in one election. */
 class Elector extends EventEmitter {
   #native;
+  #options; // as the native part has them
   #id;
   #store;
   #ownsStore;
@@ -109,6 +115,7 @@ class Elector extends EventEmitter {
         this.#store.close();
       throw err;
     }
+    this.#options = options;
     setNative(this, this.#native);
     this.#uses = [this.#store, this.#peerClient].filter(Boolean).map((shared) => Shared.use(shared, this));
     this.#native.onEvent = (...args) => this.#onEvent(...args);
@@ -164,6 +171,12 @@ class Elector extends EventEmitter {
   async transfer(to) {
     this.#call('transfer', to);
     await this.#leadership?.over;
+  }
+
+  update(options) {
+    const all = { ...this.#options, ...checked('update', options, CHANGEABLE) };
+    this.#call('update', all, nativeOf(this.#store), this.#peerClient && nativeOf(this.#peerClient));
+    this.#options = all;
   }
 
   #call(method, ...args) {

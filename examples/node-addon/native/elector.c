@@ -90,6 +90,17 @@ static const field_t fields[] = {
     OPTION(FIELD_UINT32, "peerTimeoutMs", peer_timeout_ms),
 };
 
+static void set_callbacks(s3lect_elector_options_t* options) {
+  options->on_started_leading = on_event;
+  options->on_stopped_leading = on_event;
+  options->on_new_leader = on_event;
+  options->on_renewed = on_event;
+  options->on_error = on_event;
+  options->on_claiming = on_event;
+  options->on_no_leader = on_event;
+  options->on_expiring = on_event;
+}
+
 /* new Elector(options, store, peerClient | undefined) */
 static int elector_open(object_t* object, const napi_value* argv, texts_t* texts,
                         s3lect_error_t* error) {
@@ -107,14 +118,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
   }
   if (!fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, texts))
     return 1;
-  options.on_started_leading = on_event;
-  options.on_stopped_leading = on_event;
-  options.on_new_leader = on_event;
-  options.on_renewed = on_event;
-  options.on_error = on_event;
-  options.on_claiming = on_event;
-  options.on_no_leader = on_event;
-  options.on_expiring = on_event;
+  set_callbacks(&options);
   int r = s3lect_elector_init(object->addon->loop, &e->handle, &options, error);
   if (r != 0)
     return r;
@@ -187,6 +191,30 @@ static napi_value elector_transfer(napi_env env, napi_callback_info info) {
       : r == S3LECT_EOPTION
           ? "the successor's ID must be another's than this elector's, of 1 to 255 bytes"
           : NULL);
+}
+
+/* update(options, store, peerClient | undefined) */
+static napi_value elector_update(napi_env env, napi_callback_info info) {
+  napi_value argv[3];
+  texts_t texts = {0};
+  s3lect_error_t error = {0};
+  s3lect_elector_options_t options;
+  object_t *store, *peer_client;
+  elector_t* e = elector_this(env, info, 3, argv);
+  if (e == NULL)
+    return NULL;
+  s3lect_elector_options_init(&options, sizeof options);
+  options.store = store_of(env, argv[1], &store);
+  bool given = value_is_given(env, argv[2]);
+  options.peer_client = given ? peer_client_of(env, argv[2], &peer_client) : NULL;
+  if (options.store == NULL || (given && options.peer_client == NULL))
+    return NULL;
+  bool read = fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, &texts);
+  int r = read ? s3lect_elector_update(&e->handle, &options, &error) : 0;
+  texts_free(&texts);
+  if (r != 0)
+    error_throw_option(env, &error);
+  return r == 0 && read ? value_undefined(env) : NULL;
 }
 
 static napi_value elector_ack(napi_env env, napi_callback_info info) {
@@ -341,6 +369,7 @@ bool elector_define(napi_env env, napi_value exports) {
       {.utf8name = "stop", .method = elector_stop},
       {.utf8name = "resign", .method = elector_resign},
       {.utf8name = "transfer", .method = elector_transfer},
+      {.utf8name = "update", .method = elector_update},
       {.utf8name = "ack", .method = elector_ack},
       {.utf8name = "peerResponse", .method = elector_peer_response},
       {.utf8name = "setRef", .method = elector_set_ref},

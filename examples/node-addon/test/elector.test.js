@@ -154,6 +154,24 @@ describe('elector', { concurrency: true }, () => {
     await e.close();
   });
 
+  it('changes its address and its intervals while it leads', async (t) => {
+    const e = await make(t, 'updated', { serverAddr: '10.0.0.1:80' });
+    await e.start();
+    await event(e, 'renewed');
+    assert.throws(() => e.update({ leaderTimeoutMs: 5000 }), { code: 'S3LECT_EBUSY', option: 'leaderTimeoutMs' });
+    assert.throws(() => e.update({ renewIntervalMs: 2400 }), { code: 'S3LECT_ETIMING' });
+    assert.throws(() => e.update({ serverAddr: 'x'.repeat(300) }), { code: 'S3LECT_EOPTION', option: 'serverAddr' });
+    assert.throws(() => e.update({ serverId: 'b' }), { code: 'S3LECT_EOPTION', message: /unknown option "serverId"/ });
+    e.update({ serverAddr: 'other.example.com:8080', renewIntervalMs: 300 });
+    do
+      await event(e, 'renewed');
+    while ((await fake.record('updated')).leaderAddr !== 'other.example.com:8080');
+    assert.equal((await fake.record('updated')).renewIntervalMs, 300);
+    assert.equal(e.status().leaderAddr, 'other.example.com:8080');
+    await e.close();
+    assert.throws(() => e.update({ renewIntervalMs: 300 }), { code: 'S3LECT_ECANCELED' });
+  });
+
   it('gives up on a store that does not keep its conditions', async (t) => {
     const e = await make(t, 'unsafe', { verifyOnStart: true });
     await fake.fault({ match: { method: 'PUT', key: 'unsafe' }, ignore_conditions: true });

@@ -8,6 +8,7 @@ async function main() {
   e.once('stopped', (ev) => { if (ev.reason === 'expired') return; });
   e.on('error', (err) => err.code.length);
   e.on('close', () => {});
+  e.update({ serverAddr: 'h:1', renewIntervalMs: 5 });
   await e.start(); await e.transfer('x'); e.ref().unref();
   for await (const ev of e.events({ signal: AbortSignal.abort() })) {
     if (ev.type === 'leading') { const s: AbortSignal = ev.signal; void s; }
@@ -25,6 +26,8 @@ async function main() {
   new Elector({ store: 5 });
   // @ts-expect-error
   new Elector({ store: new MemoryStore(), leaderTimeout: 5 });
+  // @ts-expect-error
+  e.update({ serverId: 'x' });
   // @ts-expect-error
   e.on('nonsense', () => {});
 }
