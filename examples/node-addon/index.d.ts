@@ -99,8 +99,10 @@ export class PeerClient extends Shared {
 
 /** Options of a peer server. Of each pair a file, or the text itself, one at most is given. */
 export interface PeerServerOptions {
-  /** `ADDRESS:PORT` or `[V6]:PORT`; port 0: any. */
-  listen: string;
+  /** `ADDRESS:PORT` or `[V6]:PORT`; port 0: any. Required, unless pagesListen is given. */
+  listen?: string;
+  /** Where /metrics, /livez, /readyz and /leader are served in plain HTTP, and nothing else. */
+  pagesListen?: string;
   /** Required, with the key, unless plainHttp. */
   certFile?: string;
   cert?: string;
@@ -127,12 +129,14 @@ export interface PeerServerOptions {
 export class PeerServer extends Shared {
   constructor(options: PeerServerOptions);
   readonly port: number;
+  /** The port of pagesListen. */
+  readonly pagesPort: number;
   /** Answers for an elector, until it is closed; default path: the elector's peerHealthPath. */
   add(elector: Elector, path?: string): this;
   /** Whether it was there. */
   remove(elector: Elector): boolean;
   /** Reads certificates, keys and authorities anew: from the files, or from these options. */
-  reload(options?: Omit<PeerServerOptions, 'listen'>): void;
+  reload(options?: Omit<PeerServerOptions, 'listen' | 'pagesListen'>): void;
 }
 
 /** Options of an elector; those of the library are in options.d.ts. */
@@ -321,6 +325,10 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   /** What a peer server would answer a request with this method, for a server of your own: `body` is
    * to be sent as application/json if the status is 200; it is empty otherwise. */
   peerResponse(method: string): { status: number; body: string };
+
+  /** The metrics of this elector and of others as one page, in Prometheus's text format, for a server of your
+   * own: to be sent as "text/plain; version=0.0.4". Requests are counted from the first call on. */
+  metrics(...others: Elector[]): string;
 
   /** What happens from now on, beginning with 'leading' if it leads; ends when the elector is closed.
    * Up to 1024 events wait to be asked for. */

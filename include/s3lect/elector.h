@@ -315,6 +315,16 @@ S3LECT_EXTERN int s3lect_elector_status(const s3lect_elector_t* elector, s3lect_
  * s3lect_elector_status. */
 S3LECT_EXTERN int s3lect_elector_stats(const s3lect_elector_t* elector, s3lect_stats_t* stats);
 
+/** Writes the metrics of `n` electors of one loop as one page in Prometheus's text format, which a
+ * program with its own HTTP server sends as "text/plain; version=0.0.4" (docs/monitoring.md lists
+ * them). Like snprintf: returns the length of the page without a NUL, and writes as much of it as
+ * fits into `size` bytes, with a NUL; if `size` is 0, `text` may be NULL. Give the length 1 KiB
+ * more room for the next call: numbers grow. Requests and their times are counted from the
+ * elector's first page, or place at a peer server, on. Errors: UV_ECANCELED (an elector is closed),
+ * UV_ENOMEM. */
+S3LECT_EXTERN int s3lect_elector_metrics(s3lect_elector_t* const* electors, size_t n, char* text,
+                                         size_t size);
+
 /** Returns the ID of the last known leader; "" if there is none or the elector is closed. Valid
  * until the loop runs again. The leader may have crashed: see leader_until_ns in s3lect_status_t.
  */

@@ -103,7 +103,7 @@ S3LECT_EXTERN void s3lect_peer_client_close(s3lect_peer_client_t* client, s3lect
 typedef struct s3lect_peer_server_options_s {
   size_t size;           /* sizeof(s3lect_peer_server_options_t); set by ..._options_init */
   const char* listen;    /* ADDRESS:PORT, [V6]:PORT, localhost:PORT, or *:PORT, all addresses;
-                            port 0: any. Required */
+                            port 0: any. Required, unless pages_listen is given */
   const char* cert_file; /* PEM chain, the server's own certificate first. One certificate is */
   const char* cert_pem;  /* required, unless plain_http */
   const char* key_file;
@@ -126,6 +126,11 @@ typedef struct s3lect_peer_server_options_s {
                                  S3LECT_PEER_MAX_WAIT_MS */
   uint32_t max_per_address;   /* connections of one client address (IPv6: of one /64 network).
                                  Default: seven eighths of max_connections */
+  const char* pages_listen;   /* an address as in `listen`, at which /metrics, /livez, /readyz and
+                                 /leader are served in plain HTTP, and nothing else. Use a loopback
+                                 address, or a network whose members may read all of this. /leader
+                                 is 200 if all electors of this server lead, else 503. Default:
+                                 none */
 } s3lect_peer_server_options_t;
 
 /** A peer server. The caller allocates it, and must not move or copy it. */
@@ -141,15 +146,19 @@ S3LECT_EXTERN void s3lect_peer_server_options_init(s3lect_peer_server_options_t*
                                                    size_t size);
 
 /** Opens a server and listens. The server does not keep the loop alive. Errors, with nothing to
- * clean up: those of s3lect_peer_client_init, and of bind: UV_EADDRINUSE, UV_EACCES,
- * UV_EADDRNOTAVAIL. */
+ * clean up (but if pages_listen fails beside `listen`, the loop must run once more): those of
+ * s3lect_peer_client_init, and of bind: UV_EADDRINUSE, UV_EACCES, UV_EADDRNOTAVAIL. */
 S3LECT_EXTERN int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
                                           const s3lect_peer_server_options_t* options,
                                           s3lect_error_t* error);
 
 /** Returns the port that the server listens on, in host byte order: that of `listen`, or the one
- * that the system chose for 0. Errors: UV_ECANCELED (closing, or closed). */
+ * that the system chose for 0. Errors: UV_ECANCELED (closing, or closed), UV_EINVAL (without
+ * `listen`). */
 S3LECT_EXTERN int s3lect_peer_server_port(const s3lect_peer_server_t* server);
+
+/** The same for `pages_listen`. */
+S3LECT_EXTERN int s3lect_peer_server_pages_port(const s3lect_peer_server_t* server);
 
 /** Answers for an elector of the same loop, under `path` (NULL: the elector's peer_health_path).
  * Ends with s3lect_peer_server_remove or when the elector is closed; held requests are answered

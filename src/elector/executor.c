@@ -48,8 +48,8 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = d->on[e->note - 1];
   if (e->note == S3LECT_EVENT_RENEWED && d->expired)
     return;
-  if (e->note == S3LECT_EVENT_RENEWED && d->registration != NULL)
-    s3l_metrics_renewed(&d->registration->metrics, d->core.now - d->registration->sent_ns);
+  if (e->note == S3LECT_EVENT_RENEWED && d->metrics != NULL && d->metrics->sent_ns != 0)
+    s3l_metrics_renewed(d->metrics, d->core.now - d->metrics->sent_ns);
   const char* message = e->message != NULL ? e->message
                         : e->error != 0    ? s3lect_strerror(e->error)
                                            : "";
@@ -99,8 +99,8 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
     event.listing = unusable.status == 0 ? &listing : NULL;
     event.result = unusable.status == 0 ? r : &unusable;
   }
-  if (d->registration != NULL)
-    s3l_metrics_request(&d->registration->metrics, req->body != NULL, r);
+  if (d->metrics != NULL)
+    s3l_metrics_request(d->metrics, req->body != NULL, r);
   run(d, &event);
 }
 
@@ -136,8 +136,8 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
   d->submit_error = d->listing               ? s3lect_store_list(store, req)
                     : e->kind == S3L_DO_READ ? s3lect_store_get(store, req)
                                              : s3lect_store_put(store, req);
-  if (d->registration != NULL)
-    d->registration->sent_ns = d->core.now;
+  if (d->metrics != NULL)
+    d->metrics->sent_ns = d->core.now;
 }
 
 /* The probe of the leader. */
@@ -370,6 +370,7 @@ static void on_left(s3l_task_t* task) {
   if (d->addr_apart)
     s3l_update_free(d->core.config.addr);
   s3l_free(d->update);
+  s3l_free(d->metrics);
   s3l_free(d->transfer);
   s3l_free(d);
   if (cb != NULL)

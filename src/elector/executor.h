@@ -57,8 +57,6 @@ typedef struct s3l_probe_s {
 typedef struct s3l_registration_s {
   s3l_peer_registration_t peer;
   struct s3l_executor_s* executor;
-  s3l_metrics_t metrics;
-  int64_t sent_ns; /* when the request under way went out */
 } s3l_registration_t;
 
 typedef struct s3l_executor_s {
@@ -102,6 +100,7 @@ typedef struct s3l_executor_s {
   s3l_protocol_check_t* check;      /* under way; NULL: none */
   s3l_probe_t* probe;               /* NULL without peer mode */
   s3l_registration_t* registration; /* NULL: at no peer server */
+  s3l_metrics_t* metrics;           /* NULL: nobody has asked for them yet */
   const char* peer_path;            /* where peers are asked, unless they say otherwise */
 } s3l_executor_t;
 

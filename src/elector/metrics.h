@@ -1,4 +1,4 @@
-/* elector/metrics.h: what is counted of an elector that has a place at a peer server, and its
+/* elector/metrics.h: what is counted of an elector whose metrics are asked for, and its
  * text for Prometheus (text exposition format 0.0.4).
  *
  * A request's result is one of a few words, so that the number of series is bounded: "ok",
@@ -41,6 +41,7 @@ typedef struct s3l_metrics_s {
   s3l_histogram_t latency;           /* of renewals, sent to confirmed */
   s3l_histogram_t waits;             /* of requests, for a connection to the store */
   uint64_t connections;              /* of the store, when a request ended last */
+  int64_t sent_ns; /* when the request under way went out; 0: before counting began */
 } s3l_metrics_t;
 
 /** One elector's line in every family. */

@@ -1,6 +1,7 @@
 /* elector/peer_server.c: the public peer server: its options, checked, and the handle. */
 #include <string.h>
 
+#include "elector/metrics_page.h"
 #include "elector/option_checks.h"
 #include "elector/registration.h"
 #include "net/tls_context.h"
@@ -10,9 +11,6 @@
 #include "util/error.h"
 #include "util/mem.h"
 #include "util/versioned.h"
-
-#define PAGE_SIZE 16384 /* of metrics, to begin with */
-#define PAGE_MAX  (64u << 20)
 
 /* The files in use, to be read again: strings of one block, or NULL. */
 typedef struct files_s {
@@ -169,22 +167,6 @@ static const s3l_registration_t* registration_at(const shell_t* s, size_t i) {
   return S3L_CONTAINER_OF(s3l_peer_server_at(s->server, i), s3l_registration_t, peer);
 }
 
-static char* render(const s3l_metrics_row_t* rows, size_t n, size_t* len) {
-  for (size_t cap = PAGE_SIZE; cap <= PAGE_MAX; cap *= 2) {
-    s3l_buf_t b;
-    char* page = s3l_malloc(cap);
-    if (page == NULL)
-      return NULL;
-    s3l_buf_init(&b, page, cap);
-    s3l_metrics_render(&b, rows, n);
-    *len = b.len;
-    if (!b.overflow)
-      return page;
-    s3l_free(page);
-  }
-  return NULL;
-}
-
 static char* on_metrics(void* data, size_t* len) {
   const shell_t* s = data;
   size_t n = s3l_peer_server_len(s->server);
@@ -192,8 +174,8 @@ static char* on_metrics(void* data, size_t* len) {
   if (rows == NULL)
     return NULL;
   for (size_t i = 0; i < n; i++)
-    rows[i] = s3l_registration_row(registration_at(s, i));
-  char* page = render(rows, n, len);
+    rows[i] = s3l_metrics_row(registration_at(s, i)->executor);
+  char* page = s3l_metrics_page(rows, n, len);
   s3l_free(rows);
   return page;
 }
@@ -206,6 +188,14 @@ static bool on_ready(void* data) {
   return s3l_peer_server_len(s->server) > 0;
 }
 
+static bool on_leads(void* data) {
+  const shell_t* s = data;
+  for (size_t i = 0; i < s3l_peer_server_len(s->server); i++)
+    if (s3lect_elector_is_leader(registration_at(s, i)->executor->handle) == 0)
+      return false;
+  return s3l_peer_server_len(s->server) > 0;
+}
+
 /* ---- The handle ---- */
 
 void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options, size_t size) {
@@ -214,14 +204,19 @@ void s3lect_peer_server_options_init(s3lect_peer_server_options_t* options, size
 }
 
 static int check(s3lect_error_t* error, const s3lect_peer_server_options_t* o) {
-  if (o->listen == NULL || o->listen[0] == '\0')
+  bool listens = o->listen != NULL && o->listen[0] != '\0';
+  if (!listens && o->pages_listen == NULL)
     return s3l_error_say(error, S3LECT_EOPTION, "listen", NULL, "missing; give HOST:PORT");
   int err = s3l_check_duration(error, "header_timeout_ms", o->header_timeout_ms);
   if (err == 0)
     err = s3l_check_duration(error, "idle_timeout_ms", o->idle_timeout_ms);
   if (err == 0)
     err = s3l_check_duration(error, "max_wait_ms", o->max_wait_ms);
-  return err != 0 ? err : check_certificates(error, o);
+  return err != 0 || !listens ? err : check_certificates(error, o);
+}
+
+static unsigned pages_of(const s3lect_peer_server_options_t* o) {
+  return (o->metrics != 0 ? S3L_PAGE_METRICS : 0u) | (o->health != 0 ? S3L_PAGE_HEALTH : 0u);
 }
 
 /* `context` NULL: plain. */
@@ -239,10 +234,13 @@ static int open_server(uv_loop_t* loop, s3lect_error_t* error, shell_t* s,
                .tls_time_ms = s3l_or_default(o->header_timeout_ms, S3LECT_PEER_HEADER_TIMEOUT_MS),
                .idle_time_ms = s3l_or_default(o->idle_timeout_ms, S3LECT_PEER_IDLE_TIMEOUT_MS),
                .error = error},
+      .pages_listen = o->pages_listen,
+      .pages = pages_of(o),
       .max_wait_ms = s3l_or_default(o->max_wait_ms, S3LECT_PEER_MAX_WAIT_MS),
       .data = s,
-      .metrics = o->metrics != 0 ? on_metrics : NULL,
-      .ready = o->health != 0 ? on_ready : NULL,
+      .metrics = on_metrics,
+      .ready = on_ready,
+      .leads = on_leads,
   };
   return s3l_peer_server_create(loop, &config, &s->server);
 }
@@ -265,7 +263,9 @@ int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
   shell_t* s = s3l_calloc(1, sizeof *s);
   if (s == NULL)
     return s3l_error_end(error, UV_ENOMEM);
-  s->tls = known.plain_http == 0;
+  if (known.listen != NULL && known.listen[0] == '\0')
+    known.listen = NULL;
+  s->tls = known.listen != NULL && known.plain_http == 0;
   err = s->tls ? take_certificates(error, s, &known, &context) : 0;
   if (err == 0)
     err = open_server(loop, error, s, &known, context);
@@ -283,11 +283,22 @@ int s3lect_peer_server_init(uv_loop_t* loop, s3lect_peer_server_t* server,
   return 0;
 }
 
+static int port_of(const s3l_http_server_t* http) {
+  return http != NULL ? s3l_http_server_port(http) : UV_EINVAL;
+}
+
 int s3lect_peer_server_port(const s3lect_peer_server_t* server) {
   const shell_t* s = server->internal;
   if (s == NULL || s->server == NULL)
     return UV_ECANCELED;
-  return s3l_http_server_port(s3l_peer_server_http(s->server));
+  return port_of(s3l_peer_server_http(s->server));
+}
+
+int s3lect_peer_server_pages_port(const s3lect_peer_server_t* server) {
+  const shell_t* s = server->internal;
+  if (s == NULL || s->server == NULL)
+    return UV_ECANCELED;
+  return port_of(s3l_peer_server_pages(s->server));
 }
 
 int s3lect_peer_server_add(s3lect_peer_server_t* server, s3lect_elector_t* elector,

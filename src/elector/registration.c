@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "elector/metrics_page.h"
 #include "loop/clock.h"
 #include "peer/message.h"
 #include "s3lect/errno.h"
@@ -71,29 +72,14 @@ int s3l_registration_open(s3l_peer_server_t* server, s3l_executor_t* d, const ch
   registration->peer.path = memcpy(registration + 1, path, size);
   registration->peer.answer = on_answer;
   registration->executor = d;
-  int err = s3l_peer_server_add(server, &registration->peer);
+  int err = s3l_metrics_begin(d);
+  if (err == 0)
+    err = s3l_peer_server_add(server, &registration->peer);
   if (err != 0)
     s3l_free(registration);
   else
     d->registration = registration;
   return err;
-}
-
-s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration) {
-  const s3l_executor_t* d = registration->executor;
-  s3l_metrics_row_t row = {
-      .election = d->election,
-      .path = registration->peer.path,
-      .id = d->core.config.id,
-      .is_leader = s3lect_elector_is_leader(d->handle) != 0,
-      .epoch = s3lect_elector_epoch(d->handle),
-      .transitions = d->core.observed.record.transitions,
-      .valid_for_ms = s3lect_elector_valid_for_ms(d->handle),
-      .stats = {.size = sizeof row.stats},
-      .metrics = &registration->metrics,
-  };
-  (void)s3lect_elector_stats(d->handle, &row.stats);
-  return row;
 }
 
 bool s3l_registration_is_ready(const s3l_registration_t* registration) {

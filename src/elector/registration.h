@@ -11,9 +11,6 @@
 /** Takes a place. Errors as of s3lect_peer_server_add. */
 int s3l_registration_open(s3l_peer_server_t* server, s3l_executor_t* d, const char* path);
 
-/** The elector's row of the metrics page. */
-s3l_metrics_row_t s3l_registration_row(const s3l_registration_t* registration);
-
 /** Whether the elector stands, and the store has told what it holds. */
 bool s3l_registration_is_ready(const s3l_registration_t* registration);
 

@@ -33,6 +33,7 @@ struct s3l_http_exchange_s {
 
 typedef struct s3l_http_server_options_s {
   const char* listen;            /* as s3l_listen_parse reads it: "10.0.0.1:8443" */
+  const char* listen_option;     /* what `error` calls it; NULL: "listen" */
   struct s3l_tls_context_s* tls; /* the server holds its own; NULL: plain */
   void (*on_request)(s3l_http_server_t* server, s3l_http_exchange_t* ex);
   void* data;

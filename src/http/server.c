@@ -239,15 +239,16 @@ static int set_options(s3l_http_server_t* s, const s3l_http_server_options_t* op
 static int open_listener(s3l_http_server_t* s, const s3l_http_server_options_t* options) {
   s3l_address_t address;
   const char* reason;
+  const char* name = options->listen_option != NULL ? options->listen_option : "listen";
   s3l_span_t text = s3l_span_cstr(options->listen != NULL ? options->listen : "");
   if (!s3l_listen_parse(text, &address, &reason))
-    return s3l_error_say(options->error, S3LECT_EOPTION, "listen", text.p, "%s", reason);
+    return s3l_error_say(options->error, S3LECT_EOPTION, name, text.p, "%s", reason);
   s->listener.admit = admit;
   s->listener.on_accept = on_accept;
   s->listener.on_pause = on_pause;
   s->listener.on_closed = on_listener_closed;
   int rc = s3l_listen_open(&s->listener, &address);
-  return rc == 0 ? 0 : s3l_error_say(options->error, rc, "listen", text.p, "%s", uv_strerror(rc));
+  return rc == 0 ? 0 : s3l_error_say(options->error, rc, name, text.p, "%s", uv_strerror(rc));
 }
 
 static int join(s3l_http_server_t* s, uv_loop_t* loop) {

@@ -11,14 +11,19 @@
 /* How long the last answers may take when the server closes. */
 #define CLOSE_GRACE_MS 500
 
+/* Of pages_listen: probes and Prometheus need few connections, and the peers need theirs. */
+#define PAGES_CONNECTIONS 64
+
 struct s3l_peer_server_s {
-  s3l_http_server_t* http;
+  s3l_http_server_t* http;  /* NULL: there is none */
+  s3l_http_server_t* pages; /* likewise */
   s3l_peer_server_config_t config;
   s3l_loop_t* loop;
   s3l_task_t end;
   s3l_peer_registration_t** registrations; /* in the order of their paths */
   size_t len, cap;
   bool closing;
+  int open; /* closing: HTTP servers that are not closed yet */
   void (*close_cb)(void* arg);
   void* close_arg;
 };
@@ -61,14 +66,22 @@ static void answer_ready(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
               ready ? S3L_SPAN("ok\n") : S3L_SPAN("not yet\n"));
 }
 
-/* The page of the server's own at that path, or NULL. */
-static page_t find_page(const s3l_peer_server_t* p, s3l_span_t path) {
-  if (p->config.metrics != NULL && s3l_span_eq(path, S3L_SPAN("/metrics")))
+static void answer_leader(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
+  bool leads = p->config.leads(p->config.data);
+  answer_text(ex, leads ? 200 : 503, "text/plain",
+              leads ? S3L_SPAN("leader\n") : S3L_SPAN("not leader\n"));
+}
+
+/* The page at that path, or NULL; `pages` are those that are served. */
+static page_t find_page(unsigned pages, s3l_span_t path) {
+  if ((pages & S3L_PAGE_METRICS) != 0 && s3l_span_eq(path, S3L_SPAN("/metrics")))
     return answer_metrics;
-  if (p->config.ready != NULL && s3l_span_eq(path, S3L_SPAN("/livez")))
+  if ((pages & S3L_PAGE_HEALTH) != 0 && s3l_span_eq(path, S3L_SPAN("/livez")))
     return answer_live;
-  if (p->config.ready != NULL && s3l_span_eq(path, S3L_SPAN("/readyz")))
+  if ((pages & S3L_PAGE_HEALTH) != 0 && s3l_span_eq(path, S3L_SPAN("/readyz")))
     return answer_ready;
+  if ((pages & S3L_PAGE_LEADER) != 0 && s3l_span_eq(path, S3L_SPAN("/leader")))
+    return answer_leader;
   return NULL;
 }
 
@@ -115,7 +128,7 @@ int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_registration_t* registrat
     return UV_ECANCELED;
   s3l_span_t path = s3l_span_cstr(registration->path);
   size_t i = place(p, path, &found);
-  if (found || find_page(p, path) != NULL)
+  if (found || find_page(p->config.pages, path) != NULL)
     return UV_EEXIST;
   if (!make_room(p))
     return UV_ENOMEM;
@@ -227,19 +240,26 @@ static void answer_election(s3l_peer_server_t* p, s3l_peer_registration_t* regis
   (void)s3l_http_refuse(ex, 404);
 }
 
+static void answer_page(s3l_peer_server_t* p, unsigned pages, s3l_http_exchange_t* ex) {
+  page_t page = find_page(pages, ex->request->path);
+  if (page != NULL)
+    page(p, ex);
+  else
+    (void)s3l_http_refuse(ex, 404);
+}
+
 static void on_request(s3l_http_server_t* http, s3l_http_exchange_t* ex) {
   s3l_peer_server_t* p = s3l_http_server_data(http);
   bool found;
   size_t i = place(p, ex->request->path, &found);
-  page_t page = find_page(p, ex->request->path);
   if (ex->request->method == S3L_HTTP_OTHER)
     (void)s3l_http_refuse(ex, 405);
+  else if (http == p->pages)
+    answer_page(p, S3L_PAGE_ALL, ex);
   else if (found)
     answer_election(p, p->registrations[i], ex);
-  else if (page != NULL)
-    page(p, ex);
   else
-    (void)s3l_http_refuse(ex, 404);
+    answer_page(p, p->config.pages, ex);
 }
 
 /* ---- Begin and end ---- */
@@ -254,21 +274,42 @@ static void on_left(s3l_task_t* task) {
     cb(arg);
 }
 
+static int open_http(s3l_peer_server_t* p, uv_loop_t* loop, s3l_http_server_options_t http,
+                     s3l_http_server_t** out) {
+  http.on_request = on_request;
+  http.data = p;
+  http.background = true; /* the elector keeps the loop alive */
+  return http.listen != NULL ? s3l_http_server_create(loop, &http, out) : 0;
+}
+
+static int open_pages(s3l_peer_server_t* p, uv_loop_t* loop,
+                      const s3l_peer_server_config_t* config) {
+  s3l_http_server_options_t http = config->http;
+  http.listen = config->pages_listen;
+  http.listen_option = "pages_listen";
+  http.tls = NULL;
+  http.max_connections = PAGES_CONNECTIONS;
+  http.max_held = 0;
+  http.max_per_address = PAGES_CONNECTIONS; /* a proxy may ask for everybody */
+  return open_http(p, loop, http, &p->pages);
+}
+
 int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* config,
                            s3l_peer_server_t** out) {
   s3l_peer_server_t* p = s3l_calloc(1, sizeof *p);
   if (p == NULL)
     return UV_ENOMEM;
+  S3L_ASSERT(config->http.listen != NULL || config->pages_listen != NULL);
   p->config = *config;
-  s3l_http_server_options_t http = config->http;
-  http.on_request = on_request;
-  http.data = p;
-  http.background = true; /* the elector keeps the loop alive */
-  int err = s3l_http_server_create(loop, &http, &p->http);
+  int err = open_http(p, loop, config->http, &p->http);
+  if (err == 0)
+    err = open_pages(p, loop, config);
   if (err == 0)
     err = s3l_loop_join(loop, &p->loop);
-  S3L_ASSERT(err == 0 || p->http == NULL); /* the HTTP server has joined the loop already */
   if (err != 0) {
+    if (p->http != NULL)
+      s3l_http_server_close(p->http, 0, NULL, NULL);
+    S3L_ASSERT(p->pages == NULL); /* an HTTP server has joined the loop already */
     s3l_free(p);
     return err;
   }
@@ -279,6 +320,10 @@ int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* conf
 
 s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* p) {
   return p->http;
+}
+
+s3l_http_server_t* s3l_peer_server_pages(s3l_peer_server_t* p) {
+  return p->pages;
 }
 
 void s3l_peer_registration_parted(s3l_peer_registration_t* registration) {
@@ -307,7 +352,8 @@ void s3l_peer_server_remove(s3l_peer_registration_t* registration) {
 
 static void on_http_closed(void* arg) {
   s3l_peer_server_t* p = arg;
-  s3l_loop_leave(p->loop, &p->end);
+  if (--p->open == 0)
+    s3l_loop_leave(p->loop, &p->end);
 }
 
 void s3l_peer_server_close(s3l_peer_server_t* p, void (*cb)(void* arg), void* arg) {
@@ -317,5 +363,10 @@ void s3l_peer_server_close(s3l_peer_server_t* p, void (*cb)(void* arg), void* ar
   p->close_arg = arg;
   while (p->len > 0)
     s3l_peer_server_remove(p->registrations[p->len - 1]);
-  s3l_http_server_close(p->http, CLOSE_GRACE_MS, on_http_closed, p);
+  s3l_http_server_t* const all[] = {p->http, p->pages};
+  for (size_t i = 0; i < 2; i++) {
+    p->open += all[i] != NULL;
+    if (all[i] != NULL)
+      s3l_http_server_close(all[i], CLOSE_GRACE_MS, on_http_closed, p);
+  }
 }

@@ -37,6 +37,13 @@ typedef enum {
   S3L_REGISTRATION_LEADS
 } s3l_registration_state_t;
 
+typedef enum {
+  S3L_PAGE_METRICS = 1,
+  S3L_PAGE_HEALTH = 2, /* /livez, /readyz */
+  S3L_PAGE_LEADER = 4,
+  S3L_PAGE_ALL = 7
+} s3l_peer_page_t;
+
 struct s3l_peer_registration_s {
   /* Set by the owner before add. */
   const char* path;
@@ -50,22 +57,29 @@ struct s3l_peer_registration_s {
 };
 
 typedef struct s3l_peer_server_config_s {
-  s3l_http_server_options_t http; /* listen, tls, why, limits; on_request and data are ours */
+  s3l_http_server_options_t http; /* listen (NULL: nobody is answered about elections), tls, error,
+                                     limits; on_request and data are ours */
+  const char* pages_listen; /* where all pages are served, in plain HTTP, and nothing else; NULL:
+                               nowhere */
+  unsigned pages;           /* the s3l_peer_page_t that are also served at http.listen */
   uint32_t max_wait_ms;
   void* data;
-  /* The body of GET /metrics, to be freed with s3l_free, NULL if there is no memory; the function
-   * is NULL where there is no such page. */
+  /* The body of GET /metrics, to be freed with s3l_free, NULL if there is no memory. */
   char* (*metrics)(void* data, size_t* len);
-  /* Whether GET /readyz is answered with 200, else 503; NULL: neither /readyz nor /livez are there.
-   */
+  /* Whether GET /readyz and GET /leader are answered with 200, else 503. */
   bool (*ready)(void* data);
+  bool (*leads)(void* data);
 } s3l_peer_server_config_t;
 
-/** Listens; does not keep the loop alive. Errors as of s3l_http_server_create. */
+/** Listens; does not keep the loop alive. Errors as of s3l_http_server_create. If it cannot listen
+ * at pages_listen, the other socket is closed already, but the loop must run once more. */
 int s3l_peer_server_create(uv_loop_t* loop, const s3l_peer_server_config_t* config,
                            s3l_peer_server_t** out);
 
+/** The server at http.listen, or NULL. */
 s3l_http_server_t* s3l_peer_server_http(s3l_peer_server_t* server);
+/** The server at pages_listen, or NULL. */
+s3l_http_server_t* s3l_peer_server_pages(s3l_peer_server_t* server);
 
 /** How many registrations there are, and the one at place i, in the order of paths. */
 size_t s3l_peer_server_len(const s3l_peer_server_t* server);

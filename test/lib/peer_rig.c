@@ -191,15 +191,24 @@ s3l_caller_t* s3l_house_caller(s3l_house_t* h, s3l_tls_context_t* tls) {
   return s3l_caller_make(&h->loop, (uint16_t)port, tls);
 }
 
-const char* s3l_house_ask(s3l_house_t* h, s3l_tls_context_t* tls, const char* request,
-                          const char* until) {
+static const char* ask(s3l_caller_t* c, const char* request, const char* until) {
   static char text[65536];
-  s3l_caller_t* c = s3l_house_caller(h, tls);
   s3l_caller_open(c);
   s3l_caller_talk(c, request, until, false);
   snprintf(text, sizeof text, "%s", c->text);
   s3l_caller_free(c);
   return text;
+}
+
+const char* s3l_house_ask(s3l_house_t* h, s3l_tls_context_t* tls, const char* request,
+                          const char* until) {
+  return ask(s3l_house_caller(h, tls), request, until);
+}
+
+const char* s3l_house_ask_pages(s3l_house_t* h, const char* request, const char* until) {
+  int port = s3lect_peer_server_pages_port(&h->server);
+  assert_true(port > 0);
+  return ask(s3l_caller_make(&h->loop, (uint16_t)port, NULL), request, until);
 }
 
 void s3l_house_end(s3l_house_t* h) {

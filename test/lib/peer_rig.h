@@ -74,6 +74,9 @@ s3l_caller_t* s3l_house_caller(s3l_house_t* h, s3l_tls_context_t* tls);
 const char* s3l_house_ask(s3l_house_t* h, s3l_tls_context_t* tls, const char* request,
                           const char* until);
 
+/** The same at pages_listen. */
+const char* s3l_house_ask_pages(s3l_house_t* h, const char* request, const char* until);
+
 /** Closes what is open, runs the loop to its end. */
 void s3l_house_end(s3l_house_t* h);
 

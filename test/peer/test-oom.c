@@ -117,6 +117,7 @@ static void test_each_allocation_of_opening(void** state) {
   int r = UV_ENOMEM;
   for (size_t at = 0; r != 0; at++) {
     s3l_house_init(&h, &certs);
+    h.options.pages_listen = "127.0.0.1:0";
     s3l_heap_fail_at(at, true);
     r = s3lect_peer_server_init(&h.loop, &h.server, &h.options, NULL);
     (void)s3l_heap_fail_end();

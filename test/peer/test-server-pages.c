@@ -156,16 +156,9 @@ static void check_buckets(void) {
   assert_true(buckets > 0);
 }
 
-static void fetch(void) {
-  s3l_caller_t* c = s3l_house_caller(&h, NULL);
-  s3l_caller_open(c);
-  s3l_caller_talk(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "\r\n\r\n",
-                  true);
-  char* text = c->text;
-  assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
-  assert_non_null(strstr(text, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+/* Cuts the text into its lines. */
+static void read_page(char* body) {
   memset(&page, 0, sizeof page);
-  char* body = strstr(text, "\r\n\r\n") + 4;
   assert_int_equal(body[strlen(body) - 1], '\n');
   for (char* end; (end = strchr(body, '\n')) != NULL; body = end + 1) {
     *end = '\0';
@@ -174,8 +167,19 @@ static void fetch(void) {
     else
       read_sample(body);
   }
-  s3l_caller_free(c);
   check_buckets();
+}
+
+static void fetch(void) {
+  s3l_caller_t* c = s3l_house_caller(&h, NULL);
+  s3l_caller_open(c);
+  s3l_caller_talk(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "\r\n\r\n",
+                  true);
+  char* text = c->text;
+  assert_non_null(strstr(text, "HTTP/1.1 200 OK\r\n"));
+  assert_non_null(strstr(text, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  read_page(strstr(text, "\r\n\r\n") + 4);
+  s3l_caller_free(c);
 }
 
 static double value(const char* name, const char* label) {
@@ -253,6 +257,108 @@ static void test_metrics_of_namesakes(void** state) {
   s3l_house_end(&h);
 }
 
+/* Without a server: for a program that has its own. */
+static void test_metrics_of_an_embedder(void** state) {
+  static char text[65536];
+  s3lect_elector_t* const both[] = {&h.e[0], &h.e[1]};
+  s3l_house_init(&h, NULL);
+  s3l_house_open(&h);
+  s3l_house_lead(&h, 0);
+  s3l_house_stand(&h, 1);
+  int len = s3lect_elector_metrics(both, 2, NULL, 0);
+  assert_true(len > 0);
+  s3l_wait(&h.loop, has_renewed, NULL, "renewals");
+  memset(text, 'x', sizeof text);
+  assert_true(s3lect_elector_metrics(both, 2, text, 10) >= len);
+  assert_string_equal(text, "# HELP s3");
+  assert_int_equal(text[10], 'x');
+  len = s3lect_elector_metrics(both, 2, text, sizeof text);
+  assert_int_equal(len, strlen(text));
+  read_page(text);
+  assert_true(value("s3lect_is_leader", "id=\"a\"") == 1);
+  assert_true(value("s3lect_is_leader", "id=\"b\"") == 0);
+  /* Counted from the first page on. */
+  double count = value("s3lect_renewal_seconds_count", "id=\"a\"");
+  assert_true(count >= 2 && count <= value("s3lect_renewals_total", "id=\"a\""));
+  assert_true(value("s3lect_renewal_seconds_sum", "id=\"a\"") < 60);
+  assert_true(s3lect_elector_metrics(both, 0, text, sizeof text) > 0);
+  s3l_house_close_elector(&h, 1);
+  assert_int_equal(s3lect_elector_metrics(both, 2, text, sizeof text), UV_ECANCELED);
+  s3l_house_end(&h);
+}
+
+/* ---- Pages apart from peers ---- */
+
+static void assert_pages(bool leads) {
+  (void)s3l_house_ask_pages(&h, GET("/livez"), "200 OK");
+  (void)s3l_house_ask_pages(&h, GET("/readyz"), "200 OK");
+  assert_non_null(strstr(s3l_house_ask_pages(&h, GET("/metrics"), "# TYPE"), " 200 OK"));
+  const char* text = s3l_house_ask_pages(&h, GET("/leader"), leads ? "\nleader\n" : "not leader\n");
+  assert_non_null(strstr(text, leads ? " 200 OK" : " 503 Service Unavailable"));
+  (void)s3l_house_ask_pages(&h, GET(S3LECT_PEER_HEALTH_PATH), "404 Not Found");
+  (void)s3l_house_ask_pages(&h, "PUT /leader HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+                            "405 Method Not Allowed");
+  (void)s3l_house_ask_pages(&h, "HEAD /leader HTTP/1.1\r\nHost: x\r\n\r\n",
+                            leads ? "200 OK" : "503 Service Unavailable");
+}
+
+/* Beside the answers to peers, where the pages are not served. */
+static void test_pages_beside_peers(void** state) {
+  s3l_house_init(&h, NULL);
+  h.options.pages_listen = "127.0.0.1:0";
+  s3l_house_open(&h);
+  assert_true(s3lect_peer_server_port(&h.server) != s3lect_peer_server_pages_port(&h.server));
+  (void)s3l_house_ask_pages(&h, GET("/leader"), "503 Service Unavailable"); /* nobody is there */
+  s3l_house_lead(&h, 0);
+  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  assert_pages(true);
+  (void)s3l_house_ask(&h, NULL, GET(S3LECT_PEER_HEALTH_PATH), "200 OK");
+  (void)s3l_house_ask(&h, NULL, GET("/leader"), "404 Not Found");
+  (void)s3l_house_ask(&h, NULL, GET("/metrics"), "404 Not Found");
+  s3l_house_end(&h);
+}
+
+/* Without peers. Who resigns is no leader at that instant. */
+static void test_pages_alone(void** state) {
+  s3l_house_init(&h, NULL);
+  h.options.listen = NULL;
+  h.options.pages_listen = "127.0.0.1:0";
+  s3l_house_open(&h);
+  assert_int_equal(s3lect_peer_server_port(&h.server), UV_EINVAL);
+  assert_int_equal(s3lect_peer_server_reload(&h.server, NULL, NULL), UV_EINVAL);
+  s3l_house_lead(&h, 0);
+  assert_int_equal(s3lect_peer_server_add(&h.server, &h.e[0], NULL), 0);
+  assert_pages(true);
+  assert_int_equal(s3lect_elector_resign(&h.e[0]), 0);
+  assert_pages(false);
+  s3l_house_close_server(&h);
+  assert_int_equal(s3lect_peer_server_pages_port(&h.server), UV_ECANCELED);
+  s3l_house_end(&h);
+}
+
+/* An address that is taken, or is none: the message names the option. */
+static void test_pages_that_cannot_be_served(void** state) {
+  static const struct {
+    const char* at;
+    int err;
+  } cases[] = {{NULL, UV_EADDRINUSE}, {"nowhere:1", S3LECT_EOPTION}};
+  s3lect_peer_server_t other;
+  s3lect_error_t error;
+  char taken[32];
+  s3l_house_init(&h, NULL);
+  s3l_house_open(&h);
+  snprintf(taken, sizeof taken, "127.0.0.1:%d", s3lect_peer_server_port(&h.server));
+  for (size_t i = 0; i < 4; i++) {
+    s3lect_peer_server_options_t o = h.options;
+    o.pages_listen = cases[i / 2].at != NULL ? cases[i / 2].at : taken;
+    o.listen = i % 2 != 0 ? "127.0.0.1:0" : NULL;
+    assert_int_equal(s3lect_peer_server_init(&h.loop, &other, &o, &error), cases[i / 2].err);
+    assert_string_equal(error.option, "pages_listen");
+    assert_memory_equal(error.text, "pages_listen \"", 14);
+  }
+  s3l_house_end(&h);
+}
+
 /* ---- Health ---- */
 
 static void test_health_is_not_leadership(void** state) {
@@ -291,6 +397,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_metrics),
       cmocka_unit_test(test_metrics_of_namesakes),
+      cmocka_unit_test(test_metrics_of_an_embedder),
+      cmocka_unit_test(test_pages_beside_peers),
+      cmocka_unit_test(test_pages_alone),
+      cmocka_unit_test(test_pages_that_cannot_be_served),
       cmocka_unit_test(test_health_is_not_leadership),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,6 +265,11 @@ class Elector extends EventEmitter {
     return { status, body };
   }
 
+  /** The metrics of this elector and of others as one page, in Prometheus's text format. */
+  metrics(...others) {
+    return this.#native.metrics(others.map(nativeOf));
+  }
+
   events({ signal } = {}) {
     checkSignal(signal);
     throwIfAborted(signal);

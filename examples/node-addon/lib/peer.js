@@ -36,6 +36,11 @@ class PeerServer extends Shared {
     return call(this, 'port');
   }
 
+  /** The port of pagesListen. */
+  get pagesPort() {
+    return call(this, 'pagesPort');
+  }
+
   /** Answers for an elector, until it is closed. */
   add(elector, path) {
     call(this, 'add', nativeOf(elector), path);

@@ -2,6 +2,8 @@
  *
  *   onEvent(kind, epoch, leaderId, leaderAddr, reason, error)
  *   onClosed() */
+#include <stdlib.h>
+
 #include "addon.h"
 
 typedef struct elector_s {
@@ -363,6 +365,50 @@ static napi_value elector_stats(napi_env env, napi_callback_info info) {
   return out;
 }
 
+/* This elector and those of an array; NULL with an exception pending. To be freed. */
+static s3lect_elector_t** electors_of(napi_env env, elector_t* first, napi_value others,
+                                      size_t* n) {
+  uint32_t len = 0;
+  if (napi_get_array_length(env, others, &len) != napi_ok)
+    return error_throw_last(env);
+  s3lect_elector_t** all = calloc(len + 1u, sizeof *all);
+  if (all == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  all[0] = &first->handle;
+  *n = len + 1u;
+  for (uint32_t i = 0; i < len; i++) {
+    napi_value other;
+    all[i + 1] =
+        napi_get_element(env, others, i, &other) == napi_ok ? elector_of(env, other) : NULL;
+    if (all[i + 1] == NULL) {
+      free(all);
+      return NULL;
+    }
+  }
+  return all;
+}
+
+/* metrics(others) */
+static napi_value elector_metrics(napi_env env, napi_callback_info info) {
+  napi_value argv[1], out = NULL;
+  size_t n = 0;
+  elector_t* e = elector_this(env, info, 1, argv);
+  s3lect_elector_t** all = e != NULL ? electors_of(env, e, argv[0], &n) : NULL;
+  if (all == NULL)
+    return NULL;
+  int len = s3lect_elector_metrics(all, n, NULL, 0);
+  char* text = len >= 0 ? malloc((size_t)len + 1) : NULL;
+  int r = text != NULL ? s3lect_elector_metrics(all, n, text, (size_t)len + 1) : len;
+  if (r >= 0 && text != NULL && napi_create_string_utf8(env, text, (size_t)len, &out) != napi_ok)
+    out = error_throw_last(env);
+  else if (text == NULL)
+    out = error_throw(env, len < 0 ? len : UV_ENOMEM,
+                      len == UV_ECANCELED ? elector_class.closed : NULL);
+  free(text);
+  free(all);
+  return out;
+}
+
 bool elector_define(napi_env env, napi_value exports) {
   const napi_property_descriptor methods[] = {
       {.utf8name = "start", .method = elector_start},
@@ -372,6 +418,7 @@ bool elector_define(napi_env env, napi_value exports) {
       {.utf8name = "update", .method = elector_update},
       {.utf8name = "ack", .method = elector_ack},
       {.utf8name = "peerResponse", .method = elector_peer_response},
+      {.utf8name = "metrics", .method = elector_metrics},
       {.utf8name = "setRef", .method = elector_set_ref},
       {.utf8name = "isLeader", .method = elector_is_leader},
       {.utf8name = "validForMs", .method = elector_valid_for},

@@ -100,6 +100,7 @@ typedef struct server_s {
 
 static const field_t server_fields[] = {
     OPTION(FIELD_TEXT, "listen", listen),
+    OPTION(FIELD_TEXT, "pagesListen", pages_listen),
     OPTION(FIELD_TEXT, "certFile", cert_file),
     OPTION(FIELD_TEXT, "cert", cert_pem),
     OPTION(FIELD_TEXT, "keyFile", key_file),
@@ -155,9 +156,23 @@ static server_t* server_this(napi_env env, napi_callback_info info, size_t argc,
   return object_wanted(object_this(env, info, &server_class, argc, argv));
 }
 
+static napi_value port_of(napi_env env, int port, const char* option) {
+  if (port >= 0)
+    return value_number(env, port);
+  return error_throw(env, port, port == UV_EINVAL ? option : NULL);
+}
+
 static napi_value server_port(napi_env env, napi_callback_info info) {
   server_t* s = server_this(env, info, 0, NULL);
-  return s == NULL ? NULL : value_number(env, s3lect_peer_server_port(&s->handle));
+  return s == NULL ? NULL
+                   : port_of(env, s3lect_peer_server_port(&s->handle), "listen is not given");
+}
+
+static napi_value server_pages_port(napi_env env, napi_callback_info info) {
+  server_t* s = server_this(env, info, 0, NULL);
+  return s == NULL
+             ? NULL
+             : port_of(env, s3lect_peer_server_pages_port(&s->handle), "pagesListen is not given");
 }
 
 /* add(elector, path | undefined) */
@@ -221,6 +236,7 @@ bool peer_define(napi_env env, napi_value exports) {
   const napi_property_descriptor client[] = {{.utf8name = "reload", .method = client_reload}};
   const napi_property_descriptor server[] = {
       {.utf8name = "port", .method = server_port},
+      {.utf8name = "pagesPort", .method = server_pages_port},
       {.utf8name = "add", .method = server_add},
       {.utf8name = "remove", .method = server_remove},
       {.utf8name = "reload", .method = server_reload},

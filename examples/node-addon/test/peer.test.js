@@ -48,6 +48,29 @@ describe('peer mode', { concurrency: true }, () => {
       await new Promise((resolve) => setImmediate(resolve));
   }
 
+  it('serves pages without peers, and metrics to a server of the program', async (t) => {
+    const store = new S3Store(fake.options);
+    const server = new PeerServer({ pagesListen: '127.0.0.1:0' });
+    t.after(() => Promise.all([server.close(), store.close()]));
+    const lockfilePath = await fake.released('pages');
+    const a = new Elector({ store, lockfilePath, serverId: 'a', ...QUICK });
+    const b = new Elector({ store, lockfilePath, serverId: 'b', ...QUICK });
+    t.after(() => Promise.all([a.close(), b.close()]));
+    server.add(a);
+    const url = `http://127.0.0.1:${server.pagesPort}`;
+    assert.equal((await request(`${url}/leader`)).status, 503);
+    await a.start();
+    await event(a, 'leading');
+    assert.equal((await request(`${url}/leader`)).status, 200);
+    assert.match((await request(`${url}/metrics`)).text, /s3lect_is_leader{.*id="a".*} 1\n/);
+    assert.throws(() => server.port, { code: 'S3LECT_EINVAL' });
+    const page = a.metrics(b);
+    assert.match(page, /s3lect_is_leader{.*id="a".*} 1\n.*id="b".*} 0\n/);
+    assert.throws(() => a.metrics({}), { code: 'S3LECT_EINVAL' });
+    await b.close();
+    assert.throws(() => a.metrics(b), { code: 'S3LECT_ECANCELED' });
+  });
+
   it('hands over as soon as the leader says so', async (t) => {
     const { a, b, server } = await pair(t, 'plain', { plainHttp: true }, { plainHttp: true });
     await isAsked(b);
