@@ -51,7 +51,8 @@ typedef struct cli_options_s {
   s3lect_peer_client_options_t client;
   s3lect_peer_server_options_t server; /* its certificate and plain_http are those of `client` */
   cli_list_t headers;
-  char default_id[S3LECT_ID_SIZE]; /* what elector.server_id points to without --id */
+  char default_id[S3LECT_ID_SIZE];    /* what elector.server_id points to without --id */
+  char http_listen[S3LECT_ADDR_SIZE]; /* what server.pages_listen points to, if HOST is missing */
   uint32_t peer_client_auth;
   uint32_t kill_after_ms;
   const char* warn_signal;

@@ -131,6 +131,9 @@ const cli_option_t cli_option_table[] = {
      "serve /metrics, for Prometheus, at --peer-listen"},
     {"peer-health", NULL, ELECTING, FLAG, SET(server.health, 1),
      "serve /livez and /readyz at --peer-listen, leader or not"},
+    {"http", "[HOST:]PORT", ELECTING, STRING, AT(server.pages_listen),
+     "serve /metrics, /livez, /readyz and /leader (200 while leading, else\n"
+     "503) in plain HTTP; without HOST to this machine only"},
     {"kill-after", "DUR", CLI_RUN, DURATION, AT(kill_after_ms),
      "time between SIGTERM and SIGKILL (a quarter of --leader-timeout,\n"
      "at most 5s); shorter if this machine is slow to end processes"},

@@ -360,6 +360,17 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
   return options->command == CLI_RUN ? check_run(options, error) : 0;
 }
 
+/* --http PORT and --http :PORT mean this machine: pages are no secret, but nobody else's either. */
+static void make_http_listen(cli_options_t* options) {
+  const char* text = options->server.pages_listen;
+  size_t digits = text != NULL ? strspn(text + (text[0] == ':'), "0123456789") : 0;
+  if (digits == 0 || text[(text[0] == ':') + digits] != '\0' || digits > 5)
+    return;
+  snprintf(options->http_listen, sizeof options->http_listen, "127.0.0.1:%s",
+           text + (text[0] == ':'));
+  options->server.pages_listen = options->http_listen;
+}
+
 /* What follows from more than one word. */
 static void finish(cli_options_t* options) {
   if (options->elector.server_id == NULL)
@@ -369,6 +380,7 @@ static void finish(cli_options_t* options) {
   bool ends_open = key != NULL && (key[0] == '\0' || key[strlen(key) - 1] == '/');
   options->prefix = options->command == CLI_LIST || (may_be_prefix(options) && ends_open);
   options->s3.bucket = options->bucket;
+  make_http_listen(options);
   if (options->s3.proxy != NULL && strcmp(options->s3.proxy, "none") == 0)
     options->s3.proxy = "";
   options->s3.headers = options->headers.all;

@@ -69,16 +69,30 @@ static int failed(const s3lect_error_t* error) {
                                                                      : CLI_EXIT_FAILED;
 }
 
+/* With port 0 nobody could know otherwise. */
+static void say_pages(const char* listen, int port) {
+  const char* colon = strrchr(listen, ':'); /* the server has read it */
+  if (strcmp(colon, ":0") == 0)
+    cli_note("--http: serving pages at %.*s:%d", (int)(colon - listen), listen, port);
+}
+
 static int open_server(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
   s3lect_error_t error;
   s3lect_peer_server_options_t options = o->server;
-  options.cert_file = o->client.cert_file;
-  options.key_file = o->client.key_file;
-  options.client_ca_file = o->peer_client_auth != 0 ? o->client.ca_file : NULL;
-  options.plain_http = o->client.plain_http;
+  peer->answers = o->server.listen != NULL;
+  if (peer->answers) {
+    options.cert_file = o->client.cert_file;
+    options.key_file = o->client.key_file;
+    options.client_ca_file = o->peer_client_auth != 0 ? o->client.ca_file : NULL;
+    options.plain_http = o->client.plain_http;
+  }
   int r = s3lect_peer_server_init(loop, &peer->server, &options, &error);
   peer->serves = r == 0;
-  return r != 0 ? failed(&error) : find_addr(o, peer);
+  if (r != 0)
+    return failed(&error);
+  if (options.pages_listen != NULL)
+    say_pages(options.pages_listen, s3lect_peer_server_pages_port(&peer->server));
+  return peer->answers ? find_addr(o, peer) : 0;
 }
 
 static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
@@ -91,7 +105,7 @@ static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer
 int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* peer) {
   int r = 0;
   memset(peer, 0, sizeof *peer);
-  if (options->server.listen != NULL)
+  if (options->server.listen != NULL || options->server.pages_listen != NULL)
     r = open_server(options, loop, peer);
   if (r == 0 && cli_peer_asks(options))
     r = open_client(options, loop, peer);
@@ -111,10 +125,10 @@ bool cli_peer_reloads(const cli_options_t* options) {
 void cli_peer_reload(cli_peer_t* peer) {
   s3lect_error_t error = {0};
   const char* before = "the certificates stay as they were: ";
-  if (peer->serves)
+  if (peer->answers)
     (void)s3lect_peer_server_reload(&peer->server, NULL, &error);
   if (error.code == 0 && peer->asks) {
-    before = peer->serves ? "answering with the new certificates, but asking as before: " : before;
+    before = peer->answers ? "answering with the new certificates, but asking as before: " : before;
     (void)s3lect_peer_client_reload(&peer->client, NULL, &error);
   }
   if (error.code != 0)

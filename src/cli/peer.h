@@ -1,5 +1,5 @@
 /* cli/peer.h (L8): peer mode: a server at --peer-listen, a client, and the address that the record
- * gives to others.
+ * gives to others; and the pages of --http, which the same server has.
  *
  * A process with --peer-listen is also a client. Without it (watch, or a candidate that cannot be
  * reached) a process is a client if --peer-ca or --peer-plain-http is given. */
@@ -15,6 +15,7 @@ typedef struct cli_peer_s {
   s3lect_peer_server_t server;
   s3lect_peer_client_t client;
   bool serves;
+  bool answers; /* serves other processes, not only pages */
   bool asks;
   char addr[S3LECT_ADDR_SIZE]; /* derived from --peer-listen if --addr is not given; else "" */
 } cli_peer_t;
