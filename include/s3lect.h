@@ -8,6 +8,7 @@
  *   s3lect/record.h    the content of the lockfile
  *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
  *   s3lect/verify.h    tests whether a store can hold an election
+ *   s3lect/fenced.h    objects that only the newest leader can write
  *   s3lect/errno.h     error codes
  *
  * Conventions: names end with their unit (_ms, _ns; sizes are in bytes). 0 or NULL in an option
@@ -21,6 +22,7 @@
 #include "s3lect/elector.h"
 #include "s3lect/errno.h"
 #include "s3lect/export.h"
+#include "s3lect/fenced.h"
 #include "s3lect/peer.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"

@@ -57,7 +57,23 @@ declare abstract class Shared implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-declare abstract class Store extends Shared {}
+/** Of a request for a fenced object. */
+export interface FencedOptions {
+  /** Of the leadership: the `epoch` of 'leading'. */
+  epoch?: bigint;
+  /** Bound on all of it; default 30000. */
+  timeoutMs?: number;
+}
+
+declare abstract class Store extends Shared {
+  /** Writes an object of up to 64 MiB that only the newest leader can write: its first line has the epoch. Rejects
+   * with `code` S3LECT_EFENCED, and the `epoch` of the object, if a newer leader has written it. The lockfile
+   * itself is refused. */
+  put(key: string, content: string | NodeJS.ArrayBufferView, options: FencedOptions & { epoch: bigint }): Promise<void>;
+  /** Reads the content that put has written; null: there is no object. With an epoch, it first puts the object under
+   * that, so that no earlier leader can change any more what is read. */
+  get(key: string, options?: FencedOptions): Promise<{ content: Buffer; epoch: bigint } | null>;
+}
 
 /** Objects in a bucket of S3, or of what speaks like it. */
 export class S3Store extends Store {

@@ -73,7 +73,10 @@ extern "C" {
   XX(EPROTOCOL, -5036, LASTING,                                                                    \
      "electors with another protocol option use the same key: both protocols can have a leader")   \
   XX(ECROWDED, -5037, TRANSIENT,                                                                   \
-     "requests wait too long for a connection: raise max_connections, unless the store is silent")
+     "requests wait too long for a connection: raise max_connections, unless the store is silent") \
+  XX(EFENCED, -5038, ANSWER, "a leader with a greater epoch has written the object")               \
+  XX(EBADFENCE, -5039, LASTING,                                                                    \
+     "the object is a lockfile, or begins with a fence that this version cannot read")
 
 typedef enum {
 #define XX(name, value, kind, text) S3LECT_##name = value,

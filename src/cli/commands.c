@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "options_table.h"
+#include "util/buf.h"
 
 static const struct {
   cli_command_t command;
@@ -220,6 +221,36 @@ static const struct {
      "  s3lect plan --store s3://my-bucket/locks/db.json\n"
      "  s3lect plan --store s3://my-bucket/locks/db.json --leader-timeout 1m --infrequent 20s\n"
      "  s3lect plan --store s3://my-bucket/locks/db.json --electors 10000 --latency 20ms\n"},
+    {CLI_PUT, cli_fenced, "put", "s3lect put --store OBJECT [--epoch N] [OPTION]... < CONTENT",
+     "write an object that only the newest leader can write",
+     "Writes standard input, of up to 64 MiB, to the object, under an epoch: by default the one\n"
+     "in S3LECT_EPOCH, which s3lect run sets for its command. The store refuses it if the\n"
+     "object is under a greater epoch already: then another process leads, and put exits\n"
+     "with 4. This holds however late the write arrives: put reads the object's epoch, and\n"
+     "replaces no other version than the one it has read.\n"
+     "\n"
+     "The epoch is in the object's first line, \"s3lect-fence EPOCH NONCE\"; get leaves it out,\n"
+     "and other programs skip it (tail -n +2). An object without this line counts as written\n"
+     "under epoch 0. Write the object in no other way, and do not delete it.\n"
+     "\n"
+     "Exits with 0 when the object has been written, 1 if put failed, 2 after a usage error,\n"
+     "4 if a newer leader has written the object.\n",
+     "  s3lect put --store s3://my-bucket/state <state.json   # under S3LECT_EPOCH\n"
+     "  s3lect put --store s3://my-bucket/state --epoch 42 <state.json\n"
+     "  s3lect put --store file:///var/lib/worker/state --within 5s <state.json\n"},
+    {CLI_GET, cli_fenced, "get", "s3lect get --store OBJECT [--epoch N] [OPTION]...",
+     "print an object that put has written",
+     "Prints the object's content, without the line of its epoch, on standard output.\n"
+     "\n"
+     "With --epoch, it puts the object under this epoch before it prints it: what is printed\n"
+     "can no longer be changed by an earlier leader. So a new leader reads what it is going to\n"
+     "continue. Without --epoch it only reads.\n"
+     "\n"
+     "Exits with 0 when the content has been printed, 1 if get failed, 2 after a usage error,\n"
+     "3 if there is no object, 4 if the object is under a greater epoch than --epoch.\n",
+     "  s3lect get --store s3://my-bucket/state\n"
+     "  s3lect get --store s3://my-bucket/state --epoch \"$S3LECT_EPOCH\" >state.json\n"
+     "  s3lect get --store file:///var/lib/worker/state --within 5s\n"},
 };
 
 #define COMMANDS_LEN (sizeof commands / sizeof commands[0])
@@ -248,6 +279,18 @@ const char* cli_command_name(int set) {
     if (((int)commands[i].command & set) != 0)
       return commands[i].name;
   return "elect";
+}
+
+const char* cli_command_names(void) {
+  static char text[128];
+  s3l_buf_t b;
+  s3l_buf_init(&b, text, sizeof text);
+  for (size_t i = 0; i < COMMANDS_LEN; i++) {
+    if (i > 0)
+      s3l_buf_puts(&b, i + 1 < COMMANDS_LEN ? ", " : " and ");
+    s3l_buf_puts(&b, commands[i].name);
+  }
+  return s3l_buf_cstr(&b);
 }
 
 /* --- help ----------------------------------------------------------------------------------- */
@@ -308,24 +351,24 @@ static void help_general(void) {
          "Commands:\n");
   for (size_t i = 0; i < COMMANDS_LEN; i++)
     printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-  printf(
-      "\n"
-      "s3lect COMMAND --help describes a command; s3lect --version prints the version.\n"
-      "\n"
-      "Examples:\n"
-      "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
-      "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
-      "  s3lect status --store s3://my-bucket/locks/db.json\n"
-      "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
-      "\n"
-      "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
-      "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools. Without\n"
-      "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
-      "the instance.\n"
-      "\n"
-      "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status, list). run exits with\n"
-      "its command's status. If signal N came while the command did not run, or a second signal N\n"
-      "ended the release early, s3lect ends by it or exits with 128+N.\n");
+  printf("\n"
+         "s3lect COMMAND --help describes a command; s3lect --version prints the version.\n"
+         "\n"
+         "Examples:\n"
+         "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
+         "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
+         "  s3lect status --store s3://my-bucket/locks/db.json\n"
+         "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
+         "\n"
+         "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
+         "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools. Without\n"
+         "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
+         "the instance.\n"
+         "\n"
+         "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status, list) or no\n"
+         "object (get), 4 a newer leader has written the object (put, get). run exits with its\n"
+         "command's status. If signal N came while the command did not run, or a second signal N\n"
+         "ended the release early, s3lect ends by it or exits with 128+N.\n");
 }
 
 void cli_help(cli_command_t command) {

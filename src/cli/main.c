@@ -26,11 +26,8 @@ static int unknown_command(const char* word, const char* hint) {
   if (hint != NULL)
     cli_say("unknown %s %.200s: did you mean %s?", what, word, hint);
   else
-    cli_say("unknown %s %.200s: the commands are elect, run, watch, status, list, verify, audit "
-            "and plan "
-            "(s3lect "
-            "--help)",
-            what, word);
+    cli_say("unknown %s %.200s: the commands are %s (s3lect --help)", what, word,
+            cli_command_names());
   return CLI_EXIT_USAGE;
 }
 
@@ -94,8 +91,7 @@ int main(int argc, char** argv) {
     return CLI_EXIT_FAILED;
   }
   if (argc < 2) {
-    cli_say("no command: s3lect elect, run, watch, status, list, verify, audit or plan (s3lect "
-            "--help)");
+    cli_say("no command: the commands are %s (s3lect --help)", cli_command_names());
     return CLI_EXIT_USAGE;
   }
   const char* word = argv[1];

@@ -20,13 +20,16 @@ typedef enum {
   CLI_LIST = 32,
   CLI_AUDIT = 64,
   CLI_PLAN = 128,
+  CLI_PUT = 256,
+  CLI_GET = 512,
 } cli_command_t;
 
 /** Exit statuses beside 0 and those of a command that was run. */
 enum {
   CLI_EXIT_FAILED = 1,
   CLI_EXIT_USAGE = 2,
-  CLI_EXIT_NO_LEADER = 3,
+  CLI_EXIT_NO_LEADER = 3, /* get: no object */
+  CLI_EXIT_FENCED = 4,
   CLI_EXIT_CONFLICT = 75, /* EX_TEMPFAIL: run --try, another process leads */
   CLI_EXIT_LOST = 124,    /* run --once: leadership ended before the command, as of timeout(1) */
   CLI_EXIT_CANNOT_EXECUTE = 126,
@@ -58,7 +61,7 @@ typedef struct cli_options_s {
   const char* warn_signal;
   const char* events_file;
   uint32_t try_only;
-  uint32_t within_ms;
+  uint32_t within_ms; /* run --try, put, get */
   const char* conflict_exit_text;
   int conflict_exit; /* the same as a number, or its default */
   uint32_t once;
@@ -68,7 +71,8 @@ typedef struct cli_options_s {
   uint32_t json;
   bool prefix; /* list, watch: the key in --store is the beginning of keys */
   uint32_t quick;
-  char* title; /* run: this process's arguments, as they lie in memory */
+  const char* epoch; /* put, get: as given */
+  char* title;       /* run: this process's arguments, as they lie in memory */
   size_t title_len;
   char** files; /* audit: event logs */
   size_t files_len;
@@ -102,6 +106,9 @@ int cli_command_run(const cli_options_t* options);
 /** The name of a command, or of the first in a set of them. */
 const char* cli_command_name(int commands);
 
+/** The names of all commands, as "elect, run and watch". */
+const char* cli_command_names(void);
+
 /** Prints the page of a command, or with 0 the general one, on stdout. */
 void cli_help(cli_command_t command);
 
@@ -109,6 +116,7 @@ void cli_help(cli_command_t command);
 
 int cli_audit(const cli_options_t* options);
 int cli_elect(const cli_options_t* options);
+int cli_fenced(const cli_options_t* options); /* put and get */
 int cli_list(const cli_options_t* options);
 int cli_plan(const cli_options_t* options);
 int cli_run(const cli_options_t* options);

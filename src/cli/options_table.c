@@ -7,8 +7,9 @@
 
 #define ELECTING           (CLI_ELECT | CLI_RUN | CLI_PLAN)
 #define FOLLOWING          (ELECTING | CLI_WATCH)
+#define FENCED             (CLI_PUT | CLI_GET)
 #define ONE                (FOLLOWING | CLI_STATUS | CLI_VERIFY)
-#define ANY                (ONE | CLI_LIST | CLI_AUDIT)
+#define ANY                (ONE | CLI_LIST | CLI_AUDIT | FENCED)
 #define READING            (FOLLOWING | CLI_STATUS | CLI_LIST)
 #define ANY_S3             (ANY | CLI_OPTION_S3)
 
@@ -25,9 +26,10 @@
 
 const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, STRING, AT(store),
-     "the lockfile that decides the election (required): an object, or a\n"
-     "file (file:///DIRECTORY/NAME) for processes on one machine. list,\n"
-     "watch: a key that ends with '/' is a prefix of elections"},
+     "the lockfile that decides the election, or the object of put and get\n"
+     "(required); or a file (file:///DIRECTORY/NAME), for processes on one\n"
+     "machine. list, watch: a key that ends with '/' is a prefix of\n"
+     "elections"},
     {"protocol", "lockfile|epochs", ONE | CLI_AUDIT, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, named KEY + lock-0000000042.json, for stores without\n"
@@ -80,7 +82,7 @@ const cli_option_t cli_option_table[] = {
     {"infrequent", "DUR", FOLLOWING, DURATION, AT(elector.infrequent_interval_ms),
      "how often a follower reads the lockfile while there is a leader, at\n"
      "most --leader-timeout (5s, or 30s in peer mode)"},
-    {"request-timeout", "DUR", ANY, DURATION, AT(elector.request_timeout_ms),
+    {"request-timeout", "DUR", ONE | CLI_LIST | CLI_AUDIT, DURATION, AT(elector.request_timeout_ms),
      "time limit of each request to the store (3s, or less if the other\n"
      "times require it)"},
     {"grace", "DUR", ELECTING, DURATION, AT(elector.grace_period_ms),
@@ -142,8 +144,9 @@ const cli_option_t cli_option_table[] = {
      "flush before it is stopped"},
     {"try", NULL, CLI_RUN, FLAG, SET(try_only, 1),
      "if another process leads, exit with 75 and run nothing"},
-    {"within", "DUR", CLI_RUN, DURATION, AT(within_ms),
-     "with --try: wait for leadership for this long first (do not wait)"},
+    {"within", "DUR", CLI_RUN | FENCED, DURATION, AT(within_ms),
+     "run --try: wait for leadership for this long first (do not wait).\n"
+     "put, get: give up after this time (30s)"},
     {"conflict-exit", "CODE", CLI_RUN, STRING, AT(conflict_exit_text),
      "with --try: exit with this status instead of 75"},
     {"once", NULL, CLI_RUN, FLAG, SET(once, 1),
@@ -162,6 +165,8 @@ const cli_option_t cli_option_table[] = {
     {"verify-on-start", NULL, ELECTING, FLAG, SET(elector.verify_on_start, 1),
      "check first that the store honours conditional writes (about 80\n"
      "requests), and exit if it does not"},
+    {"epoch", "N", FENCED, STRING, AT(epoch),
+     "the epoch of the leadership (put: S3LECT_EPOCH; get: none)"},
     {"quick", NULL, CLI_VERIFY, FLAG, SET(quick, 1),
      "fewer races of writers: about 80 requests instead of 600"},
     {"latency", "DUR", CLI_PLAN, DURATION, AT(latency_ms),

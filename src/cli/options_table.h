@@ -17,7 +17,7 @@ typedef enum {
   CLI_KIND_HELP,
 } cli_kind_t;
 
-#define CLI_OPTION_S3 0x100
+#define CLI_OPTION_S3 0x10000
 
 typedef struct cli_option_s {
   const char* name;

@@ -21,7 +21,8 @@ static bool is_file(const cli_options_t* options) {
 
 static int check_directory(const cli_options_t* options) {
   s3lect_error_t error;
-  bool looks = (options->command & (CLI_STATUS | CLI_WATCH | CLI_LIST | CLI_AUDIT)) != 0;
+  bool looks = (options->command & (CLI_STATUS | CLI_WATCH | CLI_LIST | CLI_AUDIT)) != 0 ||
+               (options->command == CLI_GET && options->epoch == NULL);
   int mode = looks ? X_OK : X_OK | W_OK;
   int r = s3lect_store_file_check(options->directory, &error);
   if (r != 0 || access(options->directory, mode) == 0)

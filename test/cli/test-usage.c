@@ -55,18 +55,16 @@ static void expect(const case_t* c, const char* const* env) {
   proc_forget(proc);
 }
 
+#define COMMANDS                                                                                   \
+  "the commands are elect, run, watch, status, list, verify, audit, plan, put and get "            \
+  "(s3lect --help)"
+
 static void bad_input(void** state) {
   static const case_t cases[] = {
-      {{NULL},
-       "s3lect: no command: s3lect elect, run, watch, status, list, verify, audit or plan (s3lect "
-       "--help)"},
+      {{NULL}, "s3lect: no command: " COMMANDS},
       {{"stauts"}, "s3lect: unknown command stauts: did you mean status?"},
-      {{"lead"},
-       "s3lect: unknown command lead: the commands are elect, run, watch, status, list, "
-       "verify, audit and plan (s3lect --help)"},
-      {{"--store", "x"},
-       "s3lect: unknown option --store: the commands are elect, run, watch, status, list, "
-       "verify, audit and plan (s3lect --help)"},
+      {{"lead"}, "s3lect: unknown command lead: " COMMANDS},
+      {{"--store", "x"}, "s3lect: unknown option --store: " COMMANDS},
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"},
        "s3lect elect: --store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "

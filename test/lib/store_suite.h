@@ -79,7 +79,8 @@ void s3l_suite_clean(s3l_store_suite_t* suite);
   XX(s3l_suite_lists_in_pages)                                                                     \
   XX(s3l_suite_cancels)                                                                            \
   XX(s3l_suite_refuses_bad_requests)                                                               \
-  XX(s3l_suite_goes_on_in_callbacks)
+  XX(s3l_suite_goes_on_in_callbacks)                                                               \
+  XX(s3l_suite_fences)
 
 #define S3L_SUITE_DECLARE(name) void name(void** state);
 S3L_STORE_SUITE(S3L_SUITE_DECLARE)

@@ -5,6 +5,7 @@
 #include "lib/store_suite.h"
 #include "lib/test.h"
 #include "lib/wait.h"
+#include "s3lect/fenced.h"
 
 #define MANY 16
 
@@ -402,4 +403,71 @@ void s3l_suite_goes_on_in_callbacks(void** state) {
   assert_done(s3l_suite_get(suite, r, "chain", NULL));
   assert_string_equal(r->result.body, "link 1");
   free(r);
+}
+
+/* ---- Fenced objects (s3lect/fenced.h) ---- */
+
+typedef struct fenced_s {
+  s3lect_fenced_t req;
+  unsigned done;
+  int status;
+  uint64_t epoch;
+  char body[64];
+} fenced_t;
+
+static void on_fenced(s3lect_fenced_t* req, const s3lect_fenced_result_t* result) {
+  fenced_t* f = req->data;
+  f->done++;
+  f->status = result->status;
+  f->epoch = result->epoch;
+  assert_true(result->body_len < sizeof(f->body));
+  if (result->body != NULL)
+    memcpy(f->body, result->body, result->body_len);
+  f->body[result->body_len] = '\0';
+}
+
+/* A leader puts this, or with NULL gets. */
+static int fenced(s3l_store_suite_t* suite, fenced_t* f, const char* key, uint64_t epoch,
+                  const char* body) {
+  f->done = 0;
+  f->req.data = f;
+  f->req.key = key;
+  f->req.epoch = epoch;
+  f->req.body = body;
+  f->req.body_len = body != NULL ? strlen(body) : 0;
+  f->req.timeout_ms = 3 * suite->timeout_ms;
+  f->req.cb = on_fenced;
+  int err = body != NULL ? s3lect_fenced_put(suite->store, &f->req)
+                         : s3lect_fenced_get(suite->store, &f->req);
+  assert_int_equal(err, 0);
+  s3l_wait_count(suite->loop, &f->done, 1, "the end of a fenced request");
+  return f->status;
+}
+
+/* On S3 an ETag is the digest of the body: the second leader's content is the first one's. */
+void s3l_suite_fences(void** state) {
+  s3l_store_suite_t* suite = *state;
+  s3l_suite_req_t* look = calloc(1, sizeof(*look));
+  fenced_t first = {0}, second = {0};
+  assert_non_null(look);
+  assert_int_equal(s3l_suite_put(suite, look, "fenced", S3LECT_ALWAYS, NULL, "plain")->status, 0);
+  const char* key = look->key;
+  assert_int_equal(fenced(suite, &second, key, 0, NULL), 0);
+  assert_string_equal(second.body, "plain");
+  assert_int_equal(fenced(suite, &first, key, 5, "content"), 0);
+  assert_int_equal(fenced(suite, &second, key, 6, NULL), 0);
+  assert_string_equal(second.body, "content");
+  assert_int_equal(fenced(suite, &second, key, 6, "content"), 0);
+  assert_int_equal(fenced(suite, &first, key, 5, "late"), S3LECT_EFENCED);
+  assert_int_equal(first.epoch, 6);
+  assert_int_equal(fenced(suite, &first, key, 5, NULL), S3LECT_EFENCED);
+  assert_int_equal(fenced(suite, &first, key, 0, NULL), 0);
+  assert_string_equal(first.body, "content");
+  assert_int_equal(s3l_suite_get(suite, look, "fenced", NULL)->status, 0);
+  assert_memory_equal(look->body, "s3lect-fence 6 ", 15);
+  assert_string_equal(strchr(look->body, '\n'), "\ncontent");
+  s3l_suite_prepare(suite, look, "nothing");
+  assert_int_equal(fenced(suite, &second, look->key, 6, NULL), S3LECT_ENOTFOUND);
+  assert_int_equal(fenced(suite, &second, look->key, 6, ""), 0);
+  free(look);
 }

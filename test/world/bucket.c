@@ -11,12 +11,16 @@
 #include "world/service.h"
 #include "world/situations.h"
 #include "world/socket.h"
+#include "world/writer.h"
 
 struct world_bucket_s bucket;
 
 static void on_change(void* arg, const char* key, const char* body, size_t n) {
   (void)arg;
-  world_saw_change(key, body, n);
+  if (strcmp(key, WORLD_WORK_KEY) == 0)
+    world_writer_saw(body, n);
+  else
+    world_saw_change(key, body, n);
 }
 
 /* The lockfile is written under a condition only. Of epoch files judge.c counts the writes without
@@ -164,6 +168,7 @@ void world_bucket_empty(void) {
   world_host_t* was = enter();
   fakes3_reset(bucket.server);
   world_judge_emptied();
+  world_writer_emptied();
   world_leave(was);
 }
 

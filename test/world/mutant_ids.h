@@ -58,6 +58,10 @@
   XX(DEADLINE_LOST, "deadline-lost", 4, false,                                                     \
      "a request that waits for a connection to be opened has no deadline")                         \
   XX(SENT_AGAIN, "sent-again", 2, false, "what the kernel took of a request is sent again")        \
+  XX(FENCED_WITHOUT_CONDITION, "fenced-without-condition", 7, false,                               \
+     "a fenced write has no condition")                                                            \
+  XX(FENCE_NOT_LOOKED_AT, "fence-not-looked-at", 95, false,                                        \
+     "a fenced write replaces a greater epoch")                                                    \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")
 
 enum {

@@ -15,6 +15,7 @@
 #include "world/secrets.h"
 #include "world/situations.h"
 #include "world/socket.h"
+#include "world/writer.h"
 
 /* Within this time everything of a process is closed, whatever the network does. */
 #define CLOSED_WITHIN_NS (180 * WORLD_S)
@@ -116,6 +117,8 @@ static void close_next(world_life_t* l) {
   l->host->after_turn = after_closing_turn;
   if (l->has_verify)
     s3lect_verify_cancel(&l->verify); /* on_verified goes on */
+  else if (l->working)
+    s3lect_fenced_cancel(&l->fenced); /* world_writer_event's */
   else if (l->has_elector)
     (void)s3lect_elector_close(&l->elector, on_elector_closed);
   else if (l->has_server)
@@ -128,6 +131,11 @@ static void close_next(world_life_t* l) {
     s3lect_credentials_close(&l->credentials, on_credentials_closed);
   else
     world_wake(l->host);
+}
+
+void world_life_go_on(world_life_t* l) {
+  if (l->closing)
+    close_next(l);
 }
 
 static void close_all(world_life_t* l) {
@@ -249,6 +257,11 @@ static void on_trace(s3lect_elector_t* elector, const char* line) {
   world_judge_trace(elector, line);
 }
 
+static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
+  world_judge_event(elector, event);
+  world_writer_event(life_of(elector), event);
+}
+
 static bool open_elector(world_life_t* l) {
   char address[64];
   const world_config_t* c = &l->node->config;
@@ -271,8 +284,8 @@ static bool open_elector(world_life_t* l) {
   o.stop_ack_ms = c->stop_ack_ms;
   o.expiry = c->store_clock ? S3LECT_EXPIRY_STORE_CLOCK : S3LECT_EXPIRY_OBSERVED;
   o.peer_client = c->peer_mode ? &l->client : NULL;
-  o.on_started_leading = o.on_stopped_leading = o.on_new_leader = world_judge_event;
-  o.on_renewed = o.on_error = o.on_claiming = o.on_no_leader = world_judge_event;
+  o.on_started_leading = o.on_stopped_leading = o.on_new_leader = on_event;
+  o.on_renewed = o.on_error = o.on_claiming = o.on_no_leader = on_event;
   o.on_trace = on_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
@@ -384,8 +397,7 @@ static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* r
   election.counters.verdicts += report->error == 0;
   check_verdict(l, &report->lockfile, WORLD_LIES_LOCKFILE);
   check_verdict(l, &report->epochs, WORLD_LIES_EPOCHS);
-  if (l->closing)
-    close_next(l);
+  world_life_go_on(l);
 }
 
 void world_node_verify(world_node_t* n) {
@@ -461,6 +473,7 @@ void world_election_begin(uint64_t seed, int nodes) {
   memset(&election, 0, sizeof(election));
   world_judge_begin();
   world_answers_begin();
+  world_writer_emptied();
   election.seed = seed;
   election.nodes_len = nodes;
   oracle_init(&election.oracle, nodes, clock_of, NULL);

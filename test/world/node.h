@@ -76,6 +76,11 @@ struct world_life_s {
   s3lect_peer_client_t client;
   s3lect_peer_server_t server;
   s3lect_verify_t verify;
+  s3lect_fenced_t fenced; /* writer.c */
+  char work[32];
+  uint64_t work_epoch, work_emptied;
+  unsigned works;
+  bool working;
   /* These are to be closed. */
   bool has_store, has_elector, has_client, has_server, has_credentials, has_verify;
   bool closing;
@@ -138,6 +143,8 @@ void world_node_begin(world_node_t* node);
 /** A process ends: by itself, closing all; by a signal; or with its machine, without a word. */
 typedef enum { WORLD_LEAVES, WORLD_KILLED, WORLD_CRASHED } world_end_t;
 void world_node_end(world_node_t* node, world_end_t how);
+/** What its closing waited for has ended. */
+void world_life_go_on(world_life_t* life);
 /** Checks the store, as `s3lect verify --quick` does. */
 void world_node_verify(world_node_t* node);
 void world_node_resign(world_node_t* node, int to);

@@ -6,16 +6,84 @@ const binding = require('./binding');
 const { ADDRESSING, S3, checked, choice, construct, kindOf, refuse } = require('./options');
 const { Shared } = require('./shared');
 
+const WITHIN_MS = 30000;
+
+// Requests for fenced objects that are under way: a store that only they refer to must not be
+// collected.
+const pending = new Map();
+let lastId = 0;
+
+function epochOf(epoch, least) {
+  if (typeof epoch !== 'bigint' || epoch < least || epoch >= 2n ** 64n)
+    throw refuse(`epoch must be a bigint, as an elector's, of at least ${least}, not ${typeof epoch === 'bigint' ? epoch : kindOf(epoch)}`);
+  return epoch;
+}
+
+function keyOf(key) {
+  if (typeof key !== 'string' || key === '' || key.includes('\0') || Buffer.byteLength(key) > 1024)
+    throw refuse(`key must be a string of 1 to 1024 bytes, not ${typeof key === 'string' ? 'this one' : kindOf(key)}`);
+  return key;
+}
+
+function withinOf({ timeoutMs = WITHIN_MS }) {
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 0xffffffff)
+    throw refuse('timeoutMs must be a whole number of at least 1');
+  return timeoutMs;
+}
+
+function contentOf(content) {
+  if (typeof content === 'string')
+    return Buffer.from(content);
+  if (ArrayBuffer.isView(content))
+    return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  throw refuse(`content must be a string, a Buffer or a typed array, not ${kindOf(content)}`);
+}
+
 /** What the electors of one thread share: connections, or objects in memory. */
 class Store extends Shared {
+  #native;
+
   constructor(kind, options) {
     if (new.target === Store)
       throw new TypeError('use S3Store, FileStore or MemoryStore');
     const native = construct(binding.Store, kind, options);
     super(native);
+    this.#native = native;
+    native.onFenced = onFenced;
     if (typeof options.credentials === 'function')
       native.onCredentials = questioner(native, options.credentials);
   }
+
+  #fenced(key, epoch, timeoutMs, content) {
+    return new Promise((resolve, reject) => {
+      const id = lastId = (lastId + 1) % 2 ** 32;
+      this.#native.fenced(id, key, epoch, timeoutMs, content);
+      pending.set(id, { store: this, resolve, reject });
+    });
+  }
+
+  /** Writes an object, unless a leader with a greater epoch has. */
+  async put(key, content, options = {}) {
+    const epoch = epochOf(options.epoch, 1n);
+    await this.#fenced(keyOf(key), epoch, withinOf(options), contentOf(content));
+  }
+
+  /** Reads what put has written. With an epoch, no earlier leader can change that any more. */
+  async get(key, options = {}) {
+    const epoch = options.epoch === undefined ? 0n : epochOf(options.epoch, 1n);
+    return this.#fenced(keyOf(key), epoch, withinOf(options), undefined);
+  }
+}
+
+function onFenced(id, error, content, epoch) {
+  const { resolve, reject } = pending.get(id);
+  pending.delete(id);
+  if (error === undefined)
+    resolve({ content, epoch });
+  else if (error.code === 'S3LECT_ENOTFOUND')
+    resolve(null);
+  else
+    reject(Object.assign(error, { epoch }));
 }
 
 function required(value, name) {

@@ -2,20 +2,37 @@
  * of credentials that goes with it. It calls two methods of its object:
  *
  *   onCredentials(question)   see provider.c
+ *   onFenced(id, error, content, epoch)   the end of a request of fenced()
  *   onClosed()
  *
- * A store is closed when that is asked for and no elector uses it any more. */
+ * A store is closed when that is asked for and no elector uses it any more. Requests of fenced()
+ * that are under way then are cancelled. */
 #include <string.h>
 
 #include "addon.h"
 
 #define HEADERS_MAX 16
+#define KEY_SIZE    1025 /* the S3 limit, and a NUL */
+#define BODY_MAX    (64u * 1024 * 1024)
+
+typedef struct request_s request_t;
 
 typedef struct store_s {
   object_t object; /* first */
   s3lect_store_t handle;
   s3lect_credentials_provider_t* provider; /* or NULL */
+  request_t* requests;
+  bool closing;
 } store_t;
+
+struct request_s {
+  s3lect_fenced_t fenced;
+  store_t* store;
+  request_t *next, **link;
+  uint32_t id;
+  char key[KEY_SIZE];
+  char body[];
+};
 
 /* ---- Life ---- */
 
@@ -34,7 +51,12 @@ static void on_closed(s3lect_store_t* handle) {
 }
 
 static void store_close(object_t* object) {
-  s3lect_store_close(&((store_t*)object)->handle, on_closed);
+  store_t* s = (store_t*)object;
+  s->closing = true;
+  for (request_t* r = s->requests; r != NULL; r = r->next)
+    s3lect_fenced_cancel(&r->fenced);
+  if (s->requests == NULL)
+    s3lect_store_close(&s->handle, on_closed);
 }
 
 /* ---- Kinds ---- */
@@ -169,6 +191,72 @@ s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
   return &s->handle;
 }
 
+/* ---- Fenced objects ---- */
+
+static void on_fenced(s3lect_fenced_t* fenced, const s3lect_fenced_result_t* result) {
+  request_t* r = fenced->data;
+  store_t* s = r->store;
+  napi_env env = s->object.addon->env;
+  napi_handle_scope scope;
+  if (object_enter(&s->object, &scope)) {
+    napi_value argv[4] = {value_number(env, r->id), value_undefined(env), value_undefined(env),
+                          value_bigint(env, result->epoch)};
+    if (result->status != 0)
+      argv[1] = error_make(env, result->status, result->message);
+    else if (fenced->body == NULL)
+      (void)napi_create_buffer_copy(env, result->body_len, result->body, NULL, &argv[2]);
+    object_call(&s->object, scope, "onFenced", 4, argv);
+  }
+  *r->link = r->next;
+  if (r->next != NULL)
+    r->next->link = r->link;
+  memory_free(r);
+  if (s->closing && s->requests == NULL)
+    s3lect_store_close(&s->handle, on_closed);
+}
+
+/* fenced(id, key, epoch, timeoutMs, content): content undefined gets, and a Buffer puts. */
+static napi_value start_fenced(napi_env env, store_t* s, const napi_value* argv) {
+  void* content = NULL;
+  size_t content_len = 0, key_len = 0;
+  bool put = value_is_given(env, argv[4]), lossless = false;
+  if (put && napi_get_buffer_info(env, argv[4], &content, &content_len) != napi_ok)
+    return error_throw_last(env);
+  if (content_len > BODY_MAX)
+    return error_throw(env, S3LECT_EOPTION, "content: more than 64 MiB");
+  request_t* r = memory_zeroed(sizeof *r + content_len + 1);
+  if (r == NULL)
+    return error_throw(env, UV_ENOMEM, NULL);
+  if (napi_get_value_uint32(env, argv[0], &r->id) != napi_ok ||
+      napi_get_value_string_utf8(env, argv[1], r->key, sizeof r->key, &key_len) != napi_ok ||
+      napi_get_value_bigint_uint64(env, argv[2], &r->fenced.epoch, &lossless) != napi_ok ||
+      napi_get_value_uint32(env, argv[3], &r->fenced.timeout_ms) != napi_ok) {
+    memory_free(r);
+    return error_throw_last(env);
+  }
+  if (content_len > 0)
+    memcpy(r->body, content, content_len);
+  r->store = s;
+  r->fenced.data = r;
+  r->fenced.key = r->key;
+  r->fenced.body = put ? r->body : NULL;
+  r->fenced.body_len = content_len;
+  r->fenced.body_max = BODY_MAX;
+  r->fenced.cb = on_fenced;
+  int err =
+      put ? s3lect_fenced_put(&s->handle, &r->fenced) : s3lect_fenced_get(&s->handle, &r->fenced);
+  if (err != 0) {
+    memory_free(r);
+    return error_throw(env, err, NULL);
+  }
+  r->next = s->requests;
+  r->link = &s->requests;
+  if (r->next != NULL)
+    r->next->link = &r->next;
+  s->requests = r;
+  return value_undefined(env);
+}
+
 /* ---- Methods ---- */
 
 static store_t* store_this(napi_env env, napi_callback_info info, size_t argc, napi_value* argv) {
@@ -191,10 +279,17 @@ static napi_value store_refuse(napi_env env, napi_callback_info info) {
   return provider_refuse(env, s->provider, argv);
 }
 
+static napi_value store_fenced(napi_env env, napi_callback_info info) {
+  napi_value argv[5];
+  store_t* s = object_wanted(store_this(env, info, 5, argv));
+  return s != NULL ? start_fenced(env, s, argv) : NULL;
+}
+
 bool store_define(napi_env env, napi_value exports) {
   const napi_property_descriptor methods[] = {
       {.utf8name = "answerCredentials", .method = store_answer},
       {.utf8name = "refuseCredentials", .method = store_refuse},
+      {.utf8name = "fenced", .method = store_fenced},
   };
   return class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods);
 }

@@ -22,6 +22,10 @@ async function main() {
   const f = new Elector({ store: 's3://b/k', s3: { region: 'x' }, peerClient: new PeerClient(), peerTimeoutMs: 5 });
   const { status, body } = f.peerResponse('GET'); body.length + status; void server;
   const s = e.status(); s.role === 'leader'; e.stats().reads + 1; const l: LeadingEvent | null = null; void l; void version;
+  await store.put('k', 'text', { epoch: 5n, timeoutMs: 100 });
+  const read = await store.get('k', { epoch: 5n }); if (read !== null) { const n: bigint = read.epoch; read.content.length + Number(n); }
+  // @ts-expect-error
+  await store.put('k', 'text', {});
   // @ts-expect-error
   new Elector({ store: 5 });
   // @ts-expect-error
