@@ -66,6 +66,12 @@ static bool is_refused(const op_t* op) {
          op->status == S3LECT_ENOTFOUND;
 }
 
+/* The same where the condition holds. There a conflict says only that another write is in progress,
+ * perhaps an earlier attempt of this one. */
+static bool is_denied(const op_t* op) {
+  return is_refused(op) && op->status != S3LECT_ECONFLICT;
+}
+
 /* A read neither shows an object nor that there is none. */
 static bool tells_nothing(const op_t* op) {
   return op->status != 0 && op->status != S3LECT_ENOTFOUND && op->status != S3LECT_ENOTMODIFIED &&
@@ -122,7 +128,7 @@ static move_t judge_create(run_t* run, const op_t* op) {
     confirm(run, op);
     return note(run, S3L_CHECK_CREATE, PASSED, "created, ETag %.80s", op->etag);
   }
-  if (is_refused(op) || op->status == S3LECT_EUNSUPPORTED) {
+  if (is_denied(op) || op->status == S3LECT_EUNSUPPORTED) {
     (void)end_check(run, INCONCLUSIVE, op->message);
     return S3L_VERIFY_NEXT;
   }
@@ -221,7 +227,7 @@ static move_t judge_swap(run_t* run, const op_t* op) {
   }
   if (op->status == S3LECT_EPRECONDITION && !disputed)
     return S3L_VERIFY_NEXT;
-  if (is_refused(op))
+  if (is_denied(op))
     return swap_failed(run, "refused the very ETag that it shows: ", op);
   if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
       op->status == S3LECT_EETAG)
@@ -244,7 +250,7 @@ static move_t judge_rewrite(run_t* run, const op_t* op) {
     confirm(run, op);
     return S3L_VERIFY_NEXT;
   }
-  if (!is_refused(op) || run->no_swap)
+  if (!is_denied(op) || run->no_swap)
     return give_up(run, op);
   return swap_failed(run, "refused a swap over the newest: ", op);
 }

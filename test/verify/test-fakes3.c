@@ -294,6 +294,9 @@ static void tells_errors(void** state) {
          S3LECT_EDENIED, "create");
   denied("{\"match\":{\"method\":\"GET\"},\"status\":403,\"code\":\"AccessDenied\"}",
          S3LECT_EDENIED, "read-after-write");
+  denied("{\"match\":{\"method\":\"PUT\"},\"count\":4,\"status\":409}", S3LECT_ECONFLICT, "create");
+  denied("{\"match\":{\"method\":\"PUT\"},\"skip\":2,\"count\":4,\"status\":409}", S3LECT_ECONFLICT,
+         "swap");
   nothing_is_left();
   denied("{\"status\":404,\"code\":\"NoSuchBucket\"}", S3LECT_ENOBUCKET, "create");
   /* An unknown access key on VersityGW, a gateway, encryption that the store does not have. */
