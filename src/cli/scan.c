@@ -16,10 +16,12 @@ static uint64_t epoch_file(const char* key, size_t* len) {
   size_t n = strlen(key);
   if (n < FILE_TAIL || n >= sizeof stem)
     return 0;
-  *len = n - FILE_TAIL;
-  memcpy(stem, key, *len);
-  stem[*len] = '\0';
-  return s3lect_epoch_file_number(stem, key);
+  memcpy(stem, key, n - FILE_TAIL);
+  stem[n - FILE_TAIL] = '\0';
+  uint64_t number = s3lect_epoch_file_number(stem, key);
+  if (number != 0)
+    *len = n - FILE_TAIL;
+  return number;
 }
 
 /* Listings come in one order, so that the next one found is mostly the one after the last. */

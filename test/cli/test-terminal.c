@@ -143,18 +143,18 @@ static void nothing_drives_the_terminal(void** state) {
 }
 
 static void lists_elections(void** state) {
-  put_at("locks/a/", LED("one"));
-  put_at("locks/b/", LED("two"));
-  put_at("locks/none/x.txt", "no record");
+  static const char* const keys[] = {"locks/an-election-with-a-long-name.json",
+                                     "locks/b/lock-000000042.json"}; /* a digit less */
+  put_at(keys[0], LED("one"));
+  put_at(keys[1], LED("two"));
+  put_at("locks/none/a-longer-name.txt", "no record");
   put_at("locks/c.verify-1", LED("three"));
   put_at("other/d", LED("four"));
   proc_t* p = at_prefix("list", "locks/", NULL);
   static const char* const leaders[] = {"one", "two"};
   for (size_t i = 0; i < 2; i++) {
-    char key[32];
     const char* line = proc_line(p, PROC_OUT, "");
-    snprintf(key, sizeof key, "locks/%c/", (int)('a' + i));
-    assert_string_equal(proc_json_string(line, "election"), key);
+    assert_string_equal(proc_json_string(line, "election"), keys[i]);
     assert_string_equal(proc_json_string(line, "protocol"),
                         s3l_test_epochs() ? "epochs" : "lockfile");
     assert_string_equal(proc_json_string(line, "state"), "led");
