@@ -106,7 +106,7 @@ static void other_addresses(void** state) {
   proc_t* a = elect("a", "*:0");
   address_of(a, at);
   assert_memory_equal(at, "*:", 2);
-  char local[64];
+  char local[80];
   snprintf(local, sizeof local, "127.0.0.1%s", at + 1);
   assert_int_equal(fetch(local, "/livez"), 200);
   assert_int_equal(proc_end(a, SIGTERM), 0);
