@@ -46,7 +46,8 @@ static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
 
 static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
   s3lect_event_cb cb = d->on[e->note - 1];
-  if (e->note == S3LECT_EVENT_RENEWED && d->expired)
+  bool valid = e->note == S3LECT_EVENT_RENEWED || e->note == S3LECT_EVENT_EXPIRING;
+  if (valid && d->expired)
     return;
   if (e->note == S3LECT_EVENT_RENEWED && d->metrics != NULL && d->metrics->sent_ns != 0)
     s3l_metrics_renewed(d->metrics, d->core.now - d->metrics->sent_ns);

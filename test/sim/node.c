@@ -93,9 +93,12 @@ static bool publish(sim_world_t* w, unsigned i) {
       valid > before && before > 0 && sim_boot(w, n) >= before && !S3L_MUTANT(PUBLISHED_LATE);
   w->digest = sim_mix(w->digest, (uint64_t)valid);
   oracle_valid(&w->oracle, (int)i, w->t, late ? 0 : valid);
-  for (size_t k = 0; late && k < w->effects.len; k++)
-    if (w->effects.at[k].kind == S3L_DO_NOTIFY && w->effects.at[k].note == S3LECT_EVENT_RENEWED)
-      w->effects.at[k].note = S3LECT_EVENT_ERROR; /* nobody is told of it */
+  for (size_t k = 0; late && k < w->effects.len; k++) {
+    s3l_effect_t* e = &w->effects.at[k];
+    if (e->kind == S3L_DO_NOTIFY &&
+        (e->note == S3LECT_EVENT_RENEWED || e->note == S3LECT_EVENT_EXPIRING))
+      e->note = S3LECT_EVENT_ERROR; /* nobody is told of it */
+  }
   return !late;
 }
 
