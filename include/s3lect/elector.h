@@ -140,11 +140,16 @@ typedef struct s3lect_elector_options_s {
                                   of a renewal. It must leave the renewal interval to the leader */
   int32_t no_release;          /* 1: let the record expire at stop and close */
   int32_t expiry;              /* s3lect_expiry_t */
-  int32_t observer;            /* 1: follow the election without being a candidate; never writes */
-  int32_t verify_on_start;     /* 1: test the store before the first start takes effect (the quick
-                                  part of s3lect_verify_start: about 80 requests to temporary
-                                  objects lockfile_path + ".verify-..."). If the store is unsafe,
-                                  on_error reports S3LECT_EUNSAFE and the elector stops */
+  int32_t priority;        /* 1 to 3, default 3: higher goes first. Where a record is released or
+                              its time is over, a candidate of 2 waits for one step more, a
+                              candidate of 1 for two: 500 ms each, or a quarter of the renewal
+                              interval if that is shorter. A successor that is named by a
+                              transfer does not wait */
+  int32_t observer;        /* 1: follow the election without being a candidate; never writes */
+  int32_t verify_on_start; /* 1: test the store before the first start takes effect (the quick
+                              part of s3lect_verify_start: about 80 requests to temporary
+                              objects lockfile_path + ".verify-..."). If the store is unsafe,
+                              on_error reports S3LECT_EUNSAFE and the elector stops */
 
   /* Peer mode: ask the leader instead of the store (s3lect/peer.h). */
   s3lect_peer_client_t* peer_client; /* NULL: off. On the same loop */
@@ -221,10 +226,10 @@ S3LECT_EXTERN int s3lect_elector_resign(s3lect_elector_t* elector);
 S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id);
 
 /** Changes options of an elector, at any time. `options` are complete, as for s3lect_elector_init,
- * and are checked as there. What may differ: server_addr, all intervals and time limits, and
- * leader_timeout_ms unless this elector leads, is about to, or releases its record. The callbacks,
- * keep_epochs and verify_on_start are not looked at. Takes effect from the loop, as soon as no
- * write is under way; the record shows it with the next renewal, and followers learn another
+ * and are checked as there. What may differ: server_addr, priority, all intervals and time limits,
+ * and leader_timeout_ms unless this elector leads, is about to, or releases its record. The
+ * callbacks, keep_epochs and verify_on_start are not looked at. Takes effect from the loop, as soon
+ * as no write is under way; the record shows it with the next renewal, and followers learn another
  * address by on_new_leader. A call before that replaces the call before. On error nothing changes:
  * those of s3lect_elector_init; S3LECT_EOPTION (another option differs); UV_EBUSY
  * (leader_timeout_ms cannot change now); UV_ECANCELED (closing). */

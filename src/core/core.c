@@ -59,7 +59,8 @@ static due_t due_as_follower(const s3l_core_t* c) {
                s3l_has_next_epoch(c);
   if (S3L_MUTANT(NEVER_TAKES_OVER) && s3l_core_names_leader(c) && !c->observed.own)
     wants = false;
-  s3l_ns_t at = s3l_later(s3l_later(c->observed.takeover_at, c->hold_until), c->not_before);
+  s3l_ns_t at = s3l_ns_add(c->observed.takeover_at, s3l_head_start(c));
+  at = s3l_later(s3l_later(at, c->hold_until), c->not_before);
   if (c->ack_owed)
     at = s3l_later(at, c->ack_until);
   s3l_ns_t read_at = c->config.protocol->read_at(c, wants ? s3l_later(at, c->now) : S3L_NEVER);
@@ -318,6 +319,7 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
   S3L_ASSERT(config->leader_timeout_ms > 0 && config->renew_interval_ms > 0);
   S3L_ASSERT(strlen(config->id) > 0 && strlen(config->id) < S3LECT_ID_SIZE);
   S3L_ASSERT(strlen(config->addr) < S3LECT_ADDR_SIZE);
+  S3L_ASSERT(config->priority <= S3L_PRIORITY_MAX);
   S3L_ASSERT(!config->peer_mode || (config->peer_interval_ms > 0 && config->peer_timeout_ms > 0));
   memset(c, 0, sizeof *c);
   c->config = *config;

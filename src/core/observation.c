@@ -39,7 +39,8 @@ s3l_observed_record_t s3l_without_names(const s3l_core_t* c, const s3lect_record
   /* Nobody knows whether an epoch file without an incarnation (damaged, copied, of another
    * implementation) was ever led: its release tells nothing about the leader before. */
   bool believed = c->config.protocol->anonymous_release || r->incarnation[0] != '\0';
-  bool succeeds = r->successor[0] == '\0' || strcmp(r->successor, c->config.id) == 0;
+  bool named = r->successor[0] != '\0';
+  bool own = strcmp(r->successor, c->config.id) == 0;
   s3l_observed_record_t kept = {
       .last_updated_ms = r->last_updated_ms,
       .epoch = r->epoch,
@@ -53,7 +54,8 @@ s3l_observed_record_t s3l_without_names(const s3l_core_t* c, const s3lect_record
       .released = r->released != 0 && believed,
       .claim = r->claim != 0,
       .namesake = strcmp(r->leader_id, c->config.id) == 0,
-      .successor_first = r->released != 0 && !succeeds,
+      .successor_first = r->released != 0 && named && !own,
+      .successor_own = r->released != 0 && own,
   };
   memcpy(kept.incarnation, r->incarnation, sizeof kept.incarnation);
   return kept;
@@ -132,6 +134,14 @@ s3l_ns_t s3l_successor_priority(const s3l_core_t* c) {
   s3l_ns_t half = c->config.leader_timeout_ms * S3L_MS / 2;
   bool first = c->observed.record.successor_first && !S3L_MUTANT(NO_HEAD_START);
   return first ? s3l_sooner(half, S3L_SUCCESSOR_PRIORITY) : 0;
+}
+
+s3l_ns_t s3l_head_start(const s3l_core_t* c) {
+  unsigned priority = c->config.priority;
+  bool first = priority == 0 || c->observed.own || c->observed.record.successor_own;
+  s3l_ns_t quarter = c->config.renew_interval_ms * S3L_MS / 4;
+  unsigned steps = first || S3L_MUTANT(PRIORITY_IGNORED) ? 0 : S3L_PRIORITY_MAX - priority;
+  return steps * s3l_sooner(S3L_PRIORITY_STEP, quarter);
 }
 
 static bool same_leadership(const s3l_observed_record_t* a, const s3l_observed_record_t* b) {

@@ -52,6 +52,8 @@ bool s3l_has_led(const s3l_core_t* c);
 bool s3l_is_sound_claim(const s3l_core_t* c);
 /** How long others than the successor that a release names let it go first; 0 if it names none. */
 s3l_ns_t s3l_successor_priority(const s3l_core_t* c);
+/** How long this elector lets candidates of a higher priority go first, from takeover_at on. */
+s3l_ns_t s3l_head_start(const s3l_core_t* c);
 /** T * (1 + drift) of the observed record. */
 s3l_ns_t s3l_observation_wait(const s3l_core_t* c);
 /** The renewal interval of the observed leader: the elector's own where the record has none. */

@@ -26,6 +26,10 @@
 /** After a transfer the successor alone may take over for this long, or for half of the leader
  * timeout where that is less. */
 #define S3L_SUCCESSOR_PRIORITY (2 * S3L_SECOND)
+/** A candidate lets others go first by one step for each level that its priority is below the
+ * highest: by so long, or by a quarter of the renewal interval where that is less. */
+#define S3L_PRIORITY_STEP (500 * S3L_MS)
+#define S3L_PRIORITY_MAX  3
 
 /** The longest wait that a probe asks for and that a server grants ("Prefer: wait", RFC 7240
  * section 4.3). A time-out is the sum of the wait, its drift and an option's duration, and fits
@@ -50,10 +54,11 @@ typedef struct s3l_core_config_s {
   uint32_t drift_ppm;
   uint32_t peer_interval_ms; /* with peer_mode: maximum time between two probes */
   uint32_t peer_timeout_ms;  /* ... and how long an answer may take, waiting apart */
-  bool store_clock;          /* S3LECT_EXPIRY_STORE_CLOCK */
-  bool no_release;
-  bool observer;  /* reads, and never takes over */
-  bool peer_mode; /* a follower asks the leader instead of the store while it can */
+  uint8_t priority;          /* 1 to S3L_PRIORITY_MAX; 0: that */
+  bool store_clock : 1;      /* S3LECT_EXPIRY_STORE_CLOCK */
+  bool no_release : 1;
+  bool observer : 1;  /* reads, and never takes over */
+  bool peer_mode : 1; /* a follower asks the leader instead of the store while it can */
   const s3l_protocol_t* protocol;
   s3l_epochs_t* epochs; /* the state of s3l_epoch_files */
 } s3l_core_config_t;
@@ -179,6 +184,7 @@ typedef struct s3l_observed_record_s {
   bool claim;           /* a provisional claim */
   bool namesake;        /* its leader_id is this elector's */
   bool successor_first; /* released, and names another elector as successor */
+  bool successor_own;   /* ... or this one */
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {

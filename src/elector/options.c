@@ -38,6 +38,7 @@ static void put_defaults(s3lect_elector_options_t* o) {
   o->leader_timeout_ms = s3l_or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
   o->release_timeout_ms = s3l_or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
   o->drift_ppm = s3l_or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
+  o->priority = o->priority != 0 ? o->priority : S3L_PRIORITY_MAX;
   o->renew_deadline_ms = s3l_or_default(o->renew_deadline_ms, DEFAULT_DEADLINE_MS);
   o->peer_interval_ms = s3l_or_default(o->peer_interval_ms, o->infrequent_interval_ms);
   o->peer_timeout_ms = s3l_or_default(o->peer_timeout_ms, DEFAULT_PEER_TIMEOUT_MS);
@@ -201,6 +202,14 @@ static int check_deadline(s3lect_error_t* error, uint32_t ms) {
   return 0;
 }
 
+static int check_priority(s3lect_error_t* error, int32_t priority) {
+  if (priority < 1 || priority > S3L_PRIORITY_MAX)
+    return s3l_error_say(error, S3LECT_EOPTION, "priority", NULL,
+                         "%" PRId32 " is out of range; give 1, 2 or 3, of which 3 goes first",
+                         priority);
+  return 0;
+}
+
 static int check_durations(s3lect_error_t* error, const s3lect_elector_options_t* o) {
 #define DURATION(name)                                                                             \
   { offsetof(s3lect_elector_options_t, name), #name }
@@ -270,6 +279,8 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   if (r == 0)
     r = check_deadline(error, o->renew_deadline_ms);
   if (r == 0)
+    r = check_priority(error, o->priority);
+  if (r == 0)
     r = check_expiry(error, o);
   return r != 0 ? r : check_path(error, o->peer_health_path);
 }
@@ -302,6 +313,7 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .drift_ppm = o->drift_ppm,
       .renew_deadline_ms = o->renew_deadline_ms,
       .warn_before_ms = o->warn_before_ms,
+      .priority = (uint8_t)o->priority,
       .store_clock = o->expiry == S3LECT_EXPIRY_STORE_CLOCK,
       .no_release = o->no_release != 0,
       .observer = o->observer != 0,

@@ -205,6 +205,18 @@ static void test_deadlines(void** state) {
   expect_most(&o.warn_before_ms, &o, "warn_before_ms: ");
 }
 
+static void test_priority(void** state) {
+  s3lect_elector_options_t o = good(), resolved = {.size = sizeof resolved};
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
+  assert_int_equal(resolved.priority, 3);
+  o.priority = 4;
+  expect(&o, S3LECT_EOPTION, "priority: 4 is out of range; give 1, 2 or 3");
+  o.priority = -1;
+  expect(&o, S3LECT_EOPTION, "priority: -1 is out of range");
+  o.priority = 1;
+  assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
+}
+
 static void test_durations_out_of_bounds(void** state) {
 #define DURATION(name)                                                                             \
   { offsetof(s3lect_elector_options_t, name), #name ": 2419200001 ms is over" }
@@ -361,6 +373,7 @@ int main(void) {
       cmocka_unit_test(test_strings_out_of_bounds),
       cmocka_unit_test(test_unsafe_timing),
       cmocka_unit_test(test_deadlines),
+      cmocka_unit_test(test_priority),
       cmocka_unit_test(test_durations_out_of_bounds),
       cmocka_unit_test(test_peer_health_path),
       cmocka_unit_test(test_proposal_is_right),

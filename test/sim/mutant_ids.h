@@ -57,10 +57,12 @@
      "a lease found by reading back starts with the reading")                                      \
   XX(RETURN_NOT_TOLD, "return-not-told", LIVENESS, "outage,slow,pause", 3, 24, 5,                  \
      "a leader that was silent for too long and goes on is not reported again")                    \
-  XX(WARNED_ONCE, "warned-once", WARNING, "options,outage,slow", 3, 24, 1,                         \
+  XX(WARNED_ONCE, "warned-once", WARNING, "options,outage,slow", 3, 24, 3,                         \
      "a leadership is warned of its end only once")                                                \
   XX(DEADLINE_IGNORED, "deadline-ignored", LEASE, "options", 3, 4, 12,                             \
      "validity ends with the lease, whatever renew_deadline_ms says")                              \
+  XX(PRIORITY_IGNORED, "priority-ignored", HEAD_START, "options,leave", 5, 24, 1,                  \
+     "a candidate of low priority does not wait for others")                                       \
   XX(ABSENCE_GUESSED, "absence-guessed", LIVENESS, "options", 3, 4, 1,                             \
      "nobody is said to lead when the record is to be read again")                                 \
   XX(ALWAYS_WATCHING, "always-watching", BUDGET, "none", 3, 4, 1, "followers never slow down")     \

@@ -373,9 +373,24 @@ static void name_successor(oracle_t* o, int64_t t, const char* id) {
   o->successor_since = t;
 }
 
+/* Who replaces a released lockfile has seen the release. */
+static void check_priority(oracle_t* o, int64_t t, const oracle_write_t* w) {
+  const oracle_config_t* c = &o->nodes[w->node].config;
+  int64_t least = c->head_start - c->head_start / 1000000 * c->drift_ppm;
+  bool own = w->incarnation == o->released_by || strcmp(w->leader_id, o->successor) == 0;
+  if (o->released_since != 0 && !own && t - o->released_since < least)
+    oracle_fail(o, ORACLE_HEAD_START, t, w->node, -1,
+                "n%d took over %.3f ms after a release, not %.3f by its priority", w->node,
+                (double)(t - o->released_since) / 1e6, (double)least / 1e6);
+}
+
 static void check_head_start(oracle_t* o, int64_t t, const oracle_write_t* w) {
   if (o->successor[0] != '\0' && w->node >= 0 && !w->released)
     check_first(o, t, w);
+  if (w->node >= 0 && !w->released)
+    check_priority(o, t, w);
+  o->released_since = w->node >= 0 && w->released ? t : 0;
+  o->released_by = w->incarnation;
   name_successor(o, t, w->released && w->successor != NULL ? w->successor : "");
 }
 
@@ -431,6 +446,7 @@ void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* w) {
 
 void oracle_deleted(oracle_t* o) {
   o->epoch_stands = 0;
+  o->released_since = 0;
   o->successor[0] = '\0';
 }
 

@@ -39,7 +39,7 @@
   XX(BUDGET, "budget", "more, or fewer, requests than a stable hour costs")                        \
   XX(REPLACED, "replaced", "a leader that was cut off from the store was not replaced in time")    \
   XX(HEAD_START, "head-start",                                                                     \
-     "another took over before the head start of a named successor ended")                         \
+     "another took over before the head start of a named successor, or of a priority, ended")      \
   XX(CONTRACT, "contract", "the core asked for what its interface rules out")
 
 typedef enum {
@@ -71,9 +71,10 @@ typedef struct oracle_config_s {
   uint32_t drift_ppm;
   uint32_t renew_deadline_ms;
   uint32_t warn_before_ms;
-  bool store_clock; /* counts the record's age by the store's clock, too */
-  bool peer_mode;   /* asks the leader, and answers as one */
-  bool peer_proven; /* as a leader it is known to be itself */
+  int64_t head_start; /* how long it lets candidates of a higher priority go first */
+  bool store_clock;   /* counts the record's age by the store's clock, too */
+  bool peer_mode;     /* asks the leader, and answers as one */
+  bool peer_proven;   /* as a leader it is known to be itself */
 } oracle_config_t;
 
 typedef enum {
@@ -149,7 +150,9 @@ typedef struct oracle_s {
   uint64_t epoch_released;
   char successor[ORACLE_NAME_SIZE]; /* named by the release that stands; "": none */
   int64_t successor_since;
-  uint64_t epoch_newest; /* epoch files: the highest number that was written */
+  int64_t released_since; /* the record that stands has been released since; 0: it is not */
+  uint64_t released_by;   /* incarnation */
+  uint64_t epoch_newest;  /* epoch files: the highest number that was written */
 
   char names[ORACLE_NAMES_MAX][ORACLE_NAME_SIZE];
   size_t names_len;

@@ -159,7 +159,12 @@ static void plan_files(sim_plan_t* p) {
   }
 }
 
-/* Leaders that end early, and that are warned before. */
+int64_t sim_plan_head_start(const s3l_core_config_t* c) {
+  int64_t step = c->renew_interval_ms < 2000 ? c->renew_interval_ms * S3L_MS / 4 : 500 * S3L_MS;
+  return c->priority == 0 ? 0 : (3 - c->priority) * step;
+}
+
+/* Leaders that end early, and that are warned before; candidates of several priorities. */
 static void plan_deadlines(sim_plan_t* p) {
   s3l_prng_t g = sim_rnd(p->seed, RND_DEADLINES);
   for (unsigned i = 0; i < p->nodes_len; i++) {
@@ -170,6 +175,7 @@ static void plan_deadlines(sim_plan_t* p) {
     if (sim_chance(&g, 200) && left > 5)
       c->renew_deadline_ms = (uint32_t)sim_between(&g, 5, left);
     int64_t most = hold - c->renew_interval_ms - c->renew_deadline_ms;
+    c->priority = (uint8_t)sim_below(&g, 4);
     if (sim_chance(&g, 300) && most > 2001) /* in quiet a renewal takes less than 2 s */
       c->warn_before_ms = (uint32_t)sim_between(&g, 1, most - 2000);
   }

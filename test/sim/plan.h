@@ -195,6 +195,8 @@ void sim_plan_plain(sim_plan_t* plan, unsigned nodes, s3l_ns_t end);
 
 /** A node's options from few: the rest as the library's defaults would be. */
 void sim_plan_config(sim_node_plan_t* node, unsigned index, uint32_t leader_timeout_ms);
+/** How long a node lets others go first, as its users know it. */
+int64_t sim_plan_head_start(const s3l_core_config_t* config);
 /** Within how long after the last fault there must be one leader: sim_plan sets it. */
 s3l_ns_t sim_plan_settle(const sim_plan_t* plan);
 

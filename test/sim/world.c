@@ -77,6 +77,7 @@ static void init_node(sim_world_t* w, unsigned i) {
                             .drift_ppm = c->drift_ppm,
                             .renew_deadline_ms = c->renew_deadline_ms,
                             .warn_before_ms = c->warn_before_ms,
+                            .head_start = sim_plan_head_start(c),
                             .store_clock = c->store_clock};
   oracle_set_config(&w->oracle, (int)i, &config);
   if ((w->nodes_out & (1u << i)) == 0)
