@@ -316,7 +316,7 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   transfer(to: string): Promise<void>;
   /** Changes these options while it runs; others stay. leaderTimeoutMs cannot change while it leads.
    * Fails without any effect, as the constructor does. */
-  update(options: Partial<Pick<ElectorOptions, 'serverAddr' | 'frequentIntervalMs' | 'infrequentIntervalMs' |
+  update(options: Partial<Pick<ElectorOptions, 'serverAddr' | 'priority' | 'frequentIntervalMs' | 'infrequentIntervalMs' |
     'leaderTimeoutMs' | 'renewIntervalMs' | 'requestTimeoutMs' | 'gracePeriodMs' | 'releaseTimeoutMs' | 'stopAckMs' |
     'renewDeadlineMs' | 'warnBeforeMs' | 'peerIntervalMs' | 'peerTimeoutMs'>>): void;
   /** Stops, releases, and ends it; any number of times. */

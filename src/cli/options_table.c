@@ -101,6 +101,10 @@ const cli_option_t cli_option_table[] = {
     {"warn-before", "DUR", ELECTING, DURATION, AT(elector.warn_before_ms),
      "report expiring so long before a leadership ends that could not be\n"
      "renewed yet"},
+    {"priority", "1|2|3", ELECTING, CHOICE, SET(elector.priority, 1),
+     "higher goes first: after a release or a leader timeout a candidate\n"
+     "of 2 waits up to 500ms longer than one of 3, and one of 1 twice as\n"
+     "long (3)"},
     {"no-release", NULL, ELECTING, FLAG, SET(elector.no_release, 1),
      "do not release the lockfile at the end; let it expire"},
     {"release-timeout", "DUR", ELECTING, DURATION, AT(elector.release_timeout_ms),

@@ -12,7 +12,7 @@ typedef enum {
   CLI_KIND_DURATION, /* a uint32_t of ms */
   CLI_KIND_RATE,     /* a uint32_t of ppm */
   CLI_KIND_FLAG,     /* a uint32_t or int32_t, which gets `flag` */
-  CLI_KIND_CHOICE,   /* an int32_t: which of the words in `meta`, from 0 */
+  CLI_KIND_CHOICE,   /* an int32_t: which of the words in `meta`, from `flag` on */
   CLI_KIND_LIST,     /* a cli_list_t: the option may be given more than once */
   CLI_KIND_HELP,
 } cli_kind_t;

@@ -73,20 +73,19 @@ static int parse_number(const char* option, const char* text, const quantity_t* 
   return 0;
 }
 
-/* Which of the words "a|b" it is, from 0. */
+/* Which of the words "a|b|c" it is, from the row's number on. */
 static int parse_choice(const cli_option_t* option, const char* text, uint32_t* out,
                         s3lect_error_t* error) {
-  size_t len = strlen(text);
-  const char* bar = strchr(option->meta, '|');
-  size_t first = (size_t)(bar - option->meta);
-  if (len == first && memcmp(text, option->meta, len) == 0)
-    *out = 0;
-  else if (strcmp(text, bar + 1) == 0)
-    *out = 1;
-  else
-    return cli_refuse(error, "--%s %.200s is unknown: write %.*s or %s", option->name, text,
-                      (int)first, option->meta, bar + 1);
-  return 0;
+  size_t len = strlen(text), last = 0;
+  *out = option->flag;
+  for (const char* word = option->meta;; word += last + 1, ++*out) {
+    last = strcspn(word, "|");
+    if (last == len && memcmp(text, word, len) == 0)
+      return 0;
+    if (word[last] == '\0')
+      return cli_refuse(error, "--%s %.200s is unknown: write %.*s or %s", option->name, text,
+                        (int)(word - option->meta - 1), option->meta, word);
+  }
 }
 
 static int add_to_list(cli_list_t* list, const cli_option_t* option, const char* value,

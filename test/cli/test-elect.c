@@ -136,6 +136,15 @@ static void warns_and_ends_early(void** state) {
   assert_int_equal(proc_end(a, SIGTERM), 0);
 }
 
+/* The one of low priority waits for two steps, even where nobody else stands. */
+static void goes_last(void** state) {
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a", (const char*[]){"--priority", "1", NULL});
+  int64_t free_since = proc_json_i64(proc_line(a, PROC_OUT, NONE), "lease_ns");
+  int64_t started = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "lease_ns");
+  assert_true(started - free_since >= 2 * INT64_C(100000000));
+  assert_int_equal(proc_end(a, SIGTERM), 0);
+}
+
 static void stops_itself_when_the_store_is_silent(void** state) {
   proc_t* a = elect("a");
   int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, STARTED), "epoch");
@@ -285,6 +294,7 @@ int main(void) {
       T(hands_over_at_sigterm),
       T(fails_over_after_sigkill),
       T(knows_that_it_slept),
+      T(goes_last),
       T(warns_and_ends_early),
       T(stops_itself_when_the_store_is_silent),
       T(errors_are_events),

@@ -100,6 +100,8 @@ static void bad_input(void** state) {
        "s3lect run: --warn-signal needs --warn-before: say how early it is to come"},
       {{"run", STORE, "--warn-before", "4s", "--", "true"},
        "s3lect run: --warn-before 4000ms is too late: the command gets SIGTERM 4500ms before ..."},
+      {{"elect", STORE, "--priority", "4"},
+       "s3lect elect: --priority 4 is unknown: write 1|2 or 3"},
       {{"elect", STORE, "--warn-before", "11s"},
        "s3lect elect: --warn-before: 11000 ms before the end is before the next renewal is due; "
        "..."},

@@ -20,7 +20,7 @@ const ROLES = ['stopped', 'follower', 'leader'];
 const RELEASE_LOOK_MS = 10;
 
 // What update() may change.
-const CHANGEABLE = ['serverAddr', 'frequentIntervalMs', 'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs',
+const CHANGEABLE = ['serverAddr', 'priority', 'frequentIntervalMs', 'infrequentIntervalMs', 'leaderTimeoutMs', 'renewIntervalMs',
   'requestTimeoutMs', 'gracePeriodMs', 'releaseTimeoutMs', 'stopAckMs', 'renewDeadlineMs', 'warnBeforeMs',
   'peerIntervalMs', 'peerTimeoutMs'];
 

@@ -81,6 +81,7 @@ static const field_t fields[] = {
     OPTION(FIELD_UINT32, "stopAckMs", stop_ack_ms),
     OPTION(FIELD_UINT32, "renewDeadlineMs", renew_deadline_ms),
     OPTION(FIELD_UINT32, "warnBeforeMs", warn_before_ms),
+    OPTION(FIELD_INT32, "priority", priority),
     OPTION(FIELD_BOOL, "noRelease", no_release),
     OPTION(FIELD_INT32, "expiry", expiry),
     OPTION(FIELD_BOOL, "verifyOnStart", verify_on_start),

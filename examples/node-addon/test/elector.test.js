@@ -172,6 +172,18 @@ describe('elector', { concurrency: true }, () => {
     assert.throws(() => e.update({ renewIntervalMs: 300 }), { code: 'S3LECT_ECANCELED' });
   });
 
+  it('lets a candidate of higher priority go first', async (t) => {
+    const slow = { leaderTimeoutMs: 8000, renewIntervalMs: 2000, frequentIntervalMs: 100, infrequentIntervalMs: 100 };
+    const low = await make(t, 'priority', { ...slow, priority: 1, serverId: 'low' });
+    const high = another(t, 'priority', { ...slow, serverId: 'high' });
+    await Promise.all([low.start(), high.start()]);
+    await event(high, 'leading');
+    assert.equal(low.epoch, 0n);
+    low.update({ priority: 2 });
+    assert.throws(() => low.update({ priority: 7 }), { code: 'S3LECT_EOPTION', option: 'priority' });
+    await Promise.all([low.close(), high.close()]);
+  });
+
   it('gives up on a store that does not keep its conditions', async (t) => {
     const e = await make(t, 'unsafe', { verifyOnStart: true });
     await fake.fault({ match: { method: 'PUT', key: 'unsafe' }, ignore_conditions: true });
