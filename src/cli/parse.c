@@ -370,6 +370,26 @@ static void make_http_listen(cli_options_t* options) {
   options->server.pages_listen = options->http_listen;
 }
 
+#define ATTEMPT_READS_MS     5000u /* as the library reads by default */
+#define ATTEMPT_READS_MIN_MS 100u
+
+/* An attempt that waits, because it does not know whether a leader is alive, must see a leader that
+ * comes, works for a moment and holds on: it reads at least twice within --min-hold. */
+static void limit_reads(cli_options_t* options) {
+  s3lect_elector_options_t* elector = &options->elector;
+  uint32_t limit = options->min_hold_ms / 3;
+  if (options->try_only == 0 || options->min_hold_ms == 0)
+    return;
+  limit = limit > ATTEMPT_READS_MS ? ATTEMPT_READS_MS : limit;
+  if (elector->leader_timeout_ms != 0 && limit > elector->leader_timeout_ms)
+    limit = elector->leader_timeout_ms;
+  limit = limit < ATTEMPT_READS_MIN_MS ? ATTEMPT_READS_MIN_MS : limit;
+  if (elector->infrequent_interval_ms == 0 || elector->infrequent_interval_ms > limit)
+    elector->infrequent_interval_ms = limit;
+  if (elector->frequent_interval_ms > limit)
+    elector->frequent_interval_ms = limit;
+}
+
 /* What follows from more than one word. */
 static void finish(cli_options_t* options) {
   if (options->elector.server_id == NULL)
@@ -380,6 +400,7 @@ static void finish(cli_options_t* options) {
   options->prefix = options->command == CLI_LIST || (may_be_prefix(options) && ends_open);
   options->s3.bucket = options->bucket;
   make_http_listen(options);
+  limit_reads(options);
   if (options->s3.proxy != NULL && strcmp(options->s3.proxy, "none") == 0)
     options->s3.proxy = "";
   options->s3.headers = options->headers.all;

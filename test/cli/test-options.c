@@ -199,6 +199,32 @@ static void jobs(void** state) {
   assert_int_equal(o.min_hold_ms, 60000);
 }
 
+/* Attempts read so often that they see a leader that only holds. */
+static void attempts_read_within_a_hold(void** state) {
+  static const struct {
+    const char* words[5];
+    uint32_t infrequent_ms, frequent_ms;
+  } cases[] = {
+      {{"--try", "--min-hold=1m"}, 5000, 0},
+      {{"--try", "--min-hold=3s"}, 1000, 0},
+      {{"--try", "--min-hold=3s", "--infrequent=500ms", "--frequent=5s"}, 500, 1000},
+      {{"--try", "--min-hold=1m", "--infrequent=9s", "--leader-timeout=3s"}, 3000, 0},
+      {{"--try", "--min-hold=1ms"}, 100, 0},
+      {{"--try"}, 0, 0},
+      {{"--min-hold=1ms", "--infrequent=9s"}, 9000, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char* words[10] = {STORE};
+    size_t n = 2;
+    for (size_t k = 0; cases[i].words[k] != NULL; k++)
+      words[n++] = cases[i].words[k];
+    words[n] = "job";
+    assert_int_equal(parse(CLI_RUN, words), 0);
+    assert_int_equal(o.elector.infrequent_interval_ms, cases[i].infrequent_ms);
+    assert_int_equal(o.elector.frequent_interval_ms, cases[i].frequent_ms);
+  }
+}
+
 static void help_comes_before_all_checks(void** state) {
   const char* words[] = {"--help", "--nonsense", NULL};
   assert_int_equal(parse(CLI_STATUS, words), 0);
@@ -455,6 +481,7 @@ int main(void) {
       cmocka_unit_test(commands_of_run),
       cmocka_unit_test(help_comes_before_all_checks),
       cmocka_unit_test(jobs),
+      cmocka_unit_test(attempts_read_within_a_hold),
       cmocka_unit_test(numbers),
       cmocka_unit_test(choices),
       cmocka_unit_test(each_problem_gets_its_line),

@@ -162,6 +162,34 @@ static void holds_after_the_command(void** state) {
   assert_int_equal(s3proc_status(&s3, NULL, NULL), 3); /* released */
 }
 
+/* All attempts wait for the same claim or record to be over; those that did not win must see the
+ * winner while it holds, although its command takes no time. */
+static void one_of_many(void) {
+  static const char* const ids[] = {"a", "b", "c", "d", "e", "f"};
+  enum { MANY = sizeof ids / sizeof ids[0] };
+  proc_t* all[MANY];
+  int ran = 0;
+  for (int i = 0; i < MANY; i++)
+    all[i] = RUN(ids[i], "echo x >>ran", "--try", "--once", "--min-hold", "3s", "--infrequent",
+                 "2500ms");
+  for (int i = 0; i < MANY; i++) {
+    int status = proc_wait(all[i]);
+    assert_true(status == 0 || status == 75);
+    ran += status == 0;
+  }
+  assert_int_equal(ran, 1);
+  assert_string_equal(s3proc_text(&s3, "ran"), "x\n");
+}
+
+static void one_of_many_runs_first(void** state) {
+  one_of_many();
+}
+
+static void one_of_many_runs_after_a_crash(void** state) {
+  put_record("2001-01-01T00:00:00Z", 1);
+  one_of_many();
+}
+
 /* A signal ends the hold, but nobody else leads at once for it. */
 static void a_held_record_is_not_released_early(void** state) {
   proc_t* a = RUN("a", "exit 7", "--min-hold", "1h");
@@ -208,6 +236,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_leader_with_another_clock_is_alive, begin_empty, end),
       T(once_is_once),
       T(holds_after_the_command),
+      cmocka_unit_test_setup_teardown(one_of_many_runs_first, begin_empty, end),
+      cmocka_unit_test_setup_teardown(one_of_many_runs_after_a_crash, begin_empty, end),
       T(a_held_record_is_not_released_early),
       T(a_hold_ends_with_leadership),
   };
