@@ -142,7 +142,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
     return;
   }
   s3l_http_queue_remove(&c->queue, req);
-  bool crowded = c->pool.opening_len == 0;
+  bool crowded = c->pool.opening_len == 0 || c->pool.opening_len < c->pool.conns_len;
   if (crowded)
     s3l_conn_say(&c->pool, "no connection to %s became free within %u ms", c->pool.origin, ms);
   else if (S3L_CONTAINER_OF(c->pool.opening.next, s3l_conn_t, link)->state == S3L_CONN_HANDSHAKING)
@@ -234,7 +234,7 @@ static void on_conn_failed(s3l_conn_pool_t* pool, int status, int64_t since_ns) 
   s3l_http_client_t* c = client_of(pool);
   s3l_list_t failed;
   s3l_list_init(&failed);
-  size_t most = s3l_http_queue_open_failed(&c->queue, pool, s3l_clock_lease_ns());
+  size_t most = s3l_http_queue_open_failed(&c->queue, pool, since_ns);
   s3l_http_queue_take(&c->queue, since_ns, most, &failed);
   for (s3l_list_t* l = failed.next; l != &failed; l = l->next) {
     s3l_http_req_t* req = S3L_CONTAINER_OF(l, s3l_http_req_t, at.list);

@@ -231,11 +231,12 @@ static void on_dialed(s3l_dial_t* dial, int status, uv_tcp_t* tcp) {
 
 /* ---- a request ---- */
 
-/* It falls to a shorter time at once and rises slowly, so that the replies of an outage, which come
- * late, hardly count. */
+/* It falls to a shorter time at once and rises slowly, by a 64th of itself at most, so that the
+ * replies of an outage, which all come late, hardly count. */
 static void note_round_trip(s3l_conn_pool_t* p, int64_t ns) {
-  int64_t more = ns - p->round_trip_ns;
-  p->round_trip_ns += more < 0 || p->round_trip_ns == 0 ? more : more / 64;
+  int64_t before = p->round_trip_ns;
+  int64_t more = ns - before < before ? ns - before : before;
+  p->round_trip_ns = before == 0 || more < 0 ? ns : before + more / 64;
 }
 
 static void end_request(s3l_conn_t* conn, int status, bool keep) {

@@ -101,12 +101,12 @@ int64_t s3l_http_queue_opens_at(const s3l_http_queue_t* q, const s3l_conn_pool_t
   return slow_ns > q->grow_ns ? slow_ns : q->grow_ns;
 }
 
-size_t s3l_http_queue_open_failed(s3l_http_queue_t* q, const s3l_conn_pool_t* p, int64_t now_ns) {
+size_t s3l_http_queue_open_failed(s3l_http_queue_t* q, const s3l_conn_pool_t* p, int64_t since_ns) {
   if (p->conns_len == 0)
     return SIZE_MAX;
   if (p->options.few == 0 || p->conns_len < p->options.few || q->len == 0 || q->together > 0 ||
       s3l_http_queue_wants_fresh(p, s3l_http_queue_first(q)))
     return 1;
-  q->grow_ns = now_ns + GROW_AGAIN_NS;
+  q->grow_ns = since_ns + GROW_AGAIN_NS;
   return 0;
 }

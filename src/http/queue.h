@@ -56,12 +56,12 @@ bool s3l_http_queue_is_hopeless(const s3l_http_queue_t* queue, const s3l_conn_po
 /** When another connection is to be opened: 0: now; S3L_CLOCK_NEVER: not by the passing of time. */
 int64_t s3l_http_queue_opens_at(const s3l_http_queue_t* queue, const s3l_conn_pool_t* pool);
 
-/** An attempt to open a connection failed. Returns how many requests fail with it. Where the client
- * has no other connection, all who waited for this one do: they would meet the same, one after the
- * other, each after its own time-out. Else the first in the queue does, so that a dead origin is
- * not dialled for ever by requests that nobody ends. Beyond the few, none does: the others carry
- * them, and the pool does not grow for a while. */
+/** An attempt to open a connection, which began at `since_ns`, failed. Returns how many requests
+ * fail with it. Where the client has no other connection, all who waited for this one do: they
+ * would meet the same, one after the other, each after its own time-out. Else the first in the
+ * queue does, so that a dead origin is not dialled for ever by requests that nobody ends. Beyond
+ * the few, none does: the others carry them, and attempts are a second apart. */
 size_t s3l_http_queue_open_failed(s3l_http_queue_t* queue, const s3l_conn_pool_t* pool,
-                                  int64_t now_ns);
+                                  int64_t since_ns);
 
 #endif
