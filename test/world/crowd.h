@@ -5,7 +5,7 @@
 
 #include "world/run.h"
 
-/** Runs a scenario: an even seed is the overload, an odd one the outage. */
+/** Runs a scenario: by the seed modulo 3 the overload, the short outage, or the long one. */
 void world_crowd_run_seed(uint64_t seed, world_verdict_t* verdict);
 
 #endif
