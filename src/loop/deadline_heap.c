@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* Two roots become one: the later becomes the first child of the earlier. */
-static s3l_heap_node_t* meld(s3l_heap_node_t* a, s3l_heap_node_t* b) {
+/* The later root becomes the first child of the earlier. */
+s3l_heap_node_t* s3l_heap_meld(s3l_heap_node_t* a, s3l_heap_node_t* b) {
   if (a == NULL)
     return b;
   if (b == NULL)
@@ -32,7 +32,7 @@ static s3l_heap_node_t* meld_siblings(s3l_heap_node_t* first) {
     a->next = a->prev = NULL;
     if (b != NULL)
       b->next = b->prev = NULL;
-    a = meld(a, b);
+    a = s3l_heap_meld(a, b);
     a->next = pairs;
     pairs = a;
   }
@@ -41,14 +41,14 @@ static s3l_heap_node_t* meld_siblings(s3l_heap_node_t* first) {
     s3l_heap_node_t* a = pairs;
     pairs = a->next;
     a->next = NULL;
-    root = meld(root, a);
+    root = s3l_heap_meld(root, a);
   }
   return root;
 }
 
 s3l_heap_node_t* s3l_heap_node_add(s3l_heap_node_t* root, s3l_heap_node_t* node) {
   node->child = node->next = node->prev = NULL;
-  return meld(root, node);
+  return s3l_heap_meld(root, node);
 }
 
 s3l_heap_node_t* s3l_heap_node_remove(s3l_heap_node_t* root, s3l_heap_node_t* node) {
@@ -62,7 +62,7 @@ s3l_heap_node_t* s3l_heap_node_remove(s3l_heap_node_t* root, s3l_heap_node_t* no
       node->prev->next = node->next;
     if (node->next != NULL)
       node->next->prev = node->prev;
-    root = meld(root, below);
+    root = s3l_heap_meld(root, below);
   }
   return root;
 }

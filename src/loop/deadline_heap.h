@@ -22,8 +22,12 @@ struct s3l_deadline_s {
 
   /* The runtime's. */
   bool background; /* does not keep the loop alive */
+  uint32_t slot;   /* in which it was set; 0: among those that are near */
   void (*cb)(s3l_deadline_t* deadline);
 };
+
+/** Makes one heap of two, and returns its root. Either root may be NULL. */
+s3l_heap_node_t* s3l_heap_meld(s3l_heap_node_t* a, s3l_heap_node_t* b);
 
 /** Adds a node whose `at_ns` is set. Returns the new root: the earliest. */
 s3l_heap_node_t* s3l_heap_node_add(s3l_heap_node_t* root, s3l_heap_node_t* node);

@@ -8,16 +8,21 @@
 #include "util/mem.h"
 #include "util/mutant.h"
 
+#define SLOT_BITS 25 /* a slot is 2^25 ns long: 34 ms */
+#define SLOTS     512
+
 struct s3l_loop_s {
   s3l_list_t link; /* in `runtimes` */
   uv_loop_t* uv;
   unsigned users;
   unsigned handles; /* of libuv, that are not closed yet */
 
-  s3l_heap_node_t* root; /* the earliest deadline */
-  unsigned holds;        /* deadlines that are set and keep the loop alive */
-  int64_t armed_ns;      /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
-  int64_t look_ns;       /* the time by which deadlines run now; 0: none runs */
+  s3l_heap_node_t* root;       /* the earliest of the deadlines that are near */
+  s3l_heap_node_t* far[SLOTS]; /* the earliest of each slot, at its number modulo SLOTS */
+  uint32_t slot;               /* the first that is far; > 0 */
+  unsigned holds;              /* deadlines that are set and keep the loop alive */
+  int64_t armed_ns;            /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
+  int64_t look_ns;             /* the time by which deadlines run now; 0: none runs */
   uint64_t sleep_max_ms;
   uv_timer_t timer; /* referenced while there are holds */
 
@@ -97,22 +102,47 @@ void s3l_loop_defer(s3l_loop_t* l, s3l_task_t* task) {
 
 static void on_timer(uv_timer_t* timer);
 
-static void arm(s3l_loop_t* l, uint64_t least_ms) {
-  if (l->root == NULL || l->root->at_ns >= l->armed_ns)
+/* Where a deadline is that was set in this slot. A slot's number is its time; 0 is that of what was
+ * later than all slots when it was set. */
+static s3l_heap_node_t** root_of(s3l_loop_t* l, uint32_t slot) {
+  return slot < l->slot ? &l->root : &l->far[slot % SLOTS];
+}
+
+/* What is in the slots until now becomes near. */
+static void advance(s3l_loop_t* l, int64_t now_ns) {
+  uint32_t slot = (uint32_t)(now_ns >> SLOT_BITS) + 1;
+  for (int i = 0; i < SLOTS && l->slot < slot; i++, l->slot++) {
+    l->root = s3l_heap_meld(l->root, l->far[l->slot % SLOTS]);
+    l->far[l->slot % SLOTS] = NULL;
+  }
+  l->slot = l->slot < slot ? slot : l->slot;
+}
+
+static int64_t earliest_ns(const s3l_loop_t* l) {
+  int64_t at_ns = l->root != NULL ? l->root->at_ns : S3L_CLOCK_NEVER;
+  const s3l_heap_node_t* far = NULL;
+  for (uint32_t i = 0; i < SLOTS && far == NULL; i++)
+    far = l->far[(l->slot + i) % SLOTS];
+  return far != NULL && far->at_ns < at_ns ? far->at_ns : at_ns;
+}
+
+static void arm(s3l_loop_t* l, int64_t at_ns, uint64_t least_ms) {
+  if (at_ns >= l->armed_ns)
     return;
-  uint64_t ms = s3l_clock_sleep_ms(l->root->at_ns - s3l_clock_lease_ns());
+  uint64_t ms = s3l_clock_sleep_ms(at_ns - s3l_clock_lease_ns());
   if (S3L_MUTANT(SLEEPS_ALL))
     ms = ms * 10 / 9;
   ms = ms > l->sleep_max_ms ? l->sleep_max_ms : ms;
   /* The loop's own clock may lag behind: then the timer fires early, and is armed again. */
   (void)uv_timer_start(&l->timer, on_timer, ms < least_ms ? least_ms : ms, 0);
-  l->armed_ns = l->root->at_ns;
+  l->armed_ns = at_ns;
 }
 
 /* Runs what is due. Afterwards the timer sleeps for 1 ms at least: in some versions of libuv a
  * timer that is armed with 0 from its own callback fires again before any I/O. */
 static void look(s3l_loop_t* l) {
   l->look_ns = s3l_clock_lease_ns();
+  advance(l, l->look_ns);
   while (l->root != NULL && l->root->at_ns <= l->look_ns) {
     s3l_deadline_t* d = S3L_CONTAINER_OF(l->root, s3l_deadline_t, node);
     s3l_loop_deadline_clear(l, d);
@@ -120,7 +150,7 @@ static void look(s3l_loop_t* l) {
   }
   l->look_ns = 0;
   l->armed_ns = S3L_CLOCK_NEVER;
-  arm(l, 1);
+  arm(l, earliest_ns(l), 1);
 }
 
 static void on_timer(uv_timer_t* timer) {
@@ -144,7 +174,8 @@ void s3l_deadline_init(s3l_deadline_t* d, void (*cb)(s3l_deadline_t* deadline)) 
 void s3l_loop_deadline_clear(s3l_loop_t* l, s3l_deadline_t* d) {
   if (!d->set)
     return;
-  l->root = s3l_heap_node_remove(l->root, &d->node);
+  s3l_heap_node_t** root = root_of(l, d->slot);
+  *root = s3l_heap_node_remove(*root, &d->node);
   d->set = false;
   if (!d->background)
     unhold(l);
@@ -157,11 +188,14 @@ void s3l_loop_deadline_set(s3l_loop_t* l, s3l_deadline_t* d, int64_t at_ns) {
     return;
   d->node.at_ns = at_ns > l->look_ns ? at_ns : l->look_ns + 1; /* not in the look of now */
   d->set = true;
-  l->root = s3l_heap_node_add(l->root, &d->node);
+  int64_t slot = d->node.at_ns >> SLOT_BITS;
+  d->slot = slot < l->slot + SLOTS ? (uint32_t)slot : 0;
+  s3l_heap_node_t** root = root_of(l, d->slot);
+  *root = s3l_heap_node_add(*root, &d->node);
   if (!d->background)
     hold(l);
   if (l->look_ns == 0)
-    arm(l, 0);
+    arm(l, d->node.at_ns, 0);
 }
 
 void s3l_loop_deadline_ref(s3l_loop_t* l, s3l_deadline_t* d, bool keep_alive) {
@@ -218,6 +252,7 @@ static s3l_loop_t* create(uv_loop_t* uv) {
     return NULL;
   l->uv = uv;
   l->armed_ns = S3L_CLOCK_NEVER;
+  advance(l, s3l_clock_lease_ns());
   s3l_list_init(&l->tasks);
   s3l_list_init(&l->round);
   /* Neither can fail: they only enter the handle into the loop. */
@@ -269,7 +304,7 @@ static void on_suspend_closed(uv_handle_t* handle) {
 
 /* A user that joins from now on gets another runtime. */
 static void end(s3l_loop_t* l) {
-  S3L_ASSERT(l->root == NULL);
+  S3L_ASSERT(earliest_ns(l) == S3L_CLOCK_NEVER);
   uv_mutex_lock(&lock);
   s3l_list_remove(&l->link);
   uv_mutex_unlock(&lock);

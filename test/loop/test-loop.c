@@ -172,6 +172,32 @@ static void test_deadlines_at_random(void** state) {
   }
 }
 
+/* Near and far ones, over some minutes that pass in steps, a few of which are long: none that was
+ * set is late, early, or out of order. */
+static void test_deadlines_as_time_passes(void** state) {
+  s3l_prng_t rng;
+  if (!s3l_clocks_move())
+    skip();
+  s3l_prng_seed(&rng, 1);
+  for (int step = 0; step < 3000; step++) {
+    for (int k = 0; k < 10; k++) {
+      int i = (int)s3l_prng_below(&rng, N);
+      if (s3l_prng_below(&rng, 4) != 0)
+        set_in(i, s3l_prng_below(&rng, i % 2 == 0 ? 200 : 40000));
+      else
+        s3l_loop_deadline_clear(loop, &items[i].deadline);
+    }
+    s3l_clocks_skip(2 * MS + (int64_t)s3l_prng_below(&rng, step % 50 == 0 ? 30000 : 40) * MS);
+    int64_t now = s3l_clock_lease_ns();
+    uv_run(&uv, UV_RUN_NOWAIT);
+    for (int i = 0; i < N; i++)
+      assert_true(!items[i].deadline.set || items[i].deadline.node.at_ns > now);
+  }
+  assert_true(fired > 10000);
+  for (int i = 0; i < N; i++)
+    s3l_loop_deadline_clear(loop, &items[i].deadline);
+}
+
 static void set_next(item_t* item) {
   int next = number(item) + 1;
   if (next == 10)
@@ -384,6 +410,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_tasks_are_cancelled, setup, teardown),
       cmocka_unit_test_setup_teardown(test_tasks_of_tasks_wait_for_the_next_round, setup, teardown),
       cmocka_unit_test_setup_teardown(test_deadlines_at_random, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_deadlines_as_time_passes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_deadlines_set_and_clear_in_callbacks, setup, teardown),
       cmocka_unit_test_setup_teardown(test_deadlines_of_the_past_wait_for_the_next_turn, setup,
                                       teardown),
