@@ -26,7 +26,7 @@ static int fail(s3l_http1_t* h, int answer, const char* reason) {
 static int put_text(s3l_http1_t* h, const char* at, size_t n) {
   if (n > h->text_cap - h->text_len)
     return fail(h, h->in_target ? 414 : 431, "the head is too long");
-  memcpy(h->text + h->text_len, at, n);
+  memmove(h->text + h->text_len, at, n); /* not byte by byte: see s3l_buf_put */
   h->text_len += n;
   return 0;
 }
@@ -222,7 +222,7 @@ static int on_body(llhttp_t* ll, const char* at, size_t n) {
     return fail(h, 413, "the body is too long");
   if (n > h->body_cap - h->body_len && grow(h, h->body_len + n) != 0)
     return -1;
-  memcpy(h->body + h->body_len, at, n);
+  memmove(h->body + h->body_len, at, n);
   h->body_len += n;
   return 0;
 }
