@@ -176,7 +176,9 @@ static void note_started(oracle_t* o, int node, int64_t t, const oracle_note_t* 
   if (n->started)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started twice", node);
   bool late = o->boot(o->ctx, node, t) >= note->valid_until;
-  bool excused = late && note->stood_still; /* others may have led since; stopped is told next */
+  /* Others may have led since: it stood still, and stopped is told next; or its virtual machine was
+   * paused, which its clock does not show. */
+  bool excused = (late && note->stood_still) || t < n->beyond;
   if (late && !excused)
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d: started after validity", node);
   if (note->epoch <= o->epoch_released && !excused)
