@@ -163,8 +163,8 @@ int s3lect_elector_update(s3lect_elector_t* elector, const s3lect_elector_option
     r = s3l_update_make(&resolved, &d->core.config, &update);
   if (r != 0)
     return s3l_error_end(error, r);
-  s3l_free(d->update);
-  d->update = update;
+  s3l_free(d->then.update);
+  d->then.update = update;
   s3l_executor_wake(d);
   return 0;
 }
@@ -181,8 +181,9 @@ int s3lect_elector_close(s3lect_elector_t* elector, s3lect_elector_cb cb) {
   s3l_executor_t* d = executor_of(elector);
   if (d == NULL || d->closing)
     return UV_EALREADY;
+  s3l_free(d->then.update);
   d->closing = true;
-  d->close_cb = cb;
+  d->then.close_cb = cb;
   d->ask_start = false;
   s3l_preflight_cancel(d->preflight);
   ask_stop(d, S3LECT_REASON_CLOSED);

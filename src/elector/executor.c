@@ -21,6 +21,9 @@
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
 #define RANDOM_BYTES      (INCARNATION_BYTES + sizeof(uint64_t)) /* of a start: that, and a seed */
 
+/* With names of usual length an elector takes 2 KiB: docs/performance.md. */
+_Static_assert(sizeof(void*) != 8 || sizeof(s3l_executor_t) <= 1632, "an elector is too large");
+
 static void run(s3l_executor_t* d, const s3l_event_t* event);
 
 static void publish(s3l_executor_t* d) {
@@ -221,13 +224,13 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
 /* Puts changed options into force, unless a write is under way, or a transfer for whose record
  * there is room with the address before. */
 static void apply_update(s3l_executor_t* d) {
-  s3l_update_t* u = d->update;
+  s3l_update_t* u = d->closing ? NULL : d->then.update;
   const char* before = d->core.config.addr;
   bool transfers = d->ask_transfer || d->core.successor != NULL;
   if (u == NULL || transfers || d->core.op.kind > S3L_OP_READ)
     return;
   memcpy(u->body, d->body, RANDOM_BYTES); /* of a start that was asked for */
-  d->update = NULL;
+  d->then.update = NULL;
   d->body = u->body;
   d->body_size = u->body_size;
   s3l_update_apply(u, &d->core, s3l_clock_lease_ns(), &d->names);
@@ -362,7 +365,7 @@ void s3l_executor_unregister(s3l_executor_t* d) {
 static void on_left(s3l_task_t* task) {
   s3l_executor_t* d = S3L_CONTAINER_OF(task, s3l_executor_t, wake);
   s3lect_elector_t* handle = d->handle;
-  s3lect_elector_cb cb = d->close_cb;
+  s3lect_elector_cb cb = d->then.close_cb;
   s3l_executor_unregister(d);
   if (d->probe != NULL)
     s3l_peer_client_unref(d->probe->client);
@@ -370,7 +373,6 @@ static void on_left(s3l_task_t* task) {
   s3l_leader_names_forget(&d->names);
   if (d->addr_apart)
     s3l_update_free(d->core.config.addr);
-  s3l_free(d->update);
   s3l_free(d->metrics);
   s3l_free(d->transfer);
   s3l_free(d);

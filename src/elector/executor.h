@@ -84,10 +84,12 @@ typedef struct s3l_executor_s {
   bool addr_apart : 1;  /* the core's address is that of an update */
   uint8_t ask_stop : 4; /* s3lect_reason_t or 0 */
   uint16_t body_size;
-  int submit_error;     /* the store did not take the request: its end is still to be told */
-  s3l_update_t* update; /* that waits; NULL: none */
-  uint64_t ask_ack;     /* the epoch that was acknowledged; 0: none */
-  s3lect_elector_cb close_cb;
+  int submit_error; /* the store did not take the request: its end is still to be told */
+  uint64_t ask_ack; /* the epoch that was acknowledged; 0: none */
+  union {
+    s3l_update_t* update;       /* that waits; NULL: none */
+    s3lect_elector_cb close_cb; /* `closing`: there is no update any more */
+  } then;
 
   s3lect_event_cb on[S3LECT_EVENT_EXPIRING]; /* [kind - 1] */
   s3lect_trace_cb on_trace;
