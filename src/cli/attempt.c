@@ -31,10 +31,13 @@ static void observe(cli_attempt_t* attempt, const s3lect_status_t* status) {
   }
   if (attempt->until_ns == 0) {
     attempt->until_ns = status->leader_until_ns;
-    attempt->epoch = status->record.epoch;
+    attempt->first = status->record;
   }
-  bool changed =
-      status->leader_until_ns > attempt->until_ns || status->record.epoch != attempt->epoch;
+  /* An answer of a peer moves the time alone; a record may be seen anew with an earlier time. */
+  bool changed = status->leader_until_ns > attempt->until_ns ||
+                 status->record.epoch != attempt->first.epoch ||
+                 status->record.write != attempt->first.write ||
+                 status->record.last_updated_ms != attempt->first.last_updated_ms;
   attempt->alive =
       (changed && status->leader_until_ns > s3lect_now_ns()) || is_young(attempt, &status->record);
 }

@@ -33,12 +33,12 @@ struct cli_attempt_s {
 
   cli_alarm_t alarm;
   bool active;
-  int64_t within_ns;    /* lease time: the end of --within */
-  int64_t until_ns;     /* leader_until_ns of the leader as it was first seen; 0: not seen */
-  uint64_t epoch;       /* of that leader */
-  bool alive;           /* it is known to lead, or was when this process looked last */
-  s3lect_stats_t stats; /* as they were counted last */
-  int error;            /* not 0: the last request to the store failed */
+  int64_t within_ns;     /* lease time: the end of --within */
+  int64_t until_ns;      /* leader_until_ns of the leader as it was first seen; 0: not seen */
+  s3lect_record_t first; /* its record then */
+  bool alive;            /* it is known to lead, or was when this process looked last */
+  s3lect_stats_t stats;  /* as they were counted last */
+  int error;             /* not 0: the last request to the store failed */
   char message[CLI_EVENT_MESSAGE];
 };
 

@@ -84,36 +84,36 @@ static void waits_within(void** state) {
   assert_int_equal(proc_wait(b), 8);
 }
 
-/* A record that no process of this test writes; it is not seen to be renewed. */
-static void put_record(const char* time, int number) {
-  char body[256];
+/* A record of a leader that no process is. */
+static void put_record(const char* time, int number, int timeout_ms) {
+  char body[320];
   snprintf(body, sizeof body,
            "{\"leaderID\":\"other\",\"leaderAddr\":\"\",\"lastUpdated\":\"%s\",\"epoch\":1000,"
-           "\"write\":%d,\"validity_ms\":2500,\"expired\":false}",
-           time, number);
+           "\"write\":%d,\"leaderTimeoutMs\":%d,\"validity_ms\":%d,\"expired\":false}",
+           time, number, timeout_ms, timeout_ms);
   s3proc_put(&s3, body);
 }
 
 /* The record of a leader that is gone is no conflict, or no attempt would ever lead again: neither
  * an old one, nor one from the future, when a wall clock was wrong. */
 static void a_dead_leader_is_replaced(void** state) {
-  put_record("2001-01-01T00:00:00Z", 1);
+  put_record("2001-01-01T00:00:00Z", 1, S3PROC_T_MS);
   proc_t* a = RUN("a", "exit 7", "--try");
   assert_int_equal(proc_wait(a), 7);
 }
 
 static void a_dead_leader_of_the_future_is_replaced(void** state) {
-  put_record("2099-01-01T00:00:00Z", 1);
+  put_record("2099-01-01T00:00:00Z", 1, S3PROC_T_MS);
   proc_t* a = RUN("a", "exit 7", "--try");
   assert_int_equal(proc_wait(a), 7);
 }
 
 /* A leader whose wall clock is wrong is recognised by its renewals. */
 static void a_leader_with_another_clock_is_alive(void** state) {
-  put_record("2001-01-01T00:00:00Z", 1);
+  put_record("2001-01-01T00:00:00Z", 1, 3600000);
   proc_t* a = RUN("a", "echo ran", "--try");
   proc_line(a, PROC_ERR, "s3lect run: other leads");
-  put_record("2001-01-01T00:00:01Z", 2);
+  put_record("2001-01-01T00:00:01Z", 2, 3600000);
   assert_int_equal(proc_wait(a), 75);
 }
 
@@ -186,7 +186,7 @@ static void one_of_many_runs_first(void** state) {
 }
 
 static void one_of_many_runs_after_a_crash(void** state) {
-  put_record("2001-01-01T00:00:00Z", 1);
+  put_record("2001-01-01T00:00:00Z", 1, S3PROC_T_MS);
   one_of_many();
 }
 
