@@ -52,6 +52,12 @@ typedef void (*s3lect_store_close_cb)(s3lect_store_t* store);
  * byte first, and then all the last bytes at once. */
 #define S3LECT_REQ_TOGETHER 0x4u
 
+/** For a list: all versions of the objects, not only the newest; the newest of each key comes
+ * first. Versions that only say that the object was deleted are left out. `etag` is a version of
+ * `after`, whose older versions are listed too, or NULL. For a get: `etag` is the version to read.
+ * Needs a store with S3LECT_STORE_VERSIONS. */
+#define S3LECT_REQ_VERSIONS 0x8u
+
 /** What a request does, so that a store may implement all operations as one function. */
 typedef enum {
   S3LECT_OP_GET = 0,
@@ -65,14 +71,15 @@ typedef enum {
 struct s3lect_store_req_s {
   void* data; /* the caller's; never touched */
 
-  const char* key;     /* object key, or for a list its prefix; UTF-8, not percent-encoded */
-  const char* etag;    /* for S3LECT_IF_MATCH and S3LECT_IF_CHANGED: as a result gave it */
-  const void* body;    /* put */
-  size_t body_len;     /* put */
-  const char* after;   /* list: only keys greater than this one, or NULL */
-  uint32_t max_keys;   /* list: at most so many, 1..1000 */
-  uint32_t condition;  /* s3lect_condition_t */
-  uint32_t flags;      /* S3LECT_REQ_* */
+  const char* key;    /* object key, or for a list its prefix; UTF-8, not percent-encoded */
+  const char* etag;   /* for S3LECT_IF_MATCH and S3LECT_IF_CHANGED: as a result gave it; a version's
+                         ID with S3LECT_REQ_VERSIONS */
+  const void* body;   /* put */
+  size_t body_len;    /* put */
+  const char* after;  /* list: only keys greater than this one, or NULL */
+  uint32_t max_keys;  /* list: at most so many, 1..1000 */
+  uint32_t condition; /* s3lect_condition_t */
+  uint32_t flags;     /* S3LECT_REQ_* */
   uint32_t timeout_ms; /* bound on the whole request, > 0; then UV_ETIMEDOUT */
   uint32_t body_max;   /* get: a larger body ends in S3LECT_ETOOBIG, with the ETag; 0: 64 KiB */
   uint32_t op;         /* s3lect_store_op_t; read-only, set when the request starts */
@@ -90,6 +97,9 @@ struct s3lect_store_req_s {
 /** The store's store_time_ms and modified_ms come from one clock, which is not the clock of the
  * machine that asks. Stores without this flag refuse S3LECT_EXPIRY_STORE_CLOCK. */
 #define S3LECT_STORE_OWN_CLOCK 0x1u
+
+/** The store can list and read older versions of objects (the bucket may keep none). */
+#define S3LECT_STORE_VERSIONS 0x2u
 
 /** What a user-written store implements. Everyone else calls the functions below, which check the
  * request first. Each of the first four returns 0 and later calls req->cb once, or returns an error
@@ -120,8 +130,8 @@ struct s3lect_store_s {
 /** Starts a request: reads an object, writes one, deletes one, or lists keys. Fill `req` before
  * (see s3lect_store_req_t). Returns 0, and req->cb runs once, later; or an error, and it never
  * runs: UV_EINVAL (a field of `req` does not fit the operation), UV_ENOSYS (the store cannot
- * delete, or list), UV_ECANCELED (the store is closing), UV_ENOMEM, and what a user-written store
- * returns. */
+ * delete, or list, or has no versions), UV_ECANCELED (the store is closing), UV_ENOMEM, and what a
+ * user-written store returns. */
 S3LECT_EXTERN int s3lect_store_get(s3lect_store_t* store, s3lect_store_req_t* req);
 S3LECT_EXTERN int s3lect_store_put(s3lect_store_t* store, s3lect_store_req_t* req);
 S3LECT_EXTERN int s3lect_store_del(s3lect_store_t* store, s3lect_store_req_t* req);

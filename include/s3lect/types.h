@@ -30,6 +30,7 @@ typedef struct s3lect_store_entry_s {
   const char* etag;
   uint64_t body_len;   /* bytes */
   int64_t modified_ms; /* Unix time, or 0 if not given */
+  const char* version; /* with S3LECT_REQ_VERSIONS: its ID; else NULL */
 } s3lect_store_entry_t;
 
 /** How a request ended.

@@ -53,13 +53,16 @@ static int by_start(const void* a, const void* b) {
   const cli_leadership_t *x = a, *y = b;
   if (x->start.wall_ms != y->start.wall_ms)
     return x->start.wall_ms < y->start.wall_ms ? -1 : 1;
+  if (x->start.clock != 0 && x->start.clock == y->start.clock)
+    return x->start.lease_ns < y->start.lease_ns ? -1 : x->start.lease_ns > y->start.lease_ns;
   return x->epoch < y->epoch ? -1 : x->epoch > y->epoch;
 }
 
 /* Whether a began before b for certain. */
 static bool is_before(const cli_leadership_t* a, const cli_leadership_t* b) {
   int64_t error, ms = cli_instant_diff_ms(&a->start, &b->start, &error);
-  return ms > error;
+  bool exact = a->start.clock != 0 && a->start.clock == b->start.clock;
+  return exact ? b->start.lease_ns > a->start.lease_ns : ms > error;
 }
 
 /* a starts before b, as far as can be seen. */

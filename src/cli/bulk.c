@@ -9,28 +9,36 @@
 static void on_page(s3lect_store_req_t* req, const s3lect_store_result_t* result);
 
 static int next_page(cli_listing_t* listing) {
-  listing->req = (s3lect_store_req_t){.data = listing,
-                                      .key = listing->prefix,
-                                      .after = listing->after[0] != '\0' ? listing->after : NULL,
-                                      .max_keys = PAGE_KEYS,
-                                      .timeout_ms = listing->timeout_ms,
-                                      .cb = on_page};
+  listing->req = (s3lect_store_req_t){
+      .data = listing,
+      .key = listing->prefix,
+      .after = listing->after[0] != '\0' ? listing->after : NULL,
+      .etag = listing->after_version[0] != '\0' ? listing->after_version : NULL,
+      .flags = listing->versions ? S3LECT_REQ_VERSIONS : 0,
+      .max_keys = PAGE_KEYS,
+      .timeout_ms = listing->timeout_ms,
+      .cb = on_page};
   return s3lect_store_list(listing->store, &listing->req);
 }
 
 /* A page that is not after the one before it would never end the listing. */
 static int take_page(cli_listing_t* listing, const s3lect_store_result_t* result) {
   int r = result->status;
-  const char* last = "";
+  const char *last = "", *version = "";
   for (size_t i = 0; r == 0 && i < result->entries_len; i++) {
     last = result->entries[i].key;
-    r = strlen(last) < CLI_KEY_SIZE ? listing->take(listing, &result->entries[i]) : S3LECT_ELISTING;
+    version = listing->versions ? result->entries[i].version : "";
+    r = strlen(last) < CLI_KEY_SIZE && strlen(version) < CLI_KEY_SIZE
+            ? listing->take(listing, &result->entries[i])
+            : S3LECT_ELISTING;
   }
   if (r != 0 || result->truncated == 0)
     return r;
-  if (strcmp(last, listing->after) <= 0)
+  int order = strcmp(last, listing->after);
+  if (order < 0 || (order == 0 && strcmp(version, listing->after_version) == 0))
     return S3LECT_ELISTING;
   memcpy(listing->after, last, strlen(last) + 1);
+  memcpy(listing->after_version, version, strlen(version) + 1);
   return 0;
 }
 
@@ -45,7 +53,7 @@ static void on_page(s3lect_store_req_t* req, const s3lect_store_result_t* result
 }
 
 int cli_listing_start(cli_listing_t* listing) {
-  listing->after[0] = '\0';
+  listing->after[0] = listing->after_version[0] = '\0';
   return next_page(listing);
 }
 
@@ -65,8 +73,13 @@ static int fill_lanes(cli_reads_t* reads) {
     if (reads->next == reads->len)
       break;
     reads->lanes[i].at = reads->next++;
-    *req = (s3lect_store_req_t){
-        .data = reads, .key = reads->lanes[i].key, .timeout_ms = reads->timeout_ms, .cb = on_read};
+    const char* version = reads->version != NULL ? reads->version(reads, reads->lanes[i].at) : NULL;
+    *req = (s3lect_store_req_t){.data = reads,
+                                .key = reads->lanes[i].key,
+                                .etag = version,
+                                .flags = version != NULL ? S3LECT_REQ_VERSIONS : 0,
+                                .timeout_ms = reads->timeout_ms,
+                                .cb = on_read};
     r = s3lect_store_get(reads->store, req);
     if (r == 0)
       reads->active++;

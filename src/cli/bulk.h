@@ -16,6 +16,7 @@ typedef struct cli_listing_s cli_listing_t;
 struct cli_listing_s {
   s3lect_store_t* store;
   const char* prefix;
+  bool versions;       /* all versions of the objects */
   uint32_t timeout_ms; /* of a request */
   void* data;
   /** Takes one object. Returns 0, or a code that ends the listing. */
@@ -25,6 +26,7 @@ struct cli_listing_s {
   void (*cb)(cli_listing_t* listing, int error, const s3lect_store_result_t* result);
 
   char after[CLI_KEY_SIZE]; /* where the next page begins */
+  char after_version[CLI_KEY_SIZE];
   s3lect_store_req_t req;
 };
 
@@ -43,6 +45,8 @@ struct cli_reads_s {
   void* data;
   /** The object at a place; false if there is none to read. */
   bool (*key)(cli_reads_t* reads, size_t at, char key[CLI_KEY_SIZE]);
+  /** Its version, which stays valid; NULL: the newest of each object. */
+  const char* (*version)(cli_reads_t* reads, size_t at);
   /** Takes what was read, in any order. Returns 0, or a code after which no read begins. */
   int (*take)(cli_reads_t* reads, size_t at, const s3lect_store_result_t* result);
   /** As in cli_listing_t. Runs inside cli_reads_start if there is nothing to read: `result` is then

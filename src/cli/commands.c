@@ -178,10 +178,11 @@ static const struct {
     {CLI_AUDIT, cli_audit, "audit", "s3lect audit [OPTION]... [FILE]...",
      "say whether leaderships ever overlapped; exit with 1 if so",
      "Reads event logs of several processes of one election (what `s3lect elect` prints, or\n"
-     "`s3lect run --events` writes; - is standard input), or the epoch files of an election\n"
-     "that --keep-epochs has kept (--store STORE --protocol epochs). Prints who led when, and\n"
-     "whether leaderships overlapped and epochs grew. Exits with 0 if all is well, with 1 if\n"
-     "something is wrong for certain, and with 2 if the input is no such log.\n"
+     "`s3lect run --events` writes; - is standard input), or what a store remembers: the epoch\n"
+     "files that --keep-epochs has kept (--store STORE --protocol epochs), or the versions of a\n"
+     "lockfile in a versioned bucket (--store STORE). Prints who led when, whether leaderships\n"
+     "overlapped, and whether epochs grew. Exits with 0 if all is well, with 1 if something is\n"
+     "wrong for certain, and with 2 if the input is no such log.\n"
      "\n"
      "Logs of several machines are compared by wall clocks, of which each may be wrong by\n"
      "--clock-error: an overlap is only wrong if it is longer than that, and possible if it is\n"
@@ -199,7 +200,7 @@ static const struct {
      "  leaderships         each with id, epoch, from, until, at_the_latest and reason\n",
      "  s3lect audit --one-machine one.log two.log --svg leaders.svg\n"
      "  s3lect audit --clock-error 100ms host-1.log host-2.log host-3.log\n"
-     "  s3lect audit --store s3://my-bucket/locks/db/ --protocol epochs --json\n"},
+     "  s3lect audit --store s3://my-versioned-bucket/locks/db.json --last 10000\n"},
     {CLI_PLAN, cli_plan, "plan", "s3lect plan --store STORE [OPTION]...",
      "say what an election with these options does and costs",
      "Takes the options of `s3lect elect`, and prints for how long nobody leads, at most and on\n"

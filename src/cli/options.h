@@ -78,6 +78,8 @@ typedef struct cli_options_s {
   size_t files_len;
   uint32_t clock_error_ms; /* audit: 0: the default */
   uint32_t one_machine;
+  const char* last_text;
+  uint32_t last;       /* audit: versions to read, at most */
   uint32_t latency_ms; /* plan: 0: the default */
   const char* electors_text;
   uint32_t electors; /* 0: not given */

@@ -183,6 +183,9 @@ const cli_option_t cli_option_table[] = {
     {"one-machine", NULL, CLI_AUDIT, FLAG, SET(one_machine, 1),
      "all logs are of one machine, which was not started anew: compare\n"
      "them by lease time, which is exact"},
+    {"last", "N", CLI_AUDIT, STRING, AT(last_text),
+     "of a lockfile in a versioned bucket, read the newest N versions\n"
+     "(1000)"},
     {"svg", "FILE", CLI_AUDIT, STRING, AT(svg), "draw who led when"},
     {"json", NULL,
      CLI_ELECT | CLI_WATCH | CLI_STATUS | CLI_LIST | CLI_VERIFY | CLI_AUDIT | CLI_PLAN, FLAG,

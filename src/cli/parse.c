@@ -241,7 +241,7 @@ static int parse_file(cli_options_t* options, s3lect_error_t* error) {
 static int parse_store(cli_options_t* options, s3lect_error_t* error) {
   const char* store = options->store;
   if (store == NULL && options->command == CLI_AUDIT)
-    return cli_refuse(error, "nothing to audit: give event logs, or --store and --protocol epochs");
+    return cli_refuse(error, "nothing to audit: give event logs, or --store");
   if (store == NULL)
     return cli_refuse(error, "--store is missing: name the lockfile, --store s3://BUCKET/KEY or "
                              "--store file:///DIRECTORY/NAME");
@@ -321,14 +321,13 @@ static int check_run(cli_options_t* options, s3lect_error_t* error) {
   return parse_conflict_exit(options, error);
 }
 
-static int parse_electors(cli_options_t* options, s3lect_error_t* error) {
-  const char* text = options->electors_text;
-  uint64_t count = 0;
+static int parse_count(const char* option, const char* text, uint64_t count, uint32_t* to,
+                       s3lect_error_t* error) {
   if (text != NULL &&
       (!s3l_span_to_u64(s3l_span_cstr(text), &count) || count == 0 || count > 10000000))
-    return cli_refuse(error, "--electors %.64s is no count: write a number from 1 to 10000000",
+    return cli_refuse(error, "--%s %.64s is no count: write a number from 1 to 10000000", option,
                       text);
-  options->electors = (uint32_t)count;
+  *to = (uint32_t)count;
   return 0;
 }
 
@@ -342,13 +341,9 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
   int r = parse_store(options, error);
   if (r != 0)
     return r;
-  if (options->command == CLI_AUDIT && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS)
-    return cli_refuse(error,
-                      "--store %.200s: a lockfile does not remember earlier leaderships: "
-                      "give event logs, or with --protocol epochs the prefix of files that "
-                      "--keep-epochs has kept",
-                      options->store);
-  r = parse_electors(options, error);
+  r = parse_count("electors", options->electors_text, 0, &options->electors, error);
+  if (r == 0)
+    r = parse_count("last", options->last_text, 1000, &options->last, error);
   if (r != 0)
     return r;
   if (addr != NULL && !is_host_port(addr))

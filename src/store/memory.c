@@ -122,7 +122,7 @@ static int do_put(memory_t* m, const s3lect_store_req_t* req, size_t at, object_
   s3l_buf_u64(&etag, ++m->writes);
   s3l_buf_putc(&etag, '"');
   (void)s3l_buf_cstr(&etag);
-  o->entry = (s3lect_store_entry_t){o->text, o->etag, req->body_len, s3l_clock_wall_ms()};
+  o->entry = (s3lect_store_entry_t){o->text, o->etag, req->body_len, s3l_clock_wall_ms(), NULL};
   show_version(o, r);
   return 0;
 }

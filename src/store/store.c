@@ -35,7 +35,9 @@ typedef int (*start_fn)(s3lect_store_t* store, s3lect_store_req_t* req);
 
 static int start(start_fn fn, s3lect_store_t* store, s3lect_store_req_t* req,
                  s3lect_store_op_t op) {
-  int err = fn != NULL ? check(req, op) : UV_ENOSYS;
+  bool asks_version = (req->flags & S3LECT_REQ_VERSIONS) != 0;
+  bool can = fn != NULL && (!asks_version || (store->ops->flags & S3LECT_STORE_VERSIONS) != 0);
+  int err = can ? check(req, op) : UV_ENOSYS;
   if (err != 0)
     return err;
   req->store = store;

@@ -71,22 +71,36 @@ static bool draft_path(draft_t* d, const s3l_s3_target_t* target, const s3l_s3_r
   return !b.overflow;
 }
 
+static size_t list_params(const s3l_s3_request_t* r, s3l_span_t max_keys,
+                          s3l_sigv4_pair_t params[5]) {
+  size_t n = 0;
+  params[n++] = r->versions ? (s3l_sigv4_pair_t){S3L_SPAN("versions"), S3L_SPAN("")}
+                            : (s3l_sigv4_pair_t){S3L_SPAN("list-type"), S3L_SPAN("2")};
+  params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("max-keys"), max_keys};
+  if (r->key.n > 0)
+    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("prefix"), r->key};
+  if (r->after.n > 0)
+    params[n++] = (s3l_sigv4_pair_t){r->versions ? S3L_SPAN("key-marker") : S3L_SPAN("start-after"),
+                                     r->after};
+  if (r->after.n > 0 && r->version.n > 0)
+    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("version-id-marker"), r->version};
+  return n;
+}
+
 static bool draft_query(draft_t* d, const s3l_s3_request_t* r) {
-  s3l_sigv4_pair_t params[4];
+  s3l_sigv4_pair_t params[5];
   char digits[20];
   s3l_buf_t number, b;
   size_t n = 0;
   d->sig.query = (s3l_span_t){d->query, 0};
-  if (r->op != S3L_S3_LIST)
-    return true;
   s3l_buf_init(&number, digits, sizeof(digits));
   s3l_buf_u64(&number, r->max_keys);
-  params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("list-type"), S3L_SPAN("2")};
-  params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("max-keys"), s3l_buf_span(&number)};
-  if (r->key.n > 0)
-    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("prefix"), r->key};
-  if (r->after.n > 0)
-    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("start-after"), r->after};
+  if (r->op == S3L_S3_LIST)
+    n = list_params(r, s3l_buf_span(&number), params);
+  else if (r->op == S3L_S3_GET && r->version.n > 0)
+    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("versionId"), r->version};
+  if (n == 0)
+    return true;
   s3l_buf_init(&b, d->query, sizeof(d->query));
   s3l_sigv4_query(&b, params, n);
   d->sig.query = s3l_buf_span(&b);
@@ -147,7 +161,8 @@ static bool inputs_are_valid(const s3l_s3_target_t* target, const s3l_s3_keys_t*
          is_clean(target->user_agent) && is_clean(keys->access_key) && is_clean(keys->token) &&
          is_clean(r->if_match) && is_clean(r->if_none_match) && (!wants_key || r->key.n > 0) &&
          (r->key.n == 0 || memchr(r->key.p, '\0', r->key.n) == NULL) &&
-         (r->after.n == 0 || memchr(r->after.p, '\0', r->after.n) == NULL);
+         (r->after.n == 0 || memchr(r->after.p, '\0', r->after.n) == NULL) &&
+         (r->version.n == 0 || memchr(r->version.p, '\0', r->version.n) == NULL);
 }
 
 static void put_header(s3l_buf_t* b, s3l_span_t name, s3l_span_t value) {

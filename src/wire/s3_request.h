@@ -52,6 +52,8 @@ typedef struct s3l_s3_request_s {
   s3l_span_t body;          /* put */
   s3l_span_t after;         /* list: start-after; n == 0 for none */
   uint32_t max_keys;        /* list */
+  bool versions;            /* list: all of them */
+  s3l_span_t version;       /* get: the one to read; list: that of `after`. n == 0 for none */
 } s3l_s3_request_t;
 
 /** Writes the request, signed for `time_ms`. 0 and *len; S3LECT_EOPTION if a value cannot be sent,

@@ -211,9 +211,77 @@ static void files_that_were_kept(void** state) {
   assert_int_equal(proc_wait(p), 0);
 }
 
+static int begin_versioned(void** state) {
+  s3proc_begin_versioned(&s3, S3L_BUILD_DIR);
+  return 0;
+}
+
+/* Puts a version of the lockfile. */
+static void version(const char* id, int epoch, bool released) {
+  char body[512];
+  snprintf(body, sizeof body,
+           "{\"leaderID\":\"%s\",\"leaderAddr\":\"\",\"lastUpdated\":\"%s\",\"epoch\":%d,"
+           "\"incarnation\":\"%032d\",\"leaderTimeoutMs\":4000}",
+           id, released ? "0001-01-01T00:00:00Z" : "2026-01-01T00:00:00Z", epoch, epoch);
+  s3proc_put(&s3, body);
+}
+
+/* Audits the lockfile's versions. */
+static const char* audit_versions(int status, const char* more) {
+  static char line[65536];
+  proc_t* p = s3proc_s3lect(&s3, "audit", NULL, (const char*[]){"--json", more, NULL});
+  assert_int_equal(proc_wait(p), status);
+  snprintf(line, sizeof line, "%s", proc_line(p, status == 2 ? PROC_ERR : PROC_OUT, ""));
+  proc_forget(p);
+  return line;
+}
+
+static void versions_of_an_election(void** state) {
+  if (s3l_test_epochs())
+    return;
+  s3proc_seed(&s3);
+  for (int i = 0; i < 3; i++) {
+    char id[2] = {(char)('a' + i), '\0'};
+    proc_t* p = s3proc_s3lect(&s3, "elect", id, NULL);
+    proc_line(p, PROC_OUT, "renewed");
+    assert_int_equal(proc_end(p, SIGTERM), 0);
+  }
+  const char* json = audit_versions(0, NULL);
+  assert_counts(json, 0, 0, 0, 0);
+  assert_non_null(strstr(json, "{\"id\":\"a\",\"epoch\":1001,"));
+  assert_non_null(strstr(json, "{\"id\":\"c\",\"epoch\":1003,"));
+  json = audit_versions(0, "--last=2");
+  assert_null(strstr(json, "{\"id\":\"b\","));
+  assert_non_null(strstr(json, "{\"id\":\"c\",\"epoch\":1003,"));
+}
+
+/* A store that lets a deposed leader write again, whatever its clock shows. */
+static void versions_that_are_wrong(void** state) {
+  if (s3l_test_epochs())
+    return;
+  version("a", 7, false);
+  version("b", 8, true);
+  assert_counts(audit_versions(0, NULL), 0, 0, 0, 0); /* too soon by less than can be told */
+  version("a", 7, false);
+  const char* json = audit_versions(1, NULL);
+  assert_int_equal(proc_json_i64(json, "wrong"), 1);
+  assert_int_equal(proc_json_i64(json, "epoch_fells"), 1);
+  assert_int_equal(proc_json_i64(json, "same_epochs"), 1);
+}
+
+static void no_versions(void** state) {
+  if (s3l_test_epochs())
+    return;
+  s3proc_seed(&s3);
+  proc_t* p = s3proc_s3lect(&s3, "audit", NULL, NULL);
+  assert_int_equal(proc_wait(p), 1);
+  proc_line(p, PROC_ERR, "s3lect audit: cannot read s3://test/lock.json: ");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin_file, end)
+#define V(f) cmocka_unit_test_setup_teardown(f, begin_versioned, end)
 #define S(f) cmocka_unit_test_setup_teardown(f, begin_seeded, end)
       T(all_is_well),
       T(an_overlap),
@@ -226,6 +294,9 @@ int main(void) {
       T(a_picture),
       S(logs_of_an_election),
       S(files_that_were_kept),
+      V(versions_of_an_election),
+      V(versions_that_are_wrong),
+      S(no_versions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,7 @@ typedef struct fakes3_options_s {
   const char* log_file;    /* appended to, one JSON object per line */
   size_t log_entries;      /* how many ended requests are kept in memory; 0: 10,000 */
   int64_t clock_offset_ms; /* how far the server's wall clock is ahead */
+  bool versioned;          /* buckets keep all versions of their objects */
   bool anonymous_reads;    /* GET and HEAD need no signature, as with a public bucket */
   unsigned verify_every;   /* of so many signatures one is computed again; 0: all. What a request
                               says of its key, time, scope and headers is always checked */

@@ -52,6 +52,8 @@ typedef struct fakes3_version_s {
   fakes3_bytes_t headers; /* lines of Content-Type and x-amz-meta-*, for replies */
   char etag[128];         /* with quotes */
   int64_t modified_ms;
+  uint64_t number; /* with --versioned: its ID, */
+  struct fakes3_version_s* older;
 } fakes3_version_t;
 
 typedef struct fakes3_object_s {
@@ -59,7 +61,8 @@ typedef struct fakes3_object_s {
   fakes3_version_t* now;    /* NULL: deleted */
   fakes3_version_t* before; /* of the newest change; NULL: did not exist */
   uint64_t changed_ns;
-  fakes3_version_t* cached; /* in a proxy; NULL: nothing is */
+  fakes3_version_t* history; /* with --versioned: copies of all versions, the newest first */
+  fakes3_version_t* cached;  /* in a proxy; NULL: nothing is */
   uint64_t cached_ns;
   int64_t cached_ms; /* the Date of the reply that was cached */
 } fakes3_object_t;
@@ -67,6 +70,8 @@ typedef struct fakes3_object_s {
 typedef struct fakes3_bucket_s {
   s3l_list_t link;
   char* name;
+  bool versioned;
+  uint64_t versions;         /* how many it has had, with --versioned */
   bool given;                /* by option or PUT; survives a reset */
   fakes3_object_t** objects; /* sorted by key */
   size_t n;
@@ -85,6 +90,11 @@ void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* ve
 
 /** Keeps a copy of the newest version, which exists, as a proxy does that caches a reply. */
 void fakes3_object_cache(const fakes3_t* s, fakes3_object_t* o);
+
+/** A version by its ID, as the request has it; NULL if there is none. */
+const fakes3_version_t* fakes3_object_version(const fakes3_object_t* o, s3l_span_t id);
+/** ListObjectVersions. */
+void fakes3_op_versions(fakes3_request_t* r, const fakes3_bucket_t* b);
 
 size_t fakes3_object_count(const fakes3_t* s);
 void fakes3_bucket_remove(fakes3_bucket_t* b);
@@ -396,6 +406,7 @@ struct fakes3_s {
   } signing; /* the last signing key */
   int64_t clock_offset_ms;
   bool anonymous_reads;
+  bool versioned;
   unsigned verify_every;
   uint64_t signatures;
   void (*on_change)(void* arg, const char* key, const char* body, size_t n);

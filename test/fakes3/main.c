@@ -51,6 +51,7 @@ static const char help[] =
     "  --domain NAME          the host BUCKET.NAME names a bucket, as BUCKET.localhost does\n"
     "  --tls-self DIR         serve TLS with a throwaway certificate; write DIR/ca.pem\n"
     "  --anonymous-reads      GET and HEAD need no signature\n"
+    "  --versioned            buckets keep all versions of their objects\n"
     "  --clock-offset MS      how far the server's clock is ahead; may be negative\n"
     "  --log FILE             append one JSON object per request to this file\n"
     "  --log-entries N        number of requests that GET /_fakes3/log can return (default: "
@@ -133,6 +134,7 @@ static const struct {
     {"buckets", required_argument, offsetof(app_t, options.buckets), NULL},
     {"domain", required_argument, offsetof(app_t, options.domain), NULL},
     {"tls-self", required_argument, offsetof(app_t, options.tls_self), NULL},
+    {"versioned", no_argument, offsetof(app_t, options.versioned), NULL},
     {"anonymous-reads", no_argument, offsetof(app_t, options.anonymous_reads), NULL},
     {"clock-offset", required_argument, 0, take_clock_offset},
     {"log", required_argument, offsetof(app_t, options.log_file), NULL},

@@ -17,6 +17,7 @@ fakes3_bucket_t* fakes3_bucket_add(fakes3_t* s, s3l_span_t name, bool given) {
   fakes3_bucket_t* b = fakes3_alloc(sizeof(*b));
   b->name = fakes3_dup(name);
   b->given = given;
+  b->versioned = s->versioned;
   s3l_list_push_back(&s->buckets, &b->link);
   return b;
 }
@@ -46,6 +47,23 @@ static void free_version(fakes3_version_t* v) {
   free(v);
 }
 
+static fakes3_version_t* copy_version(const fakes3_version_t* of) {
+  fakes3_version_t* v = fakes3_alloc(sizeof(*v));
+  memcpy(v->etag, of->etag, sizeof(v->etag));
+  v->modified_ms = of->modified_ms;
+  fakes3_put_span(&v->body, fakes3_span(&of->body));
+  fakes3_put_span(&v->headers, fakes3_span(&of->headers));
+  return v;
+}
+
+static void free_history(fakes3_version_t* v) {
+  while (v != NULL) {
+    fakes3_version_t* older = v->older;
+    free_version(v);
+    v = older;
+  }
+}
+
 static fakes3_object_t* insert(fakes3_bucket_t* b, const char* key) {
   size_t i = fakes3_object_index(b, key);
   if (b->n == b->cap) {
@@ -72,16 +90,25 @@ void fakes3_object_set(fakes3_bucket_t* b, const char* key, fakes3_version_t* ve
   o->before = o->now;
   o->now = version;
   o->changed_ns = fakes3_lease_ns();
+  if (!b->versioned || version == NULL)
+    return;
+  fakes3_version_t* kept = copy_version(version);
+  kept->number = ++b->versions;
+  kept->older = o->history;
+  o->history = kept;
+}
+
+const fakes3_version_t* fakes3_object_version(const fakes3_object_t* o, s3l_span_t id) {
+  uint64_t number;
+  const fakes3_version_t* v = o != NULL && s3l_span_to_u64(id, &number) ? o->history : NULL;
+  while (v != NULL && v->number != number)
+    v = v->older;
+  return v;
 }
 
 void fakes3_object_cache(const fakes3_t* s, fakes3_object_t* o) {
-  fakes3_version_t* v = fakes3_alloc(sizeof(*v));
-  memcpy(v->etag, o->now->etag, sizeof(v->etag));
-  v->modified_ms = o->now->modified_ms;
-  fakes3_put_span(&v->body, fakes3_span(&o->now->body));
-  fakes3_put_span(&v->headers, fakes3_span(&o->now->headers));
   free_version(o->cached);
-  o->cached = v;
+  o->cached = copy_version(o->now);
   o->cached_ns = fakes3_lease_ns();
   o->cached_ms = fakes3_wall_ms(s);
 }
@@ -101,6 +128,7 @@ static void clear_bucket(fakes3_bucket_t* b) {
     free_version(b->objects[i]->now);
     free_version(b->objects[i]->before);
     free_version(b->objects[i]->cached);
+    free_history(b->objects[i]->history);
     free(b->objects[i]->key);
     free(b->objects[i]);
   }

@@ -262,8 +262,10 @@ static const fakes3_version_t* from_cache(fakes3_request_t* r, fakes3_object_t* 
 
 static void get_object(fakes3_request_t* r, fakes3_bucket_t* b) {
   fakes3_object_t* o = fakes3_object_find(b, r->key);
-  const fakes3_version_t* v =
-      fakes3_plan_has(r, FAKES3_DO_cached_ms) ? from_cache(r, o) : visible(r, o);
+  const fakes3_pair_t* id = fakes3_param(r, "versionId");
+  const fakes3_version_t* v = id != NULL ? fakes3_object_version(o, id->value)
+                              : fakes3_plan_has(r, FAKES3_DO_cached_ms) ? from_cache(r, o)
+                                                                        : visible(r, o);
   if (!check_read(r, v))
     return;
   r->reply.status = 200;
@@ -417,9 +419,10 @@ static void delete_bucket(fakes3_request_t* r, fakes3_bucket_t* b) {
 
 /* Refuses sub-resources (?acl, ?versioning ...), which must not be taken for the object itself. */
 static bool check_params(fakes3_request_t* r) {
-  static const char* const known[] = {"list-type", "prefix",        "start-after",
-                                      "max-keys",  "encoding-type", "continuation-token",
-                                      "x-id",      "fetch-owner"};
+  static const char* const known[] = {
+      "list-type",          "prefix",   "start-after", "max-keys", "encoding-type",
+      "continuation-token", "x-id",     "fetch-owner", "versions", "key-marker",
+      "version-id-marker",  "versionId"};
   for (size_t i = 0; i < r->params_n; i++) {
     bool found = false;
     for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
@@ -444,6 +447,8 @@ static void run(fakes3_request_t* r) {
   } else if (r->method == HTTP_GET || r->method == HTTP_HEAD) {
     if (!bucket_only)
       get_object(r, b);
+    else if (r->method == HTTP_GET && fakes3_param(r, "versions") != NULL)
+      fakes3_op_versions(r, b);
     else if (r->method == HTTP_GET)
       list_objects(r, b);
     else

@@ -87,7 +87,10 @@ static proc_t* start_program(s3proc_t* s3, const char* name, char* url, size_t c
 static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
   s3->fake = start_program(s3, "ready", s3->url, sizeof s3->url,
                            (const char*[]){"--die-with-parent", "--port", port,
-                                           buckets != NULL ? "--buckets" : NULL, buckets, NULL});
+                                           s3->versioned     ? "--versioned"
+                                           : buckets != NULL ? "--buckets"
+                                                             : NULL,
+                                           buckets, NULL});
 }
 
 proc_t* s3proc_relay(s3proc_t* s3, const char* name, char* url, size_t cap) {
@@ -107,6 +110,13 @@ void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets) {
   begin(s3, build_dir);
   snprintf(s3->store, sizeof s3->store, "s3://test/lock.json");
   start_fake(s3, "0", buckets);
+}
+
+void s3proc_begin_versioned(s3proc_t* s3, const char* build_dir) {
+  begin(s3, build_dir);
+  s3->versioned = true;
+  snprintf(s3->store, sizeof s3->store, "s3://test/lock.json");
+  start_fake(s3, "0", NULL);
 }
 
 void s3proc_begin_file(s3proc_t* s3, const char* build_dir) {

@@ -19,12 +19,15 @@ typedef struct s3proc_s {
   char store[128]; /* --store */
   char url[128];   /* the fake's endpoint; "" where there is none */
   proc_t* fake;
+  bool versioned;
   const char* const* env; /* put over this process's environment, beside credentials; or NULL */
   const char* through; /* shell commands, of which the last is exec "$@": how s3lect is started */
 } s3proc_t;
 
 /** Starts a fake S3; `buckets` is its --buckets, or NULL for buckets that appear on use. */
 void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
+/** The same with a bucket that keeps all versions. */
+void s3proc_begin_versioned(s3proc_t* s3, const char* build_dir);
 /** The same with the lockfile on disk, and no fake. */
 void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
 /** The same with the real store that the environment names (S3LECT_TEST_BUCKET, AWS_*). */

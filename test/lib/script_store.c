@@ -59,7 +59,7 @@ static void list_files(s3l_script_store_t* s) {
     snprintf(s->keys[n], sizeof s->keys[n], "%.*s%s", (int)prefix, s->req->key, tail);
     if (s->req->after != NULL && strcmp(s->keys[n], s->req->after) <= 0)
       continue;
-    s->entries[n] = (s3lect_store_entry_t){s->keys[n], f->etag, 1, f->modified_ms};
+    s->entries[n] = (s3lect_store_entry_t){s->keys[n], f->etag, 1, f->modified_ms, NULL};
     n++;
   }
   s->result.entries = s->entries;

@@ -123,10 +123,24 @@ static void bears_lack_of_memory(void** state) {
   open_store(state);
 }
 
+static void has_no_versions(void** state) {
+  s3l_suite_prepare(*state, &r, "k");
+  r.req.etag = "1";
+  r.req.flags = S3LECT_REQ_VERSIONS;
+  assert_int_equal(s3lect_store_get(&store, &r.req), UV_ENOSYS);
+  s3l_suite_prepare(*state, &r, "");
+  r.req.flags = S3LECT_REQ_VERSIONS;
+  r.req.max_keys = 1;
+  assert_int_equal(s3lect_store_list(&store, &r.req), UV_ENOSYS);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cleans_up_after_itself), cmocka_unit_test(lets_the_loop_end),
-      cmocka_unit_test(close_ends_requests),    cmocka_unit_test(closes_from_a_callback),
-      cmocka_unit_test(bears_lack_of_memory),   S3L_STORE_SUITE_TESTS};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(cleans_up_after_itself),
+                                     cmocka_unit_test(lets_the_loop_end),
+                                     cmocka_unit_test(close_ends_requests),
+                                     cmocka_unit_test(closes_from_a_callback),
+                                     cmocka_unit_test(bears_lack_of_memory),
+                                     cmocka_unit_test(has_no_versions),
+                                     S3L_STORE_SUITE_TESTS};
   return cmocka_run_group_tests(tests, open_store, close_store);
 }

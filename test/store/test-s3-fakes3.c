@@ -315,6 +315,71 @@ static void signs_with_a_token(void** state) {
   end();
 }
 
+/* ---- Versions ---- */
+
+typedef struct page_s {
+  unsigned done;
+  int status;
+  bool truncated;
+  size_t len;
+  char keys[8][32], versions[8][32];
+} page_t;
+
+static void on_page(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
+  page_t* page = req->data;
+  page->done++;
+  page->status = result->status;
+  page->truncated = result->truncated != 0;
+  page->len = result->entries_len;
+  for (size_t i = 0; i < page->len && i < 8; i++) {
+    snprintf(page->keys[i], sizeof(page->keys[i]), "%s", result->entries[i].key);
+    snprintf(page->versions[i], sizeof(page->versions[i]), "%s", result->entries[i].version);
+  }
+}
+
+/* Pages of two, over two keys; then each version as it was. */
+static void lists_and_reads_versions(void** state) {
+  static const char* const bodies[] = {"a3", "a2", "a1", "b1"}; /* the newest of a key first */
+  begin(&(fakes3_options_t){.versioned = true}, NULL);
+  suite.prefix[0] = '\0';
+  s3l_suite_put(&suite, &r, "b", S3LECT_ALWAYS, NULL, "b1");
+  for (size_t i = 3; i-- > 0;)
+    s3l_suite_put(&suite, &r, "a", S3LECT_ALWAYS, NULL, bodies[i]);
+  page_t page = {0};
+  char after[32] = "", version[32] = "";
+  size_t seen = 0;
+  for (bool more = true; more; more = page.truncated) {
+    page.done = 0;
+    s3lect_store_req_t req = {.data = &page,
+                              .key = "",
+                              .after = after[0] != '\0' ? after : NULL,
+                              .etag = version[0] != '\0' ? version : NULL,
+                              .max_keys = 2,
+                              .flags = S3LECT_REQ_VERSIONS,
+                              .timeout_ms = 20000,
+                              .cb = on_page};
+    assert_int_equal(s3lect_store_list(&store, &req), 0);
+    s3l_wait_count(&loop, &page.done, 1, "a page");
+    assert_int_equal(page.status, 0);
+    for (size_t i = 0; i < page.len; i++, seen++) {
+      assert_true(seen < 4);
+      memcpy(after, page.keys[i], sizeof(after));
+      memcpy(version, page.versions[i], sizeof(version));
+      s3l_suite_prepare(&suite, &r, after);
+      r.req.etag = version;
+      r.req.flags = S3LECT_REQ_VERSIONS;
+      assert_int_equal(s3l_suite_do(&r, s3lect_store_get)->status, 0);
+      assert_string_equal(r.body, bodies[seen]);
+    }
+  }
+  assert_int_equal(seen, 4);
+  s3l_suite_prepare(&suite, &r, "a");
+  r.req.etag = "no-version";
+  r.req.flags = S3LECT_REQ_VERSIONS;
+  assert_int_equal(s3l_suite_do(&r, s3lect_store_get)->status, S3LECT_ENOTFOUND);
+  end();
+}
+
 int main(void) {
   const struct CMUnitTest suite_tests[] = {S3L_STORE_SUITE_TESTS};
   const struct CMUnitTest own_tests[] = {
@@ -325,6 +390,7 @@ int main(void) {
       cmocka_unit_test(goes_by_a_profile),
       cmocka_unit_test(corrects_the_clock),
       cmocka_unit_test(tells_news_to_who_listens),
+      cmocka_unit_test(lists_and_reads_versions),
   };
   int failed = cmocka_run_group_tests_name("plain", suite_tests, open_plain, close_all);
   failed += cmocka_run_group_tests_name("TLS", suite_tests, open_tls, close_tls);

@@ -213,6 +213,22 @@ static void composes_the_others(void** state) {
       p.query, S3L_SPAN("list-type=2&max-keys=1000&prefix=p%2F%C3%A9&start-after=p%2Fa%26b")));
   assert_signature_holds(&p);
 
+  r = (s3l_s3_request_t){.op = S3L_S3_LIST,
+                         .key = S3L_SPAN("p"),
+                         .after = S3L_SPAN("p/a"),
+                         .version = S3L_SPAN("v&1"),
+                         .versions = true,
+                         .max_keys = 9};
+  sends(&path_style, &keys, &r, &p);
+  assert_true(s3l_span_eq(p.query, S3L_SPAN("key-marker=p%2Fa&max-keys=9&prefix=p&"
+                                            "version-id-marker=v%261&versions=")));
+  assert_signature_holds(&p);
+
+  r = (s3l_s3_request_t){.op = S3L_S3_GET, .key = S3L_SPAN("k"), .version = S3L_SPAN("v/1")};
+  sends(&path_style, &keys, &r, &p);
+  assert_true(s3l_span_eq(p.query, S3L_SPAN("versionId=v%2F1")));
+  assert_signature_holds(&p);
+
   r = (s3l_s3_request_t){.op = S3L_S3_LIST, .max_keys = 1};
   sends(&virtual_host, &keys, &r, &p);
   assert_true(s3l_span_eq(p.path, S3L_SPAN("/")));

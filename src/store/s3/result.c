@@ -62,19 +62,21 @@ static int say_foreign(const char* prefix, const char* key, s3lect_store_result_
 }
 
 /* One block holds the entries and, after them, their text. Decoding never makes text longer. */
-static int read_listing(const char* prefix, s3l_span_t body, s3lect_store_result_t* r,
+static int read_listing(const s3lect_store_req_t* req, s3l_span_t body, s3lect_store_result_t* r,
                         s3l_s3_scratch_t* scratch) {
+  bool versions = (req->flags & S3LECT_REQ_VERSIONS) != 0;
+  const char* item = versions ? "Version" : "Contents";
   s3l_span_t doc, rest, inner;
   char truncated[8];
   s3lect_store_entry_t* entries = NULL;
   size_t count = 0;
-  if (!s3l_xml_next(&body, "ListBucketResult", &doc))
+  if (!s3l_xml_next(&body, versions ? "ListVersionsResult" : "ListBucketResult", &doc))
     return S3LECT_EBADREPLY;
-  for (rest = doc; s3l_xml_next(&rest, "Contents", &inner);)
+  for (rest = doc; s3l_xml_next(&rest, item, &inner);)
     count++;
   if (count > 0) {
     s3l_buf_t text;
-    size_t text_size = doc.n + 2 * count;
+    size_t text_size = doc.n + 3 * count;
     entries = make_room(scratch, count * sizeof(*entries) + text_size);
     if (entries == NULL)
       return UV_ENOMEM;
@@ -82,10 +84,14 @@ static int read_listing(const char* prefix, s3l_span_t body, s3lect_store_result
     s3l_buf_init(&text, (char*)(entries + count), text_size);
     rest = doc;
     for (size_t i = 0; i < count; i++) {
-      if (!s3l_xml_next(&rest, "Contents", &inner) || !read_entry(inner, &entries[i], &text))
+      if (!s3l_xml_next(&rest, item, &inner) || !read_entry(inner, &entries[i], &text))
         return S3LECT_EBADREPLY;
-      if (!s3l_span_starts_with(s3l_span_cstr(entries[i].key), s3l_span_cstr(prefix)))
-        return say_foreign(prefix, entries[i].key, r, scratch);
+      if (versions)
+        entries[i].version = take_text(inner, "VersionId", &text);
+      if (versions && entries[i].version == NULL)
+        return S3LECT_EBADREPLY;
+      if (!s3l_span_starts_with(s3l_span_cstr(entries[i].key), s3l_span_cstr(req->key)))
+        return say_foreign(req->key, entries[i].key, r, scratch);
     }
   }
   r->entries = entries;
@@ -113,7 +119,7 @@ static void read_success(const s3lect_store_req_t* req, s3l_s3_op_t op,
                          const s3l_http_reply_t* reply, s3lect_store_result_t* r,
                          s3l_s3_scratch_t* scratch) {
   if (op == S3L_S3_LIST) {
-    r->status = read_listing(req->key, reply->body, r, scratch);
+    r->status = read_listing(req, reply->body, r, scratch);
     r->outcome = r->status == 0 ? S3LECT_SETTLED : S3LECT_NOT_APPLIED;
     return;
   }

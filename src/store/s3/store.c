@@ -105,7 +105,10 @@ static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
   if (r.op == S3L_S3_LIST) {
     r.after = s3l_span_cstr(req->after);
     r.max_keys = req->max_keys;
+    r.versions = (req->flags & S3LECT_REQ_VERSIONS) != 0;
   }
+  if ((req->flags & S3LECT_REQ_VERSIONS) != 0)
+    r.version = s3l_span_cstr(req->etag);
   return r;
 }
 
@@ -321,7 +324,7 @@ static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 
 static const s3lect_store_ops_t s3_ops = {
     .version = S3LECT_STORE_VERSION,
-    .flags = S3LECT_STORE_OWN_CLOCK,
+    .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_VERSIONS,
     .get = submit,
     .put = submit,
     .del = submit,
