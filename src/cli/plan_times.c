@@ -5,8 +5,10 @@
 #define EARLY            0.9  /* renewals come up to a tenth early */
 #define SEED_WAIT_MS     1100 /* beside the leader timeout, where no record gave an epoch */
 #define PROBE_GAP_MS     1000 /* between two questions to a peer that holds none */
-#define TURN_MS          50   /* of the loops that take part: timers, scheduling */
-#define REQUEST_IN_FRONT 1    /* a request that is under way when the next could be sent */
+#define PRIORITY_MAX     3
+#define PRIORITY_STEP_MS 500 /* or a quarter of the renewal interval where that is less */
+#define TURN_MS          50  /* of the loops that take part: timers, scheduling */
+#define REQUEST_IN_FRONT 1   /* a request that is under way when the next could be sent */
 
 static double least(double a, double b) {
   return a < b ? a : b;
@@ -32,13 +34,19 @@ static double requests_of(const s3lect_elector_options_t* o) {
   return (o->protocol == S3LECT_PROTOCOL_EPOCHS ? 5 : 3) + REQUEST_IN_FRONT;
 }
 
+/* How long a candidate of a lower priority lets others go first. */
+static double head_start_of(const s3lect_elector_options_t* o) {
+  int steps = o->priority != 0 ? PRIORITY_MAX - o->priority : 0;
+  return steps * least(PRIORITY_STEP_MS, o->renew_interval_ms / 4.0);
+}
+
 /* A process that is gone breaks the peers' connections, and they read the store at once. */
 static cli_plan_time_t crash(const s3lect_elector_options_t* o, double latency) {
   double looks = o->peer_client != NULL ? 0 : look_of(o);
-  double rest = requests_of(o) * latency + o->grace_period_ms;
+  double rest = requests_of(o) * latency + o->grace_period_ms + head_start_of(o);
   return (cli_plan_time_t){.worst_ms = looks + wait_of(o) + rest + TURN_MS,
                            .mean_ms = looks / 2 + wait_of(o) - o->renew_interval_ms / 2.0 +
-                                      rest / 2 + o->grace_period_ms / 2.0};
+                                      rest / 2 + (o->grace_period_ms + head_start_of(o)) / 2};
 }
 
 /* A question is held for the peer interval, or for half of what was left of validity. */
@@ -65,16 +73,17 @@ static cli_plan_time_t hand_over(const s3lect_elector_options_t* o, bool authent
   if (o->no_release)
     return crash(o, latency);
   double looks = o->peer_client != NULL ? latency + question_gap(o, authenticated) : look_of(o);
-  double rest = requests_of(o) * latency + o->grace_period_ms + o->stop_ack_ms;
+  double rest = requests_of(o) * latency + o->grace_period_ms + o->stop_ack_ms + head_start_of(o);
   return (cli_plan_time_t){.worst_ms = looks + rest + TURN_MS,
-                           .mean_ms =
-                               looks / 2 + requests_of(o) * latency / 2 + o->grace_period_ms};
+                           .mean_ms = looks / 2 + requests_of(o) * latency / 2 +
+                                      o->grace_period_ms + head_start_of(o)};
 }
 
 /* A claim stands for a leader timeout before it may lead; with epoch files two. */
 static cli_plan_time_t first_start(const s3lect_elector_options_t* o, double latency) {
   bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
-  double waits = (files ? 2 : 1) * wait_of(o) + SEED_WAIT_MS + o->grace_period_ms;
+  double waits = (files ? 2 : 1) * wait_of(o) + SEED_WAIT_MS + o->grace_period_ms +
+                 (files ? 2 : 1) * head_start_of(o);
   double requests = 2 * requests_of(o);
   return (cli_plan_time_t){.worst_ms = waits + requests * latency + TURN_MS,
                            .mean_ms = waits + requests * latency / 2};

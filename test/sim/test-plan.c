@@ -38,6 +38,7 @@ static void saw_step(sim_world_t* world, unsigned i, const s3l_event_t* event) {
 /* Options as the command line gives them. */
 typedef struct row_s {
   uint32_t timeout, renew, frequent, infrequent, grace;
+  int32_t priority;
   bool epochs, peers, plain, no_release;
 } row_t;
 
@@ -48,6 +49,8 @@ static const row_t rows[] = {
     {.timeout = 6000, .renew = 1000, .frequent = 500},
     {.timeout = 60000, .renew = 20000, .infrequent = 10000, .grace = 3000},
     {.timeout = 15000, .no_release = true},
+    {.timeout = 15000, .priority = 1},
+    {.timeout = 6000, .priority = 2, .peers = true},
     {.timeout = 0, .peers = true},
     {.timeout = 5000, .peers = true},
     {.timeout = 30000, .infrequent = 5000, .peers = true},
@@ -72,6 +75,7 @@ static s3lect_elector_options_t resolve(const row_t* row) {
   given.frequent_interval_ms = row->frequent;
   given.infrequent_interval_ms = row->infrequent;
   given.grace_period_ms = row->grace;
+  given.priority = row->priority;
   given.no_release = row->no_release;
   assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL), 0);
   return all;
