@@ -24,7 +24,8 @@ if [ -z "$bench" ]; then
   bench=build/release/test/bench/s3lect-bench
 fi
 
-# One dump per request; the mean over the requests of a client is printed.
+# One dump per request; the median over the requests of a client is printed: now and then the loop's
+# timer comes up within one, which then sorts deadlines for many.
 http() {
   if ! command -v valgrind >/dev/null; then
     echo "http: skipped: no valgrind here"
@@ -42,8 +43,14 @@ http() {
   for dump in $(printf '%s\n' "$dir"/out.* | sort -t. -k3n); do
     awk '/^desc: Trigger: Client Request: /{sub(/^desc: Trigger: Client Request: /, ""); name = $0}
          /^(totals|summary): /{total = $2} END{if (name != "") print total "\t" name}' "$dump"
-  done | awk -F '\t' '!($2 in n){order[++k] = $2} {n[$2]++; sum[$2] += $1}
-      END{for (i = 1; i <= k; i++) printf "  %-40s %9d\n", order[i], sum[order[i]] / n[order[i]]}'
+  done | awk -F '\t' '!($2 in n){order[++k] = $2} {v[$2, ++n[$2]] = $1}
+      END{for (i = 1; i <= k; i++) printf "  %-40s %9d\n", order[i], median(order[i])}
+      function median(of, j, l, swap) {
+        for (j = 1; j <= n[of]; j++)
+          for (l = j + 1; l <= n[of]; l++)
+            if (v[of, l] < v[of, j]) {swap = v[of, j]; v[of, j] = v[of, l]; v[of, l] = swap}
+        return v[of, int((n[of] + 1) / 2)]
+      }'
   sed -n 's/^(\(libcurl.*\))$/  (\1)/p; /skipped/p' "$dir/log"
   # On one core: to wake another core costs more than a request does, and not always the same.
   echo "CPU of a request, without valgrind, three times many in a row, client and server on one core:"
