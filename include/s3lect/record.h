@@ -15,10 +15,11 @@
 extern "C" {
 #endif
 
-#define S3LECT_ID_SIZE          256 /* server ID with its NUL: a longer one is refused */
-#define S3LECT_ADDR_SIZE        264 /* server address with its NUL */
-#define S3LECT_INCARNATION_SIZE 33  /* 32 hex digits and a NUL */
-#define S3LECT_ETAG_SIZE        128 /* an object's ETag with its NUL: a longer one is refused */
+#define S3LECT_ID_SIZE          256  /* server ID with its NUL: a longer one is refused */
+#define S3LECT_ADDR_SIZE        264  /* server address with its NUL */
+#define S3LECT_INCARNATION_SIZE 33   /* 32 hex digits and a NUL */
+#define S3LECT_VALUE_SIZE       1025 /* the leader's value with its NUL: 1 KiB of UTF-8 */
+#define S3LECT_ETAG_SIZE        128  /* an object's ETag with its NUL: a longer one is refused */
 
 /** A record. Fixed size: it holds no pointers and may be copied. */
 typedef struct s3lect_record_s {
@@ -36,6 +37,9 @@ typedef struct s3lect_record_s {
   char successor[S3LECT_ID_SIZE]; /* released: the elector that may take over first, or "" */
   int32_t claim; /* 1: a provisional claim, written where no leader could be identified. It is not a
                     leadership, and is replaced after a leader timeout */
+  char value[S3LECT_VALUE_SIZE]; /* what the leader publishes (s3lect_elector_set_value), or "": a
+                                    release and a claim have none. "" also if it is no text of at
+                                    most 1 KiB in the body: that does not invalidate the record */
 } s3lect_record_t;
 
 /** Reads a lockfile's body: keys in any order and letter case, unknown ones ignored.

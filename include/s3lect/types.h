@@ -98,6 +98,12 @@ typedef enum {
   S3LECT_EVENT_EXPIRING = 8,        /* on_expiring: no renewal has been confirmed, and leadership
                                        ends in warn_before_ms. Once for each validity. on_renewed
                                        says that the danger is over */
+  S3LECT_EVENT_VALUE = 9,           /* on_value: the value that the leader of `epoch` publishes has
+                                       been seen, and differs from the last one, or belongs to
+                                       another epoch. The leader is told of its own, too, when the
+                                       store has it. "": it publishes none (any more). Comes after
+                                       on_new_leader of that epoch; on_no_leader ends a value as
+                                       well */
 } s3lect_event_kind_t;
 
 /** Why leadership ended. */

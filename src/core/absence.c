@@ -29,6 +29,7 @@ void s3l_absence_report(s3l_core_t* c, s3l_effects_t* fx) {
   const s3l_observation_t* v = &c->observed;
   bool claims = v->record.claim || (v->own && c->provisional);
   c->leaderless = true;
+  c->value_due = true; /* a leader that returns publishes anew */
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
   e->note = S3LECT_EVENT_NO_LEADER;
   e->epoch = claims ? 0 : v->record.epoch;

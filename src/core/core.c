@@ -70,9 +70,9 @@ static due_t due_as_follower(const s3l_core_t* c) {
 }
 
 static due_t due_as_leader(const s3l_core_t* c) {
-  due_t renew = {ACT_RENEW, s3l_later(c->renew_at, c->not_before)};
+  due_t renew = {ACT_RENEW, s3l_later(c->publish ? c->now : c->renew_at, c->not_before)};
   s3l_ns_t read_at = c->config.protocol->read_at(c, S3L_NEVER);
-  return read_at < renew.at ? (due_t){ACT_READ, read_at} : renew;
+  return read_at <= renew.at ? (due_t){ACT_READ, read_at} : renew;
 }
 
 static due_t due(const s3l_core_t* c) {
@@ -211,6 +211,7 @@ static void start(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev) {
   c->leaderless = false;
   c->leader_reported = 0;
   c->duplicate_reported = 0;
+  c->value_due = true;
 }
 
 /* Whether the store holds, or may come to hold, a claim of this elector that others would wait for.
@@ -323,6 +324,7 @@ void s3l_core_init(s3l_core_t* c, const s3l_core_config_t* config) {
   S3L_ASSERT(!config->peer_mode || (config->peer_interval_ms > 0 && config->peer_timeout_ms > 0));
   memset(c, 0, sizeof *c);
   c->config = *config;
+  c->value = "";
 }
 
 bool s3l_core_is_bound(const s3l_core_t* c) {
@@ -345,6 +347,12 @@ void s3l_core_reconfigure(s3l_core_t* c, s3l_ns_t now, const s3l_core_config_t* 
   c->renew_at =
       s3l_sooner(c->renew_at, s3l_ns_add(c->renewed_at, config->renew_interval_ms * S3L_MS));
   c->poll_at = s3l_sooner(c->poll_at, s3l_ns_add(c->now, config->frequent_interval_ms * S3L_MS));
+}
+
+void s3l_core_set_value(s3l_core_t* c, const char* value, bool at_once) {
+  S3L_ASSERT(c->op.kind <= S3L_OP_READ && strlen(value) < S3LECT_VALUE_SIZE);
+  c->value = value;
+  c->publish = (c->publish || at_once) && s3l_value_fingerprint(value) != c->observed.record.value;
 }
 
 void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effects_t* fx) {
@@ -417,6 +425,8 @@ bool s3l_core_confirmed(const s3l_core_t* c, s3l_ns_t now, s3l_confirmed_t* out)
   s3l_core_record(c, &out->record);
   memcpy(out->record.leader_id, c->config.id, strlen(c->config.id));
   memcpy(out->record.leader_addr, c->config.addr, strlen(c->config.addr));
+  if (s3l_value_fingerprint(c->value) == c->observed.record.value)
+    memcpy(out->record.value, c->value, strlen(c->value));
   out->etag = c->observed.etag;
   /* With epoch files a listing may yet prolong validity by the observed write, and is no write that
    * others could see: what is promised of that write must not end sooner. */

@@ -63,6 +63,12 @@ bool s3l_core_is_bound(const s3l_core_t* core);
  * that is bound. With another leader timeout no earlier write of this incarnation is ever led. */
 void s3l_core_reconfigure(s3l_core_t* core, s3l_ns_t now, const s3l_core_config_t* config);
 
+/** Sets the value to publish ("" for none), which the owner keeps until the next call; between two
+ * steps, while no write is under way, as above. The next write carries it. A leader writes it
+ * `at_once`, as a renewal that comes early: by the same condition, with a write number of its own.
+ */
+void s3l_core_set_value(s3l_core_t* core, const char* value, bool at_once);
+
 /** Tells the core what happened at `now` (ns, lease time of its executor); `effects` is overwritten
  * with what to do, in this order. DONE may only follow a READ, WRITE or LIST, PEER a PROBE, GC_DONE
  * a GC; START only while stopped; RESIGN and TRANSFER only while leading; others at any time. */
@@ -74,10 +80,12 @@ s3l_ns_t s3l_core_deadline(const s3l_core_t* core);
 
 /** What a leader says of itself to a probe. */
 typedef struct s3l_confirmed_s {
-  s3lect_record_t record; /* of the last write that the store confirmed */
-  const char* etag;       /* what the store gave it; the core's, until its next step */
-  uint64_t valid_for_ms;  /* validity left at `now`, rounded up: leadership ends by then, unless a
-                             later write is confirmed before */
+  /* Of the last write that the store confirmed. If its value is not the one that is set now,
+   * `value` is empty and the owner puts it there. */
+  s3lect_record_t record;
+  const char* etag;      /* what the store gave it; the core's, until its next step */
+  uint64_t valid_for_ms; /* validity left at `now`, rounded up: leadership ends by then, unless a
+                            later write is confirmed before */
 } s3l_confirmed_t;
 
 /** Fills *out and returns true if leadership is announced and valid at `now` (read afresh). False

@@ -25,6 +25,11 @@ uint64_t s3l_fingerprint(const char* text) {
   return fingerprint(FINGERPRINT_OF_NOTHING, text);
 }
 
+uint32_t s3l_value_fingerprint(const char* value) {
+  uint64_t h = s3l_fingerprint(value);
+  return value[0] != '\0' ? (uint32_t)(h ^ h >> 32) | 1 : 0;
+}
+
 static uint64_t leader_fingerprint(const s3l_observed_record_t* r) {
   return fingerprint(r->leader ^ r->epoch ^ r->addr, r->incarnation);
 }
@@ -49,6 +54,7 @@ s3l_observed_record_t s3l_without_names(const s3l_core_t* c, const s3lect_record
       .transitions = r->transitions,
       .leader = fingerprint(FINGERPRINT_OF_NOTHING, r->leader_id),
       .addr = peer_address(c, r),
+      .value = s3l_value_fingerprint(r->value),
       .leader_timeout_ms = r->leader_timeout_ms,
       .renew_interval_ms = r->renew_interval_ms,
       .released = r->released != 0 && believed,
@@ -187,10 +193,14 @@ static void observe(s3l_core_t* c, s3l_effects_t* fx, s3l_observed_kind_t kind, 
     v->renewals++;
   if (!goes_on)
     v->takeover_before = v->takeover_at;
+  if (!goes_on || kept.value != v->record.value)
+    c->value_due = true;
   v->kind = (uint8_t)kind;
   v->record = kept;
   v->own = kind == S3L_OBSERVED_RECORD && (strcmp(record->incarnation, c->incarnation) == 0 ||
                                            (S3L_MUTANT(INCARNATION_IGNORED) && kept.namesake));
+  if (v->own && c->publish)
+    c->publish = kept.value != s3l_value_fingerprint(c->value);
   v->first_seen = c->now;
   memset(v->etag, 0, sizeof v->etag);
   memcpy(v->etag, etag, strlen(etag));
@@ -315,6 +325,23 @@ static void report_leader(s3l_core_t* c, s3l_effects_t* fx) {
   report_timeout(c, fx);
 }
 
+/* A value is bound to its leadership: that of the next one is reported even if the text is the
+ * same, and its absence if the last one that was reported would be left. */
+static void report_value(s3l_core_t* c, s3l_effects_t* fx) {
+  bool any = c->observed.record.value != 0;
+  if (!c->value_due || !s3l_core_names_leader(c) || s3l_has_led(c))
+    return;
+  if (S3L_MUTANT(VALUE_OUTLIVES_EPOCH) && !any)
+    return;
+  c->value_due = false;
+  if (!any && !c->value_told)
+    return;
+  c->value_told = any;
+  s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_NOTIFY);
+  e->note = S3LECT_EVENT_VALUE;
+  e->epoch = c->observed.record.epoch;
+}
+
 /* Another process with this server ID is alive if it goes on renewing, or if it replaced this
  * elector's own record. A record of this ID that only stands there was left by an earlier run, even
  * if a proxy shows it with another ETag, and even if that run's last write is applied late. */
@@ -359,5 +386,6 @@ void s3l_observation_report(s3l_core_t* c, s3l_effects_t* fx) {
   if (c->observed.kind != S3L_OBSERVED_RECORD || c->observed.record.released)
     return;
   report_leader(c, fx);
+  report_value(c, fx);
   report_duplicate(c, fx);
 }

@@ -44,6 +44,8 @@ bool s3l_is_object(const s3lect_store_result_t* result);
 s3l_observed_record_t s3l_without_names(const s3l_core_t* c, const s3lect_record_t* record);
 /** Of an ETag and the like. */
 uint64_t s3l_fingerprint(const char* text);
+/** The same of a value, in 32 bits: 0 if it is "". */
+uint32_t s3l_value_fingerprint(const char* value);
 /** Whether a record of this incarnation is observed that is not released. */
 bool s3l_is_own_claim(const s3l_core_t* c);
 /** Whether the observed record is one of this elector, of a leadership that is over. */

@@ -289,6 +289,13 @@ static bool has_moved(const s3l_core_t* c, const s3lect_record_t* record) {
          answered.leader == seen->leader && strcmp(answered.incarnation, seen->incarnation) == 0;
 }
 
+/* The leader has published another value since. An answer that is not authenticated does not tell
+ * what, but the store will show it. */
+static bool has_published(const s3l_core_t* c, const s3lect_record_t* record) {
+  const s3l_observed_record_t* seen = &c->observed.record;
+  return record->write > seen->write && s3l_value_fingerprint(record->value) != seen->value;
+}
+
 static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   const s3lect_record_t* record = r->record;
   bool was_good = c->peer.good;
@@ -322,6 +329,8 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   s3l_ns_t until = s3l_peer_covers_until(c);
   if (until > 0)
     rest(c, until);
+  if (has_published(c, record))
+    c->poll_at = c->now;
   if (until > 0 || (c->peer.steady && c->peer.until > c->now)) {
     probe_again(c, r); /* it may be time to read the store all the same */
     return;

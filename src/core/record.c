@@ -52,6 +52,13 @@ bool s3l_record_is_claim(const s3lect_record_t* r) {
   return !r->released && r->transitions == 0 && r->incarnation[0] != '\0';
 }
 
+/* A value that is no text, or too long, counts as none: what a leader publishes must not make
+ * others take its record for a damaged one. Nobody publishes by a release or by a claim. */
+static void read_value(const s3l_json_t* j, s3lect_record_t* r) {
+  if (!r->released && !r->claim)
+    (void)read_string(j, "value", r->value, sizeof r->value);
+}
+
 /* The field of a wrong type or out of range; NULL if there is none. */
 static const char* read_fields(const s3l_json_t* j, s3lect_record_t* r) {
   if (!read_string(j, "leaderID", r->leader_id, sizeof r->leader_id))
@@ -90,6 +97,7 @@ static const char* read_lockfile(const s3l_json_t* j, s3lect_record_t* r) {
   const char* field = read_fields(j, r);
   if (field == NULL && !s3l_json_has(j, S3L_JSON_ROOT, "lastUpdated"))
     return "lastUpdated";
+  read_value(j, r);
   return field == NULL && !r->released && r->leader_id[0] == '\0' ? "leaderID" : field;
 }
 
@@ -110,6 +118,7 @@ static const char* read_file(const s3l_json_t* j, s3lect_record_t* r) {
   if (validity_ms > r->leader_timeout_ms)
     r->leader_timeout_ms = validity_ms;
   r->released = r->released || expired;
+  read_value(j, r);
   return NULL;
 }
 
@@ -154,6 +163,7 @@ int s3l_record_parse_file(s3l_span_t body, uint64_t number, s3lect_record_t* rec
     return e;
   if (record->epoch != number && !S3L_MUTANT(EPOCHS_COPY_BELIEVED)) { /* a copy: nobody owns it */
     memset(record->incarnation, 0, sizeof record->incarnation);
+    memset(record->value, 0, sizeof record->value);
     record->claim = 0;
   }
   record->epoch = number;
@@ -185,6 +195,8 @@ static size_t put_fields(s3l_buf_t* b, const s3lect_record_t* r) {
   s3l_json_u64(b, "transitions", r->transitions);
   if (r->successor[0] != '\0')
     s3l_json_string(b, "successor", r->successor);
+  if (r->value[0] != '\0')
+    s3l_json_string(b, "value", r->value);
   s3l_buf_puts(b, "}");
   return b->overflow ? 0 : b->len;
 }
@@ -208,7 +220,7 @@ size_t s3l_record_encode_file(const s3lect_record_t* r, char* buf, size_t cap) {
 
 /* As it stands in the body, with its quotes. */
 static size_t string_size(const char* s) {
-  char text[6 * S3LECT_ADDR_SIZE + 2]; /* the longest escape of one byte is six: \u003c */
+  char text[6 * S3LECT_VALUE_SIZE + 2]; /* the longest escape of one byte is six: \u003c */
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof text);
   s3l_json_put_string(&b, s3l_span_cstr(s));
@@ -220,4 +232,8 @@ size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr,
                              const char* successor) {
   return FIXED_PART_MAX + string_size(leader_id) + string_size(leader_addr) +
          string_size(successor);
+}
+
+size_t s3l_record_value_max(const char* value) {
+  return sizeof ",\"value\":" - 1 + string_size(value);
 }

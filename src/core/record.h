@@ -55,6 +55,8 @@ size_t s3l_record_encode_file(const s3lect_record_t* record, char* buf, size_t c
 /** Bytes that are enough for any record with these names. `successor` is "" except for the release
  * of a transfer. */
 size_t s3l_record_encode_max(const char* leader_id, const char* leader_addr, const char* successor);
+/** Bytes that a value adds to these. */
+size_t s3l_record_value_max(const char* value);
 #define S3L_RECORD_FILE_MORE 44 /* added to these for an epoch file */
 
 #endif

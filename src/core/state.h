@@ -168,7 +168,7 @@ typedef enum {
   S3L_OBSERVED_FOREIGN, /* something that is no record */
 } s3l_observed_kind_t;
 
-/** What an observation keeps of a record: all but its names. */
+/** What an observation keeps of a record: all but its names and value. */
 typedef struct s3l_observed_record_s {
   int64_t last_updated_ms;
   uint64_t epoch;
@@ -179,12 +179,13 @@ typedef struct s3l_observed_record_s {
   uint64_t addr;   /* fingerprint of its leader_addr; 0: none, or this elector's own */
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
+  uint32_t value; /* fingerprint of its value; 0: none */
   char incarnation[S3LECT_INCARNATION_SIZE];
-  bool released;
-  bool claim;           /* a provisional claim */
-  bool namesake;        /* its leader_id is this elector's */
-  bool successor_first; /* released, and names another elector as successor */
-  bool successor_own;   /* ... or this one */
+  bool released : 1;
+  bool claim : 1;           /* a provisional claim */
+  bool namesake : 1;        /* its leader_id is this elector's */
+  bool successor_first : 1; /* released, and names another elector as successor */
+  bool successor_own : 1;   /* ... or this one */
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {
@@ -291,9 +292,12 @@ typedef struct s3l_core_s {
   bool release_owed : 1;
   bool ack_owed : 1;
   bool releasing : 1;
-  bool gc_busy : 1; /* a GC is under way */
-  bool warned : 1;  /* on_expiring has run for this validity */
-  uint64_t write;   /* number of the last write */
+  bool gc_busy : 1;    /* a GC is under way */
+  bool warned : 1;     /* on_expiring has run for this validity */
+  bool publish : 1;    /* the value is not in the record yet, and is to be written at once */
+  bool value_due : 1;  /* another value, or that of another leadership, is still to be reported */
+  bool value_told : 1; /* the value that was reported last is not "" */
+  uint64_t write;      /* number of the last write */
   s3l_sent_t sent[S3L_SENT_MAX];
   s3l_observation_t observed;
 
@@ -303,6 +307,7 @@ typedef struct s3l_core_s {
   s3l_ns_t store_time_at;      /* ... when its reply was received */
   uint64_t leader_reported;    /* fingerprint of the leader last announced */
   uint64_t duplicate_reported; /* fingerprint of the duplicate last reported */
+  const char* value;           /* to publish; the owner's; "" for none */
 
   /* Leadership. */
   uint64_t epoch;       /* that is led, or was led last; 0: none was */
@@ -341,7 +346,7 @@ typedef struct s3l_core_s {
 /** Whether the observed record names a leader: it is neither released nor a provisional claim. */
 bool s3l_core_names_leader(const s3l_core_t* core);
 
-/** The observed record without its names, which stay empty; all zero if there is none. */
+/** The observed record without its names and value, which stay empty; all zero if there is none. */
 void s3l_core_record(const s3l_core_t* core, s3lect_record_t* record);
 
 /** What is_leader is compared with: validity if leadership has been announced, else 0. */

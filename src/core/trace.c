@@ -76,7 +76,7 @@ size_t s3l_trace_event(const s3l_event_t* ev, char* buf, size_t cap) {
 
 static size_t trace_note(const s3l_effect_t* e, s3l_ns_t now, char* buf, size_t cap) {
   static const char* const notes[] = {"",      "started",  "stopped",   "new-leader", "renewed",
-                                      "error", "claiming", "no-leader", "expiring"};
+                                      "error", "claiming", "no-leader", "expiring",   "value"};
   static const char* const reasons[] = {"", "expired", "lost", "resigned", "stopped", "closed"};
   char code[16];
   char valid[32] = "";

@@ -27,6 +27,8 @@ static void fill_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t
   r->last_updated_ms = r->released ? 0 : op->wall_ms;
   if (r->released && c->successor != NULL)
     memcpy(r->successor, c->successor, strlen(c->successor));
+  if (!r->released && !r->claim)
+    memcpy(r->value, c->value, strlen(c->value));
 }
 
 static uint32_t to_timeout_ms(s3l_ns_t left, uint32_t at_most_ms) {

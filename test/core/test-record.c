@@ -205,6 +205,62 @@ static int parse_file(const char* body, uint64_t number, s3lect_record_t* r) {
   return s3l_record_parse_file(s3l_span_cstr(body), number, r);
 }
 
+/* The value: whatever is in its place, the record stands. */
+static void test_value(void** state) {
+  static const char* const none[] = {"7", "null", "[\"a\"]", "\"a\\u0000b\""};
+  char body[16384], text[2 * S3LECT_VALUE_SIZE];
+  s3lect_record_t in = example(), out;
+  memset(in.value, '\1', sizeof in.value - 1);
+  size_t most = s3l_record_encode_max(in.leader_id, in.leader_addr, in.successor) +
+                s3l_record_value_max(in.value);
+  size_t n = s3l_record_encode(&in, body, most);
+  assert_true(n > 6 * (S3LECT_VALUE_SIZE - 1) && most < S3L_RECORD_BODY_MAX);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_memory_equal(&in, &out, sizeof in);
+  memset(text, 'v', S3LECT_VALUE_SIZE);
+  text[S3LECT_VALUE_SIZE] = '\0';
+  snprintf(body, sizeof body, "{\"leaderID\":\"a\",\"lastUpdated\":\"%s\",\"value\":\"%s\"}",
+           "2024-10-27T10:30:45Z", text);
+  assert_int_equal(parse(body, &out), 0);
+  assert_string_equal(out.leader_id, "a");
+  assert_string_equal(out.value, "");
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    snprintf(body, sizeof body, "{\"leaderID\":\"a\",\"lastUpdated\":\"%s\",\"value\":%s}",
+             "2024-10-27T10:30:45Z", none[i]);
+    assert_int_equal(parse(body, &out), 0);
+    assert_string_equal(out.value, "");
+  }
+  /* A release publishes nothing, and neither does a claim. */
+  snprintf(body, sizeof body, "{\"leaderID\":\"a\",\"lastUpdated\":\"%s\",\"value\":\"v\"}",
+           S3L_RECORD_RELEASED);
+  assert_int_equal(parse(body, &out), 0);
+  assert_string_equal(out.value, "");
+  in = example();
+  in.transitions = 0;
+  snprintf(in.value, sizeof in.value, "v");
+  n = s3l_record_encode(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse((s3l_span_t){body, n}, &out), 0);
+  assert_true(out.claim);
+  assert_string_equal(out.value, "");
+}
+
+/* That of a file which somebody copied to another number belongs to the epoch of the original. */
+static void test_value_of_files(void** state) {
+  char body[4096];
+  s3lect_record_t in = example(), out;
+  in.epoch = 7;
+  snprintf(in.value, sizeof in.value, "primary \"\xc3\xa9\"");
+  size_t n = s3l_record_encode_file(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 7, &out), 0);
+  assert_string_equal(out.value, in.value);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 8, &out), 0);
+  assert_string_equal(out.value, "");
+  in.released = 1;
+  n = s3l_record_encode_file(&in, body, sizeof body);
+  assert_int_equal(s3l_record_parse_file((s3l_span_t){body, n}, 7, &out), 0);
+  assert_string_equal(out.value, "");
+}
+
 static void test_files_of_others(void** state) {
   s3lect_record_t r;
   assert_int_equal(parse_file("{\"validity_ms\":60000,\"expired\":false}", 7, &r), 0);
@@ -302,6 +358,8 @@ int main(void) {
       cmocka_unit_test(test_longest_fits),
       cmocka_unit_test(test_what_is_wrong_is_named),
       cmocka_unit_test(test_claims),
+      cmocka_unit_test(test_value),
+      cmocka_unit_test(test_value_of_files),
       cmocka_unit_test(test_files_of_others),
       cmocka_unit_test(test_files_that_are_none),
       cmocka_unit_test(test_files_round_trip),

@@ -34,13 +34,17 @@ static void check_fields(const s3lect_record_t* r) {
   FUZZ_CHECK(memchr(r->leader_addr, '\0', sizeof(r->leader_addr)) != NULL);
   FUZZ_CHECK(r->released || r->leader_id[0] != '\0');
   FUZZ_CHECK(s3l_utf8_is_valid(s3l_span_cstr(r->leader_id)));
+  FUZZ_CHECK(memchr(r->value, '\0', sizeof(r->value)) != NULL);
+  FUZZ_CHECK(s3l_utf8_is_valid(s3l_span_cstr(r->value)));
+  FUZZ_CHECK(r->value[0] == '\0' || (!r->released && !r->claim));
   FUZZ_CHECK(strlen(r->incarnation) == 0 || strlen(r->incarnation) == 32);
   FUZZ_CHECK(r->epoch <= UINT64_MAX >> 1); /* it must stay possible to go on counting */
 }
 
 /* Writes into just as much room as was promised to suffice. */
 static char* encode(const s3lect_record_t* r, size_t* len) {
-  size_t max = s3l_record_encode_max(r->leader_id, r->leader_addr, r->successor);
+  size_t max = s3l_record_encode_max(r->leader_id, r->leader_addr, r->successor) +
+               s3l_record_value_max(r->value);
   char* text = malloc(max);
   FUZZ_CHECK(text != NULL);
   *len = s3l_record_encode(r, text, max);

@@ -117,6 +117,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
   r->claims = r->op == S3L_OP_TAKE_OVER && record->claim;
   (void)s3l_span_copy(s3l_span_cstr(record->leader_id), r->leader_id, sizeof r->leader_id);
   (void)s3l_span_copy(s3l_span_cstr(record->successor), r->successor, sizeof r->successor);
+  (void)s3l_span_copy(s3l_span_cstr(record->value), r->value, sizeof r->value);
   r->write = (oracle_write_t){.node = (int)i,
                               .sent_boot = sim_boot(w, n),
                               .epoch = record->epoch,
@@ -125,6 +126,7 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
                               .claims = !record->released && record->transitions == 0,
                               .leader_id = r->leader_id,
                               .successor = r->successor,
+                              .value = r->value,
                               .looked_at = w->oracle.nodes[i].looked_at};
   uint8_t half[8] = {0};
   (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);

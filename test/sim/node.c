@@ -1,4 +1,5 @@
 /* sim/node.c: executes a core's effects, as the libuv executor does. */
+#include <stdio.h>
 #include <string.h>
 
 #include "loop/clock.h"
@@ -18,7 +19,8 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   oracle_note_t note = {.kind = (oracle_note_kind_t)e->note,
                         .epoch = e->epoch,
                         .valid_until = e->valid_until,
-                        .leader_id = n->leader};
+                        .leader_id = n->leader,
+                        .value = n->value_seen};
   oracle_note(&w->oracle, (int)i, w->t, &note);
   sim_saw_note(w, i, e);
   if (e->note == S3LECT_EVENT_STOPPED_LEADING && n->plan->config.stop_ack_ms > 0 &&
@@ -26,6 +28,8 @@ static void notify(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
     sim_push(w, w->t + n->plan->ack_delay_ms * S3L_MS, SIM_ON_APP, i, n->life);
   if (e->note == S3LECT_EVENT_STARTED_LEADING || e->note == S3LECT_EVENT_RENEWED)
     sim_peer_led(w, i);
+  if (e->note == S3LECT_EVENT_VALUE && n->core.announced)
+    sim_answer_waiting(w, i);
 }
 
 static void standing_is_over(sim_world_t* w, unsigned i) {
@@ -71,6 +75,20 @@ static void execute(sim_world_t* w, unsigned i) {
       break;
     }
   }
+}
+
+/* Every third process publishes nothing at first: its epoch must not keep the value of another. */
+void sim_publish(sim_world_t* w, unsigned i) {
+  sim_node_t* n = &w->nodes[i];
+  if (n->core.op.kind > S3L_OP_READ)
+    return;
+  if ((n->life + n->values) % 3 == 0)
+    n->value[0] = '\0';
+  else
+    (void)snprintf(n->value, sizeof n->value, "%u.%u.%u", i, n->life % 1000, n->values % 100000);
+  s3l_core_set_value(&n->core, n->value, n->values % 2 == 1);
+  n->values++;
+  n->value_at = w->t + S3L_SECOND * (s3l_ns_t)(3 + n->values % 7);
 }
 
 static void count_step(sim_world_t* w, unsigned i) {
@@ -120,6 +138,9 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   s3l_ns_t boot = n->stopped_at != 0 ? sim_clock_read(&n->clock, n->stopped_at) : sim_boot(w, n);
   n->stopped_at = 0;
   ev->wall_ms = sim_wall_ms(w, n);
+  /* Not in a quiet spell, whose requests are counted. */
+  if ((w->plan->troubles & SIM_BIT(OPTIONS)) != 0 && !sim_is_calm(w) && w->t >= n->value_at)
+    sim_publish(w, i);
   count_step(w, i);
   sim_before_t before = sim_look(&n->core);
   const char* wrong = sim_core_step(&n->core, boot, ev, &w->effects);
@@ -137,8 +158,10 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   if (w->effects.changed) {
     memcpy(n->leader, w->effects.seen.leader_id, sizeof n->leader);
     memcpy(n->leader_addr, w->effects.seen.leader_addr, sizeof n->leader_addr);
+    memcpy(n->value_seen, w->effects.seen.value, sizeof n->value_seen);
   }
   execute(w, i);
+  oracle_told(&w->oracle, (int)i, w->t);
   if (published && n->process == SIM_UP)
     check_agreement(w, i);
   if (!published) {

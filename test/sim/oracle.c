@@ -240,6 +240,7 @@ static void note_no_leader(oracle_t* o, int node, int64_t t) {
     oracle_fail(o, ORACLE_PAIRING, t, node, -1, "n%d is told that nobody leads%s", node,
                 n->started ? ", and leads itself" : ", once more");
   n->leaderless = true;
+  n->leader_epoch = 0;
   if (o->quiet)
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d: no leader is known in a quiet spell", node);
 }
@@ -271,6 +272,7 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
     break;
   case ORACLE_NEW_LEADER:
     o->nodes[node].leaderless = false;
+    o->nodes[node].leader_epoch = note->epoch;
     if (!is_known_name(o, note->leader_id))
       oracle_fail(o, ORACLE_LEADER_NAME, t, node, -1, "n%d: %s leads, it is told", node,
                   note->leader_id);
@@ -283,6 +285,9 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note) {
     break;
   case ORACLE_EXPIRING:
     note_expiring(o, node, t);
+    break;
+  case ORACLE_VALUE_TOLD:
+    oracle_value_note(o, node, t, note);
     break;
   case ORACLE_ERROR:
   case ORACLE_CLAIMING:
@@ -336,6 +341,7 @@ void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* w) {
                 "n%d: write number %" PRIu64 " follows %" PRIu64, w->node, w->number, n->number);
   n->incarnation = w->incarnation;
   n->number = w->number;
+  oracle_value_sent(o, w);
   if (w->released)
     check_release(o, t, w);
 }

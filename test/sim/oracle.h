@@ -16,10 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ORACLE_NODES_MAX 9
-#define ORACLE_NAMES_MAX 32
-#define ORACLE_CLAIMS    8
-#define ORACLE_NAME_SIZE 64
+#define ORACLE_NODES_MAX  9
+#define ORACLE_NAMES_MAX  32
+#define ORACLE_CLAIMS     8
+#define ORACLE_NAME_SIZE  64
+#define ORACLE_VALUES     1024
+#define ORACLE_VALUE_SIZE 24
 
 #define ORACLE_CHECKS(XX)                                                                          \
   XX(EXCLUSION, "exclusion", "two nodes would answer is_leader with yes at one instant")           \
@@ -40,6 +42,8 @@
   XX(REPLACED, "replaced", "a leader that was cut off from the store was not replaced in time")    \
   XX(HEAD_START, "head-start",                                                                     \
      "another took over before the head start of a named successor, or of a priority, ended")      \
+  XX(VALUE, "value",                                                                               \
+     "a value was told that the leader of its epoch did not write, or of an epoch that is over")   \
   XX(CONTRACT, "contract", "the core asked for what its interface rules out")
 
 typedef enum {
@@ -86,6 +90,7 @@ typedef enum {
   ORACLE_CLAIMING,
   ORACLE_NO_LEADER,
   ORACLE_EXPIRING,
+  ORACLE_VALUE_TOLD,
 } oracle_note_kind_t;
 
 /** What a node tells its application. */
@@ -94,6 +99,7 @@ typedef struct oracle_note_s {
   uint64_t epoch;
   int64_t valid_until;
   const char* leader_id; /* NEW_LEADER */
+  const char* value;     /* VALUE_TOLD */
   bool stood_still;      /* the process did, after it had looked at the clock for this */
 } oracle_note_t;
 
@@ -109,6 +115,7 @@ typedef struct oracle_write_s {
   bool claims;           /* nobody leads by it */
   const char* leader_id; /* "" if what is written is no record */
   const char* successor; /* named by a release; NULL or "": none */
+  const char* value;     /* of a leader; NULL or "": none */
   int64_t looked_at;     /* epoch files: when the store served what its sender knows of one */
 } oracle_write_t;
 
@@ -134,6 +141,10 @@ typedef struct oracle_node_s {
   bool uncertain;
   bool read_back_sent;
   int64_t looked_at; /* when the store served the node's last read of the newest file it knows */
+
+  uint64_t leader_epoch; /* of the leader last told; 0: of none since the end of the one before */
+  uint64_t value_epoch;  /* of the value last told, */
+  char value[ORACLE_VALUE_SIZE];
 
   uint32_t reads, writes; /* in the quiet spell */
 } oracle_node_t;
@@ -162,6 +173,12 @@ typedef struct oracle_s {
     char name[ORACLE_NAME_SIZE];
   } claims[ORACLE_CLAIMS];
   size_t claims_len; /* of all */
+
+  struct { /* values that were written last */
+    uint64_t epoch;
+    char text[ORACLE_VALUE_SIZE];
+  } values[ORACLE_VALUES];
+  size_t values_len; /* of all */
 
   bool epochs; /* many files: what lands replaces no other epoch's; and a renewal is two requests */
   bool quiet;
@@ -192,6 +209,11 @@ void oracle_beyond(oracle_t* o, int node, int64_t until);
 /** What is_leader is compared with, from t on. */
 void oracle_valid(oracle_t* o, int node, int64_t t, int64_t valid_until);
 void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note);
+/** All that came of one step has been told: a value of an earlier epoch must not be left. */
+void oracle_told(oracle_t* o, int node, int64_t t);
+/** Keeps what a leader publishes; judges what a node was told of it. */
+void oracle_value_sent(oracle_t* o, const oracle_write_t* write);
+void oracle_value_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note);
 void oracle_acknowledged(oracle_t* o, int node);
 
 void oracle_read_sent(oracle_t* o, int node, int64_t t);

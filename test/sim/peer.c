@@ -36,6 +36,7 @@ static bool confirmed(const sim_world_t* w, unsigned k, sim_answer_t* a) {
     return false;
   memset(a, 0, sizeof *a);
   a->kind = S3L_PEER_LEADING;
+  memcpy(c.record.value, n->value_seen, sizeof c.record.value);
   a->record = c.record; /* the wire gives it back as it is: fuzz-peer_message, peer-message */
   (void)s3l_span_copy(s3l_span_cstr(c.etag), a->etag, sizeof a->etag);
   a->valid_for_ms = (int64_t)c.valid_for_ms;

@@ -123,6 +123,45 @@ static void test_no_leader_but_itself(void** state) {
   assert_found(ONLY(PAIRING));
 }
 
+static void publishes(int node, int64_t t, uint64_t epoch, uint64_t number, const char* value) {
+  oracle_write_t w = record(node, t, epoch, number);
+  w.value = value;
+  oracle_write_sent(&o, t, &w);
+  oracle_write_landed(&o, t, &w);
+  oracle_write_done(&o, node, false);
+}
+
+static void sees(int node, int64_t t, oracle_note_kind_t kind, uint64_t epoch, const char* value) {
+  oracle_note_t note = {.kind = kind, .epoch = epoch, .leader_id = "a", .value = value};
+  oracle_note(&o, node, t, &note);
+}
+
+static void test_a_value_of_another_epoch(void** state) {
+  publishes(0, S, 5, 1, "x");
+  sees(1, 2 * S, ORACLE_NEW_LEADER, 5, "");
+  sees(1, 2 * S, ORACLE_VALUE_TOLD, 5, "x");
+  oracle_told(&o, 1, 2 * S);
+  publishes(0, 3 * S, 6, 2, "");
+  sees(1, 4 * S, ORACLE_NEW_LEADER, 6, "");
+  sees(1, 4 * S, ORACLE_VALUE_TOLD, 6, "");
+  oracle_told(&o, 1, 4 * S);
+  assert_found(0);
+  sees(1, 5 * S, ORACLE_VALUE_TOLD, 6, "x");
+  assert_found(ONLY(VALUE));
+}
+
+static void test_a_value_that_is_left(void** state) {
+  publishes(0, S, 5, 1, "x");
+  sees(1, 2 * S, ORACLE_NEW_LEADER, 5, "");
+  sees(1, 2 * S, ORACLE_VALUE_TOLD, 5, "x");
+  oracle_told(&o, 1, 2 * S);
+  publishes(0, 3 * S, 6, 2, "");
+  sees(1, 4 * S, ORACLE_NEW_LEADER, 6, "");
+  assert_found(0);
+  oracle_told(&o, 1, 4 * S);
+  assert_found(ONLY(VALUE));
+}
+
 static void test_stopped_without_start(void** state) {
   stops(0, S, 5);
   assert_found(ONLY(PAIRING));
@@ -265,6 +304,8 @@ int main(void) {
       T(test_resurrected),
       T(test_a_leader_who_never_wrote),
       T(test_a_claim_told_as_a_leader),
+      T(test_a_value_of_another_epoch),
+      T(test_a_value_that_is_left),
       T(test_written_while_uncertain),
       T(test_a_write_number_twice),
   };

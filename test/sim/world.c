@@ -120,6 +120,8 @@ void sim_begin(sim_world_t* w, unsigned i) {
   config.epochs = &n->epochs;
   n->epochs = (s3l_epochs_t){.keep = w->plan->keep_epochs};
   s3l_core_init(&n->core, &config);
+  n->values = 0;
+  sim_publish(w, i);
   oracle_begins(&w->oracle, (int)i, w->t);
   start_standing(w, i);
 }

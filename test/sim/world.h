@@ -85,6 +85,7 @@ typedef struct sim_request_s {
   oracle_write_t write;
   char leader_id[24];
   char successor[24];
+  char value[ORACLE_VALUE_SIZE];
 
   /* The reply. */
   int status;
@@ -170,6 +171,10 @@ typedef struct sim_node_s {
   s3l_ns_t start_at;
   char leader[S3LECT_ID_SIZE]; /* as in its core's view */
   char leader_addr[S3LECT_ADDR_SIZE];
+  char value_seen[S3LECT_VALUE_SIZE]; /* likewise */
+  char value[ORACLE_VALUE_SIZE];      /* that it publishes */
+  uint32_t values;                    /* ... so many before, in this process */
+  s3l_ns_t value_at;                  /* no other one before */
   sim_ask_t ask;
   s3l_prng_t peer_net;
   sim_answer_t said; /* what it could last say as a leader; record.leader_id "": nothing yet */
@@ -259,6 +264,8 @@ void sim_met(sim_world_t* w, sim_situation_t situation);
 /* node.c */
 
 void sim_step(sim_world_t* w, unsigned node, s3l_event_t* event);
+/** The node's application sets the next value, if no write is under way. */
+void sim_publish(sim_world_t* w, unsigned node);
 void sim_on_timer(sim_world_t* w, unsigned node);
 void sim_stop(sim_world_t* w, unsigned node, bool closes, s3l_ns_t start_at);
 void sim_rearm(sim_world_t* w, unsigned node);
