@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #define HTTP_HEAD_MAX  4096 /* a longer request is answered with 431 */
-#define HTTP_BODY_MAX  8192
+#define HTTP_BODY_MAX  12288
 #define HTTP_CONNS_MAX 128  /* more wait in the kernel */
 #define HTTP_PATIENCE  5000 /* ms until a connection is closed, whatever it is doing */
 

@@ -61,6 +61,8 @@ struct s3lect_event_s {
                                   its time was over; 0 if there was no record. May lie in the
                                   future for a new leader whose release was not seen. Claiming:
                                   from when on this elector may lead. Other kinds: 0 */
+  const char* value; /* what the leader publishes, as far as known; "" if nothing, or there is none
+                      */
 };
 
 /** Reports an event. Any call is legal inside. */
@@ -72,7 +74,8 @@ typedef void (*s3lect_elector_cb)(s3lect_elector_t* elector);
 typedef void (*s3lect_trace_cb)(s3lect_elector_t* elector, const char* line);
 
 /** The name of an s3lect_event_kind_t: "started_leading", "stopped_leading", "new_leader",
- * "renewed", "error", "claiming", "no_leader", "expiring", or "unknown". Static. Any thread. */
+ * "renewed", "error", "claiming", "no_leader", "expiring", "value", or "unknown". Static. Any
+ * thread. */
 S3LECT_EXTERN const char* s3lect_event_name(int kind);
 /** The name of an s3lect_reason_t: "expired", "lost", "resigned", "stopped", "closed", or "none".
  * Static. Any thread. */
@@ -170,6 +173,7 @@ typedef struct s3lect_elector_options_s {
   s3lect_event_cb on_claiming;
   s3lect_event_cb on_no_leader;
   s3lect_event_cb on_expiring;
+  s3lect_event_cb on_value;
   s3lect_trace_cb on_trace;
 } s3lect_elector_options_t;
 
@@ -236,6 +240,17 @@ S3LECT_EXTERN int s3lect_elector_transfer(s3lect_elector_t* elector, const char*
 S3LECT_EXTERN int s3lect_elector_update(s3lect_elector_t* elector,
                                         const s3lect_elector_options_t* options,
                                         s3lect_error_t* error);
+
+/** Sets the value that this elector publishes while it leads: up to 1 KiB of UTF-8, of any content
+ * but NUL, which is copied; NULL or "" for none. It stays for every later leadership, until it is
+ * set again; a call before that replaces the call before. The next write of the record carries it:
+ * the take-over, or the next renewal, without a further request. If `at_once` is not 0, a leader
+ * renews for it as soon as no other request is under way. Followers see it by on_value and in
+ * s3lect_status_t.record, which in peer mode needs no request to the store; they never see it under
+ * another epoch. An observer publishes nothing. May be called before start. Errors: S3LECT_EOPTION
+ * (`text` is too long or not UTF-8), UV_ENOMEM, UV_ECANCELED (closing). */
+S3LECT_EXTERN int s3lect_elector_set_value(s3lect_elector_t* elector, const char* text,
+                                           int at_once);
 
 /** Leaves the election, and releases the record if this elector leads. on_stopped_leading runs in
  * that case (S3LECT_REASON_STOPPED), and no other callback but on_error until the next start. Keeps

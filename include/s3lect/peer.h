@@ -194,7 +194,7 @@ S3LECT_EXTERN void s3lect_peer_server_close(s3lect_peer_server_t* server, s3lect
 /* ---- For your own server ---- */
 
 /** Enough for any body that s3lect_elector_peer_response writes. */
-#define S3LECT_PEER_BODY_MAX 4608
+#define S3LECT_PEER_BODY_MAX 10880
 
 /** Makes the peer server's answer to a request with this method, for a program that has its own
  * HTTP server. Returns the HTTP status: 200 (this elector leads), 404 (it does not) or 405 (a

@@ -84,13 +84,14 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
       strcmp(to_id, own->id) == 0)
     return S3LECT_EOPTION;
   size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id) + S3L_RECORD_FILE_MORE;
-  s3l_transfer_t* transfer = s3l_calloc(1, sizeof *transfer + body_size);
+  s3l_extras_t* x = s3l_executor_extras(d);
+  s3l_transfer_t* transfer = x != NULL ? s3l_calloc(1, sizeof *transfer + body_size) : NULL;
   if (transfer == NULL)
     return UV_ENOMEM;
   memcpy(transfer->successor, to_id, n + 1);
   transfer->body_size = body_size;
-  s3l_free(d->transfer); /* who leads is through with an earlier one */
-  d->transfer = transfer;
+  s3l_free(x->transfer); /* who leads is through with an earlier one */
+  x->transfer = transfer;
   int r = s3lect_elector_resign(elector);
   d->ask_transfer = r == 0;
   return r;
@@ -165,6 +166,24 @@ int s3lect_elector_update(s3lect_elector_t* elector, const s3lect_elector_option
     return s3l_error_end(error, r);
   s3l_free(d->then.update);
   d->then.update = update;
+  s3l_executor_wake(d);
+  return 0;
+}
+
+int s3lect_elector_set_value(s3lect_elector_t* elector, const char* text, int at_once) {
+  s3l_executor_t* d = executor_of(elector);
+  s3l_value_t* value;
+  if (d == NULL || d->closing)
+    return UV_ECANCELED;
+  s3l_extras_t* x = s3l_executor_extras(d);
+  if (x == NULL)
+    return UV_ENOMEM;
+  bool also = x->value_waiting != NULL && x->value_waiting->at_once;
+  int r = s3l_value_make(d->core.config.id, text != NULL ? text : "", at_once != 0 || also, &value);
+  if (r != 0)
+    return r;
+  s3l_free(x->value_waiting);
+  x->value_waiting = value;
   s3l_executor_wake(d);
   return 0;
 }

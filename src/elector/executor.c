@@ -47,8 +47,14 @@ static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
   return s3l_repeats_tell(&d->repeats, error, message, s3l_clock_lease_ns(), forget * S3L_MS);
 }
 
+static s3lect_event_cb callback(const s3l_executor_t* d, s3lect_event_kind_t kind) {
+  if (kind == S3LECT_EVENT_VALUE)
+    return d->extras != NULL ? d->extras->on_value : NULL;
+  return d->on[kind - 1];
+}
+
 static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3lect_event_cb cb = d->on[e->note - 1];
+  s3lect_event_cb cb = callback(d, e->note);
   bool valid = e->note == S3LECT_EVENT_RENEWED || e->note == S3LECT_EVENT_EXPIRING;
   if (valid && d->expired)
     return;
@@ -76,6 +82,7 @@ static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
       .leader_addr = led ? d->names.addr : "",
       .message = line,
       .takeover_allowed_ns = e->takeover_at,
+      .value = led ? s3l_leader_names_value(&d->names) : "",
   };
   cb(d->handle, &event);
   if (S3L_MUTANT(TOLD_TWICE) && e->note == S3LECT_EVENT_RENEWED)
@@ -131,9 +138,11 @@ static void submit(s3l_executor_t* d, const s3l_effect_t* e, const s3lect_record
     s3l_files_name(d->core.config.epochs, e->file, req);
   if (e->kind == S3L_DO_WRITE) {
     bool named = record->successor[0] != '\0';
-    char* body = named ? d->transfer->body : d->body;
-    req->body_len = d->core.config.protocol->encode(record, body,
-                                                    named ? d->transfer->body_size : d->body_size);
+    bool publishes = record->value[0] != '\0';
+    const s3l_extras_t* x = d->extras;
+    char* body = named ? x->transfer->body : publishes ? x->value->body : d->body;
+    size_t size = named ? x->transfer->body_size : publishes ? x->value->body_size : d->body_size;
+    req->body_len = d->core.config.protocol->encode(record, body, size);
     req->body = body;
     S3L_ASSERT(req->body_len > 0);
   }
@@ -171,14 +180,25 @@ static bool probe_failed(s3l_probe_t* p, s3l_peer_result_t* result) {
   return true;
 }
 
+static bool is_traced(const s3l_executor_t* d) {
+  return d->extras != NULL && d->extras->on_trace != NULL;
+}
+
 static void trace_line(s3l_executor_t* d, const char* line) {
-  d->on_trace(d->handle, line);
+  d->extras->on_trace(d->handle, line);
+}
+
+/* Followers that wait for an answer learn of the value of their leader by it. */
+static void answer_with_value(s3l_executor_t* d) {
+  bool leads = s3l_core_valid_until(&d->core) != 0 && !s3l_executor_is_withdrawn(d);
+  if (leads && d->registration != NULL)
+    s3l_peer_registration_changed(&d->registration->peer);
 }
 
 static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
   for (size_t i = 0; i < fx->len; i++) {
     const s3l_effect_t* e = &fx->at[i];
-    if (d->on_trace != NULL) {
+    if (is_traced(d)) {
       char line[S3L_TRACE_SIZE];
       s3l_trace_effect(e, &fx->record, d->core.now, line, sizeof line);
       trace_line(d, line);
@@ -200,13 +220,15 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
         s3lect_store_cancel(d->req.store, &d->req);
       break;
     case S3L_DO_NOTIFY:
+      if (e->note == S3LECT_EVENT_VALUE)
+        answer_with_value(d);
       notify(d, e);
       break;
     case S3L_DO_STOPPED:
       break; /* the phase says it */
     case S3L_DO_RELEASED:
       if (d->registration != NULL)
-        s3l_peer_registration_parted(&d->registration->peer);
+        s3l_peer_registration_changed(&d->registration->peer);
       break;
     case S3L_DO_PROBE:
       begin_probe(d, e);
@@ -221,10 +243,13 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
 
 /* Steps. */
 
-/* Puts changed options into force, unless a write is under way, or a transfer for whose record
- * there is room with the address before. */
+/* Puts another value and changed options into force, unless a write is under way; the options also
+ * wait for the end of a transfer, for whose record there is room with the address before. */
 static void apply_update(s3l_executor_t* d) {
   s3l_update_t* u = d->closing ? NULL : d->then.update;
+  s3l_extras_t* x = d->extras;
+  if (x != NULL && x->value_waiting != NULL && d->core.op.kind <= S3L_OP_READ)
+    s3l_value_apply(&x->value_waiting, &x->value, &d->core);
   const char* before = d->core.config.addr;
   bool transfers = d->ask_transfer || d->core.successor != NULL;
   if (u == NULL || transfers || d->core.op.kind > S3L_OP_READ)
@@ -243,7 +268,7 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_effects_t fx;
   apply_update(d);
   event->wall_ms = s3l_clock_wall_ms();
-  if (d->on_trace != NULL) {
+  if (is_traced(d)) {
     char line[S3L_TRACE_SIZE];
     s3l_trace_event(event, line, sizeof line);
     trace_line(d, line);
@@ -333,7 +358,7 @@ static bool step_asked(s3l_executor_t* d) {
     d->ask_ack = 0;
   } else if (d->ask_resign) {
     event.kind = d->ask_transfer ? S3L_EV_TRANSFER : S3L_EV_RESIGN;
-    event.successor = d->ask_transfer ? d->transfer->successor : NULL;
+    event.successor = d->ask_transfer ? d->extras->transfer->successor : NULL;
     d->ask_resign = false;
     d->ask_transfer = false;
   } else if (d->ask_stop != 0) {
@@ -362,6 +387,15 @@ void s3l_executor_unregister(s3l_executor_t* d) {
   d->registration = NULL;
 }
 
+static void free_extras(s3l_extras_t* x) {
+  if (x == NULL)
+    return;
+  s3l_free(x->transfer);
+  s3l_free(x->value);
+  s3l_free(x->value_waiting);
+  s3l_free(x);
+}
+
 static void on_left(s3l_task_t* task) {
   s3l_executor_t* d = S3L_CONTAINER_OF(task, s3l_executor_t, wake);
   s3lect_elector_t* handle = d->handle;
@@ -373,8 +407,8 @@ static void on_left(s3l_task_t* task) {
   s3l_leader_names_forget(&d->names);
   if (d->addr_apart)
     s3l_update_free(d->core.config.addr);
+  free_extras(d->extras);
   s3l_free(d->metrics);
-  s3l_free(d->transfer);
   s3l_free(d);
   if (cb != NULL)
     cb(handle);
@@ -430,6 +464,8 @@ void s3l_executor_record(const s3l_executor_t* d, s3lect_record_t* record) {
   memcpy(record->leader_addr, d->names.addr, strlen(d->names.addr));
   const char* successor = s3l_leader_names_successor(&d->names);
   memcpy(record->successor, successor, strlen(successor));
+  const char* value = s3l_leader_names_value(&d->names);
+  memcpy(record->value, value, strlen(value));
 }
 
 void s3l_executor_wake(s3l_executor_t* d) {
@@ -473,7 +509,14 @@ static void init_probe(s3l_executor_t* d, s3lect_peer_client_t* client) {
   p->ask.done = on_answer;
 }
 
-static void init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o) {
+s3l_extras_t* s3l_executor_extras(s3l_executor_t* d) {
+  if (d->extras == NULL)
+    d->extras = s3l_calloc(1, sizeof *d->extras);
+  return d->extras;
+}
+
+/* False if there is no memory. */
+static bool init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o) {
   d->on[S3LECT_EVENT_STARTED_LEADING - 1] = o->on_started_leading;
   d->on[S3LECT_EVENT_STOPPED_LEADING - 1] = o->on_stopped_leading;
   d->on[S3LECT_EVENT_NEW_LEADER - 1] = o->on_new_leader;
@@ -482,7 +525,14 @@ static void init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o)
   d->on[S3LECT_EVENT_CLAIMING - 1] = o->on_claiming;
   d->on[S3LECT_EVENT_NO_LEADER - 1] = o->on_no_leader;
   d->on[S3LECT_EVENT_EXPIRING - 1] = o->on_expiring;
-  d->on_trace = o->on_trace;
+  if (o->on_trace == NULL && o->on_value == NULL)
+    return true;
+  s3l_extras_t* x = s3l_executor_extras(d);
+  if (x == NULL)
+    return false;
+  x->on_trace = o->on_trace;
+  x->on_value = o->on_value;
+  return true;
 }
 
 int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
@@ -496,7 +546,9 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   size_t strings = strlen(o->lockfile_path) + strlen(o->server_id) + strlen(o->server_addr) + 3 +
                    (usual ? 0 : strlen(o->peer_health_path) + 1);
   s3l_executor_t* d = s3l_calloc(1, sizeof *d + preflight + probe + files + body + strings);
-  if (d == NULL || s3l_loop_join(handle->loop, &d->loop) != 0) {
+  if (d == NULL || !init_callbacks(d, o) || s3l_loop_join(handle->loop, &d->loop) != 0) {
+    if (d != NULL)
+      free_extras(d->extras);
     s3l_free(d);
     return UV_ENOMEM;
   }
@@ -525,7 +577,6 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   d->req.key = d->election;
   d->req.body_max = S3L_RECORD_BODY_MAX;
   d->req.cb = on_done;
-  init_callbacks(d, o);
   *out = d;
   return 0;
 }

@@ -14,8 +14,8 @@
  *
  * There may be thousands of executors in a process: one allocation, as large as its options need,
  * holds the executor, what it needs for verify_on_start and for peer mode, the body that is written
- * and the options' strings. Another's names, where it follows, are in a second one: see
- * leader_names.h.
+ * and the options' strings. Another's names, where it follows, and values are in others:
+ * see leader_names.h, value.h.
  *
  * The parts that the executor is made of (executor_files, preflight, protocol_check, ...) do not
  * know it: what they have to tell goes through the callbacks that it gives them. */
@@ -33,6 +33,7 @@
 #include "elector/repeats.h"
 #include "elector/update.h"
 #include "elector/validity.h"
+#include "elector/value.h"
 #include "loop/loop.h"
 #include "peer/client.h"
 #include "peer/server.h"
@@ -44,6 +45,15 @@ typedef struct s3l_transfer_s {
   size_t body_size;
   char body[];
 } s3l_transfer_t;
+
+/** What few electors need: in memory of its own, once an elector does. */
+typedef struct s3l_extras_s {
+  s3lect_trace_cb on_trace;
+  s3lect_event_cb on_value;
+  s3l_transfer_t* transfer;   /* the last one; NULL: there was none */
+  s3l_value_t* value;         /* that is published; NULL: none */
+  s3l_value_t* value_waiting; /* that will be; NULL: the same */
+} s3l_extras_t;
 
 /** The probe of the leader, in peer mode. */
 typedef struct s3l_probe_s {
@@ -92,11 +102,10 @@ typedef struct s3l_executor_s {
   } then;
 
   s3lect_event_cb on[S3LECT_EVENT_EXPIRING]; /* [kind - 1] */
-  s3lect_trace_cb on_trace;
   /* What is being written. While the core is stopped: the random bytes of the start that was asked
    * for, its incarnation and seed. */
   char* body;
-  s3l_transfer_t* transfer; /* the last one; NULL: there was none */
+  s3l_extras_t* extras; /* NULL: none */
 
   s3l_preflight_t* preflight;       /* holds ask_start back; NULL without verify_on_start */
   s3l_protocol_check_t* check;      /* under way; NULL: none */
@@ -109,6 +118,9 @@ typedef struct s3l_executor_s {
 /** Allocates and prepares an executor; `options` have been resolved. Errors: UV_ENOMEM. */
 int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t* options,
                         s3l_executor_t** out);
+
+/** The elector's extras, which it gets with the first call; NULL if there is no memory. */
+s3l_extras_t* s3l_executor_extras(s3l_executor_t* d);
 
 /** Asks for a start: takes the random bytes for it, and wakes the executor. Errors: UV_EIO. */
 int s3l_executor_start(s3l_executor_t* d);

@@ -35,6 +35,7 @@ const char* s3lect_event_name(int kind) {
       [S3LECT_EVENT_CLAIMING] = "claiming",
       [S3LECT_EVENT_NO_LEADER] = "no_leader",
       [S3LECT_EVENT_EXPIRING] = "expiring",
+      [S3LECT_EVENT_VALUE] = "value",
   };
   return NAME(names, kind);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/observation.h"
 #include "elector/metrics_page.h"
 #include "loop/clock.h"
 #include "peer/message.h"
@@ -17,11 +18,18 @@ static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
 
 static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* confirmed) {
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
-  /* An update may have changed it since the record was written. */
+  /* An update, or another value, may have changed it since the record was written. */
   if (leads && d->names.id[0] != '\0') {
     memset(confirmed->record.leader_addr, 0, sizeof confirmed->record.leader_addr);
     memcpy(confirmed->record.leader_addr, d->names.addr, strlen(d->names.addr));
+    const char* value = s3l_leader_names_value(&d->names);
+    memset(confirmed->record.value, 0, sizeof confirmed->record.value);
+    memcpy(confirmed->record.value, value, strlen(value));
   }
+  /* There was no memory to keep it: followers read it from the store. */
+  bool known = s3l_value_fingerprint(confirmed->record.value) == d->core.observed.record.value;
+  if (leads && !known)
+    return S3L_REGISTRATION_AWAY;
   if (S3L_MUTANT(PROMISE_SHORT) && leads)
     confirmed->valid_for_ms /= 2;
   if (leads && !s3l_executor_is_withdrawn(d))

@@ -18,7 +18,7 @@
 #include "wire/http1.h"
 
 /* A longer answer is no answer of ours or of the Go package. */
-#define S3L_PEER_ANSWER_MAX 8192
+#define S3L_PEER_ANSWER_MAX 16384
 
 /* Longest path at which an election is asked for. */
 #define S3L_PEER_PATH_MAX 1024

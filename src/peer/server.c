@@ -326,7 +326,7 @@ s3l_http_server_t* s3l_peer_server_pages(s3l_peer_server_t* p) {
   return p->pages;
 }
 
-void s3l_peer_registration_parted(s3l_peer_registration_t* registration) {
+void s3l_peer_registration_changed(s3l_peer_registration_t* registration) {
   /* What is asked anew in consequence comes with later turns of the loop. */
   while (!s3l_list_empty(&registration->held))
     release(S3L_CONTAINER_OF(registration->held.next, held_t, link));

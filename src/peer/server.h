@@ -9,7 +9,8 @@
  *
  * Invariants
  *   - a held request is answered when its registration has stopped leading and has released, when
- *     its time is over, or when the registration is removed; whichever comes first;
+ *     its leader publishes another value, when its time is over, or when the registration is
+ * removed; whichever comes first;
  *   - an answer is what the owner says at that moment, never an older one.
  *
  * Paths are compared as sent, without their query. */
@@ -92,8 +93,8 @@ int s3l_peer_server_add(s3l_peer_server_t* server, s3l_peer_registration_t* regi
 /** Answers what is held with 404. No-op on a registration that is at no server. */
 void s3l_peer_server_remove(s3l_peer_registration_t* registration);
 
-/** The registration has parted: what is held is answered. */
-void s3l_peer_registration_parted(s3l_peer_registration_t* registration);
+/** The registration has parted, or its leader publishes another value: what is held is answered. */
+void s3l_peer_registration_changed(s3l_peer_registration_t* registration);
 
 /** Removes all registrations, closes all connections, frees the server, then calls cb. */
 void s3l_peer_server_close(s3l_peer_server_t* server, void (*cb)(void* arg), void* arg);

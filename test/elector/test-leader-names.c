@@ -179,6 +179,28 @@ static void test_renewals_of_another_do_not_allocate(void** state) {
   assert_true(s3l_heap_count() > before); /* the count tells */
 }
 
+static void test_renewals_with_a_value_do_not_allocate(void** state) {
+  rig_t* rig = *state;
+  s3lect_status_t status = {.size = sizeof status};
+  s3lect_record_t r = s3l_script_store_released();
+  s3l_script_store_expect(&rig->store, false);
+  s3l_script_store_show(&rig->store, &r, "\"e1\"");
+  assert_int_equal(s3lect_elector_set_value(&rig->e, "v", 0), 0);
+  s3l_script_store_expect(&rig->store, true); /* without it: set when this was under way */
+  s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e2\"");
+  s3l_script_store_expect(&rig->store, true);
+  assert_string_equal(rig->store.put.value, "v");
+  s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e3\"");
+  size_t before = s3l_heap_count();
+  s3l_script_store_expect(&rig->store, true);
+  s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e4\"");
+  s3l_script_store_expect(&rig->store, true);
+  s3l_script_store_answer(&rig->store, 0, S3LECT_SETTLED, "\"e5\"");
+  assert_int_equal(s3l_heap_count(), before);
+  assert_int_equal(s3lect_elector_status(&rig->e, &status), 0);
+  assert_string_equal(status.record.value, "v");
+}
+
 /* Its own names, and those of a record that is released, gone or unreadable. */
 static void test_names_end(void** state) {
   rig_t* rig = *state;
@@ -224,6 +246,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_the_rest_of_the_record, setup, teardown),
       cmocka_unit_test_setup_teardown(test_successor, setup, teardown),
       cmocka_unit_test_setup_teardown(test_renewals_of_another_do_not_allocate, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_renewals_with_a_value_do_not_allocate, setup, teardown),
       cmocka_unit_test_setup_teardown(test_names_end, setup, teardown),
       cmocka_unit_test_setup_teardown(test_no_memory_for_names, setup, teardown),
   };

@@ -55,6 +55,19 @@ static void settle(void) {
     s3l_election_wait(&el, &p[0].c.renewed, p[0].c.renewed + 12, "a leader timeout");
 }
 
+/* What the followers were told that the leader publishes. */
+static unsigned values;
+static char value[2][S3LECT_VALUE_SIZE];
+
+static void on_value(s3lect_elector_t* e, const s3lect_event_t* ev) {
+  for (size_t i = 1; i < 3; i++)
+    if (e == &p[i].c.e) {
+      snprintf(value[i - 1], sizeof value[0], "%s", ev->value);
+      assert_int_equal(ev->epoch, p[0].c.epoch);
+      values++;
+    }
+}
+
 static void end(void) {
   for (size_t i = 0; i < 3; i++)
     s3l_peered_close(&p[i]);
@@ -80,6 +93,36 @@ static void test_followers_ask_the_leader(void** state) {
     assert_string_equal(p[i].c.leader, "a");
   }
   end();
+}
+
+/* By the answers alone; over plain HTTP, which anybody could forge, by a read of the store. */
+static void test_a_value(void** state, bool tls) {
+  fakes3_counters_t before, after;
+  values = 0;
+  begin(tls);
+  p[1].c.o.on_value = p[2].c.o.on_value = on_value;
+  settle();
+  fakes3_counters(el.server, &before);
+  for (unsigned n = 1; n <= 3; n++) {
+    assert_int_equal(s3lect_elector_set_value(&p[0].c.e, n < 3 ? &"aup"[n % 2] : NULL, 1), 0);
+    s3l_election_wait(&el, &values, 2 * n, "followers to be told");
+    assert_string_equal(value[0], n < 3 ? &"aup"[n % 2] : "");
+    assert_string_equal(value[1], value[0]);
+  }
+  fakes3_counters(el.server, &after);
+  if (tls)
+    assert_int_equal(after.get, before.get);
+  for (size_t i = 0; i < 3; i++)
+    assert_int_equal(p[i].c.errors, 0);
+  end();
+}
+
+static void test_a_value_over_tls(void** state) {
+  test_a_value(state, true);
+}
+
+static void test_a_value_over_plain_http(void** state) {
+  test_a_value(state, false);
 }
 
 /* Whoever is next, once the first has gone. */
@@ -251,6 +294,8 @@ static void test_followers_may_leave_while_they_are_held(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_followers_ask_the_leader),
+      cmocka_unit_test(test_a_value_over_tls),
+      cmocka_unit_test(test_a_value_over_plain_http),
       cmocka_unit_test(test_a_closing_leader_is_followed_at_once),
       cmocka_unit_test(test_a_transfer_names_the_next_leader),
       cmocka_unit_test(test_whom_a_transfer_cannot_name),

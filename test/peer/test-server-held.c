@@ -67,6 +67,27 @@ static const fakes3_entry_t* last_put(void) {
   return last;
 }
 
+/* Another value, and only that: a renewal answers nobody. */
+static void test_behind_another_value(void** state) {
+  begin();
+  unsigned renewed = p.c.renewed;
+  s3l_caller_t* c = call(WAIT);
+  settle();
+  s3l_election_wait(&el, &p.c.renewed, renewed + 3, "renewals");
+  assert_string_equal(c->text, "");
+  assert_int_equal(s3lect_elector_set_value(&p.c.e, "up \"1\"", 0), 0);
+  s3l_caller_expect(c, "\"value\":\"up \\\"1\\\"\"");
+  s3l_caller_free(c);
+  c = call(WAIT);
+  settle();
+  assert_int_equal(s3lect_elector_set_value(&p.c.e, "", 1), 0);
+  s3l_caller_expect(c, "validForMs");
+  assert_null(strstr(c->text, "\"value\""));
+  s3l_caller_free(c);
+  assert_int_equal(p.c.stopped, 0);
+  end();
+}
+
 /* One that waits, and one that asks while the release is on its way: neither is sent to a store
  * that does not show it yet. */
 static void test_behind_the_release(void** state) {
@@ -130,6 +151,7 @@ static void test_not_before_the_application_agrees(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_behind_another_value),
       cmocka_unit_test(test_behind_the_release),
       cmocka_unit_test(test_an_expiry_answers),
       cmocka_unit_test(test_not_before_the_application_agrees),
