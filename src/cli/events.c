@@ -16,6 +16,8 @@ size_t cli_event_format(const s3lect_event_t* event, const char* id, char line[C
   s3l_json_string(&json, "leader", event->leader_id != NULL ? event->leader_id : "");
   if (event->kind == S3LECT_EVENT_NEW_LEADER)
     s3l_json_string(&json, "addr", event->leader_addr != NULL ? event->leader_addr : "");
+  if (event->kind == S3LECT_EVENT_VALUE)
+    s3l_json_string(&json, "value", event->value);
   if (event->kind == S3LECT_EVENT_STOPPED_LEADING)
     s3l_json_string(&json, "reason", s3lect_reason_name(event->reason));
   if (event->kind == S3LECT_EVENT_ERROR) {
@@ -85,6 +87,12 @@ static void describe(const s3lect_event_t* event, phrase_t* p) {
     p->style = CLI_WARN;
     p->word = "no leader";
     cli_format(p->text, sizeof p->text, "the last epoch is %" PRIu64, event->epoch);
+    break;
+  case S3LECT_EVENT_VALUE:
+    p->word = "value";
+    cli_format(p->text, sizeof p->text, "%s%sepoch %" PRIu64,
+               event->value[0] != '\0' ? event->value : "none",
+               event->value[0] != '\0' ? "; " : ", ", event->epoch);
     break;
   default:
     p->word = s3lect_event_name(event->kind);

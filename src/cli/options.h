@@ -56,6 +56,8 @@ typedef struct cli_options_s {
   cli_list_t headers;
   char default_id[S3LECT_ID_SIZE];    /* what elector.server_id points to without --id */
   char http_listen[S3LECT_ADDR_SIZE]; /* what server.pages_listen points to, if HOST is missing */
+  const char* value;                  /* elect, run */
+  const char* value_file;
   uint32_t peer_client_auth;
   uint32_t kill_after_ms;
   const char* warn_signal;

@@ -6,6 +6,7 @@
 #include "text.h"
 
 #define ELECTING           (CLI_ELECT | CLI_RUN | CLI_PLAN)
+#define HOLDING            (CLI_ELECT | CLI_RUN)
 #define FOLLOWING          (ELECTING | CLI_WATCH)
 #define FENCED             (CLI_PUT | CLI_GET)
 #define ONE                (FOLLOWING | CLI_STATUS | CLI_VERIFY)
@@ -71,6 +72,11 @@ const cli_option_t cli_option_table[] = {
      "the unique name of this candidate (host name and pid)"},
     {"addr", "HOST:PORT", ELECTING, STRING, AT(elector.server_addr),
      "where others reach this server while it leads; part of the record"},
+    {"value", "TEXT", HOLDING, STRING, AT(value),
+     "what this candidate publishes while it leads, up to 1 KiB of UTF-8:\n"
+     "the others see it with status and watch; part of the record"},
+    {"value-file", "FILE", HOLDING, STRING, AT(value_file),
+     "the same, from FILE; read again on SIGHUP, and then written at once"},
     {"leader-timeout", "DUR", READING, DURATION, AT(elector.leader_timeout_ms),
      "how long a leadership lasts without a renewal (15s)"},
     {"renew", "DUR", ELECTING, DURATION, AT(elector.renew_interval_ms),

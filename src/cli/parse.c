@@ -349,6 +349,8 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
   if (addr != NULL && !is_host_port(addr))
     return cli_refuse(error, "--addr %.200s is no address: write HOST:PORT, such as 10.0.1.42:8443",
                       addr);
+  if (options->value != NULL && options->value_file != NULL)
+    return cli_refuse(error, "--value and --value-file are both given: leave one of them away");
   if (id != NULL && strlen(id) >= S3LECT_ID_SIZE)
     return cli_refuse(error, "--id %.40s... is too long: at most %d bytes", id, S3LECT_ID_SIZE - 1);
   return options->command == CLI_RUN ? check_run(options, error) : 0;

@@ -9,6 +9,7 @@
 
 #include "store.h"
 #include "text.h"
+#include "value.h"
 
 #define STOP_ACK_MS   86400000
 #define FLUSH_MS      1000 /* how long the exit waits for a slow reader of the events */
@@ -65,12 +66,33 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
     session->on_event(session, event);
 }
 
+/* Sets the value of the options. Returns 0, or a code after a line on stderr. */
+static int publish(cli_session_t* session, bool at_once) {
+  char value[S3LECT_VALUE_SIZE];
+  s3lect_error_t error;
+  int r = cli_value_read(session->options, value, &error);
+  if (r != 0) {
+    cli_say("%s%s", error.text, at_once ? "; the value stays as it was" : "");
+    return r;
+  }
+  if (value[0] == '\0' && !at_once)
+    return 0;
+  r = s3lect_elector_set_value(&session->elector, value, at_once);
+  if (r != 0)
+    cli_say("the value cannot be set: %s", s3lect_strerror(r));
+  return r;
+}
+
 static void on_signal(uv_signal_t* handle, int signum) {
   cli_session_t* session = handle->data;
   bool open = session->peer.serves || session->peer.asks;
-  bool reloads = signum == SIGHUP && cli_peer_reloads(session->options);
-  if (reloads && open)
+  bool certs = signum == SIGHUP && cli_peer_reloads(session->options);
+  bool value = signum == SIGHUP && session->options->value_file != NULL;
+  bool reloads = certs || value;
+  if (certs && open)
     cli_peer_reload(&session->peer);
+  if (value && !session->finishing)
+    (void)publish(session, true);
   if (session->on_signal != NULL)
     session->on_signal(session, signum);
   else if (!reloads && session->finishing)
@@ -94,6 +116,9 @@ int cli_session_check(const cli_options_t* options) {
   s3lect_elector_options_t timing;
   (void)cli_timing(options, &timing, &error);
   int r = cli_usage(&error);
+  char value[S3LECT_VALUE_SIZE];
+  if (r == 0 && cli_value_read(options, value, &error) != 0)
+    r = cli_usage(&error);
   if (r == 0)
     r = cli_peer_check(options);
   return r != 0 ? r : cli_store_check(options);
@@ -116,6 +141,7 @@ static int open_elector(cli_session_t* session) {
   options.on_claiming = on_event;
   options.on_no_leader = on_event;
   options.on_expiring = on_event;
+  options.on_value = on_event;
   s3lect_error_t error;
   int r = s3lect_elector_init(&session->loop, &session->elector, &options, &error);
   if (r != 0) {
@@ -123,6 +149,8 @@ static int open_elector(cli_session_t* session) {
     return r;
   }
   session->elector.data = session;
+  if (publish(session, false) != 0)
+    return S3LECT_EOPTION;
   r = cli_peer_add(&session->peer, &session->elector);
   if (r == 0)
     r = s3lect_elector_start(&session->elector);

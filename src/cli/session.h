@@ -61,8 +61,8 @@ void cli_session_abandon(cli_session_t* session, int exit_code);
 
 /** Opens everything, starts the elector and runs the loop to its end. Events go to events_fd, or
  * nowhere if it is -1. Without on_signal, SIGTERM, SIGINT and SIGHUP are handled: SIGHUP reads the
- * peers' certificates again; without certificates it ends the session as SIGTERM does. Returns the
- * exit status. */
+ * peers' certificates and --value-file again; without any of these it ends the session as SIGTERM
+ * does. Returns the exit status. */
 int cli_session_run(cli_session_t* session, const cli_options_t* options, int events_fd);
 
 #endif

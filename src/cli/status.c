@@ -37,6 +37,12 @@ static void print_leader(const cli_terminal_t* terminal, const cli_verdict_t* ve
     printf("address  %s\n", record->leader_addr);
   if (record->epoch != 0)
     printf("epoch    %" PRIu64 "\n", record->epoch);
+  if (record->value[0] != '\0') {
+    char value[S3LECT_VALUE_SIZE];
+    cli_format(value, sizeof value, "%s", record->value);
+    cli_visible(value);
+    printf("value    %s\n", value);
+  }
   if (record->acquired_ms != 0) {
     (void)s3l_time_format_rfc3339_ms(record->acquired_ms, since);
     cli_span(cli_wall_ms() - record->acquired_ms, span);

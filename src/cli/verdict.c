@@ -52,6 +52,7 @@ void cli_verdict_json(const cli_verdict_t* v, s3l_buf_t* json) {
   s3l_json_string(json, "last_leader", record->leader_id);
   s3l_json_string(json, "address", record->leader_addr);
   s3l_json_u64(json, "epoch", record->epoch);
+  s3l_json_string(json, "value", cli_verdict_is_led(v, 0) ? record->value : "");
   if (record->acquired_ms != 0)
     cli_json_time(json, "since", record->acquired_ms);
   s3l_json_i64(json, "age_ms", v->age_ms);
@@ -67,6 +68,7 @@ cli_view_row_t cli_verdict_row(const cli_verdict_t* v, const char* election, int
                           .state = state,
                           .leader = v->record.leader_id,
                           .addr = v->record.leader_addr,
+                          .value = v->record.value,
                           .epoch = v->record.epoch,
                           .age_ms = v->present ? v->age_ms + since_ms : -1,
                           .left_ms = released ? 0 : v->timeout_ms - v->age_ms - since_ms,

@@ -20,8 +20,8 @@ typedef struct cli_verdict_s {
 } cli_verdict_t;
 
 /** Reads the record in the result of a get: that of the epoch file `epoch`, or of a lockfile if
- * `epoch` is 0. `default_timeout_ms` counts if the record has no leader timeout. Makes its texts
- * visible. Returns 0, or the code of the reader. */
+ * `epoch` is 0. `default_timeout_ms` counts if the record has no leader timeout. Makes its
+ * names visible; the value is left as it is. Returns 0, or the code of the reader. */
 int cli_verdict_read(cli_verdict_t* verdict, const s3lect_store_result_t* result, uint64_t epoch,
                      uint32_t default_timeout_ms);
 

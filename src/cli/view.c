@@ -9,6 +9,7 @@
 #define COLUMNS    4
 #define CELL_SIZE  640
 #define COLUMN_MAX 60 /* characters; what is longer moves the rest of its row */
+#define VALUE_SIZE 96 /* bytes of a value that are shown at the end of its row */
 #define BAR_WIDTH  20
 #define MORE_SIZE  40         /* bytes of the line "(N more)" */
 #define NO_WRAP    "\x1b[?7l" /* a line that is too long is cut, so that the height is known */
@@ -85,6 +86,13 @@ static void put_row(const cli_terminal_t* terminal, s3l_buf_t* b, const cli_view
     for (int n = width_of(span); n < 7; n++)
       s3l_buf_putc(b, ' ');
     put_bar(terminal, b, row);
+  }
+  if (row->value[0] != '\0' && strcmp(row->state, "led") == 0) {
+    char value[VALUE_SIZE];
+    snprintf(value, sizeof value, "%s", row->value);
+    cli_visible(value);
+    s3l_buf_puts(b, "  ");
+    s3l_buf_puts(b, value);
   }
   s3l_buf_putc(b, '\n');
 }

@@ -17,6 +17,7 @@ typedef struct cli_view_row_s {
   const char* state; /* "led", ... as in `status` */
   const char* leader;
   const char* addr;
+  const char* value; /* what the leader publishes, or "" */
   uint64_t epoch;
   int64_t age_ms;  /* since the last renewal; -1: unknown */
   int64_t left_ms; /* until others may take over */

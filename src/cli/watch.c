@@ -1,4 +1,5 @@
-/* cli/watch.c: `s3lect watch` prints a line when another leader is observed, or none any more. The
+/* cli/watch.c: `s3lect watch` prints a line when another leader is observed, or none any more, or
+ * another value of the leader. The
  * elector only observes. On a terminal, a view below the lines shows the election. */
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ static void print_json(cli_session_t* session, const s3lect_event_t* event) {
   s3l_json_string(&json, "leader", event->leader_id);
   s3l_json_string(&json, "addr", event->leader_addr);
   s3l_json_u64(&json, "epoch", event->epoch);
+  s3l_json_string(&json, "value", event->value);
   cli_json_clocks(&json);
   cli_json_time(&json, "time", cli_wall_ms());
   if (cli_json_close(&json) > 0)
@@ -34,7 +36,8 @@ static void print_json(cli_session_t* session, const s3lect_event_t* event) {
 
 static void on_event(cli_session_t* session, const s3lect_event_t* event) {
   watch_t* w = session->data;
-  if (event->kind != S3LECT_EVENT_NEW_LEADER && event->kind != S3LECT_EVENT_NO_LEADER)
+  if (event->kind != S3LECT_EVENT_NEW_LEADER && event->kind != S3LECT_EVENT_NO_LEADER &&
+      event->kind != S3LECT_EVENT_VALUE)
     return;
   if (event->epoch > w->epoch)
     w->epoch = event->epoch;
@@ -75,6 +78,7 @@ static void draw(uv_timer_t* timer) {
                         .state = state_of(record, left_ms),
                         .leader = record->leader_id,
                         .addr = record->leader_addr,
+                        .value = record->value,
                         .epoch = record->epoch,
                         .age_ms = (now - w->seen_ns) / 1000000,
                         .left_ms = left_ms,
