@@ -223,6 +223,16 @@ export interface NoLeaderEvent {
   epoch: bigint;
 }
 
+/** The value that the leader publishes (setValue) is another one, or that of another epoch: comes after 'leader' of
+ * that epoch. The leader is told of its own, too. */
+export interface ValueEvent {
+  type: 'value';
+  leader: string | null;
+  /** '' if it publishes none. */
+  value: string;
+  epoch: bigint;
+}
+
 export interface RenewedEvent {
   type: 'renewed';
   epoch: bigint;
@@ -239,7 +249,8 @@ export interface ErrorEvent {
   error: ElectorError;
 }
 
-export type ElectorEvent = (LeadingEvent | ExpiringEvent | StoppedEvent | LeaderEvent | NoLeaderEvent | ClaimingEvent | ErrorEvent) & {
+export type ElectorEvent = (LeadingEvent | ExpiringEvent | StoppedEvent | LeaderEvent | NoLeaderEvent | ClaimingEvent |
+  ValueEvent | ErrorEvent) & {
   /** So many events before this one were dropped, because nobody asked for them. */
   missed?: number;
 };
@@ -269,6 +280,8 @@ export interface Status {
   /** A provisional claim, where no leader was found: nobody leads by it. */
   claim: boolean;
   successor: string;
+  /** What its leader publishes, or ''. */
+  value: string;
 }
 
 /** Counters since the elector was made. */
@@ -297,6 +310,7 @@ interface ElectorEventMap {
   leader: [LeaderEvent];
   noLeader: [NoLeaderEvent];
   claiming: [ClaimingEvent];
+  value: [ValueEvent];
   renewed: [RenewedEvent];
   error: [ElectorError];
   close: [];
@@ -319,6 +333,9 @@ export class Elector extends EventEmitter implements AsyncDisposable {
   update(options: Partial<Pick<ElectorOptions, 'serverAddr' | 'priority' | 'frequentIntervalMs' | 'infrequentIntervalMs' |
     'leaderTimeoutMs' | 'renewIntervalMs' | 'requestTimeoutMs' | 'gracePeriodMs' | 'releaseTimeoutMs' | 'stopAckMs' |
     'renewDeadlineMs' | 'warnBeforeMs' | 'peerIntervalMs' | 'peerTimeoutMs'>>): void;
+  /** Sets what this elector publishes while it leads, up to 1 KiB of UTF-8; '' or null for none. The next renewal
+   * carries it, or with `now` one that is made for it. */
+  setValue(text: string | null, options?: { now?: boolean }): void;
   /** Stops, releases, and ends it; any number of times. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

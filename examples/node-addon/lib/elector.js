@@ -179,6 +179,10 @@ class Elector extends EventEmitter {
     this.#options = all;
   }
 
+  setValue(text, { now = false } = {}) {
+    this.#call('setValue', text ?? '', Boolean(now));
+  }
+
   #call(method, ...args) {
     try {
       this.#native[method](...args);
@@ -291,7 +295,7 @@ class Elector extends EventEmitter {
   // ---- Events ----
   // A listener may throw: that is an uncaught exception, and all that has to be done is done before.
 
-  #onEvent(kind, epoch, leaderId, leaderAddr, reason, error) {
+  #onEvent(kind, epoch, leaderId, leaderAddr, reason, error, value) {
     switch (kind) {
       case 'started_leading':
         return this.#onLeading(epoch);
@@ -305,6 +309,8 @@ class Elector extends EventEmitter {
         return this.#tell({ type: 'noLeader', epoch });
       case 'expiring':
         return this.#tell({ type: 'expiring', epoch });
+      case 'value':
+        return this.#tell({ type: 'value', leader: leaderId || null, value, epoch });
       case 'renewed':
         return this.emit('renewed', { type: 'renewed', epoch });
       default:

@@ -1,6 +1,6 @@
 /* The class Elector of the addon, which lib/elector.js wraps. It calls two methods of its object:
  *
- *   onEvent(kind, epoch, leaderId, leaderAddr, reason, error)
+ *   onEvent(kind, epoch, leaderId, leaderAddr, reason, error, value)
  *   onClosed() */
 #include <stdlib.h>
 
@@ -42,6 +42,7 @@ static void on_event(s3lect_elector_t* handle, const s3lect_event_t* event) {
       value_text(env, s3lect_reason_name(event->reason)),
       event->kind == S3LECT_EVENT_ERROR ? error_make(env, event->error, event->message)
                                         : value_undefined(env),
+      value_text(env, event->value),
   };
   object_call(&e->object, scope, "onEvent", sizeof argv / sizeof *argv, argv);
 }
@@ -102,6 +103,7 @@ static void set_callbacks(s3lect_elector_options_t* options) {
   options->on_claiming = on_event;
   options->on_no_leader = on_event;
   options->on_expiring = on_event;
+  options->on_value = on_event;
 }
 
 /* new Elector(options, store, peerClient | undefined) */
@@ -194,6 +196,24 @@ static napi_value elector_transfer(napi_env env, napi_callback_info info) {
       : r == S3LECT_EOPTION
           ? "the successor's ID must be another's than this elector's, of 1 to 255 bytes"
           : NULL);
+}
+
+/* setValue(text, atOnce) */
+static napi_value elector_set_value(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  texts_t texts = {0};
+  bool at_once = false;
+  elector_t* e = elector_this(env, info, 2, argv);
+  const char* text = e != NULL ? texts_add(&texts, env, argv[0], "the value") : NULL;
+  (void)(text != NULL && napi_get_value_bool(env, argv[1], &at_once) == napi_ok);
+  int r = text != NULL ? s3lect_elector_set_value(&e->handle, text, at_once) : 0;
+  texts_free(&texts);
+  if (text == NULL)
+    return NULL;
+  return result_of(env, r,
+                   r == S3LECT_EOPTION ? "the value must be of at most 1024 bytes of UTF-8"
+                   : r == UV_ECANCELED ? elector_class.closed
+                                       : NULL);
 }
 
 /* update(options, store, peerClient | undefined) */
@@ -301,6 +321,7 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
   put(env, out, "released", value_bool(env, s.record.released != 0));
   put(env, out, "claim", value_bool(env, s.record.claim != 0));
   put(env, out, "successor", value_text(env, s.record.successor));
+  put(env, out, "value", value_text(env, s.record.value));
   return out;
 }
 
@@ -416,6 +437,7 @@ bool elector_define(napi_env env, napi_value exports) {
       {.utf8name = "stop", .method = elector_stop},
       {.utf8name = "resign", .method = elector_resign},
       {.utf8name = "transfer", .method = elector_transfer},
+      {.utf8name = "setValue", .method = elector_set_value},
       {.utf8name = "update", .method = elector_update},
       {.utf8name = "ack", .method = elector_ack},
       {.utf8name = "peerResponse", .method = elector_peer_response},

@@ -1,6 +1,6 @@
 #include "addon.h"
 
-#define METHODS_MAX 16
+#define METHODS_MAX 24
 
 /* ---- Life ---- */
 

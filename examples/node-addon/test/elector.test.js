@@ -184,6 +184,30 @@ describe('elector', { concurrency: true }, () => {
     await Promise.all([low.close(), high.close()]);
   });
 
+  it('publishes a value, which ends with its epoch', async (t) => {
+    const a = await make(t, 'published', { serverId: 'a' });
+    const b = await make(t, 'published', { serverId: 'b' });
+    assert.throws(() => a.setValue('v'.repeat(1025)), { code: 'S3LECT_EOPTION' });
+    a.setValue('one');
+    await a.start();
+    const { epoch } = await event(a, 'leading');
+    const first = event(b, 'value');
+    await b.start();
+    assert.deepEqual(await first, { type: 'value', leader: 'a', value: 'one', epoch });
+    const second = event(b, 'value');
+    a.setValue('zwei \u{1F600}', { now: true });
+    assert.equal((await second).value, 'zwei \u{1F600}');
+    assert.equal(b.status().value, 'zwei \u{1F600}');
+    assert.equal((await fake.record('published')).value, 'zwei \u{1F600}');
+    const third = event(b, 'value');
+    await a.close();
+    assert.throws(() => a.setValue(null), { code: 'S3LECT_ECANCELED' });
+    const last = await third;
+    assert.deepEqual([last.leader, last.value], ['b', '']);
+    assert.ok(last.epoch > epoch);
+    await b.close();
+  });
+
   it('gives up on a store that does not keep its conditions', async (t) => {
     const e = await make(t, 'unsafe', { verifyOnStart: true });
     await fake.fault({ match: { method: 'PUT', key: 'unsafe' }, ignore_conditions: true });

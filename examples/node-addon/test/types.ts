@@ -9,12 +9,14 @@ async function main() {
   e.on('error', (err) => err.code.length);
   e.on('close', () => {});
   e.update({ serverAddr: 'h:1', renewIntervalMs: 5 });
+  e.setValue('v', { now: true }); e.setValue(null); e.on('value', ({ value }) => value.length);
   await e.start(); await e.transfer('x'); e.ref().unref();
   for await (const ev of e.events({ signal: AbortSignal.abort() })) {
     if (ev.type === 'leading') { const s: AbortSignal = ev.signal; void s; }
     else if (ev.type === 'error') ev.error.code;
     else if (ev.type === 'expiring') { const n: bigint = ev.epoch; void n; }
     else if (ev.type === 'noLeader') { const n: bigint = ev.epoch; void n; }
+    else if (ev.type === 'value') { const v: string = ev.value; void v; }
     else if (ev.type === 'claiming') { const n: bigint = ev.epoch; void n; }
     else if (ev.type === 'leader') { const l: string | null = ev.leader; void l; }
   }
