@@ -84,7 +84,7 @@ int s3lect_elector_transfer(s3lect_elector_t* elector, const char* to_id) {
       strcmp(to_id, own->id) == 0)
     return S3LECT_EOPTION;
   size_t body_size = s3l_record_encode_max(own->id, own->addr, to_id) + S3L_RECORD_FILE_MORE;
-  s3l_extras_t* x = s3l_executor_extras(d);
+  s3l_extras_t* x = s3l_extras_get(&d->extras);
   s3l_transfer_t* transfer = x != NULL ? s3l_calloc(1, sizeof *transfer + body_size) : NULL;
   if (transfer == NULL)
     return UV_ENOMEM;
@@ -175,7 +175,7 @@ int s3lect_elector_set_value(s3lect_elector_t* elector, const char* text, int at
   s3l_value_t* value;
   if (d == NULL || d->closing)
     return UV_ECANCELED;
-  s3l_extras_t* x = s3l_executor_extras(d);
+  s3l_extras_t* x = s3l_extras_get(&d->extras);
   if (x == NULL)
     return UV_ENOMEM;
   bool also = x->value_waiting != NULL && x->value_waiting->at_once;

@@ -1,12 +1,12 @@
 #include "elector/executor.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/lead.h"
 #include "core/record.h"
 #include "core/trace.h"
+#include "elector/callbacks.h"
 #include "elector/executor_files.h"
 #include "elector/options.h"
 #include "elector/peer_client.h"
@@ -17,7 +17,6 @@
 #include "util/mem.h"
 #include "util/mutant.h"
 
-#define MESSAGE_SIZE      1024 /* of an event, with the NUL: as much as a store says */
 #define INCARNATION_BYTES ((S3LECT_INCARNATION_SIZE - 1) / 2)
 #define RANDOM_BYTES      (INCARNATION_BYTES + sizeof(uint64_t)) /* of a start: that, and a seed */
 
@@ -36,75 +35,14 @@ static void publish(s3l_executor_t* d) {
 
 /* Effects. */
 
-/* An error is forgotten when it could have occurred again twice, and has not. */
-static bool is_to_be_told(s3l_executor_t* d, int error, const char* message) {
-  if (S3L_MUTANT(TOLD_EACH_TIME))
-    return true;
-  const s3l_core_config_t* o = &d->core.config;
-  int64_t look = o->frequent_interval_ms > o->infrequent_interval_ms ? o->frequent_interval_ms
-                                                                     : o->infrequent_interval_ms;
-  int64_t forget = 2 * (look + S3L_RETRIES * (int64_t)o->request_timeout_ms + S3L_RETRY_TOTAL_MS);
-  return s3l_repeats_tell(&d->repeats, error, message, s3l_clock_lease_ns(), forget * S3L_MS);
-}
-
-static s3lect_event_cb callback(const s3l_executor_t* d, s3lect_event_kind_t kind) {
-  if (kind == S3LECT_EVENT_VALUE)
-    return d->extras != NULL ? d->extras->on_value : NULL;
-  return d->on[kind - 1];
-}
-
-static void notify(s3l_executor_t* d, const s3l_effect_t* e) {
-  s3lect_event_cb cb = callback(d, e->note);
-  bool valid = e->note == S3LECT_EVENT_RENEWED || e->note == S3LECT_EVENT_EXPIRING;
-  if (valid && d->expired)
-    return;
-  if (e->note == S3LECT_EVENT_RENEWED && d->metrics != NULL && d->metrics->sent_ns != 0)
-    s3l_metrics_renewed(d->metrics, d->core.now - d->metrics->sent_ns);
-  const char* message = e->message != NULL ? e->message
-                        : e->error != 0    ? s3lect_strerror(e->error)
-                                           : "";
-  if (cb == NULL ||
-      (e->note == S3LECT_EVENT_ERROR && !e->once && !is_to_be_told(d, e->error, message)))
-    return;
-  /* Some messages hold text of others: a store's reply, the address in a record. */
-  char line[MESSAGE_SIZE];
-  s3l_buf_cut(line, sizeof line, snprintf(line, sizeof line, "%s", message));
-  s3l_buf_line(line);
-  bool led = s3l_core_names_leader(&d->core) && e->note != S3LECT_EVENT_NO_LEADER;
-  s3lect_event_t event = {
-      .size = sizeof event,
-      .kind = (int32_t)e->note,
-      .reason = (int32_t)e->reason,
-      .error = e->error,
-      .epoch = e->epoch,
-      .valid_until_ns = e->valid_until,
-      .leader_id = led ? d->names.id : "",
-      .leader_addr = led ? d->names.addr : "",
-      .message = line,
-      .takeover_allowed_ns = e->takeover_at,
-      .value = led ? s3l_leader_names_value(&d->names) : "",
-  };
-  cb(d->handle, &event);
-  if (S3L_MUTANT(TOLD_TWICE) && e->note == S3LECT_EVENT_RENEWED)
-    cb(d->handle, &event);
-}
-
-/* An error that is not the core's. `message` NULL: what the code says. */
-static void report(s3l_executor_t* d, int error, const char* message) {
-  const s3l_effect_t e = {.note = S3LECT_EVENT_ERROR,
-                          .error = error,
-                          .valid_until = s3l_core_valid_until(&d->core),
-                          .message = message};
-  notify(d, &e);
-}
-
 static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* r) {
   s3l_executor_t* d = req->data;
   s3lect_store_result_t unusable = *r;
   s3l_listing_t listing;
   s3l_event_t event = {.kind = S3L_EV_DONE, .result = r};
   if (r->notice != 0 && (r->status == 0 || r->status == S3LECT_ENOTMODIFIED))
-    report(d, r->notice, r->message); /* what the store tells its operator beside the result */
+    s3l_callbacks_report(d, r->notice,
+                         r->message); /* what the store tells its operator beside the result */
   if (r->status == 0 && d->listing) {
     unusable.status = s3l_files_listed(d->core.config.epochs, r, &listing);
     event.listing = unusable.status == 0 ? &listing : NULL;
@@ -180,14 +118,6 @@ static bool probe_failed(s3l_probe_t* p, s3l_peer_result_t* result) {
   return true;
 }
 
-static bool is_traced(const s3l_executor_t* d) {
-  return d->extras != NULL && d->extras->on_trace != NULL;
-}
-
-static void trace_line(s3l_executor_t* d, const char* line) {
-  d->extras->on_trace(d->handle, line);
-}
-
 /* Followers that wait for an answer learn of the value of their leader by it. */
 static void answer_with_value(s3l_executor_t* d) {
   bool leads = s3l_core_valid_until(&d->core) != 0 && !s3l_executor_is_withdrawn(d);
@@ -198,10 +128,10 @@ static void answer_with_value(s3l_executor_t* d) {
 static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
   for (size_t i = 0; i < fx->len; i++) {
     const s3l_effect_t* e = &fx->at[i];
-    if (is_traced(d)) {
+    if (s3l_callbacks_want_trace(d)) {
       char line[S3L_TRACE_SIZE];
       s3l_trace_effect(e, &fx->record, d->core.now, line, sizeof line);
-      trace_line(d, line);
+      s3l_callbacks_trace(d, line);
     }
     switch (e->kind) {
     case S3L_DO_READ:
@@ -222,7 +152,7 @@ static void execute(s3l_executor_t* d, const s3l_effects_t* fx) {
     case S3L_DO_NOTIFY:
       if (e->note == S3LECT_EVENT_VALUE)
         answer_with_value(d);
-      notify(d, e);
+      s3l_callbacks_notify(d, e);
       break;
     case S3L_DO_STOPPED:
       break; /* the phase says it */
@@ -268,10 +198,10 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_effects_t fx;
   apply_update(d);
   event->wall_ms = s3l_clock_wall_ms();
-  if (is_traced(d)) {
+  if (s3l_callbacks_want_trace(d)) {
     char line[S3L_TRACE_SIZE];
     s3l_trace_event(event, line, sizeof line);
-    trace_line(d, line);
+    s3l_callbacks_trace(d, line);
   }
   s3l_core_step(&d->core, s3l_clock_lease_ns(), event, &fx);
   publish(d);
@@ -280,7 +210,8 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
   execute(d, &fx);
   if (!named) {
     s3l_leader_names_forget(&d->names);
-    report(d, UV_ENOMEM, "the leader's name is lost until the next change of the record");
+    s3l_callbacks_report(d, UV_ENOMEM,
+                         "the leader's name is lost until the next change of the record");
   }
 }
 
@@ -308,7 +239,7 @@ static void on_preflight(s3l_preflight_t* preflight, int error, const char* mess
   if (error == S3LECT_EUNSAFE)
     d->ask_start = false;
   if (error != 0)
-    report(d, error, message);
+    s3l_callbacks_report(d, error, message);
   s3l_executor_wake(d);
 }
 
@@ -318,7 +249,7 @@ static void on_checked(void* data, const char* message) {
   s3l_executor_t* d = data;
   d->check = NULL;
   if (message != NULL)
-    report(d, S3LECT_EPROTOCOL, message);
+    s3l_callbacks_report(d, S3LECT_EPROTOCOL, message);
   s3l_executor_wake(d);
 }
 
@@ -387,15 +318,6 @@ void s3l_executor_unregister(s3l_executor_t* d) {
   d->registration = NULL;
 }
 
-static void free_extras(s3l_extras_t* x) {
-  if (x == NULL)
-    return;
-  s3l_free(x->transfer);
-  s3l_free(x->value);
-  s3l_free(x->value_waiting);
-  s3l_free(x);
-}
-
 static void on_left(s3l_task_t* task) {
   s3l_executor_t* d = S3L_CONTAINER_OF(task, s3l_executor_t, wake);
   s3lect_elector_t* handle = d->handle;
@@ -407,7 +329,7 @@ static void on_left(s3l_task_t* task) {
   s3l_leader_names_forget(&d->names);
   if (d->addr_apart)
     s3l_update_free(d->core.config.addr);
-  free_extras(d->extras);
+  s3l_extras_free(d->extras);
   s3l_free(d->metrics);
   s3l_free(d);
   if (cb != NULL)
@@ -509,32 +431,6 @@ static void init_probe(s3l_executor_t* d, s3lect_peer_client_t* client) {
   p->ask.done = on_answer;
 }
 
-s3l_extras_t* s3l_executor_extras(s3l_executor_t* d) {
-  if (d->extras == NULL)
-    d->extras = s3l_calloc(1, sizeof *d->extras);
-  return d->extras;
-}
-
-/* False if there is no memory. */
-static bool init_callbacks(s3l_executor_t* d, const s3lect_elector_options_t* o) {
-  d->on[S3LECT_EVENT_STARTED_LEADING - 1] = o->on_started_leading;
-  d->on[S3LECT_EVENT_STOPPED_LEADING - 1] = o->on_stopped_leading;
-  d->on[S3LECT_EVENT_NEW_LEADER - 1] = o->on_new_leader;
-  d->on[S3LECT_EVENT_RENEWED - 1] = o->on_renewed;
-  d->on[S3LECT_EVENT_ERROR - 1] = o->on_error;
-  d->on[S3LECT_EVENT_CLAIMING - 1] = o->on_claiming;
-  d->on[S3LECT_EVENT_NO_LEADER - 1] = o->on_no_leader;
-  d->on[S3LECT_EVENT_EXPIRING - 1] = o->on_expiring;
-  if (o->on_trace == NULL && o->on_value == NULL)
-    return true;
-  s3l_extras_t* x = s3l_executor_extras(d);
-  if (x == NULL)
-    return false;
-  x->on_trace = o->on_trace;
-  x->on_value = o->on_value;
-  return true;
-}
-
 int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t* o,
                         s3l_executor_t** out) {
   size_t preflight = o->verify_on_start != 0 ? sizeof(s3l_preflight_t) : 0;
@@ -546,9 +442,9 @@ int s3l_executor_create(s3lect_elector_t* handle, const s3lect_elector_options_t
   size_t strings = strlen(o->lockfile_path) + strlen(o->server_id) + strlen(o->server_addr) + 3 +
                    (usual ? 0 : strlen(o->peer_health_path) + 1);
   s3l_executor_t* d = s3l_calloc(1, sizeof *d + preflight + probe + files + body + strings);
-  if (d == NULL || !init_callbacks(d, o) || s3l_loop_join(handle->loop, &d->loop) != 0) {
+  if (d == NULL || !s3l_callbacks_init(d, o) || s3l_loop_join(handle->loop, &d->loop) != 0) {
     if (d != NULL)
-      free_extras(d->extras);
+      s3l_extras_free(d->extras);
     s3l_free(d);
     return UV_ENOMEM;
   }
