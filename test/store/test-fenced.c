@@ -316,8 +316,8 @@ static void what_is_no_fence_is_left_alone(void** state) {
   static const char* const bodies[] = {"s3lect-fence ",
                                        "s3lect-fence 5\n",
                                        "s3lect-fence 0 00\nx",
-                                       "s3lect-fence 99999999999999999999 "
-                                       "00000000000000000000000000000000\nx",
+                                       ("s3lect-fence 99999999999999999999 "
+                                        "00000000000000000000000000000000\nx"),
                                        "s3lect-fence 5 0000000000000000000000000000000g\nx",
                                        "s3lect-fence 5 00000000000000000000000000000000"};
   static const char lockfile[] = "{\"leaderID\":\"a\",\"leaderAddr\":\"\","
