@@ -329,7 +329,8 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   s3l_ns_t until = s3l_peer_covers_until(c);
   if (until > 0)
     rest(c, until);
-  if (has_published(c, record))
+  /* The application was told that nobody leads: the store will show that this leader returns. */
+  if (has_published(c, record) || c->leaderless)
     c->poll_at = c->now;
   if (until > 0 || (c->peer.steady && c->peer.until > c->now)) {
     probe_again(c, r); /* it may be time to read the store all the same */
