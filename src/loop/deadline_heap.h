@@ -22,7 +22,7 @@ struct s3l_deadline_s {
 
   /* The runtime's. */
   bool background; /* does not keep the loop alive */
-  uint32_t slot;   /* in which it was set; 0: among those that are near */
+  bool far;        /* it was set in a slot of time (loop.h), whose time may have come since */
   void (*cb)(s3l_deadline_t* deadline);
 };
 

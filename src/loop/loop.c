@@ -19,7 +19,7 @@ struct s3l_loop_s {
 
   s3l_heap_node_t* root;       /* the earliest of the deadlines that are near */
   s3l_heap_node_t* far[SLOTS]; /* the earliest of each slot, at its number modulo SLOTS */
-  uint32_t slot;               /* the first that is far; > 0 */
+  int64_t slot;                /* the first that is far */
   unsigned holds;              /* deadlines that are set and keep the loop alive */
   int64_t armed_ns;            /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
   int64_t look_ns;             /* the time by which deadlines run now; 0: none runs */
@@ -102,15 +102,20 @@ void s3l_loop_defer(s3l_loop_t* l, s3l_task_t* task) {
 
 static void on_timer(uv_timer_t* timer);
 
-/* Where a deadline is that was set in this slot. A slot's number is its time; 0 is that of what was
- * later than all slots when it was set. */
-static s3l_heap_node_t** root_of(s3l_loop_t* l, uint32_t slot) {
-  return slot < l->slot ? &l->root : &l->far[slot % SLOTS];
+/* A slot's number is its time. */
+static int64_t slot_of(int64_t ns) {
+  return ns >> SLOT_BITS;
+}
+
+/* Where a deadline is. What was later than all slots when it was set is among the near ones. */
+static s3l_heap_node_t** root_of(s3l_loop_t* l, const s3l_deadline_t* d) {
+  int64_t slot = slot_of(d->node.at_ns);
+  return d->far && slot >= l->slot ? &l->far[slot % SLOTS] : &l->root;
 }
 
 /* What is in the slots until now becomes near. */
 static void advance(s3l_loop_t* l, int64_t now_ns) {
-  uint32_t slot = (uint32_t)(now_ns >> SLOT_BITS) + 1;
+  int64_t slot = slot_of(now_ns) + 1;
   for (int i = 0; i < SLOTS && l->slot < slot; i++, l->slot++) {
     l->root = s3l_heap_meld(l->root, l->far[l->slot % SLOTS]);
     l->far[l->slot % SLOTS] = NULL;
@@ -121,7 +126,7 @@ static void advance(s3l_loop_t* l, int64_t now_ns) {
 static int64_t earliest_ns(const s3l_loop_t* l) {
   int64_t at_ns = l->root != NULL ? l->root->at_ns : S3L_CLOCK_NEVER;
   const s3l_heap_node_t* far = NULL;
-  for (uint32_t i = 0; i < SLOTS && far == NULL; i++)
+  for (int i = 0; i < SLOTS && far == NULL; i++)
     far = l->far[(l->slot + i) % SLOTS];
   return far != NULL && far->at_ns < at_ns ? far->at_ns : at_ns;
 }
@@ -174,7 +179,7 @@ void s3l_deadline_init(s3l_deadline_t* d, void (*cb)(s3l_deadline_t* deadline)) 
 void s3l_loop_deadline_clear(s3l_loop_t* l, s3l_deadline_t* d) {
   if (!d->set)
     return;
-  s3l_heap_node_t** root = root_of(l, d->slot);
+  s3l_heap_node_t** root = root_of(l, d);
   *root = s3l_heap_node_remove(*root, &d->node);
   d->set = false;
   if (!d->background)
@@ -188,9 +193,8 @@ void s3l_loop_deadline_set(s3l_loop_t* l, s3l_deadline_t* d, int64_t at_ns) {
     return;
   d->node.at_ns = at_ns > l->look_ns ? at_ns : l->look_ns + 1; /* not in the look of now */
   d->set = true;
-  int64_t slot = d->node.at_ns >> SLOT_BITS;
-  d->slot = slot < l->slot + SLOTS ? (uint32_t)slot : 0;
-  s3l_heap_node_t** root = root_of(l, d->slot);
+  d->far = slot_of(d->node.at_ns) < l->slot + SLOTS;
+  s3l_heap_node_t** root = root_of(l, d);
   *root = s3l_heap_node_add(*root, &d->node);
   if (!d->background)
     hold(l);

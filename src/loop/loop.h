@@ -19,12 +19,12 @@
  * Deadlines are in pairing heaps, on one uv_timer_t: one heap for those that are near, one for each
  * of the next 512 slots of time of 34 ms, which joins the first when its time begins. So the
  * deadlines of thousands of electors are put in order a slot at a time, in the processor's caches,
- * and not at all if they are cleared before. Timers
- * run on a clock that NTP may slow down and that stops while the machine is suspended, so the timer
- * sleeps for at most 90 % of the time that is left (s3l_clock_sleep_ms) and looks at lease time
- * again; when the machine resumes, the runtime looks at once (suspend.h). The timer is armed
- * lazily: clearing a deadline, or setting one that is not the earliest, leaves it as it is. A
- * request that is answered in time costs two heap operations and no timer call.
+ * and not at all if they are cleared before. Timers run on a clock
+ * that NTP may slow down and that stops while the machine is suspended, so the timer sleeps for at
+ * most 90 % of the time that is left (s3l_clock_sleep_ms) and looks at lease time again; when the
+ * machine resumes, the runtime looks at once (suspend.h). The timer is armed lazily: clearing a
+ * deadline, or setting one that is not the earliest, leaves it as it is. A request that is answered
+ * in time costs two heap operations and no timer call.
  *
  * The loop is kept alive by deferred tasks and by the deadlines that are set, except background
  * ones.

@@ -394,6 +394,27 @@ static void run_busy(void* arg) {
   }
 }
 
+/* Slots of time are counted from the machine's start: their numbers pass 32 bits after 4.6 years.
+ */
+static void test_deadlines_of_an_old_machine(void** state) {
+  const int64_t slot = 1 << 25, years = (INT64_C(1) << 32) * slot;
+  if (!s3l_clocks_move())
+    skip();
+  s3l_clocks_skip(years - 20000 * MS - s3l_clock_lease_ns());
+  set_in(0, 1); /* the runtime sees the time */
+  uv_run(&uv, UV_RUN_DEFAULT);
+  for (int i = 1; i < 100; i++)
+    set_in(i, (uint64_t)i * 400);
+  s3l_clocks_skip(60000 * MS);
+  uv_run(&uv, UV_RUN_NOWAIT);
+  uv_run(&uv, UV_RUN_NOWAIT);
+  assert_int_equal(fired, 100);
+  for (int i = 0; i < 100; i++)
+    set_in(i, 1 + (uint64_t)i);
+  uv_run(&uv, UV_RUN_DEFAULT);
+  assert_int_equal(fired, 200);
+}
+
 static void test_two_threads(void** state) {
   static busy_t a, b;
   uv_thread_t thread;
@@ -426,6 +447,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_join_right_after_the_last_leave, setup, teardown),
       cmocka_unit_test_setup_teardown(test_join_without_memory, setup, teardown),
       cmocka_unit_test(test_two_threads),
+      /* Last: the clocks stay there. */
+      cmocka_unit_test_setup_teardown(test_deadlines_of_an_old_machine, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
