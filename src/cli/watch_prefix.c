@@ -142,10 +142,7 @@ static void end(watch_t* w) {
   s3lect_store_close(&w->once.store, NULL);
 }
 
-static void on_again(uv_timer_t* timer) {
-  watch_t* w = timer->data;
-  w->scanning = cli_scan_start(&w->scan) == 0;
-}
+static void on_again(uv_timer_t* timer);
 
 static void on_pass(cli_scan_t* scan, int error, const s3lect_store_result_t* result) {
   watch_t* w = scan->data;
@@ -169,6 +166,15 @@ static void on_pass(cli_scan_t* scan, int error, const s3lect_store_result_t* re
   (void)uv_timer_start(&w->again, on_again,
                        every != 0 ? every : w->once.defaults.infrequent_interval_ms, 0);
   on_draw(&w->draw);
+}
+
+static void on_again(uv_timer_t* timer) {
+  watch_t* w = timer->data;
+  const s3lect_store_result_t none = {.size = sizeof none};
+  int r = cli_scan_start(&w->scan);
+  w->scanning = r == 0;
+  if (r != 0)
+    on_pass(&w->scan, r, &none);
 }
 
 static void on_signal(uv_signal_t* signal, int signum) {
