@@ -155,6 +155,8 @@ static int parse(const reader_t* reader, const char* line, size_t len, event_t* 
       !s3l_time_parse_rfc3339(s3l_span_cstr(time), &event->wall_ms))
     return refuse(reader, "the event lacks id, epoch, lease_ns, valid_until_ns or time: it is "
                           "none of s3lect elect (watch sees leaders only from outside)");
+  if (event->lease_ns < 0 || event->valid_until_ns < 0)
+    return refuse(reader, "the event has a negative lease_ns or valid_until_ns");
   (void)s3l_json_get_string(&json, S3L_JSON_ROOT, "reason", event->reason, sizeof event->reason);
   return 0;
 }

@@ -142,6 +142,13 @@ static void what_is_no_log(void** state) {
   assert_non_null(strstr(audit(2, NULL, NULL), "/a, line 3: the event lacks id, "));
 }
 
+static void an_instant_that_cannot_be(void** state) {
+  leads("b", "b", 8, 10000, 11000, 0);
+  text("a", "{\"event\":\"started_leading\",\"id\":\"a\",\"epoch\":7,\"lease_ns\":1,"
+            "\"valid_until_ns\":-9223372036854775808,\"time\":\"2026-11-23T00:00:00Z\"}\n");
+  assert_non_null(strstr(audit(2, NULL, NULL), "/a, line 1: the event has a negative lease_ns"));
+}
+
 /* A crash may cut the last line. */
 static void a_line_that_was_cut(void** state) {
   leads("a", "a", 7, 1000, 2000, 0);
@@ -290,6 +297,7 @@ int main(void) {
       T(an_end_that_nobody_logged),
       T(epochs_that_do_not_grow),
       T(what_is_no_log),
+      T(an_instant_that_cannot_be),
       T(a_line_that_was_cut),
       T(a_picture),
       S(logs_of_an_election),
