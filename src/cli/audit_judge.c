@@ -5,19 +5,8 @@
 #include "audit.h"
 #include "util/mem.h"
 
-/* Room for one more element, or NULL. */
-static void* grow(void* list, size_t len, size_t* cap, size_t size) {
-  if (len < *cap)
-    return list;
-  size_t wanted = *cap == 0 ? 16 : *cap * 2;
-  void* grown = s3l_realloc(list, wanted * size);
-  if (grown != NULL)
-    *cap = wanted;
-  return grown;
-}
-
 cli_leadership_t* cli_audit_add(cli_audit_t* audit) {
-  cli_leadership_t* grown = grow(audit->all, audit->len, &audit->cap, sizeof *grown);
+  cli_leadership_t* grown = s3l_grow(audit->all, audit->len, &audit->cap, sizeof *grown);
   if (grown == NULL)
     return NULL;
   audit->all = grown;
@@ -39,7 +28,7 @@ int64_t cli_instant_diff_ms(const cli_instant_t* a, const cli_instant_t* b, int6
 static int note(cli_audit_t* audit, cli_finding_kind_t kind, size_t first, size_t second,
                 int64_t ms) {
   cli_finding_t* grown =
-      grow(audit->findings, audit->findings_len, &audit->findings_cap, sizeof *grown);
+      s3l_grow(audit->findings, audit->findings_len, &audit->findings_cap, sizeof *grown);
   if (grown == NULL)
     return UV_ENOMEM;
   audit->findings = grown;

@@ -190,16 +190,12 @@ static void on_all_read(cli_reads_t* reads, int error, const s3lect_store_result
 /* ---- Listing ---- */
 
 static item_t* add_item(source_t* source) {
-  if (source->len == source->cap) {
-    size_t cap = source->cap == 0 ? 64 : source->cap * 2;
-    item_t* grown = s3l_realloc(source->items, cap * sizeof *grown);
-    if (grown == NULL)
-      return NULL;
-    source->items = grown;
-    source->cap = cap;
-  }
-  memset(&source->items[source->len], 0, sizeof source->items[0]);
-  return &source->items[source->len++];
+  item_t* items = s3l_grow(source->items, source->len, &source->cap, sizeof *items);
+  if (items == NULL)
+    return NULL;
+  source->items = items;
+  memset(&items[source->len], 0, sizeof *items);
+  return &items[source->len++];
 }
 
 static int take_file(cli_listing_t* listing, const s3lect_store_entry_t* entry) {

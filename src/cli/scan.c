@@ -38,15 +38,11 @@ static cli_election_t* find(cli_scan_t* scan, const char* key, size_t len, bool 
 }
 
 static cli_election_t* add(cli_scan_t* scan, const char* key, size_t len) {
-  if (scan->len == scan->cap) {
-    size_t cap = scan->cap == 0 ? 16 : scan->cap * 2;
-    cli_election_t* grown = s3l_realloc(scan->all, cap * sizeof *grown);
-    if (grown == NULL)
-      return NULL;
-    scan->all = grown;
-    scan->cap = cap;
-  }
-  cli_election_t* e = &scan->all[scan->len];
+  cli_election_t* all = s3l_grow(scan->all, scan->len, &scan->cap, sizeof *all);
+  if (all == NULL)
+    return NULL;
+  scan->all = all;
+  cli_election_t* e = &all[scan->len];
   memset(e, 0, sizeof *e);
   e->key = s3l_malloc(len + 1);
   if (e->key == NULL)

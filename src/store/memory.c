@@ -60,15 +60,10 @@ static size_t lower_bound(const memory_t* m, const char* key) {
 }
 
 static bool reserve_object(memory_t* m) {
-  if (m->objects_len < m->objects_cap)
-    return true;
-  size_t cap = m->objects_cap == 0 ? 8 : 2 * m->objects_cap;
-  object_t** p = s3l_realloc(m->objects, cap * sizeof(object_t*));
-  if (p == NULL)
-    return false;
-  m->objects = p;
-  m->objects_cap = cap;
-  return true;
+  object_t** p = s3l_grow(m->objects, m->objects_len, &m->objects_cap, sizeof(*p));
+  if (p != NULL)
+    m->objects = p;
+  return p != NULL;
 }
 
 static object_t* new_object(const s3lect_store_req_t* req) {

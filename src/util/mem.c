@@ -25,6 +25,16 @@ void* s3l_realloc(void* ptr, size_t size) {
   return size == 0 ? NULL : hooks.realloc(ptr, size);
 }
 
+void* s3l_grow(void* list, size_t len, size_t* cap, size_t size) {
+  if (len < *cap)
+    return list;
+  size_t wanted = *cap == 0 ? 8 : 2 * *cap;
+  void* grown = s3l_realloc(list, wanted * size);
+  if (grown != NULL)
+    *cap = wanted;
+  return grown;
+}
+
 void s3l_free(void* ptr) {
   if (ptr != NULL)
     hooks.free(ptr);

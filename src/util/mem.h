@@ -25,6 +25,10 @@ void* s3l_calloc(size_t count, size_t size);
 /** On failure the old block remains valid. */
 void* s3l_realloc(void* ptr, size_t size);
 
+/** Room for one more element behind `len` of `size` bytes each: the list, or a larger one in its
+ * place, with its capacity in *cap. NULL on failure: the old list remains valid. */
+void* s3l_grow(void* list, size_t len, size_t* cap, size_t size);
+
 void s3l_free(void* ptr);
 
 /** NULL gives NULL. */
