@@ -30,11 +30,9 @@ const char* cli_style(const cli_terminal_t* terminal, cli_style_t style) {
   return terminal != NULL && terminal->color ? sequences[style] : "";
 }
 
-void cli_terminal_size(unsigned* columns, unsigned* rows) {
+unsigned cli_terminal_rows(void) {
   struct winsize size = {0};
-  bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-  *columns = known ? size.ws_col : 80;
-  *rows = known ? size.ws_row : 24;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
 /* U+2028..202E and U+2066..2069: separators of lines, and directions of writing. */

@@ -27,8 +27,8 @@ const cli_terminal_t* cli_terminal(const cli_options_t* options);
  * and with NULL. */
 const char* cli_style(const cli_terminal_t* terminal, cli_style_t style);
 
-/** Its size in characters, 80 x 24 if it does not say. */
-void cli_terminal_size(unsigned* columns, unsigned* rows);
+/** Its height in lines, 24 if it does not say. */
+unsigned cli_terminal_rows(void);
 
 /** Makes foreign text safe for a terminal, in place: control characters, invalid UTF-8 and the
  * characters that change the direction of writing become '?'. */

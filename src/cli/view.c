@@ -151,13 +151,12 @@ int cli_view_erase(cli_view_t* view, cli_writer_t* writer) {
 
 int cli_view_draw(cli_view_t* view, cli_writer_t* writer, const cli_view_row_t* rows, size_t len) {
   static char frame[CLI_VIEW_SIZE];
-  unsigned columns, lines;
-  cli_terminal_size(&columns, &lines);
-  (void)columns;
+  const size_t n = sizeof NO_WRAP - 1;
+  unsigned lines = cli_terminal_rows();
   size_t max = lines > 4 ? lines - 3 : 1;
-  size_t n = snprintf(frame, sizeof frame, NO_WRAP) > 0 ? sizeof NO_WRAP - 1 : 0;
-  size_t table =
-      cli_view_table(view->terminal, rows, len, max, true, frame + n, sizeof frame - n - 8);
+  memcpy(frame, NO_WRAP, n);
+  size_t table = cli_view_table(view->terminal, rows, len, max, true, frame + n,
+                                sizeof frame - n - sizeof WRAP);
   memcpy(frame + n + table, WRAP, sizeof WRAP - 1);
   if (cli_view_erase(view, writer) != 0)
     return UV_ENOBUFS;

@@ -1,6 +1,6 @@
 /* cli/watch.c: `s3lect watch` prints a line when another leader is observed, or none any more, or
- * another value of the leader. The
- * elector only observes. On a terminal, a view below the lines shows the election. */
+ * another value of the leader. The elector only observes. On a terminal, a view below the lines
+ * shows the election. */
 #include <unistd.h>
 
 #include "list.h"

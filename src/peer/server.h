@@ -10,7 +10,7 @@
  * Invariants
  *   - a held request is answered when its registration has stopped leading and has released, when
  *     its leader publishes another value, when its time is over, or when the registration is
- * removed; whichever comes first;
+ *     removed; whichever comes first;
  *   - an answer is what the owner says at that moment, never an older one.
  *
  * Paths are compared as sent, without their query. */
