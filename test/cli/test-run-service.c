@@ -119,6 +119,15 @@ static void listen_at(const struct sockaddr_un* at, size_t len) {
   assert_int_equal(bind(service, (const struct sockaddr*)at, (socklen_t)len), 0);
 }
 
+/* At a path in the scratch folder; `environment` becomes what a shell sets for s3lect. */
+static struct sockaddr_un listen_at_path(char environment[256], const char* more) {
+  struct sockaddr_un at = {.sun_family = AF_UNIX};
+  snprintf(at.sun_path, sizeof at.sun_path, "%s/notify", s3.dir);
+  listen_at(&at, sizeof at);
+  snprintf(environment, 256, "NOTIFY_SOCKET=%s %s exec \"$@\"", at.sun_path, more);
+  return at;
+}
+
 static bool has_heard(void* arg) {
   ssize_t n;
   while ((n = recv(service, heard, sizeof heard - 1, 0)) >= 0) {
@@ -159,12 +168,8 @@ static void live(const char* environment) {
 }
 
 static void tells_systemd(void** state) {
-  struct sockaddr_un at = {.sun_family = AF_UNIX};
   char environment[256];
-  snprintf(at.sun_path, sizeof at.sun_path, "%s/notify", s3.dir);
-  listen_at(&at, sizeof at);
-  snprintf(environment, sizeof environment,
-           "NOTIFY_SOCKET=%s WATCHDOG_USEC=0 WATCHDOG_PID=1 exec \"$@\"", at.sun_path);
+  (void)listen_at_path(environment, "WATCHDOG_USEC=0 WATCHDOG_PID=1");
   live(environment);
 }
 
@@ -178,12 +183,8 @@ static void tells_systemd_by_an_abstract_name(void** state) {
 }
 
 static void feeds_the_watchdog(void** state) {
-  struct sockaddr_un at = {.sun_family = AF_UNIX};
   char environment[256];
-  snprintf(at.sun_path, sizeof at.sun_path, "%s/notify", s3.dir);
-  listen_at(&at, sizeof at);
-  snprintf(environment, sizeof environment,
-           "NOTIFY_SOCKET=%s WATCHDOG_USEC=40000 WATCHDOG_PID=$$ exec \"$@\"", at.sun_path);
+  (void)listen_at_path(environment, "WATCHDOG_USEC=40000 WATCHDOG_PID=$$");
   s3.through = environment;
   proc_t* a = run("a", READY);
   for (int i = 0; i < 5; i++)
@@ -194,15 +195,12 @@ static void feeds_the_watchdog(void** state) {
 
 /* Nobody reads: what is lost is said again, and nothing waits for it. */
 static void a_full_socket_holds_nothing_up(void** state) {
-  struct sockaddr_un at = {.sun_family = AF_UNIX};
   char environment[256];
-  snprintf(at.sun_path, sizeof at.sun_path, "%s/notify", s3.dir);
-  listen_at(&at, sizeof at);
+  struct sockaddr_un at = listen_at_path(environment, "");
   int filler = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   while (sendto(filler, "x", 1, 0, (const struct sockaddr*)&at, sizeof at) == 1)
     continue;
   close(filler);
-  snprintf(environment, sizeof environment, "NOTIFY_SOCKET=%s exec \"$@\"", at.sun_path);
   s3.through = environment;
   proc_t* a = run("a", READY);
   proc_line(a, PROC_OUT, "ready");

@@ -69,10 +69,7 @@ static void test_release(void** state) {
 static void test_expiry(void** state) {
   s3l_election_seed(&el);
   a.o.no_release = 1;
-  s3l_candidate_start(&a);
-  s3l_election_wait(&el, &a.started, 1, "a to lead");
-  s3l_candidate_start(&b);
-  s3l_election_wait(&el, &b.leaders, 1, "b to follow");
+  s3l_election_lead(&el, &a, &b);
   s3l_election_wait(&el, &a.renewed, 4, "renewals");
   assert_int_equal(b.absences, 0);
   s3l_candidate_close(&a);

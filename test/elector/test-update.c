@@ -37,19 +37,12 @@ static int teardown(void** state) {
   return 0;
 }
 
-static void lead_and_follow(void) {
-  s3l_candidate_start(&a);
-  s3l_election_wait(&el, &a.started, 1, "a to lead");
-  s3l_candidate_start(&b);
-  s3l_election_wait(&el, &b.leaders, 1, "b to follow");
-}
-
 static int update(s3l_candidate_t* c) {
   return s3lect_elector_update(&c->e, &c->o, NULL);
 }
 
 static void test_address(void** state) {
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   assert_string_equal(addr_of_leader, "10.0.0.1:80");
   unsigned told = a.leaders;
   char text[] = "a-much-longer-name.example.com:8080";
@@ -74,7 +67,7 @@ static void test_address(void** state) {
 }
 
 static void test_intervals(void** state) {
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   a.o.renew_interval_ms = 200;
   a.o.request_timeout_ms = 450;
   a.o.warn_before_ms = 900;
@@ -90,7 +83,7 @@ static void test_intervals(void** state) {
 }
 
 static void test_timeout(void** state) {
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   a.o.leader_timeout_ms = b.o.leader_timeout_ms = 3000;
   s3lect_error_t error;
   assert_int_equal(s3lect_elector_update(&a.e, &a.o, &error), UV_EBUSY);
@@ -110,7 +103,7 @@ static void refuses(int code, const char* option) {
 }
 
 static void test_refusals(void** state) {
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   const s3lect_elector_options_t good = a.o;
 #define REFUSES(member, value, code)                                                               \
   a.o = good;                                                                                      \

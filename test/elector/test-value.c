@@ -52,13 +52,6 @@ static int teardown(void** state) {
   return 0;
 }
 
-static void lead_and_follow(void) {
-  s3l_candidate_start(&a);
-  s3l_election_wait(&el, &a.started, 1, "a to lead");
-  s3l_candidate_start(&b);
-  s3l_election_wait(&el, &b.leaders, 1, "b to follow");
-}
-
 /* Hands leadership over. A released epoch file invites only those who have watched for a leader
  * timeout. */
 static void transfer(s3l_candidate_t* from, s3l_candidate_t* to) {
@@ -78,7 +71,7 @@ static void wait_b(unsigned times, const char* text) {
 /* With the renewals that come anyway. */
 static void test_set_while_leading(void** state) {
   char text[] = "writer of shard \xc3\xa9 \"7\"\n";
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   assert_int_equal(told_a.times + told_b.times, 0);
   size_t writes = s3l_election_writes(&el);
   unsigned renewed = a.renewed;
@@ -124,7 +117,7 @@ static void test_bound_to_the_epoch(void** state) {
 static void test_at_once(void** state) {
   a.o.renew_interval_ms = 900;
   a.o.leader_timeout_ms = b.o.leader_timeout_ms = 4800;
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   for (unsigned n = 1; n <= 5; n++) {
     char text[16];
     (void)snprintf(text, sizeof text, "step %u", n);
@@ -175,7 +168,7 @@ static void test_refusals(void** state) {
   char text[S3LECT_VALUE_SIZE + 1];
   memset(text, 'v', sizeof text - 1);
   text[sizeof text - 1] = '\0';
-  lead_and_follow();
+  s3l_election_lead(&el, &a, &b);
   assert_int_equal(s3lect_elector_set_value(&a.e, text, 0), S3LECT_EOPTION);
   assert_int_equal(s3lect_elector_set_value(&a.e, "\xff", 0), S3LECT_EOPTION);
   text[sizeof text - 2] = '\0';

@@ -288,6 +288,13 @@ static void on_server_stopped(void* arg) {
   ++*(unsigned*)arg;
 }
 
+void s3l_election_lead(s3l_election_t* el, s3l_candidate_t* leader, s3l_candidate_t* follower) {
+  s3l_candidate_start(leader);
+  s3l_election_wait(el, &leader->started, 1, "a leader");
+  s3l_candidate_start(follower);
+  s3l_election_wait(el, &follower->leaders, 1, "its follower");
+}
+
 void s3l_election_end(s3l_election_t* el) {
   for (size_t i = 0; i < el->candidates_len; i++)
     if (el->candidates[i]->closed == 0)

@@ -77,6 +77,8 @@ size_t s3l_election_writes(s3l_election_t* el);
 void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id);
 void s3l_candidate_start(s3l_candidate_t* c);
 void s3l_candidate_close(s3l_candidate_t* c); /* and waits */
+/** Starts one, waits until it leads, and the other, and waits until that follows. */
+void s3l_election_lead(s3l_election_t* el, s3l_candidate_t* leader, s3l_candidate_t* follower);
 s3lect_stats_t s3l_candidate_stats(const s3l_candidate_t* c);
 
 /** Waits until *counter >= n. */
