@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows that page.sh fails where a page is wrong: page-selftest.sh PREFIX FAKES3 CC
+# Shows that page.sh fails where a page is wrong: page-selftest.sh PREFIX FAKES3 CC BUILD
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -50,6 +50,8 @@ good '<!-- body s3lect_elector_t e; -->' c 's3lect_elector_ref(&e);'
 bad 'does not compile' '<!-- body s3lect_elector_t e; -->' c 's3lect_elector_ref(e);'
 bad 'begins with s3lect' '<!-- parsed -->' sh 'true'
 good '<!-- not run: it is a test -->' sh 'false'
+good '<!-- by docs-page-selftest -->' sh 'false'
+bad 'there is no test docs-page' '<!-- by docs-page -->' sh 'false'
 bad 'why is it not run' '<!-- not run -->' sh 'false'
 bad "what is 'runs'" '<!-- runs -->' sh 'true'
 good '<!-- terminal 1 up -->' sh $'echo up\nexec tail -f /dev/null'
@@ -60,6 +62,9 @@ bad 'ended without: up' '<!-- terminal 1 up -->' sh 'echo down'
 bad 'never printed: up' '<!-- terminal 1 up -->' sh $'echo down\nexec tail -f /dev/null'
 printf '```sh\ntrue\n' >"$dir/page.md"
 ! "$here/page.sh" "$dir/page.md" "${tools[@]}" >"$dir/out" 2>&1 || { echo "not noticed: an open block"; exit 1; }
+printf '<!-- by one -->\n```sh\necho 1\n```\n\n```sh\necho 2\n```\n<!-- by one -->\n```sh\necho 3\n```\n' >"$dir/page.md"
+[ "$("$here/blocks.sh" "$dir/page.md" one)" = $'echo 1\necho 3' ] || { echo "other blocks than those of one"; exit 1; }
+! "$here/blocks.sh" "$dir/page.md" one more 2>"$dir/out" || { echo "not noticed: no such part of one"; exit 1; }
 link() { # TARGET: of a page with the headings "A page" and "Its part"
   printf '# A page\n\n[x](%s)\n\n## Its `part`\n' "$1" >"$dir/page.md"
   "$here/links.sh" "$dir" 1 >"$dir/out"

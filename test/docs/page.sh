@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Does what a page tells its reader to do: page.sh PAGE PREFIX FAKES3 CC
+# Does what a page tells its reader to do: page.sh PAGE PREFIX FAKES3 CC BUILD
 #
 # Takes the page's blocks of code in order, in an empty folder, with s3lect as installed in PREFIX and
-# a fake S3 in place of AWS. A comment right before a block says what the test does with the block:
+# a fake S3 in place of AWS. BUILD is the folder of the ctests. A comment right before a block says
+# what the test does with the block:
 #
 #   <!-- file NAME -->           writes it into the file NAME
 #   <!-- part NAME -->           checks that it is a part of NAME, a file that was written before
@@ -17,6 +18,8 @@
 #   <!-- shows N -->             the same for terminal N; waits for the lines
 #   <!-- parsed -->              sh: checks the options of the lines that begin with s3lect;
 #                                ini: those of a unit's ExecStart
+#   <!-- by TEST [PART] -->      checks that there is a ctest of this name, which runs the block
+#                                (blocks.sh gives it to that test)
 #   <!-- not run: REASON -->     does nothing
 #
 # A block of sh without a comment is run, and must not fail. A block of c without one is an error:
@@ -28,7 +31,7 @@
 #                                or CONT, waits for its end
 set -euo pipefail
 
-page=$(realpath "$1") prefix=$2 fakes3=$3
+page=$(realpath "$1") prefix=$2 fakes3=$3 build=$5
 export CC=$4
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-page.XXXXXX")
@@ -59,17 +62,7 @@ fail() {
   exit 1
 }
 
-# Block N is blocks/N; steps has a line for each: LINE LANGUAGE N COMMENT, or LINE - - COMMENT.
-awk -v dir="$dir/blocks" '
-  /^<!-- .* -->$/ && !inside { comment = substr($0, 6, length($0) - 9)
-    if (comment ~ /^(await|signal) /) { print NR, "-", "-", comment; comment = "" }
-    next }
-  /^ *```/ && !inside { inside = 1; language = substr($0, index($0, "```") + 3); start = NR; indent = index($0, "`") - 1
-    file = dir "/" ++n; printf "" >file; next }
-  /^ *```$/ && inside { inside = 0; close(file); print start, (language == "" ? "text" : language), n, comment; comment = ""; next }
-  inside { print substr($0, indent + 1) >file; next }
-  !/^$/ { comment = "" }
-  END { if (inside) { print start, "open", n, "" } }' "$page" >"$dir/steps"
+awk -v dir="$dir/blocks" -f "$root/test/docs/blocks.awk" "$page" >"$dir/steps"
 
 # The reader has read the page on installing: s3lect is found by the shell, pkg-config and the loader.
 export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
@@ -151,6 +144,12 @@ parsed() { # BLOCK
   [ "$count" -gt 0 ] || fail "no line begins with s3lect"
 }
 
+by() { # TEST
+  local found
+  found=$(ctest --test-dir "$build" -N -R "^$1\$") || fail "ctest does not list the tests of $build"
+  [[ $found != *'Total Tests: 0'* ]] || fail "there is no test $1"
+}
+
 # Only the types: what is not set before is the page's own affair.
 body() { # BLOCK DECLARATIONS
   { printf '#include <s3lect.h>\nint body(void);\nint body(void) {\n%s\n' "$2"; cat "$1"; printf 'return 0;\n}\n'; } |
@@ -181,6 +180,7 @@ while read -r line language n comment <&9; do
     *:not) [[ $rest == run:\ ?* ]] || fail "why is it not run?"; continue ;;
     -:await) await "${rest%% *}" "${rest#* }" ;;
     -:signal) send "${rest%% *}" "${rest#* }" ;;
+    *:by) by "${rest%% *}" ;;
     *:file) mkdir -p "$(dirname "$rest")"; cp "$block" "$rest"; [ "$language" != sh ] || chmod +x "$rest" ;;
     *:part)
       text=$(cat "$block")
