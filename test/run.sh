@@ -72,6 +72,9 @@ deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]
 for store in moto s3proxy s3mock; do
   deps/install-stores.sh $store >/dev/null || [ $? -eq 77 ]
 done
+for checker in kubernetes cert-manager actionlint; do
+  deps/install-checkers.sh $checker >/dev/null || [ $? -eq 77 ]
+done
 
 announce "build dev"
 build dev
