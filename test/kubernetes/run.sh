@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the manifests of examples/kubernetes without a cluster: run.sh S3LECT FAKES3 [DIRECTORY]
 #
-# The pods are processes in a network of their own, each with an address. What they execute, their
-# environment, volumes and certificates come from the manifests (pods.pl, certificates.pl); the bucket
-# is a fake S3, and a fake STS gives keys to the pods' tokens. The probes are asked as a kubelet asks
-# them. Shown: one pod leads; its successor follows when it is deleted; probes and programs agree.
+# The pods are processes in a network of their own, each with an address. docs/deploy.md says which
+# manifests are applied. What the pods execute, their environment, volumes and certificates come from
+# the manifests (pods.pl, certificates.pl); the bucket is a fake S3, and a fake STS gives keys to the
+# pods' tokens. The probes are asked as a kubelet asks them. Shown: one pod leads; its successor follows when it is deleted; probes and programs agree.
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 
@@ -25,7 +25,8 @@ fi
 
 # From here on in the namespaces, as their first process: with it all others end.
 s3lect=$(realpath "$1") fakes3=$(realpath "$2")
-manifests=$(cd "${3:-$here/../../examples/kubernetes}" && pwd)
+root=$(cd "$here/../.." && pwd)
+manifests=$(cd "${3:-$root/examples/kubernetes}" && pwd)
 dir=$S3LECT_KUBERNETES_DIR
 unset S3LECT_KUBERNETES_DIR
 cd "$dir"
@@ -84,6 +85,20 @@ mount --bind hosts /etc/hosts
 cluster=("PATH=$dir/bin:$PATH" "AWS_ENDPOINT_URL_S3=$s3_url" "AWS_ENDPOINT_URL_STS=$sts_url"
   AWS_EC2_METADATA_DISABLED=true AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null)
 
+# What the page tells its reader to apply.
+cat >bin/kubectl <<'PROGRAM'
+#!/bin/sh
+[ "$1" = apply ] && shift || exit 1
+while [ $# -gt 0 ]; do
+  [ "$1" = -f ] && [ -f "$2" ] && basename "$2" .yaml >>applied || { echo "no such manifest: $*" >&2; exit 1; }
+  shift 2
+done
+PROGRAM
+chmod +x bin/kubectl
+"$root/test/docs/blocks.sh" "$root/docs/deploy.md" kubernetes-run >page
+ln -s "$root/examples" examples
+PATH=$dir/bin:$PATH bash -e page || fail "docs/deploy.md says: $(cat page)"
+
 # On an empty store the first candidate waits for a leader timeout. Here each election has had a leader.
 seed() { # MANIFEST
   local store
@@ -93,6 +108,7 @@ seed() { # MANIFEST
 }
 seeds=()
 for manifest in sidecar worker report; do
+  grep -q -x $manifest applied || fail "docs/deploy.md does not apply $manifest.yaml"
   seed $manifest &
   seeds+=($!)
 done
