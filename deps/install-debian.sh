@@ -13,8 +13,10 @@ build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsm
 # Ceph: a monitor, an OSD and radosgw are a whole S3 server (test/stores/radosgw.sh).
 # libcurl: to be compared with, in test/bench; the library itself does without.
 # groff: to read the manual pages.
+# lintian, mmdebstrap: to check the packages, and to install them into a new root (test/install/debian.sh).
 # Redis: replicas for examples/tcp-proxy to stand in front of. nginx: to be measured beside it.
 test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev groff-base
+  lintian mmdebstrap
   radosgw ceph-mon ceph-osd ceph-common redis-server nginx libnginx-mod-stream)
 # Node.js with its headers and npm, for examples/node-addon. A Node from elsewhere is left as it is,
 # and has an npm of its own; Debian's npm is 340 small packages, 11 MB to fetch.

@@ -10,12 +10,12 @@
 #   examples/demo.sh --store s3://BUCKET/KEY
 #                                      on AWS, or where AWS_ENDPOINT_URL_S3 points to
 #   examples/demo.sh --keep            keep the logs
+#   examples/demo.sh --installed       with the installed s3lect and s3lect-fakes3
 #
-# Installs what is missing (Debian), builds, and exits 0 only if every step held: an election, a
-# fail-over after kill -9, a hand-over after SIGTERM, and an outage of the store that lasts longer
-# than the leader timeout. At no time may two of them lead.
+# Installs what is missing (Debian) and builds, except with --installed. Exits 0 only if every step held:
+# an election, a fail-over after kill -9, a hand-over after SIGTERM, and an outage of the store that lasts
+# longer than the leader timeout. At no time may two of them lead.
 set -Eeuo pipefail
-cd "$(dirname "$0")/.."
 
 nodes=(node-1 node-2 node-3)
 patience=60 # seconds that any step may take before the demo gives up
@@ -28,19 +28,21 @@ fail() { # MESSAGE...
 
 # --- options -------------------------------------------------------------------------------------
 
-tls=false keep=false endpoint='' store='' protocol=lockfile
+s3lect=build/release/src/s3lect fakes3=build/release/test/fakes3/s3lect-fakes3
+tls=false keep=false installed=false endpoint='' store='' protocol=lockfile
 need() { [ $# -ge 2 ] && [ -n "$2" ] || { echo "${0##*/}: $1 needs a value (see --help)" >&2; exit 2; }; }
 while [ $# -gt 0 ]; do
   case "$1" in
     --tls) tls=true ;;
     --keep) keep=true ;;
+    --installed) installed=true s3lect=s3lect fakes3=s3lect-fakes3 ;;
     --endpoint) need "$@"; endpoint=$2; shift ;;
     --endpoint=*) endpoint=${1#*=} ;;
     --store) need "$@"; store=$2; shift ;;
     --store=*) store=${1#*=} ;;
     --protocol) need "$@"; protocol=$2; shift ;;
     --protocol=*) protocol=${1#*=} ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $1 (see --help)" >&2; exit 2 ;;
   esac
   shift
@@ -141,7 +143,7 @@ trap 'exit 143' TERM
 trap 'echo "demo: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 launch() { # NODE
-  build/release/src/s3lect elect --id "$1" "${common[@]}" \
+  "$s3lect" elect --id "$1" "${common[@]}" \
     --leader-timeout "${leader_timeout}ms" "${timing[@]}" >&"$events" 2>>"$dir/stderr" &
   pid[$1]=$!
   disown "${pid[$1]}"
@@ -295,14 +297,17 @@ count_overlaps() {
 
 # --- setting up ----------------------------------------------------------------------------------
 
-deps/install-debian.sh build
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-demo.XXXXXX")
-echo "building (build/release) ..."
-if ! { cmake --preset release && cmake --build --preset release --parallel "$(nproc)" \
-  --target s3lect_cli s3lect-fakes3; } >"$dir/build.log" 2>&1; then
-  tail -n 30 "$dir/build.log" >&2
-  echo "demo: the build failed" >&2
-  exit 1
+if ! $installed; then
+  cd "$(dirname "$0")/.."
+  deps/install-debian.sh build
+  echo "building (build/release) ..."
+  if ! { cmake --preset release && cmake --build --preset release --parallel "$(nproc)" \
+    --target s3lect_cli s3lect-fakes3; } >"$dir/build.log" 2>&1; then
+    tail -n 30 "$dir/build.log" >&2
+    echo "demo: the build failed" >&2
+    exit 1
+  fi
 fi
 
 # All three write into one pipe, a line at a time; this script holds both ends, so it never ends.
@@ -316,7 +321,7 @@ case "$mode" in
     options=()
     ! $tls || options=(--tls-self "$dir")
     [ "$protocol" = lockfile ] || options+=(--fault '{"no_if_match":true}')
-    build/release/test/fakes3/s3lect-fakes3 --port 0 --die-with-parent \
+    "$fakes3" --port 0 --die-with-parent \
       --ready-file "$dir/fakes3" "${options[@]}" \
       >"$dir/fakes3.log" 2>>"$dir/stderr" {events}>&- &
     fake_pid=$!
@@ -335,7 +340,7 @@ case "$mode" in
     address=${endpoint#http://}
     address=${address%%/*}
     [[ $address == *:* ]] || address=$address:80
-    build/release/test/fakes3/s3lect-fakes3 --relay-to "$address" --ready-file "$dir/relay" \
+    "$fakes3" --relay-to "$address" --ready-file "$dir/relay" \
       2>>"$dir/stderr" {events}>&- &
     relay_pid=$!
     disown "$relay_pid"
@@ -359,7 +364,7 @@ printf '\n%ss3lect: %d candidates, one %s%s\n' "$bold" "${#nodes[@]}" "$each" "$
 seconds "$leader_timeout"
 printf 'store %s (%s); leader timeout %s\n' "$store" "$about" "$REPLY"
 
-before=$(build/release/src/s3lect status "${common[@]}" 2>&1) && code=0 || code=$?
+before=$("$s3lect" status "${common[@]}" 2>&1) && code=0 || code=$?
 case "$code" in
   3) ;;
   0) fail "somebody leads there already: $(head -n 1 <<<"$before")" ;;
@@ -484,7 +489,7 @@ for p in "${final[@]}"; do
   done
   ! kill -0 "$p" 2>/dev/null || fail "process $p does not exit"
 done
-after_all=$(build/release/src/s3lect status "${common[@]}" 2>&1) && code=0 || code=$?
+after_all=$("$s3lect" status "${common[@]}" 2>&1) && code=0 || code=$?
 say demo "" "$after_all"
 [ "$code" -eq 3 ] || fail "the $what was not released"
 

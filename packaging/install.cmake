@@ -1,6 +1,7 @@
 # Where cmake --install puts each file. Components, for packagers: s3lect_runtime (the shared library),
-# s3lect_development (headers, static library, CMake and pkg-config files, s3lect(3)) and
-# s3lect_command (the command, s3lect(1), its completion and unit).
+# s3lect_development (headers, static library, CMake and pkg-config files, s3lect(3)), s3lect_command
+# (the command, s3lect(1), its completion and unit) and testing (s3lect-fakes3 and s3lect-fakes3(1), for
+# the tests of programs that use s3lect).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -85,7 +86,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT s3lect_development
-  PATTERN make EXCLUDE PATTERN demo.sh EXCLUDE
+  PATTERN make EXCLUDE PATTERN node_modules EXCLUDE PATTERN build EXCLUDE PATTERN prebuilds EXCLUDE
   REGEX "/examples/CMakeLists.txt$" EXCLUDE)
 
 # The command, its completion and its unit.
@@ -106,6 +107,15 @@ if(TARGET s3lect_cli)
       \"${made_dir}/s3lect-run@.service\" @ONLY)" COMPONENT s3lect_command)
   install(FILES ${made_dir}/s3lect-run@.service DESTINATION lib/systemd/system
     COMPONENT s3lect_command)
+endif()
+
+# The fake S3.
+if(S3LECT_BUILD_FAKES3)
+  install(TARGETS s3lect-fakes3 RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT testing)
+  if(S3LECT_PAGES_DIR)
+    install(FILES ${S3LECT_PAGES_DIR}/s3lect-fakes3.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+      COMPONENT testing)
+  endif()
 endif()
 
 # For other prefixes than /usr and /usr/local, prints the variables to set. Not when packages are

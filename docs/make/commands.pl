@@ -1,6 +1,8 @@
 #!/usr/bin/perl
-# commands.pl PROGRAM PAGE: prints PAGE (s3lect.1.in) with the text of PROGRAM's own --help at its lines
-#   .\" INSERT synopsis    and    .\" INSERT commands
+# commands.pl PROGRAM PAGE: prints PAGE (s3lect.1.in, s3lect-fakes3.1.in) with the text of PROGRAM's own
+# --help at its lines
+#   .\" INSERT synopsis    and    .\" INSERT commands    of a program that has commands, or
+#   .\" INSERT help        of one that has only options
 # pages.cmake calls it.
 use strict;
 use warnings;
@@ -23,7 +25,6 @@ for (help()) {
   $in_commands = $_ eq 'Commands:' if /^$|:$/;
   push @commands, $1 if $in_commands && /^  (\w+) /;
 }
-die "$program --help: no commands\n" unless @commands;
 
 # Usage, text, groups of options [name, meta, help lines], examples and closing text of one command.
 sub read_command {
@@ -83,8 +84,14 @@ sub commands {
   return ".Ss Options of all commands\n" . roff_text(@$notes) . $text;
 }
 
+# The help after its first line, "Usage: ...".
+sub options {
+  my (undef, @lines) = help();
+  return roff_text(@lines);
+}
+
 @commands = map { read_command($_) } @commands;
-my %made = (synopsis => synopsis(), commands => commands());
+my %made = @commands ? (synopsis => synopsis(), commands => commands()) : (help => options());
 
 open my $in, '<', $page or die "$page: $!\n";
 while (<$in>) {

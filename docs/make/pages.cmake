@@ -1,7 +1,7 @@
 # The pages that the build makes from the code, in docs/ of the build's folder:
 #   api.md, s3lect.3    from the public headers
 #   elector-options.md  from s3lect/elector.h and the command's table of options
-#   s3lect.1            from s3lect.1.in and the command's --help
+#   s3lect.1, s3lect-fakes3.1  from s3lect.1.in, s3lect-fakes3.1.in and the commands' --help
 # S3LECT_PAGES_DIR names the folder; it is empty where the pages cannot be made.
 set(S3LECT_PAGES_DIR "")
 find_program(S3LECT_PERL perl)
@@ -36,9 +36,12 @@ s3lect_add_page(elector-options.md options.pl page ${PROJECT_SOURCE_DIR} DEPENDS
   ${PROJECT_SOURCE_DIR}/include/s3lect/elector.h ${PROJECT_SOURCE_DIR}/src/cli/options_table.c)
 set(pages ${S3LECT_PAGES_DIR}/api.md ${S3LECT_PAGES_DIR}/elector-options.md
   ${S3LECT_PAGES_DIR}/s3lect.3)
-if(TARGET s3lect_cli)
-  s3lect_add_page(s3lect.1 commands.pl $<TARGET_FILE:s3lect_cli> ${make_dir}/s3lect.1.in
-    DEPENDS s3lect_cli ${make_dir}/s3lect.1.in)
-  list(APPEND pages ${S3LECT_PAGES_DIR}/s3lect.1)
-endif()
+foreach(command s3lect s3lect-fakes3)
+  string(REGEX REPLACE "^s3lect$" s3lect_cli target ${command})
+  if(TARGET ${target})
+    s3lect_add_page(${command}.1 commands.pl $<TARGET_FILE:${target}> ${make_dir}/${command}.1.in
+      DEPENDS ${target} ${make_dir}/${command}.1.in)
+    list(APPEND pages ${S3LECT_PAGES_DIR}/${command}.1)
+  endif()
+endforeach()
 add_custom_target(s3lect_pages ALL DEPENDS ${pages})

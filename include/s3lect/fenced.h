@@ -52,7 +52,7 @@ typedef struct s3lect_fenced_s s3lect_fenced_t;
 typedef struct s3lect_fenced_result_s {
   size_t size; /* sizeof(s3lect_fenced_result_t) of the library */
   int32_t status;
-  int32_t outcome;     /* s3lect_outcome_t, of the put, or of the get's write of its fence */
+  int32_t outcome;     /* s3lect_outcome_t, of the put, or of the fence that the get has written */
   uint64_t epoch;      /* the object's: that of its newest version which this request has seen or
                           written; 0: none was seen, or it has no fence */
   const char* body;    /* get: the content without its fence; a NUL follows it */

@@ -1,10 +1,10 @@
 /* fakes3/fakes3.h: a fake S3 server on the caller's loop.
  *
  * A real HTTP/1.1 server that checks signatures, honours conditions as AWS does, and injects faults
- * on command. README.md describes the faults and the control path. Each request takes effect within
- * one callback, so the server is linearizable; the log tells the order of the effects. The server
- * uses libc's heap, never the library's memory hook, so it does not disturb tests that count or
- * fail the library's allocations. If memory runs out, the process ends.
+ * on command. docs/fakes3.md describes the faults and the control path. Each request takes effect
+ * within one callback, so the server is linearizable; the log tells the order of the effects. The
+ * server uses libc's heap, never the library's memory hook, so it does not disturb tests that count
+ * or fail the library's allocations. If memory runs out, the process ends.
  *
  * Lifecycle: start, use, stop. The server's memory is freed when the stop callback runs. All calls
  * are made on the loop's thread.

@@ -61,7 +61,7 @@ static const char help[] =
     "  --die-with-parent      end when the parent process ends\n"
     "  --help, --version\n"
     "\n"
-    "Faults are added and removed at http://HOST:PORT/_fakes3/; see test/fakes3/README.md.\n";
+    "Faults are added and removed at http://HOST:PORT/_fakes3/; docs/fakes3.md describes them.\n";
 
 static void refuse(const char* what, const char* value) {
   fprintf(stderr, "s3lect-fakes3: %s%s%s%s\n", what, value != NULL ? " \"" : "",

@@ -19,8 +19,8 @@ for header in s3lect.h $(cd "$source/include" && echo s3lect/*.h); do
   cmp -s "$source/include/$header" "include/$header" || fail "include/$header"
 done
 man_pages=
-! command -v perl >/dev/null || man_pages="share/man/man1/s3lect.1 share/man/man3/s3lect.3"
-for file in bin/s3lect lib/libs3lect.a lib/pkgconfig/s3lect.pc $man_pages \
+! command -v perl >/dev/null || man_pages="share/man/man1/s3lect.1 share/man/man1/s3lect-fakes3.1 share/man/man3/s3lect.3"
+for file in bin/s3lect bin/s3lect-fakes3 lib/libs3lect.a lib/pkgconfig/s3lect.pc $man_pages \
   share/bash-completion/completions/s3lect \
   lib/systemd/system/s3lect-run@.service lib/cmake/s3lect/s3lect-config.cmake; do
   [ -s "$file" ] || fail "no $file"
@@ -32,7 +32,8 @@ dynamic=$(readelf -dW "lib/libs3lect.so.$version")
 [ "$(bin/s3lect --version)" = "s3lect $version" ] || fail "bin/s3lect --version"
 
 # Everything is where one expects it, and nothing of the tests is among it.
-odd=$(find . -type f ! -path './include/*' ! -path './lib/*' ! -path './bin/s3lect' ! -path './share/*')
+odd=$(find . -type f ! -path './include/*' ! -path './lib/*' ! -path './bin/s3lect' \
+  ! -path './bin/s3lect-fakes3' ! -path './share/*')
 [ -z "$odd" ] || fail "what is $odd?"
 # The prefix itself may be below the source: what is left when it is taken out must not.
 named=$(grep -r -F "$source" include lib/cmake lib/pkgconfig lib/systemd share | sed "s|$PWD||g" | grep -F "$source") || true
@@ -59,5 +60,8 @@ rm -r destdir
 cmake --install "$build" --prefix "$prefix/parts" --component s3lect_runtime >/dev/null
 [ "$(cd parts && find . -name '*.so*' -o -type f | sort | tr '\n' ' ')" = \
   "./lib/libs3lect.so.${version%%.*} ./lib/libs3lect.so.$version " ] || fail "component s3lect_runtime"
+rm -r parts
+cmake --install "$build" --prefix "$prefix/parts" --component testing >/dev/null
+[ "$(parts/bin/s3lect-fakes3 --version)" = "s3lect-fakes3 $version" ] || fail "component testing"
 rm -r parts
 echo "$(find . -type f | wc -l) files"

@@ -5,8 +5,8 @@ set -euo pipefail
 
 prefix=$1
 command -v perl >/dev/null || { echo "skipped: no perl here, which makes the pages"; exit 77; }
-for section in 1 3; do
-  page=$prefix/share/man/man$section/s3lect.$section
+for page in man1/s3lect.1 man1/s3lect-fakes3.1 man3/s3lect.3; do
+  page=$prefix/share/man/$page
   if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "$page"
   elif command -v groff >/dev/null; then
@@ -21,4 +21,4 @@ text=$(groff -mdoc -T ascii -P-c "$prefix/share/man/man1/s3lect.1" 2>/dev/null |
 [ -z "$text" ] || grep -q -e '--kill-after' <<<"$text" || { echo "s3lect.1 does not show --kill-after" >&2; exit 1; }
 link=$prefix/share/man/man3/s3lect_elector_init.3
 [ "$(cat "$link")" = '.so man3/s3lect.3' ] || { echo "$link is not s3lect.3" >&2; exit 1; }
-echo "both pages are well"
+echo "the pages are well"

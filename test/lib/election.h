@@ -67,7 +67,7 @@ s3lect_record_t s3l_election_record(s3l_election_t* el);
 /** How many epoch files there are. */
 size_t s3l_election_files(s3l_election_t* el);
 
-/** Adds a fault rule, as JSON; see test/fakes3/README.md. */
+/** Adds a fault rule, as JSON; see docs/fakes3.md. */
 void s3l_election_fault(s3l_election_t* el, const char* json);
 void s3l_election_heal(s3l_election_t* el);
 

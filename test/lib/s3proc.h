@@ -34,7 +34,7 @@ void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
 void s3proc_begin_real(s3proc_t* s3, const char* build_dir);
 void s3proc_end(s3proc_t* s3);
 
-/** Adds a fault rule, as JSON; see test/fakes3/README.md. */
+/** Adds a fault rule, as JSON; see docs/fakes3.md. */
 void s3proc_fault(s3proc_t* s3, const char* json);
 
 /** Starts a relay before the fake, to be frozen by SIGSTOP, and gives the relay's URL; `name` is
