@@ -2,7 +2,9 @@
 # Installs what is missing, builds, and runs the tests:
 #
 #   test/run.sh            what a change needs: about ten minutes on two idle cores
-#   test/run.sh --quick    of that, the build with sanitizers and its tests only
+#   test/run.sh --only=BUILD
+#                          of that, one build and its tests only: dev, tsan, fuzz, release or clang
+#   test/run.sh --quick    the same as --only=dev
 #   test/run.sh --full     every test in both builds, each under valgrind as well; the simulator, the
 #                          models and the fuzzers for longer; ten minutes of peer mode for real
 #   test/run.sh --help     this text
@@ -19,12 +21,13 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false full=false
+only='' full=false
 for option in "$@"; do
   case "$option" in
-    --quick) quick=true ;;
+    --quick) only=dev ;;
+    --only=dev | --only=tsan | --only=fuzz | --only=release | --only=clang) only=${option#*=} ;;
     --full) full=true ;;
-    -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $option (see --help)" >&2; exit 2 ;;
   esac
 done
@@ -65,6 +68,15 @@ run_tests() { # PRESET CTEST_OPTION...
   grep -h '^seeds' "build/$1/Testing/Temporary/LastTest.log" || true
 }
 
+test_build() { # PRESET
+  case "$1" in
+    dev) run_tests dev "${dev_tests[@]}" ;;
+    release) run_tests release "${release_tests[@]}" ;;
+    clang) ;; # built only
+    *) run_tests "$1" ;;
+  esac
+}
+
 announce "install"
 deps/install-debian.sh test
 # Without a network they say so, and the tests that need what they fetch are skipped.
@@ -76,10 +88,10 @@ for checker in kubernetes cert-manager actionlint; do
   deps/install-checkers.sh $checker >/dev/null || [ $? -eq 77 ]
 done
 
-announce "build dev"
-build dev
-if $quick; then
-  run_tests dev "${dev_tests[@]}"
+announce "build ${only:-dev}"
+build "${only:-dev}"
+if [ -n "$only" ]; then
+  test_build "$only"
   exit 0
 fi
 mkdir -p build
@@ -87,10 +99,10 @@ set -m # a process group of its own, to be ended as a whole
 build_later >build/later.log 2>&1 &
 set +m
 trap 'kill -- "-$!"' EXIT
-run_tests dev "${dev_tests[@]}"
+test_build dev
 announce "build ${later[*]}"
 wait $! || { cat build/later.log; false; }
 trap - EXIT
-run_tests tsan
-run_tests fuzz
-run_tests release "${release_tests[@]}"
+for preset in tsan fuzz release; do
+  test_build "$preset"
+done
