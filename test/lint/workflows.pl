@@ -5,6 +5,7 @@
 # - Actions of others are pinned to a commit; each job has a time limit, and no workflow may write by
 #   default.
 # - The builds of tests.yml are the presets of CMakePresets.json that can be tested or are built only.
+# - The templates of issues have what GitHub asks for.
 #
 # Each fault is one line on standard error, and the exit status is then 1.
 use strict;
@@ -102,6 +103,24 @@ my $presets = decode_json(do { local $/; <$in> });
 for my $preset (@{$presets->{testPresets}}, {name => 'clang'}) {
   fault("tests.yml does not build $preset->{name}") if !$builds{$preset->{name}};
 }
+# GitHub ignores a template that it does not understand.
+sub check_template {
+  my ($file) = @_;
+  my $template = (CPAN::Meta::YAML->read($file) or die "$file: " . CPAN::Meta::YAML->errstr . "\n")->[0];
+  my %ids;
+  fault("$file has no $_") for grep { !$template->{$_} } qw(name description body);
+  for my $field (@{$template->{body} || []}) {
+    my ($type, $id) = ($field->{type} // '', $field->{id} // '');
+    fault("$file: what is a '$type'?") if $type !~ /^(?:markdown|textarea|input|dropdown|checkboxes)$/;
+    next if $type eq 'markdown' && $field->{attributes}{value};
+    fault("$file: the ID '$id' is bad, or not the only one") if $id !~ /^[\w-]+$/ || $ids{$id}++;
+    fault("$file: $id has no label") if !$field->{attributes}{label};
+  }
+}
+my @templates = grep { !/config\.yml$/ } glob '.github/ISSUE_TEMPLATE/*.yml';
+check_template($_) for @templates;
+fault('there are no templates of issues') if !@templates;
+
 fault("only $commands commands found") if $commands < 8;
 exit 1 if $faults;
 print "$commands commands\n";

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks .github/workflows: workflows.sh scripts | actionlint | selftest
+# Checks .github, above all its workflows: workflows.sh scripts | actionlint | selftest
 #   scripts     the scripts that they run exist, and know the options that they get (workflows.pl)
 #   actionlint  GitHub would understand them
 #   selftest    shows that both can fail
@@ -55,10 +55,14 @@ case "${1:-}" in
     refused scripts 'permissions must be' $w/weekly.yml 's/contents: read/contents: write/'
     refused scripts 'there is no ./.github/workflows/test.yml' $w/release.yml 's/tests\.yml/test.yml/'
     refused scripts 'does not build more' CMakePresets.json 's/("name": )"fuzz"/\1"more"/'
+    t=.github/ISSUE_TEMPLATE/store.yml
+    refused scripts 'has no body' $t 's/^body:/bodies:/'
+    refused scripts "what is a 'text'" $t 's/type: input/type: text/'
+    refused scripts "the ID 'store' is bad" $t 's/id: version/id: store/'
     need_actionlint
     refused actionlint 'unexpected key' $w/tests.yml 's/runs-on:/run-on:/'
     refused actionlint 'matrix' $w/tests.yml 's/matrix\.build/matrix.builds/'
-    echo "eleven faults are noticed"
+    echo "fourteen faults are noticed"
     ;;
   *) echo "usage: ${0##*/} scripts|actionlint|selftest" >&2; exit 2 ;;
 esac
