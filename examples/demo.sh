@@ -12,9 +12,9 @@
 #   examples/demo.sh --keep            keep the logs
 #   examples/demo.sh --installed       with the installed s3lect and s3lect-fakes3
 #
-# Installs what is missing (Debian) and builds, except with --installed. Exits 0 only if every step held:
-# an election, a fail-over after kill -9, a hand-over after SIGTERM, and an outage of the store that lasts
-# longer than the leader timeout. At no time may two of them lead.
+# Installs what is missing (Debian) and builds, except with --installed. Exits with 0 only if every step
+# succeeds: an election, a fail-over after kill -9, a hand-over after SIGTERM, and an outage of the store
+# that lasts longer than the leader timeout. At no time may two of them lead. README.md shows the output.
 set -Eeuo pipefail
 
 nodes=(node-1 node-2 node-3)
@@ -42,13 +42,13 @@ while [ $# -gt 0 ]; do
     --store=*) store=${1#*=} ;;
     --protocol) need "$@"; protocol=$2; shift ;;
     --protocol=*) protocol=${1#*=} ;;
-    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "${0##*/}: unknown option $1 (see --help)" >&2; exit 2 ;;
   esac
   shift
 done
 case "$protocol" in
-  lockfile) what=lockfile each=$what object=leader.json waits="a whole leader timeout" ;;
+  lockfile) what=lockfile each=$what object=leader.json waits="a leader timeout" ;;
   epochs) what="epoch file" each="file per leadership" object=leaders/ waits="two leader timeouts" ;;
   *) echo "${0##*/}: --protocol $protocol is unknown: lockfile or epochs" >&2; exit 2 ;;
 esac
@@ -69,7 +69,7 @@ if $tls && [ -n "$store" ]; then
   exit 2
 fi
 
-# How the outage is made: our own store, or a relay before a plain-HTTP one, is frozen. Between us
+# How the outage is made: our own store, or a relay before a plain-HTTP one, is paused. Between us
 # and an https:// store nothing of ours can stand, as the certificate is for the store's name.
 if [ -z "$store" ]; then
   mode=fake leader_timeout=3000 look=1s
@@ -77,7 +77,7 @@ if [ -z "$store" ]; then
 else
   mode=relay leader_timeout=6000 look=2s
   timing=(--renew 1s --frequent 500ms --infrequent "$look" --request-timeout 2s)
-  [[ $endpoint == http://* ]] || mode=freeze-leader
+  [[ $endpoint == http://* ]] || mode=pause-leader
 fi
 # A renewal of an epoch file is two requests, which must fit into the leader timeout one by one.
 [ "$protocol" = lockfile ] || timing[-1]=$((leader_timeout / 5))ms
@@ -112,7 +112,7 @@ say() { # WHO COLOR TEXT
   now_ms
   say_at "$REPLY" "$@"
 }
-note() { printf '%20s%s%s%s\n' '' "$dim" "$*" "$plain"; }
+note() { printf '%19s%s%s%s\n' '' "$dim" "$*" "$plain"; }
 step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
 # --- processes -----------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 dir='' failed=false fake_pid='' relay_pid=''
 declare -A pid=() # of each node that runs
 
-# Ends what this script has started, each by its pid; SIGCONT and SIGKILL also end what is frozen.
+# Ends what this script has started, each by its pid; SIGCONT and SIGKILL also end what is paused.
 cleanup() {
   local status=$? p
   trap '' INT TERM EXIT
@@ -164,6 +164,7 @@ declare -A began=()      # of who leads or did: when its latest leadership began
 declare -A until_ns=()   # ... and until when it holds, or when it ended
 declare -A renewals=()   # ... and how often it was renewed
 declare -A told=()       # errors that were shown in this step
+outage=false             # the store is silent: errors are expected, and not shown
 leaderships=()           # all of them: "BEGIN END NODE", in ns
 started_ms=0 stopped_ms=0 stopped_by='' stop_late_ms=0 # of the latest such events
 declare -A follows=()    # whom each node follows
@@ -198,17 +199,14 @@ on_stopped() { # NODE LINE AT_NS ENDED_NS
   stopped_by=$REPLY
   stopped_ms=$(($4 / 1000000))
   stop_late_ms=$((($3 - $4) / 1000000))
-  say_at $(($3 / 1000000)) "$1" "$yellow" "leads no more ($stopped_by), after ${renewals[$1]} renewals"
+  say_at $(($3 / 1000000)) "$1" "$yellow" "stops leading ($stopped_by), after ${renewals[$1]} renewals"
   close_leadership "$1"
   [ "$leader" != "$1" ] || leader=''
 }
 
-on_new_leader() { # NODE LINE AT_NS
+on_new_leader() { # NODE LINE
   field "$2" leader
-  [ "${follows[$1]:-}" != "$REPLY" ] || return 0
   follows[$1]=$REPLY
-  [ -n "$REPLY" ] && [ "$REPLY" != "$1" ] || return 0
-  say_at $(($3 / 1000000)) "$1" "$blue" "follows $REPLY"
 }
 
 on_error() { # NODE LINE AT_NS
@@ -216,6 +214,7 @@ on_error() { # NODE LINE AT_NS
   text=${text%\",\"boottime_ns\"*}
   field "$2" error
   name=$REPLY
+  ! $outage || return 0
   [ -z "${told[$1 $name]:-}" ] || return 0
   told[$1 $name]=1
   say_at $(($3 / 1000000)) "$1" "$dim" "error $name: $text"
@@ -236,7 +235,7 @@ on_event() { # LINE
     started_leading) on_started "$node" "$1" "$at" "$ending" ;;
     stopped_leading) on_stopped "$node" "$1" "$at" "$ending" ;;
     renewed) until_ns[$node]=$ending renewals[$node]=$((renewals[$node] + 1)) ;;
-    new_leader) on_new_leader "$node" "$1" "$at" ;;
+    new_leader) on_new_leader "$node" "$1" ;;
     error) on_error "$node" "$1" "$at" ;;
   esac
 }
@@ -271,8 +270,13 @@ all_follow() {
 }
 
 settle() { # Lets a leader renew and the others find it.
+  local node followers=()
   await "a settled leadership" renewed_twice
   await "followers" all_follow
+  for node in "${nodes[@]}"; do
+    [ "$node" = "$leader" ] || followers+=("$node")
+  done
+  say demo "$blue" "${followers[0]} and ${followers[1]} follow $leader"
 }
 
 # --- the table -----------------------------------------------------------------------------------
@@ -332,7 +336,7 @@ case "$mode" in
     export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=testtest AWS_REGION=us-east-1
     unset AWS_SESSION_TOKEN
     ! $tls || common+=(--ca-file "$dir/ca.pem")
-    frozen_pid=$fake_pid
+    paused_pid=$fake_pid
     about="a fake S3 at $endpoint"
     [ "$protocol" = lockfile ] || about+=", which has no If-Match"
     ;;
@@ -345,11 +349,11 @@ case "$mode" in
     relay_pid=$!
     disown "$relay_pid"
     await_file "$relay_pid" "$dir/relay"
-    about="$endpoint, through a relay that can be frozen"
+    about="$endpoint, through a relay that can be paused"
     endpoint=$(head -n 1 "$dir/relay")
-    frozen_pid=$relay_pid
+    paused_pid=$relay_pid
     ;;
-  freeze-leader)
+  pause-leader)
     about=${endpoint:-AWS}
     ;;
 esac
@@ -360,9 +364,9 @@ common+=(--store "$store" --protocol "$protocol")
 
 now_ms
 t0=$REPLY
-printf '\n%ss3lect: %d candidates, one %s%s\n' "$bold" "${#nodes[@]}" "$each" "$plain"
-seconds "$leader_timeout"
-printf 'store %s (%s); leader timeout %s\n' "$store" "$about" "$REPLY"
+printf '\n%s%d processes elect a leader; one %s%s\n' "$bold" "${#nodes[@]}" "$each" "$plain"
+printf 'store: %s, on %s\n' "$store" "$about"
+printf 'leader timeout: %d s; a follower reads the store every %s\n' $((leader_timeout / 1000)) "${look/s/ s}"
 
 before=$("$s3lect" status "${common[@]}" 2>&1) && code=0 || code=$?
 case "$code" in
@@ -372,24 +376,23 @@ case "$code" in
 esac
 
 step "1. Election"
-say demo "" "starts ${nodes[*]}; so far: $before"
+say demo "" "$before; starts ${nodes[*]}"
 if [[ $before == *"no $what"* ]]; then
-  note "What is not there may have been deleted under a leader that still leads: the first claim"
-  note "must stand for $waits before its owner leads."
+  note "A missing $what may have been deleted under an active leader, so the"
+  note "first candidate that writes one waits for $waits before it leads."
 fi
 now_ms; began_ms=$REPLY
 for node in "${nodes[@]}"; do launch "$node"; done
 await "an election" somebody_leads
 seconds $((started_ms - began_ms))
 remark=''
-[[ $before != *"no $what"* ]] || remark="there was no $what: $waits and a second"
-row "election" "$REPLY" "$remark"
+[[ $before != *"no $what"* ]] || remark="no $what before: $waits, and a second"
+row "first election" "$REPLY" "$remark"
 settle
 
-step "2. The leader is killed"
+step "2. The leader crashes"
 told=()
 victim=$leader
-say demo "$red" "kill -9 $victim"
 now_ms; began_ms=$REPLY
 kill -KILL "${pid[$victim]}"
 unset "pid[$victim]"
@@ -399,17 +402,17 @@ while IFS= read -r -t 0.05 -u "$events" line; do on_event "$line"; done
 held_ms=$((until_ns[$victim] / 1000000))
 close_leadership "$victim"
 seconds $((held_ms - began_ms))
-note "Its validity would have lasted $REPLY more; nobody may take over before."
+say_at "$began_ms" demo "$red" "kill -9 $victim; its lease ends in $REPLY; nobody may take over before"
 await "a fail-over" another_leads "$victim"
 seconds $((started_ms - held_ms))
 beyond=$REPLY
 seconds $((started_ms - began_ms))
-row "kill -9 of the leader, fail-over" "$REPLY" "$beyond after its validity; followers look every $look"
+row "crash of the leader: fail-over" "$REPLY" "$beyond after the end of its lease"
 say demo "" "starts $victim again"
 launch "$victim"
 settle
 
-step "3. The leader is asked to leave"
+step "3. The leader leaves"
 told=()
 leaving=$leader
 say demo "$yellow" "SIGTERM to $leaving"
@@ -420,7 +423,7 @@ follows=()
 kill -TERM "$leaving_pid"
 await "a hand-over" another_leads "$leaving"
 seconds $((started_ms - began_ms))
-row "SIGTERM to the leader, hand-over" "$REPLY" "it released the $what; followers look every $look"
+row "SIGTERM to the leader: hand-over" "$REPLY" "it releases the $what, so nobody waits for a timeout"
 for ((i = 0; i < patience * 50; i++)); do
   kill -0 "$leaving_pid" 2>/dev/null || break
   sleep 0.02
@@ -430,46 +433,48 @@ say demo "" "starts $leaving again"
 launch "$leaving"
 settle
 
-step "4. The store falls silent for longer than the leader timeout"
+step "4. The store does not answer for longer than the leader timeout"
 told=()
 cut_off=$leader
 now_ms; began_ms=$REPLY
 back_ms=$((began_ms + leader_timeout + 2000))
-if [ "$mode" = freeze-leader ]; then
-  note "Over https:// nothing can stand between: the leader itself is frozen (SIGSTOP) instead."
-  say demo "$red" "freezes $cut_off"
+if [ "$mode" = pause-leader ]; then
+  note "The demo cannot pause a store behind https://, so it pauses the leader."
+  say demo "$red" "pauses $cut_off (SIGSTOP)"
   kill -STOP "${pid[$cut_off]}"
   leader=''
   await "a fail-over" another_leads "$cut_off"
   heir=$leader
   taken_ms=$started_ms
-  await "the end of the freeze" after "$back_ms"
-  say demo "$green" "lets $cut_off go on"
+  await "the end of the pause" after "$back_ms"
+  say demo "$green" "lets $cut_off continue"
   kill -CONT "${pid[$cut_off]}"
   stopped_by=''
   has_stopped() { [ -n "$stopped_by" ]; }
   await "$cut_off to notice" has_stopped
   leader=$heir
   seconds $((taken_ms - began_ms))
-  row "leader frozen for $(((leader_timeout + 2000) / 1000)) s, fail-over" "$REPLY" "it knew first thing that its validity had ended"
+  row "leader paused for $(((leader_timeout + 2000) / 1000)) s: fail-over" "$REPLY" "its first event says that its lease has ended"
   [ "$stopped_by" = expired ] || fail "$cut_off stopped for another reason: $stopped_by"
   [ "$stopped_ms" -le "$taken_ms" ] || fail "$cut_off held on for too long"
 else
-  say demo "$red" "freezes the store"
-  kill -STOP "$frozen_pid"
+  say demo "$red" "pauses the store (SIGSTOP)"
+  outage=true
+  kill -STOP "$paused_pid"
   await "$cut_off to stop itself" nobody_leads
   [ "$stopped_by" = expired ] || fail "$cut_off stopped for another reason: $stopped_by"
   seconds $((stopped_ms - began_ms))
-  row "store silent, leader stops itself" "$REPLY" "told $stop_late_ms ms after its validity had ended"
+  row "store silent: the leader stops itself" "$REPLY" "$stop_late_ms ms after the end of its lease"
   await "the end of the outage" after "$back_ms"
   nobody_leads || fail "$leader leads without a store"
-  say demo "$green" "lets the store go on"
+  say demo "$green" "lets the store continue"
   now_ms; began_ms=$REPLY
   follows=()
-  kill -CONT "$frozen_pid"
+  kill -CONT "$paused_pid"
   await "a leader after the outage" somebody_leads
   seconds $((started_ms - began_ms))
-  row "store back, a leader again" "$REPLY" "$leader"
+  row "store back: a leader again" "$REPLY" ""
+  outage=false
 fi
 settle
 
@@ -495,14 +500,14 @@ say demo "" "$after_all"
 
 count_overlaps
 overlaps=$REPLY
-row "two leaders at once" "$overlaps" "of ${#leaderships[@]} leaderships, by one clock of all processes"
+row "two leaders at once" "$overlaps" "times in ${#leaderships[@]} leaderships, by one clock of all processes"
 
-printf '\n%s%-36s %10s  %s%s\n' "$bold" "what happened" "took" "" "$plain"
+printf '\n%s%-37s %7s%s\n' "$bold" "what happened" "took" "$plain"
 for r in "${rows[@]}"; do
   IFS=$'\t' read -r what took remark <<<"$r"
-  printf '%-36s %10s  %s%s%s\n' "$what" "$took" "$dim" "$remark" "$plain"
+  printf '%-37s %7s%s\n' "$what" "$took" "${remark:+  $dim$remark$plain}"
 done
 echo
 [ "$overlaps" -eq 0 ] || fail "two led at once"
-echo "${green}Every step held.${plain}"
-[ "$mode" = fake ] || echo "$store stays, released."
+echo "${green}Every step succeeded.${plain}"
+[ "$mode" = fake ] || echo "$store remains, released."
