@@ -24,7 +24,7 @@ check --module esnext --moduleResolution bundler "$dir/types.ts"
 
 # What the pages show in JavaScript: each block with what it takes for granted declared before it.
 awk -v dir="$dir" '/^```js$/ { file = dir "/block" ++n ".js"; next } /^```$/ { file = ""; next }
-  file != "" { print >file }' "$test/../README.md" "$test/../../../README.md"
+  file != "" { print >file }' "$test/../README.md"
 count=0
 for block in "$dir"/block*.js; do
   {
