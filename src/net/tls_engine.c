@@ -45,7 +45,8 @@ static int set_host(s3l_tls_engine_t* e, const char* host) {
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(e->ssl), host); /* and no SNI: RFC 6066 */
   SSL_set_hostflags(e->ssl,
                     X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  return SSL_set1_host(e->ssl, host) == 1 && SSL_set_tlsext_host_name(e->ssl, host) == 1;
+  return X509_VERIFY_PARAM_set1_host(SSL_get0_param(e->ssl), host, 0) == 1 &&
+         SSL_set_tlsext_host_name(e->ssl, host) == 1;
 }
 
 static int set_client(s3l_tls_engine_t* e, const char* host) {
