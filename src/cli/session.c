@@ -183,7 +183,7 @@ static int open_session(cli_session_t* session, const cli_options_t* options, in
     r = cli_store_open(options, &session->loop, &session->store);
   if (r == 0) {
     int usage = cli_peer_open(options, &session->loop, &session->peer);
-    r = usage == 0 ? open_elector(session) : usage == CLI_EXIT_USAGE ? S3LECT_EOPTION : UV_EIO;
+    r = usage == 0 ? open_elector(session) : usage == CLI_EXIT_USAGE ? (int)S3LECT_EOPTION : UV_EIO;
   }
   if (r == 0)
     return 0;

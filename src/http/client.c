@@ -149,7 +149,7 @@ static void on_req_deadline(s3l_deadline_t* deadline) {
     s3l_conn_say(&c->pool, "TLS handshake with %s: not complete within %u ms", c->pool.origin, ms);
   else
     s3l_conn_say(&c->pool, "connect to %s: no answer within %u ms", c->pool.peer, ms);
-  finish(c, req, crowded ? S3LECT_ECROWDED : UV_ETIMEDOUT, NULL, c->pool.message);
+  finish(c, req, crowded ? (int)S3LECT_ECROWDED : UV_ETIMEDOUT, NULL, c->pool.message);
 }
 
 /* Ends a request that is not sent, or, if it is replayed, not sent again. */

@@ -266,7 +266,7 @@ static void lose_request(s3l_conn_t* conn, int status) {
   if (!begun && conn->reused)
     p->require_fresh = true;
   if (status == S3LECT_ETLS && !conn->stream.engine.failed) /* cut off: TLS itself did not fail */
-    status = begun ? S3LECT_EBADREPLY : UV_EOF;
+    status = begun ? (int)S3LECT_EBADREPLY : UV_EOF;
   if (begun && status == UV_EOF) {
     status = s3l_http1_eof(&conn->parse);
     if (status == S3L_HTTP1_DONE) {

@@ -99,7 +99,7 @@ bool failover_svg(const char* path, const failover_result_t* results, size_t len
   if (f == NULL)
     return false;
   double width = LEFT * 2 + (WIDTH + GAP_X) * (double)len - GAP_X;
-  double height = TOP + (HEIGHT + GAP_Y) * FAILOVER_SERIES - 24;
+  double height = TOP + (HEIGHT + GAP_Y) * (int)FAILOVER_SERIES - 24;
   fprintf(f,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
           "viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"12\">\n"
