@@ -4,8 +4,8 @@
 
 #include "util/mem.h"
 
-#define PAGE_SIZE 16384 /* to begin with */
-#define PAGE_MAX  (64u << 20)
+#define FIRST_PAGE 16384 /* to begin with */
+#define PAGE_MAX   (64u << 20)
 
 int s3l_metrics_begin(s3l_executor_t* d) {
   if (d->metrics == NULL)
@@ -30,7 +30,7 @@ s3l_metrics_row_t s3l_metrics_row(const s3l_executor_t* d) {
 }
 
 char* s3l_metrics_page(const s3l_metrics_row_t* rows, size_t n, size_t* len) {
-  for (size_t cap = PAGE_SIZE; cap <= PAGE_MAX; cap *= 2) {
+  for (size_t cap = FIRST_PAGE; cap <= PAGE_MAX; cap *= 2) {
     s3l_buf_t b;
     char* page = s3l_malloc(cap);
     if (page == NULL)
