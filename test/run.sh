@@ -80,6 +80,7 @@ test_build() { # PRESET
 announce "install"
 deps/install-debian.sh test
 # Without a network they say so, and the tests that need what they fetch are skipped.
+deps/install-zig.sh >/dev/null || [ $? -eq 77 ]
 deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]
 for store in moto s3proxy s3mock; do
   deps/install-stores.sh $store >/dev/null || [ $? -eq 77 ]

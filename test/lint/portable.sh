@@ -2,7 +2,8 @@
 # The library compiles where there is no Linux: portable.sh CC DIR...
 # What only Linux has is used in src/cli, or behind an #if that asks for Linux or for the name; what
 # glibc's headers include by chance is included by name; and what replaces Linux's calls compiles
-# (DIRs: where libuv's headers are). With -c FILE, only that file is read.
+# (DIRs: where libuv's headers are). docs/architecture.md names the files that have such conditions.
+# With -c FILE, only that file is read.
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,6 +60,13 @@ cc=$1
 mapfile -t files < <(git ls-files 'include/*.h' 'src/*.[ch]' 'examples/node-addon/native/*.[ch]' | grep -v '^src/cli/')
 found=$(uses "${files[@]}"; sockets "${files[@]}")
 [ -z "$found" ] || { echo "$found"; exit 1; }
+
+page=docs/architecture.md
+named=$(sed -n 's/^| `\(src\/[^`]*\.[ch]\)` | .*/\1/p' $page | sort)
+asking=$(grep -lE '^ *# *if.*[^A-Z_](__linux__|__APPLE__|CLOCK_|TFD_|MSG_|SOCK_|SO_)' "${files[@]}" | sort)
+diff <(echo "$named") <(echo "$asking") >&2 ||
+  { echo "$page names other files that depend on the system (<) than there are (>)"; exit 1; }
+
 mapfile -t conditional < <(grep -l __linux__ "${files[@]}")
 for file in "${conditional[@]}"; do
   "$cc" -std=c11 -D_GNU_SOURCE -U__linux__ -fsyntax-only -Wall -Wextra -Werror -Iinclude -Isrc \
