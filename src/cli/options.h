@@ -59,6 +59,7 @@ typedef struct cli_options_s {
   const char* value;                  /* elect, run */
   const char* value_file;
   uint32_t peer_client_auth;
+  uint32_t peer_reload_ms; /* 0: only SIGHUP reads the certificates again */
   uint32_t kill_after_ms;
   const char* warn_signal;
   const char* events_file;

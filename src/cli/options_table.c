@@ -130,6 +130,9 @@ const cli_option_t cli_option_table[] = {
      "CA certificates (PEM) to verify peers with (the system's)"},
     {"peer-client-auth", NULL, ELECTING, FLAG, SET(peer_client_auth, 1),
      "answer only clients with a certificate that --peer-ca has signed"},
+    {"peer-reload", "DUR", FOLLOWING, DURATION, AT(peer_reload_ms),
+     "look every DUR whether the files of the certificates have changed,\n"
+     "and read them again then, as SIGHUP does at once (never)"},
     {"peer-path", "PATH", FOLLOWING, STRING, AT(elector.peer_health_path),
      "path of the health endpoint of peers (/health/leadership)"},
     {"peer-interval", "DUR", FOLLOWING, DURATION, AT(elector.peer_interval_ms),

@@ -26,6 +26,8 @@ static const char* missing_option(const cli_options_t* o) {
   if (o->peer_client_auth != 0 && o->client.ca_file == NULL)
     return "--peer-client-auth needs to know who signs the clients' certificates: give --peer-ca "
            "FILE";
+  if (o->peer_reload_ms != 0 && !cli_peer_reloads(o))
+    return "--peer-reload is for certificates: give --peer-ca FILE, and no --peer-plain-http";
   return NULL;
 }
 
@@ -102,6 +104,23 @@ static int open_client(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer
   return r != 0 ? failed(&error) : 0;
 }
 
+static void on_changed(void* data) {
+  cli_peer_reload(data);
+}
+
+static int open_certs(const cli_options_t* o, uv_loop_t* loop, cli_peer_t* peer) {
+  cli_certs_t* certs = &peer->certs;
+  certs->files[0] = o->client.cert_file;
+  certs->files[1] = o->client.key_file;
+  certs->files[2] = o->client.ca_file;
+  certs->data = peer;
+  certs->on_changed = on_changed;
+  int r = cli_certs_open(certs, loop, o->peer_reload_ms);
+  if (r != 0)
+    cli_say("cannot start: %s", uv_strerror(r));
+  return r != 0 ? CLI_EXIT_FAILED : 0;
+}
+
 int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* peer) {
   int r = 0;
   memset(peer, 0, sizeof *peer);
@@ -109,6 +128,8 @@ int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* pee
     r = open_server(options, loop, peer);
   if (r == 0 && cli_peer_asks(options))
     r = open_client(options, loop, peer);
+  if (r == 0 && options->peer_reload_ms != 0)
+    r = open_certs(options, loop, peer);
   if (r != 0)
     cli_peer_close(peer);
   return r;
@@ -138,6 +159,7 @@ void cli_peer_reload(cli_peer_t* peer) {
 }
 
 void cli_peer_close(cli_peer_t* peer) {
+  cli_certs_close(&peer->certs);
   if (peer->serves)
     s3lect_peer_server_close(&peer->server, NULL);
   if (peer->asks)

@@ -9,6 +9,7 @@
 #include <s3lect.h>
 #include <stdbool.h>
 
+#include "certs.h"
 #include "options.h"
 
 typedef struct cli_peer_s {
@@ -17,6 +18,7 @@ typedef struct cli_peer_s {
   bool serves;
   bool answers; /* serves other processes, not only pages */
   bool asks;
+  cli_certs_t certs;           /* of --peer-reload */
   char addr[S3LECT_ADDR_SIZE]; /* derived from --peer-listen if --addr is not given; else "" */
 } cli_peer_t;
 
@@ -33,7 +35,7 @@ int cli_peer_open(const cli_options_t* options, uv_loop_t* loop, cli_peer_t* pee
 /** Has the server answer for the elector. */
 int cli_peer_add(cli_peer_t* peer, s3lect_elector_t* elector);
 
-/** Whether there are certificates, which SIGHUP reads again. */
+/** Whether there are certificates, which SIGHUP and --peer-reload read again. */
 bool cli_peer_reloads(const cli_options_t* options);
 /** Reads them again and reports the result on stderr. */
 void cli_peer_reload(cli_peer_t* peer);

@@ -289,6 +289,33 @@ static void reloads_in_part(void** state) {
   assert_int_equal(remove(ca), 0);
 }
 
+/* With --peer-reload, files that are replaced are enough: nobody sends a signal. */
+static void looks_for_new_certificates(void** state) {
+  char cert[S3L_CERTS_PATH_MAX + 16], addr[128];
+  snprintf(cert, sizeof cert, "%s/looked-at.pem", certs.dir);
+  s3l_certs_replace(cert, certs.good);
+  proc_t* a = s3proc_s3lect(&s3, "elect", "a",
+                            (const char*[]){"--peer-listen", "127.0.0.1:0", "--peer-cert", cert,
+                                            "--peer-key", certs.key, "--peer-ca", certs.ca,
+                                            "--peer-health", "--peer-reload", "50ms", NULL});
+  proc_line(a, PROC_OUT, S3L_STARTED);
+  snprintf(addr, sizeof addr, "%s", address_of());
+  assert_string_equal(shown(addr), certs.ca);
+  s3l_certs_replace(cert, certs.stranger);
+  proc_line(a, PROC_ERR, "s3lect elect: the certificates have been read again");
+  assert_string_equal(shown(addr), certs.other_ca);
+  s3l_certs_replace(cert, certs.key);
+  proc_line(a, PROC_ERR, "s3lect elect: the certificates stay as they were: ");
+  assert_string_equal(shown(addr), certs.other_ca);
+  /* A file that is missing is on its way. */
+  assert_int_equal(remove(cert), 0);
+  s3l_certs_replace(cert, certs.good);
+  proc_line(a, PROC_ERR, "s3lect elect: the certificates have been read again");
+  assert_string_equal(shown(addr), certs.ca);
+  assert_int_equal(proc_end(a, SIGTERM), 0);
+  assert_int_equal(remove(cert), 0);
+}
+
 static void refused(const char* const* options, const char* says) {
   proc_t* p = s3proc_s3lect(&s3, "elect", "a", options);
   assert_int_equal(proc_wait(p), 2);
@@ -308,6 +335,7 @@ static void says_what_is_wrong(void** state) {
   refused(WITH("--peer-ca", "/nonexistent.pem"), "--peer-ca \"/nonexistent.pem\": cannot be read");
   refused(WITH("--peer-plain-http", "--peer-listen", "127.0.0.1:0", "--peer-client-auth"),
           "--peer-client-auth needs to know who signs");
+  refused(WITH("--peer-plain-http", "--peer-reload", "1m"), "--peer-reload is for certificates");
   refused(WITH("--peer-plain-http", "--peer-listen", "nowhere"), "\"nowhere\"");
   refused(WITH("--peer-plain-http", "--peer-listen", "*:0"), "give --addr HOST:PORT");
   refused(WITH("--peer-plain-http", "--peer-listen", "[0::0]:0"), "give --addr HOST:PORT");
@@ -332,6 +360,7 @@ int main(void) {
       T(watch_says_nothing_before_the_store_has),
       T(watch_takes_up_new_certificates),
       T(reloads_in_part),
+      T(looks_for_new_certificates),
       T(says_what_is_wrong),
   };
   return cmocka_run_group_tests(tests, s3l_make_certs, s3l_remove_certs);
