@@ -181,6 +181,11 @@ static void refuse(s3l_core_t* c, s3l_effects_t* fx, const char* message) {
   probe_later(c);
 }
 
+/* A leader that leads may change these by an update: two of its writes may differ in them. */
+static bool has_other_options(const s3l_observed_record_t* a, const s3l_observed_record_t* b) {
+  return a->addr != b->addr || a->renew_interval_ms != b->renew_interval_ms;
+}
+
 /* NULL, or why an answer cannot come from the leader that is observed. */
 static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r) {
   const s3l_observed_record_t* seen = &c->observed.record;
@@ -189,9 +194,8 @@ static const char* contradiction(const s3l_core_t* c, const s3l_peer_result_t* r
     return "the answer is of an older epoch";
   if (answered.leader != seen->leader || strcmp(answered.incarnation, seen->incarnation) != 0)
     return "another leader answers at the leader's address";
-  if (answered.released || answered.addr != seen->addr ||
-      answered.leader_timeout_ms != seen->leader_timeout_ms ||
-      answered.renew_interval_ms != seen->renew_interval_ms)
+  bool differs = has_other_options(&answered, seen) && answered.write >= seen->write;
+  if (answered.released || differs || answered.leader_timeout_ms != seen->leader_timeout_ms)
     return "the answer contradicts the record in the store";
   if (r->valid_for_ms > (int64_t)leader_timeout_ms(c))
     return "the answer claims a validity beyond the leader timeout";
@@ -281,11 +285,11 @@ static void answered_before(s3l_core_t* c) {
     probe_later(c);
 }
 
-/* The leader has written another address since: the store will show it. */
-static bool has_moved(const s3l_core_t* c, const s3lect_record_t* record) {
+/* The leader has been updated since: the store will show it. */
+static bool is_updated(const s3l_core_t* c, const s3lect_record_t* record) {
   const s3l_observed_record_t* seen = &c->observed.record;
   const s3l_observed_record_t answered = s3l_without_names(c, record);
-  return answered.write > seen->write && answered.addr != seen->addr &&
+  return answered.write > seen->write && has_other_options(&answered, seen) &&
          answered.leader == seen->leader && strcmp(answered.incarnation, seen->incarnation) == 0;
 }
 
@@ -302,7 +306,7 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
   bool reported = c->peer.reported;
   bool whole = (r->authenticated || S3L_MUTANT(HINT_IS_PROMISE)) && r->valid_for_ms >= 0 &&
                s3l_is_usable_etag(r->etag) && record->incarnation[0] != '\0';
-  if (record->epoch > c->observed.record.epoch || has_moved(c, record)) {
+  if (record->epoch > c->observed.record.epoch || is_updated(c, record)) {
     failed(c, fx, 0, NULL); /* the store will show that leadership */
     return;
   }
