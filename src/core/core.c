@@ -393,6 +393,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
     gc_done(c, fx, ev->result);
     break;
   }
+  s3l_lead_warn(c, fx); /* not before the event, which may end or renew the leadership */
   tell_absence(c, fx);
   do
     for (due_t d = due(c); d.at <= c->now; d = due(c))

@@ -32,7 +32,7 @@ s3l_ns_t s3l_lead_warn_at(const s3l_core_t* c) {
   return c->valid_until - S3L_STOP_EARLY - c->config.warn_before_ms * S3L_MS;
 }
 
-static void warn(s3l_core_t* c, s3l_effects_t* fx) {
+void s3l_lead_warn(s3l_core_t* c, s3l_effects_t* fx) {
   if (c->now < s3l_lead_warn_at(c))
     return;
   c->warned = true;
@@ -92,7 +92,6 @@ void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   e->note = S3LECT_EVENT_RENEWED;
   e->epoch = c->epoch;
   e->valid_until = c->valid_until;
-  warn(c, fx); /* the renewal may have come late */
 }
 
 void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
@@ -130,7 +129,6 @@ void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx) {
     s3l_lead_stop(c, fx, S3LECT_REASON_EXPIRED);
   else if (!c->announced && c->now >= c->announce_at)
     announce(c, fx);
-  warn(c, fx);
 }
 
 void s3l_lead_resolve(s3l_core_t* c, s3l_effects_t* fx) {

@@ -11,9 +11,11 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
 void s3l_lead_renewed(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at);
 /** Ends leadership, if there is one, at once. */
 void s3l_lead_stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason);
-/** Does what time alone demands: ends leadership whose validity is over, announces leadership whose
- * grace period is over, and warns of the end. */
+/** Does what time alone demands: ends leadership whose validity is over, and announces leadership
+ * whose grace period is over. */
 void s3l_lead_tick(s3l_core_t* c, s3l_effects_t* fx);
+/** Warns of the end of leadership if that is due. */
+void s3l_lead_warn(s3l_core_t* c, s3l_effects_t* fx);
 /** When the warning is due; S3L_NEVER if it has been given, or is not wanted. */
 s3l_ns_t s3l_lead_warn_at(const s3l_core_t* c);
 /** After a read: does this elector lead still, or after all? */

@@ -95,10 +95,12 @@ static void note_expiring(oracle_t* o, int node, int64_t t) {
   oracle_node_t* n = &o->nodes[node];
   check_warned(o, node, t);
   bool early = o->boot(o->ctx, node, t) < warn_at(n);
-  if (!n->started || n->warned || n->config.warn_before_ms == 0 || early)
+  bool over = !oracle_believes(o, node, t) && t > n->blocked;
+  if (!n->started || n->warned || n->config.warn_before_ms == 0 || early || over)
     oracle_fail(o, ORACLE_WARNING, t, node, -1, "n%d is warned of an end%s", node,
                 !n->started ? ", and does not lead"
                 : n->warned ? " once more"
+                : over      ? " that has come"
                             : " too early");
   if (o->quiet)
     oracle_fail(o, ORACLE_LIVENESS, t, node, -1, "n%d is warned of an end in a quiet spell", node);
