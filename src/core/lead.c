@@ -64,7 +64,6 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
     return;
   c->leading = true;
   c->announced = false;
-  c->leaderless = false; /* its record was reported as that of a new leader */
   c->epoch = epoch;
   c->valid_until = s3l_ns_add(lease_from, s3l_core_term(c));
   c->warned = false;
