@@ -1,125 +1,51 @@
 'use strict';
 
-// Builds build/Release/s3lect.node, with a C compiler and nothing else: "npm install" runs this.
+// The install script: builds build/Release/s3lect.node with a C compiler and nothing else, unless a binary that the
+// package contains (prebuilds/) loads here. "npm install --build-from-source" builds in any case.
 //
-// Libuv and OpenSSL are Node's own: the addon is compiled against their headers, which come with
-// Node's, and finds their symbols in the running process. It links neither.
+// Libuv and OpenSSL are Node's own: the native part is compiled against the headers in vendor/headers and finds
+// their symbols in the running process. It links neither. These headers are of the oldest Node that the package
+// supports, and fit later ones: N-API, libuv 1 and OpenSSL 3 keep their binary interfaces.
 //
-//   node build.js             build it
-//   node build.js --headers   print the folder of Node's headers, or say why there is none (exit 1)
-//
-// Environment: CC (with options, if need be), CFLAGS; npm_config_nodedir, a folder with include/node (also
-// --nodedir of npm); JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE where these two are in unusual places and not
-// in the package.
+// Environment: CC (with options, if need be), CFLAGS, LDFLAGS.
 
 const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 
-const vendor = path.join(__dirname, 'vendor');
-const out = path.join(__dirname, 'build', 'Release');
+const vendor = 'vendor';
+const built = path.join('build', 'Release', 's3lect.node');
 
-function fail(message) {
-  console.error(`s3lect: ${message}`);
-  process.exit(1);
-}
-
-// ---- Headers ----
-
-/* Headers of another major version of Node would be of another libuv and OpenSSL. */
-function headersAreNodes(dir) {
-  const text = fs.readFileSync(path.join(dir, 'node_version.h'), 'utf8');
-  return /define NODE_MAJOR_VERSION (\d+)/.exec(text)?.[1] === process.versions.node.split('.')[0];
-}
-
-function nodeHeaders() {
-  const given = process.env.npm_config_nodedir;
-  const prefix = path.resolve(path.dirname(fs.realpathSync(process.execPath)), '..');
-  const cache = process.env.npm_config_devdir ??
-    path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'node-gyp');
-  const candidates = [...new Set([
-    ...(given ? [path.join(given, 'include', 'node')] : []),
-    path.join(prefix, 'include', 'node'),
-    '/usr/include/node',
-    '/usr/local/include/node',
-    path.join(cache, process.versions.node, 'include', 'node'),
-  ])];
-  const found = candidates.find((dir) =>
-    fs.existsSync(path.join(dir, 'node_api.h')) && headersAreNodes(dir));
-  if (found === undefined) {
-    fail(`the headers of Node ${process.versions.node} are not there (looked for node_api.h in ` +
-      `${candidates.join(', ')}): install libnode-dev of the same version (Debian), or run ` +
-      '"npx node-gyp install", or name their folder with npm_config_nodedir');
-  }
-  // Where Node is linked with the system's libuv and OpenSSL, their headers are the system's, too.
-  const variables = process.config.variables;
-  const own = [['uv.h', 'libuv1-dev', variables.node_shared_libuv],
-    ['openssl/ssl.h', 'libssl-dev', variables.node_shared_openssl]];
-  for (const [file, debian, isShared] of own) {
-    const dirs = [found, ...(isShared ? ['/usr/include', '/usr/local/include'] : [])];
-    if (!dirs.some((dir) => fs.existsSync(path.join(dir, file))))
-      fail(`${file} is not in ${dirs.join(', ')}${isShared ? `: install ${debian} (Debian)` : ''}`);
-  }
-  return found;
-}
-
-// ---- Sources ----
-
-/* The C files of a folder, and of the folders in it. */
+/** The C files of a folder of the package, and of the folders in it. */
 function sourcesIn(dir) {
-  return fs.readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+  return fs.readdirSync(path.join(__dirname, dir), { withFileTypes: true }).flatMap((entry) => {
     const file = path.join(dir, entry.name);
     return entry.isDirectory() ? sourcesIn(file) : file.endsWith('.c') ? [file] : [];
   });
 }
 
-function first(what, candidates, file) {
-  const found = candidates.find((dir) => dir && fs.existsSync(path.join(dir, file)));
-  if (found === undefined)
-    fail(`${what} is not there: no ${file} in ${candidates.filter(Boolean).join(', ')}`);
-  return found;
+function words(text) {
+  return (text ?? '').split(/\s+/).filter(Boolean);
 }
 
-/* Where jsmn and llhttp are in a system. */
-function thirdParty() {
-  const { JSMN_DIR, LLHTTP_SRC, LLHTTP_INCLUDE } = process.env;
-  return {
-    jsmn: first('jsmn (Debian: libjsmn-dev)', [JSMN_DIR, '/usr/include', '/usr/local/include'], 'jsmn.h'),
-    llhttp: first('llhttp (Debian: node-llhttp)',
-      [LLHTTP_SRC, '/usr/share/llhttp', '/usr/share/nodejs/llhttp/src'], 'llhttp.c'),
-    llhttpInclude: first('llhttp (Debian: node-llhttp)',
-      [LLHTTP_INCLUDE, LLHTTP_SRC, '/usr/share/include/llhttp', '/usr/include'], 'llhttp.h'),
-  };
-}
+/** How a file is compiled, without the file. All paths are relative to the package, as its binaries keep some. */
+const compileFlags = ['-std=gnu11', '-O2', '-fPIC', '-fvisibility=hidden', '-ffunction-sections', '-fdata-sections',
+  '-fstack-protector-strong', '-D_GNU_SOURCE', '-DS3LECT_BUILDING', '-DLLHTTP_STRICT_MODE=1',
+  ...['include', 'src'].map((dir) => `-I${vendor}/${dir}`),
+  ...['headers', 'jsmn', 'llhttp'].flatMap((dir) => ['-isystem', `${vendor}/${dir}`])];
 
-/* In the package they are in vendor/ (see pack.js); in the repository two folders up, and jsmn and
- * llhttp where Debian has them. */
-function sources() {
-  const packed = fs.existsSync(vendor);
-  const root = packed ? vendor : path.resolve(__dirname, '..', '..');
-  const src = path.join(root, 'src');
-  const layers = fs.readdirSync(src, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'cli').map((entry) => entry.name);
-  const { jsmn, llhttp, llhttpInclude } = packed
-    ? { jsmn: path.join(vendor, 'jsmn'), llhttp: path.join(vendor, 'llhttp'), llhttpInclude: path.join(vendor, 'llhttp') }
-    : thirdParty();
-  return {
-    files: [
-      ...sourcesIn(path.join(__dirname, 'native')),
-      ...layers.flatMap((layer) => sourcesIn(path.join(src, layer))),
-      ...['llhttp.c', 'api.c', 'http.c'].map((name) => path.join(llhttp, name)),
-    ],
-    include: [path.join(root, 'include'), src],
-    system: [jsmn, llhttpInclude],
-  };
+/** How the native part is linked, without the objects. */
+function linkFlags(platform) {
+  return platform === 'darwin'
+    ? ['-bundle', '-undefined', 'dynamic_lookup', '-Wl,-exported_symbol,_napi_register_module_v1']
+    : ['-shared', '-Wl,--gc-sections', '-Wl,-z,relro', '-Wl,-z,now', '-Wl,-z,noexecstack',
+      '-Wl,--version-script=native/exports.map'];
 }
-
-// ---- Compiler ----
 
 function run(command, args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(command, args, { cwd: __dirname, stdio: ['ignore', 'inherit', 'inherit'] });
     child.on('error', (err) => reject(new Error(err.code === 'ENOENT'
       ? `there is no C compiler "${command}": install one (Debian: apt-get install gcc libc6-dev), or name it with CC`
       : `${command}: ${err.message}`)));
@@ -128,53 +54,50 @@ function run(command, args) {
   });
 }
 
-/* Not every program called Node has what Node has: others bring another TLS, or none. */
-function checkLoads(file) {
-  const { status, stderr } = spawnSync(process.execPath, ['-e', 'require(process.argv[1])', file], { encoding: 'utf8' });
-  if (status !== 0)
-    throw new Error(`it was built, and this Node cannot load it: ${/Error: .*/.exec(stderr)?.[0] ?? stderr}`);
-}
-
-function words(text) {
-  return text.split(/\s+/).filter(Boolean);
-}
-
+/* Compiles as many files at a time as there are processors, and links them. */
 async function build() {
-  const headers = nodeHeaders();
-  const { files, include, system } = sources();
-  const [cc, ...ccFlags] = words(process.env.CC || 'cc');
-  const flags = [...ccFlags, '-std=gnu11', '-O2', '-fPIC', '-fvisibility=hidden', '-ffunction-sections',
-    '-fdata-sections', '-fstack-protector-strong', '-D_GNU_SOURCE', '-DS3LECT_BUILDING',
-    '-DLLHTTP_STRICT_MODE=1', ...include.map((dir) => `-I${dir}`),
-    ...[headers, ...system].flatMap((dir) => ['-isystem', dir]),
-    ...words(process.env.CFLAGS ?? '')];
-  const objects = path.join(out, 'objects');
-  fs.rmSync(objects, { recursive: true, force: true });
-  fs.mkdirSync(objects, { recursive: true });
-
-  const jobs = files.map((file, i) => [file, path.join(objects, `${i}-${path.basename(file)}.o`)]);
+  if (!fs.existsSync(path.join(__dirname, vendor)))
+    throw new Error('vendor/ is not there: in the repository, "node pack.js" makes it');
+  const [cc, ...options] = words(process.env.CC || 'cc');
+  const objects = path.join(path.dirname(built), 'objects');
+  fs.rmSync(path.join(__dirname, objects), { recursive: true, force: true });
+  fs.mkdirSync(path.join(__dirname, objects), { recursive: true });
+  const jobs = [...sourcesIn('native'), ...sourcesIn(vendor)]
+    .map((file, i) => [file, path.join(objects, `${i}-${path.basename(file)}.o`)]);
   const queue = [...jobs];
   const compile = async () => {
     for (let job = queue.shift(); job !== undefined; job = queue.shift())
-      await run(cc, [...flags, '-c', job[0], '-o', job[1]]);
+      await run(cc, [...options, ...compileFlags, ...words(process.env.CFLAGS), '-c', job[0], '-o', job[1]]);
   };
   await Promise.all(Array.from({ length: os.availableParallelism?.() ?? os.cpus().length }, compile));
-
-  const target = path.join(out, 's3lect.node');
-  const link = process.platform === 'darwin'
-    ? ['-bundle', '-undefined', 'dynamic_lookup', '-Wl,-exported_symbol,_napi_register_module_v1']
-    : ['-shared', '-Wl,--gc-sections', '-Wl,-z,relro', '-Wl,-z,now', '-Wl,-z,noexecstack',
-      `-Wl,--version-script=${path.join(__dirname, 'native', 'exports.map')}`];
-  await run(cc, [...ccFlags, ...link, ...jobs.map(([, object]) => object), '-o', target]);
-  fs.rmSync(objects, { recursive: true });
-  checkLoads(target);
+  await run(cc, [...options, ...linkFlags(process.platform), ...words(process.env.LDFLAGS),
+    ...jobs.map(([, object]) => object), '-o', built]);
+  fs.rmSync(path.join(__dirname, objects), { recursive: true });
 }
 
-module.exports = { fail, thirdParty };
+/* Whether this Node can load it: why not, or undefined. Not every program called Node has what Node has: others bring
+ * another TLS, or none. */
+function whyNot(file) {
+  const { status, stderr } = spawnSync(process.execPath, ['-e', 'require(process.argv[1])', path.join(__dirname, file)],
+    { encoding: 'utf8' });
+  return status === 0 ? undefined : /Error: .*/.exec(stderr)?.[0] ?? stderr;
+}
+
+async function install() {
+  const isAsked = ![undefined, '', 'false'].includes(process.env.npm_config_build_from_source);
+  if (!isAsked && whyNot(path.join('lib', 'binding.js')) === undefined)
+    return;
+  await build();
+  const why = whyNot(built);
+  if (why !== undefined)
+    throw new Error(`it was built, and this Node cannot load it: ${why}`);
+}
+
+module.exports = { compileFlags, linkFlags, sourcesIn };
 
 if (require.main === module) {
-  if (process.argv[2] === '--headers')
-    console.log(nodeHeaders());
-  else
-    build().catch((err) => fail(err.message));
+  install().catch((err) => {
+    console.error(`s3lect: ${err.message}`);
+    process.exit(1);
+  });
 }

@@ -1,5 +1,7 @@
 #include "addon.h"
 
+#include <openssl/crypto.h>
+
 #define METHODS_MAX 24
 
 /* ---- Life ---- */
@@ -267,9 +269,20 @@ static bool define_module(addon_t* addon, napi_value exports) {
          elector_define(addon->env, exports);
 }
 
+/* The headers may be those of another Node. Libuv and OpenSSL keep their binary interfaces until
+ * the first number of their version changes. */
+static bool libraries_fit(napi_env env) {
+  if (uv_version() >> 16 == UV_VERSION_MAJOR && OPENSSL_version_major() == OPENSSL_VERSION_MAJOR)
+    return true;
+  (void)napi_throw_error(env, NULL, "compiled for another libuv or OpenSSL than this Node has");
+  return false;
+}
+
 NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports);
 
 NAPI_MODULE_EXPORT napi_value NAPI_MODULE_INITIALIZER(napi_env env, napi_value exports) {
+  if (!libraries_fit(env))
+    return NULL;
   memory_count();
   addon_t* addon = memory_zeroed(sizeof *addon);
   if (addon == NULL)

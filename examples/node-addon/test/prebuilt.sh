@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# The binaries in the package: prebuilt.sh NODE SCRATCH FAKES3 TARGET...
+#
+# Packs the package with binaries for these targets and installs the tarball in an empty folder, without a network,
+# install scripts or a compiler. Each binary holds an election over real sockets, in a Node of its machine and libc
+# (deps/install-node.sh); linux-x64-glibc also in the oldest Node that the package supports. Each needs no newer glibc
+# than it promises, and nothing but it and Node; it is the file that provenance.json describes. With several targets,
+# the command there makes the first one again in another folder.
+# Exit 77: skipped, with the reason printed.
+set -euo pipefail
+test=$(cd "$(dirname "$0")" && pwd)
+deps=$test/../../../deps
+node=$1 scratch=$2 fakes3=$3
+shift 3
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+rm -rf "$scratch"
+mkdir -p "$scratch/user" "$scratch/bin"
+tarball=$("$test/pack.sh" "$node" "$scratch" "$@")
+
+# All programs that npm needs; none of them compiles.
+for program in "$node" "$(command -v npm)" "$(command -v sh)" "$(command -v env)"; do
+  printf '#!%s\nexec %q "$@"\n' "$(command -v bash)" "$program" >"$scratch/bin/${program##*/}"
+  chmod +x "$scratch/bin/${program##*/}"
+done
+install() { # FOLDER COMMANDS
+  mkdir -p "$1"
+  cp "$tarball" "$1"
+  (cd "$1" && env -i PATH="$scratch/bin" HOME="$scratch" npm_config_offline=true npm_config_cache="$scratch/cache" \
+    npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false \
+    "$BASH" -e -c "$2" >"$scratch/log" 2>&1) || { cat "$scratch/log" >&2; exit 1; }
+}
+commands=$("$test/../../../test/docs/blocks.sh" "$test/../../../docs/deploy.md" node-addon-prebuilt install)
+install "$scratch/user" "$commands"
+package=$scratch/user/node_modules/s3lect
+cp "$test/contest.js" "$scratch/user"
+echo "export { Elector } from 's3lect';" >"$scratch/user/module.mjs"
+
+# ---- The files ----
+
+cd "$package"
+described() { # FIELD [FILE]: a field of provenance.json, or of a binary in it
+  "$node" -p 'const text = JSON.parse(fs.readFileSync("prebuilds/provenance.json"));
+    const [, field, file] = process.argv; (file ? text.binaries.find((b) => b.file === file) : text)[field]' "$@"
+}
+[ "$(described sources)  -" = "$(eval "$(described sourcesCommand)")" ] || fail "provenance.json is of other sources"
+for target; do
+  file=prebuilds/$target/s3lect.node
+  [ "$(described sha256 "$file")  $file" = "$(sha256sum "$file")" ] || fail "$file is another than provenance.json says"
+  needed=$(readelf -dW "$file" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' | tr '\n' ' ')
+  symbols=$(readelf --dyn-syms -W "$file")
+  newest=$(grep -oE 'GLIBC_[0-9.]+' <<<"$symbols" | sort -uV | tail -n 1 || true)
+  case "$target" in
+    *-glibc) [ "$(printf 'GLIBC_2.28\n%s\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.28 ] ||
+      fail "$file needs $newest" ;;
+    *) [ -z "$newest" ] || fail "$file needs $newest" ;;
+  esac
+  [[ $needed =~ ^(libc\.so(\.6)?\ |ld-linux[a-z0-9_.-]*\ )*$ ]] || fail "$file needs $needed"
+  [ "$(awk '$5 == "GLOBAL" && $7 != "UND" { print $8 }' <<<"$symbols")" = napi_register_module_v1 ] ||
+    fail "$file has more symbols than Node looks up: $symbols"
+  echo "$target: $(stat -c %s "$file") bytes, needs $needed${newest:+up to $newest}"
+done
+if [ $# -gt 1 ]; then # it takes its time
+  file=prebuilds/$1/s3lect.node
+  command=$(described command "$file")
+  zig() { "$("$deps/install-zig.sh")" "$@"; }
+  mkdir -p "$scratch/again/$(dirname "$file")"
+  cp -a native vendor "$scratch/again"
+  (cd "$scratch/again" && eval "$command")
+  cmp "$scratch/again/$file" "$file" || fail "the command in provenance.json makes another $file"
+fi
+
+# ---- Elections ----
+
+cd "$scratch/user"
+mkfifo "$scratch/ready"
+"$fakes3" --port 0 --die-with-parent >"$scratch/ready" &
+pid=$!
+trap 'kill "$pid" 2>/dev/null || true' EXIT
+read -r endpoint <"$scratch/ready"
+contest() { # NODE NAME
+  "$1" contest.js "$endpoint" | tee "$scratch/log"
+  grep -q ': led: cjs esm worker$' "$scratch/log" || fail "no election in $2"
+}
+for target; do
+  program=$node
+  [ "$target" = linux-x64-glibc ] || program=$("$deps/install-node.sh" "$target")/bin/node
+  contest "$program" "$target"
+done
+[[ " $* " != *" linux-x64-glibc "* ]] || contest "$("$deps/install-node.sh" oldest)/bin/node" "the oldest Node"
+
+# The install script leaves a package alone that loads. The binary in the package also stands in for one that was built,
+# and came here with a folder from another machine.
+if [[ " $* " == *" linux-x64-glibc "* ]]; then
+  install "$scratch/scripts" "npm install --foreground-scripts ./${tarball##*/}"
+  package=$scratch/scripts/node_modules/s3lect
+  [ ! -e "$package/build" ] || fail "the install script has built what was there already"
+  mkdir -p "$package/build/Release"
+  echo "of another machine" >"$package/build/Release/s3lect.node"
+  "$node" -e 'require(process.argv[1])' "$package"
+fi
+rm -rf "$scratch"
