@@ -129,8 +129,8 @@ typedef struct s3lect_peer_server_options_s {
   const char* pages_listen;   /* an address as in `listen`, at which /metrics, /livez, /readyz and
                                  /leader are served in plain HTTP, and nothing else. Use a loopback
                                  address, or a network whose members may read all of this. /leader
-                                 is 200 if all electors of this server lead, else 503. Default:
-                                 none */
+                                 is 200 if all electors of this server lead, else 503; its text is
+                                 "leader EPOCH" with one elector. Default: none */
 } s3lect_peer_server_options_t;
 
 /** A peer server. The caller allocates it, and must not move or copy it. */

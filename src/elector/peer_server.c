@@ -188,12 +188,15 @@ static bool on_ready(void* data) {
   return s3l_peer_server_len(s->server) > 0;
 }
 
-static bool on_leads(void* data) {
+static bool on_leads(void* data, uint64_t* epoch) {
   const shell_t* s = data;
-  for (size_t i = 0; i < s3l_peer_server_len(s->server); i++)
+  size_t n = s3l_peer_server_len(s->server);
+  /* Before the question whether it leads: then the epoch is never newer than the leadership. */
+  *epoch = n == 1 ? s3lect_elector_epoch(registration_at(s, 0)->executor->handle) : 0;
+  for (size_t i = 0; i < n; i++)
     if (s3lect_elector_is_leader(registration_at(s, i)->executor->handle) == 0)
       return false;
-  return s3l_peer_server_len(s->server) > 0;
+  return n > 0;
 }
 
 /* ---- The handle ---- */

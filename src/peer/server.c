@@ -1,5 +1,7 @@
 #include "peer/server.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "loop/loop.h"
@@ -67,9 +69,14 @@ static void answer_ready(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
 }
 
 static void answer_leader(s3l_peer_server_t* p, s3l_http_exchange_t* ex) {
-  bool leads = p->config.leads(p->config.data);
-  answer_text(ex, leads ? 200 : 503, "text/plain",
-              leads ? S3L_SPAN("leader\n") : S3L_SPAN("not leader\n"));
+  uint64_t epoch = 0;
+  char text[32] = "not leader\n";
+  bool leads = p->config.leads(p->config.data, &epoch);
+  if (leads && epoch != 0)
+    (void)snprintf(text, sizeof text, "leader %" PRIu64 "\n", epoch);
+  else if (leads)
+    (void)snprintf(text, sizeof text, "leader\n");
+  answer_text(ex, leads ? 200 : 503, "text/plain", s3l_span_cstr(text));
 }
 
 /* The page at that path, or NULL; `pages` are those that are served. */

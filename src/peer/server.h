@@ -69,7 +69,8 @@ typedef struct s3l_peer_server_config_s {
   char* (*metrics)(void* data, size_t* len);
   /* Whether GET /readyz and GET /leader are answered with 200, else 503. */
   bool (*ready)(void* data);
-  bool (*leads)(void* data);
+  /* Also the epoch of the leadership; 0 if the process has several elections. */
+  bool (*leads)(void* data, uint64_t* epoch);
 } s3l_peer_server_config_t;
 
 /** Listens; does not keep the loop alive. Errors as of s3l_http_server_create. If it cannot listen

@@ -2,6 +2,7 @@
  * address is given, with and without peer mode.
  *
  * ctest labels: no-valgrind one-protocol. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,13 +42,16 @@ static void a_leader_and_a_follower(void** state) {
   char a_at[64], b_at[64];
   proc_t* a = elect("a", "0");
   address_of(a, a_at);
-  proc_line(a, PROC_OUT, "\"event\":\"started_leading\"");
+  int64_t epoch = proc_json_i64(proc_line(a, PROC_OUT, "\"event\":\"started_leading\""), "epoch");
   proc_t* b = elect("b", ":0");
   address_of(b, b_at);
   proc_line(b, PROC_OUT, "\"event\":\"new_leader\"");
   assert_memory_equal(a_at, "127.0.0.1:", 10);
   assert_memory_equal(b_at, "127.0.0.1:", 10);
   assert_int_equal(fetch(a_at, "/leader"), 200);
+  char text[64]; /* what a program beside it sends along with its writes */
+  snprintf(text, sizeof text, "leader %" PRId64 "\n", epoch);
+  assert_string_equal(s3proc_text(&s3, "page"), text);
   assert_int_equal(fetch(b_at, "/leader"), 503);
   assert_int_equal(fetch(b_at, "/readyz"), 200);
   assert_int_equal(fetch(b_at, "/livez"), 200);

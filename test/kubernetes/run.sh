@@ -190,6 +190,8 @@ case $leader in
   *) fail "ready are: $leader" ;;
 esac
 alive web-1 web-2
+text=$(curl --silent "${readiness[$leader]}")
+[[ $text =~ ^leader\ [0-9]+$ ]] || fail "the program beside $leader gets no epoch: $text"
 delete_pod "$leader"
 await "the Service to follow" is_ready "$follower"
 delete_pod "$follower"

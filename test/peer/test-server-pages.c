@@ -1,5 +1,6 @@
 /* The peer server's pages: /metrics is text that Prometheus takes, by a checker of the exposition
  * format (version 0.0.4) here; /livez and /readyz say what they are for, whoever leads. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,7 +294,10 @@ static void assert_pages(bool leads) {
   (void)s3l_house_ask_pages(&h, GET("/livez"), "200 OK");
   (void)s3l_house_ask_pages(&h, GET("/readyz"), "200 OK");
   assert_non_null(strstr(s3l_house_ask_pages(&h, GET("/metrics"), "# TYPE"), " 200 OK"));
-  const char* text = s3l_house_ask_pages(&h, GET("/leader"), leads ? "\nleader\n" : "not leader\n");
+  char wanted[64] = "not leader\n";
+  if (leads)
+    snprintf(wanted, sizeof wanted, "\nleader %" PRIu64 "\n", s3lect_elector_epoch(&h.e[0]));
+  const char* text = s3l_house_ask_pages(&h, GET("/leader"), wanted);
   assert_non_null(strstr(text, leads ? " 200 OK" : " 503 Service Unavailable"));
   (void)s3l_house_ask_pages(&h, GET(S3LECT_PEER_HEALTH_PATH), "404 Not Found");
   (void)s3l_house_ask_pages(&h, "PUT /leader HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
