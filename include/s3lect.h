@@ -10,6 +10,7 @@
  *   s3lect/verify.h    tests whether a store can hold an election
  *   s3lect/fenced.h    objects that only the newest leader can write
  *   s3lect/errno.h     error codes
+ *   s3lect/testing.h   fast time and faults, for the tests of programs that use the library
  *
  * Conventions: names end with their unit (_ms, _ns; sizes are in bytes). 0 or NULL in an option
  * means its default. Strings are UTF-8 with a NUL, and are copied unless the text says otherwise.
@@ -26,6 +27,7 @@
 #include "s3lect/peer.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
+#include "s3lect/testing.h"
 #include "s3lect/types.h"
 #include "s3lect/verify.h"
 #include "s3lect/version.h"

@@ -101,6 +101,10 @@ struct s3lect_store_req_s {
 /** The store can list and read older versions of objects (the bucket may keep none). */
 #define S3LECT_STORE_VERSIONS 0x2u
 
+/** The objects are in this process's memory, so that no other process takes part in an election on
+ * them. Only such stores can be used in fast time (s3lect/testing.h). */
+#define S3LECT_STORE_IN_PROCESS 0x4u
+
 /** What a user-written store implements. Everyone else calls the functions below, which check the
  * request first. Each of the first four returns 0 and later calls req->cb once, or returns an error
  * and never calls it. None may call req->cb from inside itself.
@@ -243,8 +247,8 @@ S3LECT_EXTERN int s3lect_store_s3_init(uv_loop_t* loop, s3lect_store_t* store,
                                        const s3lect_store_s3_options_t* options,
                                        s3lect_error_t* error);
 
-/** Opens a store in this process's memory, for tests and for electors of one process. Closing the
- * store deletes its objects. Errors: UV_ENOMEM. */
+/** Opens a store in this process's memory, for tests (s3lect/testing.h has more for them) and for
+ * electors of one process. Closing the store deletes its objects. Errors: UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_store_memory_init(uv_loop_t* loop, s3lect_store_t* store,
                                            s3lect_error_t* error);
 

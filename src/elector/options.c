@@ -6,6 +6,7 @@
 #include "core/epochs.h"
 #include "core/record.h"
 #include "elector/option_checks.h"
+#include "loop/clock.h"
 #include "peer/message.h"
 #include "store/store.h"
 #include "util/error.h"
@@ -255,6 +256,18 @@ static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o
   return 0;
 }
 
+/* In fast time a follower takes over early, by the clocks of all others. */
+static int check_speed(s3lect_error_t* error, const s3lect_elector_options_t* o) {
+  const s3lect_store_ops_t* ops = o->store->ops;
+  uint32_t speed = s3l_clock_speed();
+  if (speed == 0 || ops == NULL || (ops->flags & S3LECT_STORE_IN_PROCESS) != 0)
+    return 0;
+  return s3l_error_say(error, S3LECT_EOPTION, "store", NULL,
+                       "other processes can use it, but in this one time passes %" PRIu32
+                       " times as fast (s3lect_testing_speed); use a store in memory",
+                       speed);
+}
+
 static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   bool is_prefix = protocol_of(o)->listed;
   bool is_empty = o->lockfile_path != NULL && o->lockfile_path[0] == '\0';
@@ -270,6 +283,8 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   if (r == 0 && o->store == NULL)
     r = s3l_error_say(error, S3LECT_EOPTION, "store", NULL,
                       "missing; open one with s3lect_store_s3_init or another");
+  if (r == 0)
+    r = check_speed(error, o);
   if (r == 0)
     r = check_protocol(error, o);
   if (r == 0)

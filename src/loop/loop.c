@@ -59,6 +59,16 @@ static s3l_loop_t* find(const uv_loop_t* uv) {
   return found;
 }
 
+bool s3l_loop_set_speed(uint32_t speed) {
+  uv_once(&once, init_once);
+  uv_mutex_lock(&lock);
+  bool unused = s3l_list_empty(&runtimes);
+  if (unused)
+    s3l_clock_set_speed(speed);
+  uv_mutex_unlock(&lock);
+  return unused;
+}
+
 /* ---- tasks ---- */
 
 void s3l_task_init(s3l_task_t* task, void (*cb)(s3l_task_t* task)) {
@@ -137,7 +147,7 @@ static void arm(s3l_loop_t* l, int64_t at_ns, uint64_t least_ms) {
   uint64_t ms = s3l_clock_sleep_ms(at_ns - s3l_clock_lease_ns());
   if (S3L_MUTANT(SLEEPS_ALL))
     ms = ms * 10 / 9;
-  ms = ms > l->sleep_max_ms ? l->sleep_max_ms : ms;
+  ms = s3l_clock_timer_ms(ms > l->sleep_max_ms ? l->sleep_max_ms : ms);
   /* The loop's own clock may lag behind: then the timer fires early, and is armed again. */
   (void)uv_timer_start(&l->timer, on_timer, ms < least_ms ? least_ms : ms, 0);
   l->armed_ns = at_ns;

@@ -29,7 +29,8 @@
  * The loop is kept alive by deferred tasks and by the deadlines that are set, except background
  * ones.
  *
- * All functions but s3l_loop_random and s3l_loop_seed are called from the loop's thread. */
+ * All functions but s3l_loop_set_speed, s3l_loop_random and s3l_loop_seed are called from the
+ * loop's thread. */
 #ifndef S3L_LOOP_H
 #define S3L_LOOP_H
 
@@ -88,6 +89,10 @@ void s3l_loop_deadline_clear(s3l_loop_t* loop, s3l_deadline_t* deadline);
 /** Whether the deadline keeps the loop alive while it is set; it does from its init on. The runtime
  * remembers this for the deadline, set or not. */
 void s3l_loop_deadline_ref(s3l_loop_t* loop, s3l_deadline_t* deadline, bool keep_alive);
+
+/** Sets the speed of fast time (clock.h), unless a loop has a user: then it returns false. Any
+ * thread. */
+bool s3l_loop_set_speed(uint32_t speed);
 
 /** Fills memory with random bytes from the system. Any thread. Returns 0 or a negative error. */
 int s3l_loop_random(void* out, size_t len);
