@@ -100,8 +100,13 @@ make_deb() { # PACKAGE VERSION [SONAME]
   fi
   dpkg-deb --root-owner-group -b "$tree" "$packages/$1_all.deb" >/dev/null
 }
-make_node() { # VERSION
-  mkdir -p "$dir/node/package"
+make_node() { # VERSION [WITHOUT]
+  local target
+  rm -rf "$dir/node"
+  for target in linux-{x64,arm64}-{glibc,musl}; do
+    mkdir -p "$dir/node/package/prebuilds/$target"
+    [ "$target" = "${2:-}" ] || : >"$dir/node/package/prebuilds/$target/s3lect.node"
+  done
   printf '{\n  "name": "s3lect",\n  "version": "%s",\n}\n' "$1" >"$dir/node/package/package.json"
   tar -czf "$packages/s3lect-node-$version.tgz" -C "$dir/node" package
 }
@@ -120,6 +125,8 @@ passes "right packages" verify
 make_node 9.9.9
 refused "s3lect-node-$version.tgz says 9.9.9" "Node's version" verify
 refused 'SHA256SUMS is of other files' "old sums" verify
+make_node "$version" linux-arm64-musl
+refused 'no binary for linux-arm64-musl' "a binary less" verify
 make_node "$version"
 packaging/release.sh sums "$packages"
 make_deb s3lect 9.9.9

@@ -33,7 +33,7 @@ need_actionlint() {
 refused() { # CHECK SAYING FILE SED
   rm -rf "$dir/copy"
   mkdir "$dir/copy"
-  cp -r .github CMakePresets.json test deps packaging "$dir/copy" 2>/dev/null || true
+  cp -r --parents .github CMakePresets.json test/run.sh deps/*.sh packaging "$dir/copy"
   sed -i -E -e "$4" "$dir/copy/$3"
   ! cmp -s "$3" "$dir/copy/$3" || { echo "changes nothing in $3: $4"; exit 1; }
   ! "$1" "$dir/copy" >"$dir/out" 2>&1 || { echo "not noticed: $3: $4"; exit 1; }
