@@ -87,8 +87,18 @@ export class FileStore extends Store {
 
 /** Objects in memory, for the electors of one thread: for tests. */
 export class MemoryStore extends Store {
-  constructor();
+  /** `share` is a store whose objects the new one shares, as another process does. */
+  constructor(options?: { share?: MemoryStore });
+  /** The same as `new MemoryStore({ share: this })`. */
+  share(): MemoryStore;
+  /** What happens to the requests that begin from now on. 'silent': they are lost. 'loses-replies': writes take effect
+   * without a reply. 'refuses': they fail at once. */
+  fault(fault: 'works' | 'silent' | 'loses-replies' | 'refuses'): void;
 }
+
+/** Lets time pass so many times as fast (1 to 1000) for s3lect in this process: for tests, before any store is opened. From
+ * then on electors accept only stores in memory. */
+export function testingSpeed(speed: number): void;
 
 /** Options of a peer client. Of each pair a file, or the text itself, one at most is given. */
 export interface PeerClientOptions {

@@ -2,7 +2,7 @@
 
 const { Elector } = require('./lib/elector');
 const { PeerClient, PeerServer } = require('./lib/peer');
-const { FileStore, MemoryStore, S3Store } = require('./lib/store');
+const { FileStore, MemoryStore, S3Store, testingSpeed } = require('./lib/store');
 const { version } = require('./lib/binding');
 
 exports.Elector = Elector;
@@ -11,5 +11,6 @@ exports.FileStore = FileStore;
 exports.MemoryStore = MemoryStore;
 exports.PeerClient = PeerClient;
 exports.PeerServer = PeerServer;
+exports.testingSpeed = testingSpeed;
 /** The version of the native library. */
 exports.version = version;

@@ -4,9 +4,12 @@ const { fileURLToPath } = require('node:url');
 
 const binding = require('./binding');
 const { ADDRESSING, S3, checked, choice, construct, kindOf, refuse } = require('./options');
-const { Shared } = require('./shared');
+const { Shared, nativeOf } = require('./shared');
 
 const WITHIN_MS = 30000;
+
+// As s3lect_memory_fault_t numbers them.
+const FAULTS = ['works', 'silent', 'loses-replies', 'refuses'];
 
 // Requests for fenced objects that are under way: a store that only they refer to must not be
 // collected.
@@ -180,9 +183,26 @@ class FileStore extends Store {
 
 /** Objects in memory, for the electors of one thread: for tests. */
 class MemoryStore extends Store {
-  constructor() {
-    super('memory', {});
+  constructor({ share } = {}) {
+    super('memory', { share: share && nativeOf(share) });
   }
+
+  /** Another store with the same objects, as another process has it. */
+  share() {
+    return new MemoryStore({ share: this });
+  }
+
+  /** What happens to the requests that begin from now on. */
+  fault(fault) {
+    nativeOf(this).fault(choice('fault', fault, FAULTS) ?? 0);
+  }
+}
+
+/** Lets time pass so many times as fast in this process, for tests with stores in memory. */
+function testingSpeed(speed) {
+  if (!Number.isInteger(speed) || speed < 1 || speed > 1000)
+    throw refuse(`speed must be a whole number from 1 to 1000, not ${typeof speed === 'number' ? speed : kindOf(speed)}`);
+  binding.testingSpeed(speed);
 }
 
 /** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name. */
@@ -199,4 +219,4 @@ function storeOfUrl(text, s3) {
   throw refuse(`store must be "s3://BUCKET/KEY", "file:///DIRECTORY/NAME" or a store, not "${text}"`);
 }
 
-module.exports = { FileStore, MemoryStore, S3Store, Store, storeOfUrl };
+module.exports = { FileStore, MemoryStore, S3Store, Store, storeOfUrl, testingSpeed };

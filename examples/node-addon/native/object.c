@@ -256,12 +256,27 @@ static napi_value get_blocks(napi_env env, napi_callback_info info) {
   return value_number(env, (double)memory_blocks());
 }
 
+/* testingSpeed(speed) */
+static napi_value set_testing_speed(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  uint32_t speed = 0;
+  if (napi_get_cb_info(env, info, &argc, argv, NULL, NULL) != napi_ok ||
+      napi_get_value_uint32(env, argv[0], &speed) != napi_ok)
+    return error_throw_last(env);
+  int err = s3lect_testing_speed(speed);
+  if (err == UV_EBUSY)
+    return error_throw(env, err, "s3lect is in use in this process: call testingSpeed first");
+  return err == 0 ? value_undefined(env) : error_throw(env, err, NULL);
+}
+
 static bool define_module(addon_t* addon, napi_value exports) {
   const napi_property_descriptor properties[] = {
       {.utf8name = "version",
        .value = value_text(addon->env, s3lect_version_string()),
        .attributes = napi_enumerable},
       {.utf8name = "blocks", .method = get_blocks, .attributes = napi_enumerable},
+      {.utf8name = "testingSpeed", .method = set_testing_speed, .attributes = napi_enumerable},
   };
   return napi_define_properties(addon->env, exports, sizeof properties / sizeof *properties,
                                 properties) == napi_ok &&

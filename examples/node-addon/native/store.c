@@ -148,10 +148,18 @@ static int open_file(store_t* s, napi_value from, texts_t* texts, s3lect_error_t
   return s3lect_store_file_init(s->object.addon->loop, &s->handle, directory, error);
 }
 
+/* `share` is the Store whose objects it shares, or undefined. */
 static int open_memory(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
-  (void)from;
+  addon_t* addon = s->object.addon;
+  napi_value share;
+  object_t* with;
   (void)texts;
-  return s3lect_store_memory_init(s->object.addon->loop, &s->handle, error);
+  if (napi_get_named_property(addon->env, from, "share", &share) != napi_ok)
+    return (error_throw_last(addon->env), 1);
+  if (!value_is_given(addon->env, share))
+    return s3lect_store_memory_init(addon->loop, &s->handle, error);
+  s3lect_store_t* handle = store_of(addon->env, share, &with);
+  return handle != NULL ? s3lect_store_memory_share(&s->handle, handle, error) : 1;
 }
 
 static const struct {
@@ -285,11 +293,25 @@ static napi_value store_fenced(napi_env env, napi_callback_info info) {
   return s != NULL ? start_fenced(env, s, argv) : NULL;
 }
 
+/* fault(number): an s3lect_memory_fault_t, of a store in memory */
+static napi_value store_fault(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  int32_t fault = 0;
+  store_t* s = object_wanted(store_this(env, info, 1, argv));
+  if (s == NULL)
+    return NULL;
+  if (napi_get_value_int32(env, argv[0], &fault) != napi_ok)
+    return error_throw_last(env);
+  int err = s3lect_store_memory_fault(&s->handle, fault);
+  return err == 0 ? value_undefined(env) : error_throw(env, err, NULL);
+}
+
 bool store_define(napi_env env, napi_value exports) {
   const napi_property_descriptor methods[] = {
       {.utf8name = "answerCredentials", .method = store_answer},
       {.utf8name = "refuseCredentials", .method = store_refuse},
       {.utf8name = "fenced", .method = store_fenced},
+      {.utf8name = "fault", .method = store_fault},
   };
   return class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods);
 }

@@ -66,7 +66,7 @@ describe('package', () => {
 
   it('declares the types of all that there is', () => {
     for (const [name, value] of Object.entries(s3lect))
-      assert.match(types, new RegExp(`export (const|class) ${name}\\b`), name);
+      assert.match(types, new RegExp(`export (const|class|function) ${name}\\b`), name);
     const own = (prototype, text) => {
       for (const name of Object.getOwnPropertyNames(prototype).filter((n) => n !== 'constructor'))
         assert.match(text, new RegExp(`\\b${name}\\b`), `${name} has no type`);
@@ -74,6 +74,7 @@ describe('package', () => {
     own(s3lect.Elector.prototype, declared('export class Elector'));
     own(s3lect.PeerClient.prototype, declared('export class PeerClient'));
     own(s3lect.PeerServer.prototype, declared('export class PeerServer'));
+    own(s3lect.MemoryStore.prototype, declared('export class MemoryStore'));
     own(Shared.prototype, declared('declare abstract class Shared'));
     for (const [options, head] of [[S3, 'export interface S3Options'],
       [ELECTOR, 'export interface ElectorOptions'],
