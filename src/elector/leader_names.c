@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "util/mem.h"
+#include "util/mutant.h"
 
 void s3l_leader_names_init(s3l_leader_names_t* n) {
   *n = (s3l_leader_names_t){.id = "", .addr = ""};
@@ -25,7 +26,8 @@ const char* s3l_leader_names_value(const s3l_leader_names_t* n) {
 static bool are(const s3lect_record_t* seen, const char* id, const char* addr,
                 const char* successor, const char* value) {
   return strcmp(seen->leader_id, id) == 0 && strcmp(seen->leader_addr, addr) == 0 &&
-         strcmp(seen->successor, successor) == 0 && strcmp(seen->value, value) == 0;
+         strcmp(seen->successor, successor) == 0 &&
+         (strcmp(seen->value, value) == 0 || S3L_MUTANT(VALUE_STAYS));
 }
 
 /* Copies a text with its NUL to *at, and moves *at behind it. */

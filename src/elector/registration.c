@@ -23,12 +23,14 @@ static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* 
     memset(confirmed->record.leader_addr, 0, sizeof confirmed->record.leader_addr);
     memcpy(confirmed->record.leader_addr, d->names.addr, strlen(d->names.addr));
     const char* value = s3l_leader_names_value(&d->names);
+    if (S3L_MUTANT(VALUE_UNWRITTEN) && d->extras != NULL && d->extras->value != NULL)
+      value = d->extras->value->text;
     memset(confirmed->record.value, 0, sizeof confirmed->record.value);
     memcpy(confirmed->record.value, value, strlen(value));
   }
   /* There was no memory to keep it: followers read it from the store. */
   bool known = s3l_value_fingerprint(confirmed->record.value) == d->core.observed.record.value;
-  if (leads && !known)
+  if (leads && !known && !S3L_MUTANT(VALUE_UNWRITTEN))
     return S3L_REGISTRATION_AWAY;
   if (S3L_MUTANT(PROMISE_SHORT) && leads)
     confirmed->valid_for_ms /= 2;

@@ -213,6 +213,7 @@ void oracle_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note);
 void oracle_told(oracle_t* o, int node, int64_t t);
 /** Keeps what a leader publishes; judges what a node was told of it. */
 void oracle_value_sent(oracle_t* o, const oracle_write_t* write);
+bool oracle_value_is_written(const oracle_t* o, uint64_t epoch, const char* text);
 void oracle_value_note(oracle_t* o, int node, int64_t t, const oracle_note_t* note);
 void oracle_acknowledged(oracle_t* o, int node);
 

@@ -8,12 +8,8 @@
 
 #include "world/bucket.h"
 #include "world/situations.h"
-
-/* How late an application may be told, beyond the instant that a timer of whole ms can meet. */
-#define LATE_NS (30 * WORLD_MS)
-
-/* An error that repeats is told again after ten seconds at the earliest, of whole ones. */
-#define REPEAT_NS (8 * WORLD_S)
+#include "world/told.h"
+#include "world/value.h"
 
 /* After that many renewals without If-Match an elector tries again whether the store has it. */
 #define PLAIN_MAX 100
@@ -21,18 +17,26 @@
 /* All is well for longer than that. */
 #define VERIFIED_WITHIN_NS (500 * WORLD_S)
 
+/* A follower looks at the store within this time, and then knows what its leader has renewed. */
+#define KNOWN_NS (400 * WORLD_S)
+
 enum { NOTHING, READING, WRITING };
+
+typedef struct send_s {
+  uint64_t epoch, number;
+  int64_t sent;
+  bool landed, denied; /* denied: the core was told that it had no effect */
+  unsigned values;     /* that had been set by then */
+  unsigned least; /* the oldest value that it may carry: the last one before the write before */
+} send_t;
 
 typedef struct birth_s {
   char incarnation[S3LECT_INCARNATION_SIZE];
   int node;
   uint32_t life;
-  struct {
-    uint64_t epoch, number;
-    int64_t sent;
-    bool landed, denied; /* denied: the core was told that it had no effect */
-  } sends[WORLD_SENDS];
+  send_t sends[WORLD_SENDS];
   size_t sends_len;
+  unsigned values; /* that its application has set */
 } birth_t;
 
 static birth_t births[WORLD_BIRTHS];
@@ -58,41 +62,47 @@ void world_judge_birth(world_life_t* l) {
   if (births_len == WORLD_BIRTHS)
     abort();
   birth_t* b = &births[births_len];
-  *b = (birth_t){.node = l->node->index, .life = l->number};
+  *b = (birth_t){.node = l->node->index, .life = l->number, .values = l->values};
   for (size_t i = 0; i < 16; i++)
     snprintf(b->incarnation + 2 * i, 3, "%02x", l->host->drawn[i]);
   l->birth = births_len++;
+  l->born = true;
+}
+
+void world_judge_value(world_life_t* l, unsigned count) {
+  if (l->born)
+    births[l->birth].values = count;
 }
 
 static bool is_seen(const world_life_t* l) {
   return !l->ghost && l->has_elector;
 }
 
+bool world_judge_status(world_life_t* l, s3lect_status_t* status, bool* leads) {
+  *status = (s3lect_status_t){.size = sizeof(*status)};
+  if (!is_seen(l))
+    return false;
+  world_host_t* was = world_enter(l->host);
+  unsigned stall_in = l->host->stall_in;
+  l->host->stall_in = 0; /* the process does not stand still while it is looked at */
+  int rc = s3lect_elector_status(&l->elector, status);
+  *leads = s3lect_elector_is_leader(&l->elector) != 0;
+  l->host->stall_in = stall_in;
+  world_leave(was);
+  return rc == 0;
+}
+
 /* What is_leader is compared with, now. */
 void world_judge_look(world_life_t* l) {
-  s3lect_status_t status = {.size = sizeof(status)};
-  if (!is_seen(l))
+  s3lect_status_t status;
+  bool leads;
+  if (!world_judge_status(l, &status, &leads))
     return;
-  unsigned stall_in = l->host->stall_in;
   int64_t lease = world_lease_ns(l->host);
-  l->host->stall_in = 0; /* the process does not stand still while it is looked at */
-  int rc = s3lect_elector_status(&l->elector, &status);
-  bool leads = s3lect_elector_is_leader(&l->elector) != 0;
-  l->host->stall_in = stall_in;
-  if (rc != 0)
-    return;
   if (leads != (status.valid_until_ns > lease))
     world_broken("%s: is_leader is %d, valid for %.3f ms", l->node->name, leads,
                  (double)(status.valid_until_ns - lease) / 1e6);
   oracle_valid(&election.oracle, l->node->index, world.now, status.valid_until_ns);
-}
-
-static void check_late(const world_life_t* l, const char* when) {
-  int64_t late = world_lease_ns(l->host) - l->promised;
-  if (l->started && late > LATE_NS && world.now > l->node->blocked_until + WORLD_MS)
-    oracle_fail(&election.oracle, ORACLE_STOP_LATE, world.now, l->node->index, -1,
-                "%s: %s, %.3f ms after the end of validity", l->node->name, when,
-                (double)late / 1e6);
 }
 
 void world_judge_turn(world_host_t* host) {
@@ -107,7 +117,7 @@ void world_judge_turn(world_host_t* host) {
   if (l->started || election.oracle.nodes[l->node->index].valid_until != 0)
     world_judge_look(l);
   if (is_seen(l))
-    check_late(l, "nothing was told");
+    world_told_turn(l);
 }
 
 static bool begins(const char* line, const char* with) {
@@ -155,105 +165,6 @@ void world_judge_ack(world_event_t* event) {
   world_leave(was);
 }
 
-static void note(world_life_t* l, oracle_note_kind_t kind, const s3lect_event_t* e) {
-  oracle_note_t n = {.kind = kind,
-                     .epoch = e->epoch,
-                     .valid_until = e->valid_until_ns,
-                     .leader_id = e->leader_id,
-                     .stood_still = l->node->blocked_until >= world.now};
-  oracle_blocked(&election.oracle, l->node->index, world.now);
-  world_judge_look(l);
-  oracle_note(&election.oracle, l->node->index, world.now, &n);
-}
-
-/* What an operator needs to know is in what he is told. */
-static void check_told(world_life_t* l, const s3lect_event_t* e) {
-  if (e->error == S3LECT_EDUPID && strstr(e->message, "process at 10.0.0.") == NULL)
-    world_broken("%s is not told which process has its ID: %s", l->node->name, e->message);
-  l->timeouts_told = l->timeouts_told || e->error == S3LECT_ETIMING;
-  l->release_open = l->release_open && e->error != S3LECT_ERELEASE;
-}
-
-/* An error that goes on is told again after a while only. */
-static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
-  /* These are told of each leader, of each release that is given up, and each time that peer mode
-   * stops to work. */
-  if (e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID || e->error == S3LECT_ERELEASE ||
-      strstr(e->message, ":8443") != NULL || strstr(e->message, "peer address") != NULL)
-    return;
-  uint64_t what = (uint64_t)-e->error;
-  for (const char* p = e->message; *p != '\0'; p++)
-    what = *p >= '0' && *p <= '9' ? what : what * 31 + (unsigned char)*p;
-  int64_t now = world_lease_ns(l->host);
-  if (what == l->error && now - l->error_at < REPEAT_NS)
-    world_broken("%s is told the same again within %.3f s: %s", l->node->name,
-                 (double)(now - l->error_at) / 1e9, e->message);
-  l->error = what;
-  l->error_at = now;
-}
-
-static void meet_error(int error) {
-  if (error == S3LECT_EREDIRECT)
-    world_meet(WORLD_MET_REDIRECTED);
-  else if (error == S3LECT_ECREDENTIALS)
-    world_meet(WORLD_MET_KEYS_LATE);
-  else if (error == S3LECT_ERELEASE)
-    world_meet(WORLD_MET_RELEASE_LOST);
-  else if (error == S3LECT_EDUPID)
-    world_meet(WORLD_MET_DUPLICATE);
-}
-
-void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* e) {
-  world_life_t* l = life_of(elector);
-  if (!l->has_elector)
-    world_broken("%s: event %d after its elector was closed", l->node->name, e->kind);
-  if (l->ghost)
-    return;
-  world_log("%s: %s epoch %" PRIu64 " %s%s", l->node->name, s3lect_event_name(e->kind), e->epoch,
-            e->kind == S3LECT_EVENT_NEW_LEADER ? e->leader_id : "", e->message);
-  switch (e->kind) {
-  case S3LECT_EVENT_STARTED_LEADING:
-    note(l, ORACLE_STARTED, e);
-    l->started = true;
-    l->epoch = e->epoch;
-    l->promised = e->valid_until_ns;
-    election.counters.leaderships++;
-    break;
-  case S3LECT_EVENT_RENEWED:
-    note(l, ORACLE_RENEWED, e);
-    l->promised = e->valid_until_ns;
-    election.counters.renewals++;
-    break;
-  case S3LECT_EVENT_STOPPED_LEADING:
-    check_late(l, "stopped was told");
-    if (world_lease_ns(l->host) > l->promised + WORLD_S)
-      world_meet(WORLD_MET_STOPPED_LATE);
-    note(l, ORACLE_STOPPED, e);
-    l->started = false;
-    if (l->node->config.stop_ack_ms > 0)
-      world_event_set(&l->ack, world.now + l->node->config.ack_delay_ms * WORLD_MS);
-    break;
-  case S3LECT_EVENT_NEW_LEADER:
-    note(l, ORACLE_NEW_LEADER, e);
-    break;
-  case S3LECT_EVENT_NO_LEADER:
-    note(l, ORACLE_NO_LEADER, e);
-    break;
-  case S3LECT_EVENT_ERROR:
-    election.counters.errors++;
-    check_told(l, e);
-    check_repeat(l, e);
-    meet_error(e->error);
-    if (e->error == S3LECT_ERECORD)
-      world_broken("%s calls a good record damaged: %s", l->node->name, e->message);
-    if (e->error == S3LECT_EUNSAFE)
-      world_broken("%s calls a good store unsafe: %s", l->node->name, e->message);
-    break;
-  default:
-    break;
-  }
-}
-
 /* ---- The core's requests, from its trace ---- */
 
 static uint64_t number_after(const char* line, const char* name) {
@@ -274,11 +185,13 @@ static void saw_write(world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   uint64_t epoch = number_after(line, " epoch=");
   uint64_t number = number_after(line, " n=");
+  const send_t* before = b->sends_len > 0 ? &b->sends[(b->sends_len - 1) % WORLD_SENDS] : NULL;
   size_t i = b->sends_len++ % WORLD_SENDS;
-  b->sends[i].epoch = epoch;
-  b->sends[i].number = number;
-  b->sends[i].sent = world_lease_ns(l->host);
-  b->sends[i].landed = b->sends[i].denied = false;
+  b->sends[i] = (send_t){.epoch = epoch,
+                         .number = number,
+                         .sent = world_lease_ns(l->host),
+                         .values = b->values,
+                         .least = before != NULL ? before->values : 0};
   oracle_write_t w = {.node = l->node->index,
                       .life = l->number,
                       .sent_boot = world_lease_ns(l->host),
@@ -337,10 +250,12 @@ void world_judge_quiet(void) {
       world_broken("%s: verify goes on for %.0f s", n->name,
                    (double)(world.now - n->life->verify_since) / 1e9);
     if (n->life != NULL && strcmp(n->id, leader->node->id) != 0 &&
-        n->config.leader_timeout_ms != leader->node->config.leader_timeout_ms &&
+        n->life->config.leader_timeout_ms != leader->config.leader_timeout_ms &&
         !n->life->timeouts_told)
       world_broken("%s is not told that the leader's timeout is another one", n->name);
   }
+  if (leader != NULL && world.now - election.oracle.quiet_from >= KNOWN_NS)
+    world_told_all(leader);
 }
 
 /* What it is told of absence, too. */
@@ -400,6 +315,8 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
   if (l->ghost)
     return;
   world_log("%s: %s", l->node->name, line);
+  if (!begins(line, "notify"))
+    l->by_peer = begins(line, "peer leading");
   if (begins(line, "write")) {
     saw_write(l, line);
   } else if (begins(line, "read") || begins(line, "list ")) {
@@ -426,17 +343,31 @@ static birth_t* born(const char* incarnation, uint64_t* id) {
   return NULL;
 }
 
-/* When the write that lands was sent. */
-static int64_t landed(birth_t* b, uint64_t epoch, uint64_t number) {
+/* The write that lands, as it was sent; NULL: that was long ago. */
+static const send_t* landed(birth_t* b, uint64_t epoch, uint64_t number) {
   for (size_t i = 0; i < WORLD_SENDS; i++)
     if (b->sends[i].epoch == epoch && b->sends[i].number == number) {
       b->sends[i].landed = true;
       if (b->sends[i].denied)
         world_broken("n%d: write %" PRIu64 " lands, and was told to have no effect", b->node,
                      number);
-      return b->sends[i].sent;
+      return &b->sends[i];
     }
-  return INT64_MIN / 2; /* long ago */
+  return NULL;
+}
+
+/* A write carries the value that the application had set last, or a moment before. */
+static void check_value(const birth_t* b, const send_t* send, const s3lect_record_t* r) {
+  char text[S3LECT_VALUE_SIZE];
+  bool none = r->released != 0 || r->claim != 0;
+  bool found = none && r->value[0] == '\0';
+  for (unsigned i = send != NULL ? send->least : 0; !none && !found && i <= b->values; i++) {
+    world_value_text(text, b->node, b->life, i);
+    found = strcmp(text, r->value) == 0;
+  }
+  if (!found)
+    world_broken("n%d: write %" PRIu64 " carries the value %.40s, which is none of its application",
+                 b->node, r->write, r->value);
 }
 
 static bool parse(const char* key, const char* body, size_t n, s3lect_record_t* r) {
@@ -482,15 +413,21 @@ void world_saw_change(const char* key, const char* body, size_t n) {
   absent_now = false;
   check_epoch(&r);
   world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
+  const send_t* send = landed(b, r.epoch, r.write);
+  char value[ORACLE_VALUE_SIZE];
+  (void)world_value_key(value, r.value);
+  check_value(b, send, &r);
   oracle_write_t w = {.node = b->node,
                       .life = b->life,
-                      .sent_boot = landed(b, r.epoch, r.write),
+                      .sent_boot = send != NULL ? send->sent : INT64_MIN / 2,
                       .epoch = r.epoch,
                       .number = r.write,
                       .incarnation = id,
                       .released = r.released != 0,
                       .claims = r.claim != 0,
                       .leader_id = election.nodes[b->node].id,
-                      .successor = r.successor};
+                      .successor = r.successor,
+                      .value = value};
+  oracle_value_sent(&election.oracle, &w);
   oracle_write_landed(&election.oracle, world.now, &w);
 }

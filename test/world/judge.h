@@ -1,5 +1,5 @@
-/* world/judge.h: what the oracle is told of a life: what its application hears, what its core sends
- * (from the trace), and what lands in the store. */
+/* world/judge.h: what the oracle is told of a life: what is_leader says, what its core sends (from
+ * the trace), and what lands in the store. What its application hears is judged by told.c. */
 #ifndef WORLD_JUDGE_H
 #define WORLD_JUDGE_H
 
@@ -9,14 +9,17 @@ void world_judge_begin(void);
 /** All objects of the store are gone. */
 void world_judge_emptied(void);
 
-/** The callbacks of an elector whose `data` is its life. */
-void world_judge_event(s3lect_elector_t* elector, const s3lect_event_t* event);
+/** The callback of an elector whose `data` is its life. */
 void world_judge_trace(s3lect_elector_t* elector, const char* line);
 
 /** An elector was started: from the random bytes that it drew comes its incarnation. */
 void world_judge_birth(world_life_t* life);
+/** Its application has set so many values. */
+void world_judge_value(world_life_t* life, unsigned count);
 /** All is well, and was for long. */
 void world_judge_quiet(void);
+/** What a life's elector says now; false if nobody can see it. */
+bool world_judge_status(world_life_t* life, s3lect_status_t* status, bool* leads);
 /** Compares what is_leader says now. */
 void world_judge_look(world_life_t* life);
 /** The after_turn of a host whose elector is open. */

@@ -13,30 +13,30 @@
   XX(PAGE_IS_ABSENCE, "page-is-absence", 1, false, "a proxy's 404 page means: no such object")     \
   XX(LOST_IS_NOT_APPLIED, "lost-is-not-applied", 2, false,                                         \
      "a write whose reply was lost is told as never sent")                                         \
-  XX(WRITE_REPLAYED, "write-replayed", 16, false,                                                  \
+  XX(WRITE_REPLAYED, "write-replayed", 32, false,                                                  \
      "a write that was lost on a used connection is sent again on a fresh one")                    \
   XX(ETAG_OF_REQUEST, "etag-of-request", 1, false, "a write gives the ETag that it replaced")      \
   XX(SKEW_STAYS, "skew-stays", 1, false,                                                           \
      "requests are signed with a clock that the store refuses")                                    \
   XX(CREATES_ANYWAY, "creates-anyway", 1, false, "a create has no condition")                      \
-  XX(SLOT_LOST, "slot-lost", 5, false, "a connection that cannot be opened keeps its place")       \
+  XX(SLOT_LOST, "slot-lost", 7, false, "a connection that cannot be opened keeps its place")       \
   XX(ATTEMPT_LEFT, "attempt-left", 1, false, "a connect that loses is not closed")                 \
   XX(LISTENER_STAYS_PAUSED, "listener-stays-paused", 551, false,                                   \
      "a listener that ran out of descriptors does not go on")                                      \
-  XX(SLEEPS_ALL, "sleeps-all", 76, false, "a timer on the slewed clock sleeps until the deadline") \
+  XX(SLEEPS_ALL, "sleeps-all", 93, false, "a timer on the slewed clock sleeps until the deadline") \
   XX(SUSPENSION_MISSED, "suspension-missed", 13, false,                                            \
      "nothing looks at the clock after a resume")                                                  \
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
   XX(PUBLISHED_LATE, "published-late", 331, false, "validity that is published late revives")      \
-  XX(ONE_VERDICT, "one-verdict", 3, false, "what holds for lockfiles holds for epoch files")       \
+  XX(ONE_VERDICT, "one-verdict", 21, false, "what holds for lockfiles holds for epoch files")      \
   XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
      "requests wait in the order of their submission")                                             \
   XX(READS_FIRST, "reads-first", 0, false, "renewals wait behind all reads")                       \
   XX(TOLD_EACH_TIME, "told-each-time", 5, false, "an error that repeats is told each time")        \
   XX(NAME_LOST, "name-lost", 47, false, "a name that is not found is no longer known")             \
-  XX(NAME_FOR_EVER, "name-for-ever", 7, false, "the addresses of a name stay as they were first")  \
+  XX(NAME_FOR_EVER, "name-for-ever", 9, false, "the addresses of a name stay as they were first")  \
   XX(PORT_BELIEVED, "port-believed", 40, false, "a redirect may lead to another port")             \
   XX(UNKNOWN_IS_UNSAFE, "unknown-is-unsafe", 6, false,                                             \
      "verify calls a store unsafe that it cannot examine")                                         \
@@ -52,7 +52,7 @@
      "the last one who waits for credentials is forgotten")                                        \
   XX(OLD_PEER_ASKED, "old-peer-asked", 3, false,                                                   \
      "the leader before is asked in place of the leader")                                          \
-  XX(OLD_ANSWER_BELIEVED, "old-answer-believed", 3, false,                                         \
+  XX(OLD_ANSWER_BELIEVED, "old-answer-believed", 148, false,                                       \
      "a leader's late answer to the probe before is taken for its answer to this one")             \
   XX(PROMISE_SHORT, "promise-short", 3, false, "a leader promises to end before it does")          \
   XX(DEADLINE_LOST, "deadline-lost", 4, false,                                                     \
@@ -62,6 +62,9 @@
      "a fenced write has no condition")                                                            \
   XX(FENCE_NOT_LOOKED_AT, "fence-not-looked-at", 95, false,                                        \
      "a fenced write replaces a greater epoch")                                                    \
+  XX(VALUE_STAYS, "value-stays", 2, false, "a value outlives its epoch in what is told")           \
+  XX(VALUE_UNWRITTEN, "value-unwritten", 40, false,                                                \
+     "a leader tells its peers of a value before it is written")                                   \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")
 
 enum {

@@ -10,11 +10,13 @@
 
 #include "sim/rnd.h"
 #include "world/answers.h"
+#include "world/application.h"
 #include "world/bucket.h"
 #include "world/judge.h"
 #include "world/secrets.h"
 #include "world/situations.h"
 #include "world/socket.h"
+#include "world/told.h"
 #include "world/writer.h"
 
 /* Within this time everything of a process is closed, whatever the network does. */
@@ -49,6 +51,7 @@ static void end_life(world_life_t* l) {
   if (!world_host_is_quiet(l->host, why, sizeof(why)))
     world_broken("%s is closed, and leaves %s", l->node->name, why);
   world_event_clear(&l->ack);
+  world_event_clear(&l->wish);
   if (world_host_at(l->host->address) == l->host)
     world_net.host_at[l->host->address & 255] = NULL;
   world_host_end(l->host);
@@ -258,54 +261,26 @@ static void on_trace(s3lect_elector_t* elector, const char* line) {
 }
 
 static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
-  world_judge_event(elector, event);
+  world_told_event(life_of(elector), event);
   world_writer_event(life_of(elector), event);
 }
 
 static bool open_elector(world_life_t* l) {
-  char address[64];
-  const world_config_t* c = &l->node->config;
   s3lect_error_t error;
   s3lect_elector_options_t o;
-  s3lect_elector_options_t all = {.size = sizeof(all)};
-  s3lect_elector_options_init(&o, sizeof(o));
-  snprintf(address, sizeof(address), "10.0.0.%d:%d", l->node->index + 1, WORLD_PEERPORT);
-  o.lockfile_path = WORLD_KEY;
-  o.server_id = l->node->id;
-  o.server_addr = address; /* without peer mode nobody listens there */
-  o.store = &l->store;
-  o.protocol = c->epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
-  o.leader_timeout_ms = c->leader_timeout_ms;
-  o.renew_interval_ms = c->renew_interval_ms;
-  o.frequent_interval_ms = c->frequent_interval_ms;
-  o.infrequent_interval_ms = c->infrequent_interval_ms;
-  o.request_timeout_ms = c->request_timeout_ms;
-  o.grace_period_ms = c->grace_period_ms;
-  o.stop_ack_ms = c->stop_ack_ms;
-  o.expiry = c->store_clock ? S3LECT_EXPIRY_STORE_CLOCK : S3LECT_EXPIRY_OBSERVED;
-  o.peer_client = c->peer_mode ? &l->client : NULL;
+  world_application_options(l, &o);
   o.on_started_leading = o.on_stopped_leading = o.on_new_leader = on_event;
   o.on_renewed = o.on_error = o.on_claiming = o.on_no_leader = on_event;
+  o.on_expiring = o.on_value = on_event;
   o.on_trace = on_trace;
   l->elector.data = l;
   int rc = s3lect_elector_init(&l->host->loop, &l->elector, &o, &error);
   if (rc != 0 && rc != UV_ENOMEM && l->host->alloc_fail == 0)
     world_broken("elector: %s", error.text);
   l->has_elector = rc == 0;
-  if (rc != 0 || s3lect_elector_options_resolve(&o, &all, NULL) != 0)
-    return false;
-  l->request_ns = (int64_t)all.request_timeout_ms * WORLD_MS;
-  oracle_config_t known = {.leader_timeout_ms = all.leader_timeout_ms,
-                           .renew_interval_ms = all.renew_interval_ms,
-                           .frequent_interval_ms = all.frequent_interval_ms,
-                           .infrequent_interval_ms = all.infrequent_interval_ms,
-                           .stop_ack_ms = all.stop_ack_ms,
-                           .drift_ppm = all.drift_ppm,
-                           .store_clock = c->store_clock,
-                           .peer_mode = c->peer_mode,
-                           .peer_proven = c->peer_mode && c->peer_tls};
-  oracle_set_config(&election.oracle, l->node->index, &known);
-  return true;
+  if (rc == 0)
+    world_application_begin(l, &o);
+  return rc == 0;
 }
 
 static bool open_all(world_life_t* l) {
@@ -346,6 +321,8 @@ void world_node_begin(world_node_t* n) {
   if (l == NULL)
     abort();
   l->node = n;
+  l->config = n->config;
+  (void)snprintf(l->addr, sizeof(l->addr), "10.0.0.%d:%d", n->index + 1, WORLD_PEERPORT);
   l->ack.run = world_judge_ack;
   l->ack.apart = true;
   l->number = ++n->lives;
@@ -453,7 +430,7 @@ void world_node_freeze(world_node_t* n, int64_t until) {
   h->wall_ms -= (until - world.now) / WORLD_MS;
   world_node_pause(n, until);
   oracle_beyond(&election.oracle, n->index,
-                until + 2 * (int64_t)n->config.leader_timeout_ms * WORLD_MS);
+                until + 2 * (int64_t)n->life->config.leader_timeout_ms * WORLD_MS);
 }
 
 void world_node_rates(world_node_t* n, int64_t lease_ppb, int64_t timer_ppb) {

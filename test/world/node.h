@@ -35,6 +35,9 @@ typedef struct world_config_s {
   uint32_t grace_period_ms;
   uint32_t stop_ack_ms;
   uint32_t ack_delay_ms; /* of the application */
+  uint32_t renew_deadline_ms;
+  uint32_t warn_before_ms;
+  int32_t priority;
   uint32_t max_connections;
   uint32_t idle_timeout_ms;
   bool store_clock;
@@ -44,6 +47,8 @@ typedef struct world_config_s {
   bool tls;         /* to the store */
   bool peer_tls;    /* among peers, with certificates on both sides */
   bool credentials; /* from a service, for minutes; else fixed keys */
+  bool values;      /* the application publishes some */
+  bool updates;     /* ... and changes its options */
 } world_config_t;
 
 typedef struct world_life_s world_life_t;
@@ -76,6 +81,8 @@ struct world_life_s {
   s3lect_peer_client_t client;
   s3lect_peer_server_t server;
   s3lect_verify_t verify;
+  world_config_t config;  /* the node's, and what has been changed since */
+  char addr[32];          /* likewise */
   s3lect_fenced_t fenced; /* writer.c */
   char work[32];
   uint64_t work_epoch, work_emptied;
@@ -91,7 +98,8 @@ struct world_life_s {
   int request; /* of the core, that is under way; judge.c */
   int64_t asked_at;
   int64_t request_ns; /* the longest that one may take, by its clock */
-  size_t birth;       /* of the elector's last start */
+  size_t birth;       /* of the elector's last start, if there was one */
+  bool born;
   bool started;
   bool release_open;  /* a release is under way, and nobody was told that it may have failed */
   size_t release;     /* its index among the birth's sends */
@@ -101,6 +109,11 @@ struct world_life_s {
   int64_t error_at;
   uint64_t epoch;
   int64_t promised;
+  uint64_t absent_epoch; /* of the leader before, when nobody was told to lead */
+  bool by_peer;          /* what is told next comes of a peer's answer */
+  unsigned values;       /* that its application has set */
+  world_event_t wish;    /* the application's next one; application.c */
+  s3l_prng_t wishes;
   world_event_t ack;            /* the application's */
   world_write_t writing, asked; /* answers.c */
 };
@@ -127,6 +140,7 @@ extern struct world_election_s {
   int nodes_len;
   bool epochs;
   bool mixed; /* the electors have different leader timeouts */
+  bool peers; /* some ask their leader */
   world_node_t nodes[WORLD_NODES];
   oracle_t oracle;
   world_counters_t counters;

@@ -1,7 +1,8 @@
 /* world/run.c: see run.h.
  *
  * A run consists of chapters: faults come and go, then all is well for a while, in which there must
- * be one lasting leader, and requests as rare as promised. In the end everything is closed.
+ * be one lasting leader, and requests as rare as promised. Then the leader publishes a value at
+ * once and resigns, which others must know of in time. In the end everything is closed.
  *
  * What costs most is not in every run: the store is under TLS in 5 % of the runs, and of the 30 %
  * in peer mode 15 % are under mutual TLS; three quarters poll more rarely than by default, and
@@ -13,11 +14,13 @@
 #include <string.h>
 
 #include "sim/rnd.h"
+#include "world/application.h"
 #include "world/bucket.h"
 #include "world/judge.h"
 #include "world/names.h"
 #include "world/service.h"
 #include "world/socket.h"
+#include "world/trial.h"
 
 #define CHAPTER_S    3600
 #define QUIET_S      600
@@ -80,6 +83,29 @@ static void configure(uint64_t seed, bool epochs) {
     election.oracle.epochs = true;
   election.epochs = epochs;
   election.mixed = mixed;
+  election.peers = peer;
+}
+
+/* What applications ask for besides. Drawn apart, so that all else of a seed stays what it was. */
+static void configure_applications(uint64_t seed) {
+  s3l_prng_t r = sim_rnd(seed, 8);
+  bool values = sim_chance(&r, 600);
+  bool updates = sim_chance(&r, 400);
+  bool priorities = sim_chance(&r, 500);
+  bool deadlines = sim_chance(&r, 500);
+  for (int i = 0; i < election.nodes_len; i++) {
+    world_config_t* c = &election.nodes[i].config;
+    c->values = values;
+    c->updates = updates;
+    c->priority = priorities ? (int32_t)sim_between(&r, 1, 3) : 0;
+    uint32_t t = c->leader_timeout_ms;
+    if (deadlines && sim_chance(&r, 400))
+      c->renew_deadline_ms = (uint32_t)sim_between(&r, 5, t / 6);
+    /* In quiet a renewal takes less than two seconds. */
+    if (deadlines && sim_chance(&r, 600))
+      c->warn_before_ms =
+          (uint32_t)sim_between(&r, 1, t * 99 / 100 - t / 3 - c->renew_deadline_ms - 2000);
+  }
 }
 
 static void set_ways(void) {
@@ -141,12 +167,16 @@ static void chapter(int64_t from, int64_t length) {
   if (is_bad())
     return;
   oracle_quiet_begins(&election.oracle, world.now);
+  world_application_quiet();
   world_chaos.on = world_chaos.quiet = true;
   world_event_set(&world_chaos.next, world.now + 10 * WORLD_S);
   world_run_until(from + length);
   world_chaos.quiet = false;
   oracle_quiet_ends(&election.oracle, world.now);
   world_judge_quiet();
+  world_heal();
+  if (!is_bad())
+    world_trial();
 }
 
 static void close_everything(void) {
@@ -195,6 +225,7 @@ void world_run_seed(uint64_t seed, unsigned nodes, unsigned minutes, bool epochs
   world_net.cut_per_mille = 100;
   world_election_begin(seed, (int)nodes);
   configure(seed, epochs);
+  configure_applications(seed);
   world_chaos_begin(seed, faults);
   world_bucket_begin(seed, election.nodes[0].config.tls);
   choose_dialect(seed);

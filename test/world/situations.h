@@ -51,7 +51,25 @@
      WORLD_BIT(PAUSE) | WORLD_BIT(SUSPEND) | WORLD_BIT(STALL))                                     \
   XX(RELEASE_LOST, "a release was given up", WORLD_BIT(RESIGN) | WORLD_BIT(LEAVE))                 \
   XX(FENCED, "a deposed leader's write was refused by the object's epoch", 0)                      \
-  XX(DUPLICATE, "a duplicate server ID was reported", 0)
+  XX(DUPLICATE, "a duplicate server ID was reported", 0)                                           \
+  XX(WARNED_RENEWED, "a leader was warned of its end, and renewed after all",                      \
+     WORLD_BIT(FREEZE) | WORLD_BIT(PARTITION))                                                     \
+  XX(WARNED_ENDED, "... and its validity ended", WORLD_BIT(FREEZE) | WORLD_BIT(PARTITION))         \
+  XX(DEADLINE, "a leadership ended by its renew deadline",                                         \
+     WORLD_BIT(FREEZE) | WORLD_BIT(PARTITION))                                                     \
+  XX(RETURNED, "a leader whose time was over renewed after all",                                   \
+     WORLD_BIT(PARTITION) | WORLD_BIT(SLOW))                                                       \
+  XX(LOW_PRIORITY, "a candidate of the lowest priority took over", 0)                              \
+  XX(VALUE_READ, "a follower read a value", 0)                                                     \
+  XX(VALUE_BY_PEER, "a follower learnt of a value by its leader's answer", 0)                      \
+  XX(VALUE_ENDED, "a leader without a value followed one with a value", 0)                         \
+  XX(VALUE_LONG, "a value of 1 KiB was told", 0)                                                   \
+  XX(VALUE_AT_ONCE, "a value that was published at once was known to all in time", 0)              \
+  XX(HANDED_OVER, "a leader that resigned was replaced in time", 0)                                \
+  XX(LEADS_AGAIN, "... and nobody else came before it", 0)                                         \
+  XX(UPDATED_LEADER, "a leader's options were changed", 0)                                         \
+  XX(UPDATED_TIMEOUT, "a follower's leader timeout was changed", 0)                                \
+  XX(UPDATE_REFUSED, "a leader's leader timeout was not", 0)
 
 typedef enum {
 #define XX(name, text, needs) WORLD_MET_##name,
