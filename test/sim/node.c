@@ -91,6 +91,25 @@ void sim_publish(sim_world_t* w, unsigned i) {
   n->value_at = w->t + S3L_SECOND * (s3l_ns_t)(3 + n->values % 7);
 }
 
+/* The node's application changes its intervals: none is longer than planned. */
+static void reconfigure(sim_world_t* w, unsigned i, s3l_ns_t boot) {
+  sim_node_t* n = &w->nodes[i];
+  const s3l_core_config_t* planned = &n->plan->config;
+  s3l_core_config_t c = n->core.config;
+  n->config_at = w->t + S3L_SECOND * sim_between(&n->app, 60, 900);
+  if (n->core.op.kind > S3L_OP_READ)
+    return;
+  c.renew_interval_ms =
+      (uint32_t)sim_between(&n->app, planned->renew_interval_ms / 2, planned->renew_interval_ms);
+  c.frequent_interval_ms = (uint32_t)sim_between(&n->app, planned->frequent_interval_ms / 2,
+                                                 planned->frequent_interval_ms);
+  c.infrequent_interval_ms = (uint32_t)sim_between(&n->app, planned->infrequent_interval_ms / 2,
+                                                   planned->infrequent_interval_ms);
+  s3l_core_reconfigure(&n->core, boot, &c);
+  sim_know(w, i, &c);
+  sim_met(w, n->core.announced ? SIM_MET_UPDATED_LEADING : SIM_MET_UPDATED);
+}
+
 static void count_step(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   if (w->t - n->second >= S3L_SECOND) {
@@ -141,6 +160,8 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   /* Not in a quiet spell, whose requests are counted. */
   if ((w->plan->troubles & SIM_BIT(OPTIONS)) != 0 && !sim_is_calm(w) && w->t >= n->value_at)
     sim_publish(w, i);
+  if ((w->plan->troubles & SIM_BIT(OPTIONS)) != 0 && !sim_is_calm(w) && w->t >= n->config_at)
+    reconfigure(w, i, boot);
   count_step(w, i);
   sim_before_t before = sim_look(&n->core);
   const char* wrong = sim_core_step(&n->core, boot, ev, &w->effects);

@@ -173,7 +173,7 @@ static int find_asked(const sim_world_t* w, const char* addr) {
 
 static void check_ask(sim_world_t* w, unsigned i) {
   const sim_node_t* n = &w->nodes[i];
-  const s3l_core_config_t* c = &n->plan->config;
+  const s3l_core_config_t* c = &n->core.config;
   int64_t gap_ms = c->frequent_interval_ms < 1000 ? c->frequent_interval_ms : 1000;
   if (n->ask.active)
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two asks at once", i);

@@ -101,6 +101,8 @@
   XX(TRANSFERRED, "a leader named its successor", SIM_BIT(PEERS))                                  \
   XX(SUCCEEDED, "the successor took over", SIM_BIT(PEERS))                                         \
   XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))                        \
+  XX(UPDATED, "a follower's intervals were changed", SIM_BIT(OPTIONS))                             \
+  XX(UPDATED_LEADING, "a leader's intervals were changed", SIM_BIT(OPTIONS))                       \
   XX(BOUNDARY, "a renewal landed just before validity ended", SIM_BIT(EPOCHS) | SIM_BIT(BOUNDARY)) \
   XX(SWEPT, "an old epoch file was removed", SIM_BIT(EPOCHS))                                      \
   XX(REPLAYED, "a write landed twice", SIM_BIT(EPOCHS) | SIM_BIT(REPLAY))                          \

@@ -9,7 +9,14 @@
 
 int sim_mutant, sim_mutant_also;
 
-enum { RND_RUN = 5000, RND_NET = 6000, RND_HAND = 7000, RND_PEER_NET = 8000, RND_TRIALS = 9000 };
+enum {
+  RND_RUN = 5000,
+  RND_NET = 6000,
+  RND_HAND = 7000,
+  RND_PEER_NET = 8000,
+  RND_TRIALS = 9000,
+  RND_APP = 10000
+};
 
 s3l_ns_t sim_boot(const sim_world_t* w, const sim_node_t* n) {
   return sim_clock_read(S3L_MUTANT(LEASE_SLEWED) ? &n->slewed : &n->clock, w->t);
@@ -52,6 +59,26 @@ int sim_leader(const sim_world_t* w) {
 
 /* Processes. */
 
+void sim_know(sim_world_t* w, unsigned i, const s3l_core_config_t* c) {
+  const oracle_config_t* before = &w->oracle.nodes[i].config;
+  oracle_config_t config = {.leader_timeout_ms = c->leader_timeout_ms,
+                            .renew_interval_ms = c->renew_interval_ms,
+                            .frequent_interval_ms = c->frequent_interval_ms,
+                            .infrequent_interval_ms = c->infrequent_interval_ms,
+                            .peer_mode = c->peer_mode,
+                            .peer_proven = w->plan->nodes[i].peer_tls,
+                            .stop_ack_ms = c->stop_ack_ms,
+                            .drift_ppm = c->drift_ppm,
+                            .renew_deadline_ms = c->renew_deadline_ms,
+                            .warn_before_ms = c->warn_before_ms,
+                            .head_start = sim_plan_head_start(c),
+                            .store_clock = c->store_clock};
+  /* A write of before may land yet. */
+  if (before->leader_timeout_ms != 0 && before->head_start < config.head_start)
+    config.head_start = before->head_start;
+  oracle_set_config(&w->oracle, (int)i, &config);
+}
+
 static void init_node(sim_world_t* w, unsigned i) {
   sim_node_t* n = &w->nodes[i];
   const sim_node_plan_t* plan = &w->plan->nodes[i];
@@ -66,20 +93,9 @@ static void init_node(sim_world_t* w, unsigned i) {
   n->gc = SIM_NO_REQUEST;
   n->timer_at = S3L_NEVER;
   n->weather = (sim_weather_t){.slow = 1, .fair = true, .peer_slow = 1};
-  const s3l_core_config_t* c = &plan->config;
-  oracle_config_t config = {.leader_timeout_ms = c->leader_timeout_ms,
-                            .renew_interval_ms = c->renew_interval_ms,
-                            .frequent_interval_ms = c->frequent_interval_ms,
-                            .infrequent_interval_ms = c->infrequent_interval_ms,
-                            .peer_mode = c->peer_mode,
-                            .peer_proven = plan->peer_tls,
-                            .stop_ack_ms = c->stop_ack_ms,
-                            .drift_ppm = c->drift_ppm,
-                            .renew_deadline_ms = c->renew_deadline_ms,
-                            .warn_before_ms = c->warn_before_ms,
-                            .head_start = sim_plan_head_start(c),
-                            .store_clock = c->store_clock};
-  oracle_set_config(&w->oracle, (int)i, &config);
+  n->app = sim_rnd(w->plan->seed, RND_APP + i);
+  n->config_at = w->plan->seed % 2 == 0 ? 0 : S3L_NEVER;
+  sim_know(w, i, &plan->config);
   if ((w->nodes_out & (1u << i)) == 0)
     sim_push(w, plan->starts_at, SIM_ON_BEGIN, i, 0);
 }
@@ -120,6 +136,7 @@ void sim_begin(sim_world_t* w, unsigned i) {
   config.epochs = &n->epochs;
   n->epochs = (s3l_epochs_t){.keep = w->plan->keep_epochs};
   s3l_core_init(&n->core, &config);
+  sim_know(w, i, &n->plan->config);
   n->values = 0;
   sim_publish(w, i);
   oracle_begins(&w->oracle, (int)i, w->t);

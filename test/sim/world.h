@@ -175,6 +175,8 @@ typedef struct sim_node_s {
   char value[ORACLE_VALUE_SIZE];      /* that it publishes */
   uint32_t values;                    /* ... so many before, in this process */
   s3l_ns_t value_at;                  /* no other one before */
+  s3l_ns_t config_at;                 /* no change of the options before */
+  s3l_prng_t app;                     /* which options */
   sim_ask_t ask;
   s3l_prng_t peer_net;
   sim_answer_t said; /* what it could last say as a leader; record.leader_id "": nothing yet */
@@ -250,6 +252,8 @@ void sim_world_init(sim_world_t* w, const sim_plan_t* plan);
 void sim_world_begin(sim_world_t* w);
 void sim_world_advance(sim_world_t* w, s3l_ns_t by);
 void sim_push(sim_world_t* w, s3l_ns_t at, int kind, unsigned index, uint32_t stamp);
+/** Tells the oracle of a node's options. */
+void sim_know(sim_world_t* w, unsigned node, const s3l_core_config_t* config);
 void sim_begin(sim_world_t* w, unsigned node);
 void sim_crash(sim_world_t* w, unsigned node);
 void sim_pause(sim_world_t* w, unsigned node, s3l_ns_t until);
