@@ -78,7 +78,7 @@ test_build() { # PRESET
 }
 
 announce "install"
-deps/install-debian.sh test
+if $full; then deps/install-debian.sh full; else deps/install-debian.sh test; fi
 # Without a network they say so, and the tests that need what they fetch are skipped.
 deps/install-zig.sh >/dev/null || [ $? -eq 77 ]
 deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]

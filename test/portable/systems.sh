@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Compiles every source of the library for another system, with the warnings that the build asks for, and keeps no
-# result: systems.sh BUILD TARGET
+# Compiles every source of the library for another system, with the warnings that the build asks for,
+# and keeps no result: systems.sh BUILD TARGET
 #
-# TARGET is one of Zig's: aarch64-macos, x86_64-freebsd or x86_64-linux-musl; for Linux the command is compiled, too.
-# Zig has the headers of the systems. Those of libuv, OpenSSL, llhttp and jsmn are this machine's: they are the
-# same for all systems of 64 bits.
+# TARGET is one of Zig's: aarch64-macos, x86_64-freebsd or x86_64-linux-musl; for Linux the command is
+# compiled, too. Zig has the headers of the systems. Those of libuv, OpenSSL, llhttp and jsmn are this
+# machine's: they are the same for all systems of 64 bits.
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
