@@ -5,7 +5,8 @@
 #   packaging/release.sh build DIR [source|debian|node]...
 #                                        builds the packages into DIR (all, or the named ones), and
 #                                        verifies them
-#   packaging/release.sh verify DIR      checks the packages in DIR: names, versions, soname
+#   packaging/release.sh verify DIR      checks the packages in DIR: names, versions, soname; and that none
+#                                        is missing
 #   packaging/release.sh sums DIR        writes DIR/SHA256SUMS
 #   packaging/release.sh notes           prints what the changelog says of this version
 #
@@ -19,6 +20,7 @@ cd "$(dirname "$0")/.."
 
 version=$(sed -n 's/^project(s3lect VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 major=${version%%.*}
+all=(source debian node) # the parts of a release
 faults=0
 
 fault() {
@@ -169,8 +171,24 @@ verify() { # DIR
   [ "$count" -gt 0 ] || fault "there is nothing in $1"
 }
 
+# Of the named parts, nothing is missing.
+complete() { # DIR PART...
+  local part name
+  for part in "${@:2}"; do
+    case "$part" in
+      source) [ -e "$1/s3lect-$version.tar.gz" ] || fault "$1 lacks the source" ;;
+      node) [ -e "$1/s3lect-node-$version.tgz" ] || fault "$1 lacks the Node package" ;;
+      debian)
+        for name in s3lect "libs3lect$major" libs3lect-dev; do
+          compgen -G "$1/${name}_${version}_*.deb" >/dev/null || fault "$1 lacks the Debian package $name"
+        done
+        ;;
+    esac
+  done
+}
+
 usage() {
-  sed -n '2,11s/^# \{0,1\}//p' "$0"
+  sed -n '2,12s/^# \{0,1\}//p' "$0"
 }
 
 folder() { # DIR: made, as an absolute path
@@ -190,7 +208,7 @@ case "${1:-}" in
   build)
     dir=$(folder "${2:-}")
     parts=("${@:3}")
-    [ ${#parts[@]} -gt 0 ] || parts=(source debian node)
+    [ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
     for part in "${parts[@]}"; do
       case "$part" in
         source | debian | node) "build_$part" "$dir" ;;
@@ -198,10 +216,12 @@ case "${1:-}" in
       esac
     done
     verify "$dir"
+    complete "$dir" "${parts[@]}"
     finish "the packages are in $dir"
     ;;
   verify)
     verify "${2:?DIR}"
+    complete "$2" "${all[@]}"
     finish "the packages in $2 are well"
     ;;
   sums)

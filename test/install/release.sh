@@ -34,7 +34,8 @@ git commit -q -m "a release"
 git tag v0.0.1
 
 if [ "${2:-}" = build ]; then
-  cmake --list-presets | grep -q '"debian"' || { echo "skipped: there is no preset debian"; exit 77; }
+  command -v npm >/dev/null || { echo "skipped: no npm here"; exit 77; }
+  deps/install-zig.sh >/dev/null || { echo "skipped: no Zig to build the Node package's binaries with"; exit 77; }
   packaging/release.sh check "v$version"
   packaging/release.sh build "$dir/packages"
   ls "$dir/packages"
@@ -98,7 +99,7 @@ make_deb() { # PACKAGE VERSION [SONAME]
   if [ -n "${3:-}" ]; then
     echo 'int s3lect;' | "$CC" -shared -fPIC -x c - -Wl,-soname,"$3" -o "$tree/usr/lib/libs3lect.so.$2"
   fi
-  dpkg-deb --root-owner-group -b "$tree" "$packages/$1_all.deb" >/dev/null
+  dpkg-deb --root-owner-group -b "$tree" "$packages/$1_${version}_all.deb" >/dev/null
 }
 make_node() { # VERSION [WITHOUT]
   local target
@@ -120,6 +121,8 @@ passes "the source" packaging/release.sh build "$packages" source
 make_deb s3lect "$version"
 make_deb "libs3lect$major" "$version" "libs3lect.so.$major"
 make_node "$version"
+refused 'lacks the Debian package libs3lect-dev' "a package less" verify
+make_deb libs3lect-dev "$version"
 passes "sums" packaging/release.sh sums "$packages"
 passes "right packages" verify
 make_node 9.9.9
@@ -130,7 +133,7 @@ refused 'no binary for linux-arm64-musl' "a binary less" verify
 make_node "$version"
 packaging/release.sh sums "$packages"
 make_deb s3lect 9.9.9
-refused 's3lect_all.deb says 9.9.9' "Debian's version" verify
+refused "s3lect_${version}_all.deb says 9.9.9" "Debian's version" verify
 make_deb s3lect "$version"
 make_deb "libs3lect$major" "$version" libs3lect.so.99
 refused "and has 'libs3lect.so.99'" "another soname" verify
@@ -139,10 +142,13 @@ refused "and has ''" "no library" verify
 make_deb "libs3lect$major" "$version" "libs3lect.so.$major"
 make_deb libs3lect99 "$version"
 refused 'another soname than' "a package of another soname" verify
-rm "$packages/libs3lect99_all.deb"
+rm "$packages/libs3lect99_${version}_all.deb"
 cp "$packages/s3lect-$version.tar.gz" "$packages/s3lect-9.9.9.tar.gz"
 refused 'is no package of' "another version's source" verify
 rm "$packages/s3lect-9.9.9.tar.gz"
+mv "$packages/s3lect-$version.tar.gz" "$dir"
+refused 'lacks the source' "no source" verify
+mv "$dir/s3lect-$version.tar.gz" "$packages"
 tar -czf "$packages/s3lect-$version.tar.gz" CMakeLists.txt
 refused "s3lect-$version.tar.gz says nothing" "a source without its folder" verify
 echo "$count releases, right and wrong"
