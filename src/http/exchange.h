@@ -22,10 +22,7 @@ struct s3l_http_exchange_s {
   /* The request; valid until it is answered or gone. */
   const s3l_http1_t* request;
 
-  /* Whether the client has shown a certificate that holds, and what it is for (net/tls_engine.h);
-   * NULL: not shown, or without a usable name. */
-  bool verified;
-  const char* client_name;
+  bool verified; /* the client has shown a certificate that holds */
 
   /* Private. */
   void (*on_abort)(s3l_http_exchange_t* ex);
@@ -83,6 +80,10 @@ typedef struct s3l_http_answer_s {
   s3l_span_t body; /* left out of the answer to a HEAD */
   bool close;      /* the connection ends with it */
 } s3l_http_answer_t;
+
+/** Whether the client has shown a certificate that holds, and that is for this host name or IP
+ * address. */
+bool s3l_http_client_is(const s3l_http_exchange_t* ex, const char* host);
 
 /** Keeps the exchange beyond on_request. on_abort: see above. UV_EBUSY: max_held are held already;
  * it must be answered now. */

@@ -287,6 +287,11 @@ int s3l_http_refuse(s3l_http_exchange_t* ex, int status) {
   return send_status(conn, status, may_keep(conn));
 }
 
+bool s3l_http_client_is(const s3l_http_exchange_t* ex, const char* host) {
+  const s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, const s3l_sconn_t, exchange);
+  return ex->verified && s3l_tls_peer_is(&conn->stream.engine, host);
+}
+
 int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t* ex)) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(ex, s3l_sconn_t, exchange);
   s3l_sconn_pool_t* pool = conn->pool;
@@ -304,10 +309,8 @@ int s3l_http_hold(s3l_http_exchange_t* ex, void (*on_abort)(s3l_http_exchange_t*
 static void open_exchange(s3l_sconn_t* conn) {
   s3l_sconn_pool_t* pool = conn->pool;
   conn->state = S3L_SCONN_OPEN;
-  conn->exchange = (s3l_http_exchange_t){.server = pool->server,
-                                         .request = &conn->request,
-                                         .verified = conn->exchange.verified,
-                                         .client_name = conn->exchange.client_name};
+  conn->exchange = (s3l_http_exchange_t){
+      .server = pool->server, .request = &conn->request, .verified = conn->exchange.verified};
   pool->options.on_request(pool->server, &conn->exchange);
   if (conn->state != S3L_SCONN_OPEN)
     return;
@@ -359,8 +362,6 @@ static void on_stream_due(s3l_stream_t* stream) {
 static void on_stream_ready(s3l_stream_t* stream) {
   s3l_sconn_t* conn = S3L_CONTAINER_OF(stream, s3l_sconn_t, stream);
   conn->exchange.verified = s3l_tls_peer_verified(&stream->engine);
-  if (s3l_tls_peer_name(&stream->engine, conn->client_name, sizeof(conn->client_name)))
-    conn->exchange.client_name = conn->client_name;
   start_reading(conn);
 }
 

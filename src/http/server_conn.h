@@ -87,8 +87,7 @@ struct s3l_sconn_s {
   char* rest; /* what was read behind the request that is on it; the stream is paused then */
   size_t rest_len;
   size_t thrown_away; /* LINGERING */
-  char client_name[S3L_TLS_NAME_MAX];
-  char head[]; /* of the request: max_header_bytes */
+  char head[];        /* of the request: max_header_bytes */
 };
 
 /** Takes a connection up, or closes it for want of memory. */

@@ -39,12 +39,18 @@ static void on_message(int sent, int version, int type, const void* data, size_t
     (void)BIO_reset(e->in);
 }
 
-static int set_host(s3l_tls_engine_t* e, const char* host) {
+/* What a certificate may be matched by (RFC 9525): not by its subject. */
+#define HOST_FLAGS (X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
+
+static bool is_ip(const char* host) {
   struct in6_addr address; /* large enough for IPv4 too */
-  if (uv_inet_pton(AF_INET, host, &address) == 0 || uv_inet_pton(AF_INET6, host, &address) == 0)
+  return uv_inet_pton(AF_INET, host, &address) == 0 || uv_inet_pton(AF_INET6, host, &address) == 0;
+}
+
+static int set_host(s3l_tls_engine_t* e, const char* host) {
+  if (is_ip(host))
     return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(e->ssl), host); /* and no SNI: RFC 6066 */
-  SSL_set_hostflags(e->ssl,
-                    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  SSL_set_hostflags(e->ssl, HOST_FLAGS);
   return X509_VERIFY_PARAM_set1_host(SSL_get0_param(e->ssl), host, 0) == 1 &&
          SSL_set_tlsext_host_name(e->ssl, host) == 1;
 }
@@ -240,45 +246,12 @@ bool s3l_tls_peer_verified(const s3l_tls_engine_t* e) {
          SSL_get_verify_result(e->ssl) == X509_V_OK;
 }
 
-/* For logs and for comparison: nothing that is not what it looks like. */
-static bool copy_name(const ASN1_STRING* s, char* out, size_t cap) {
-  unsigned char* utf8 = NULL;
-  int n = ASN1_STRING_to_UTF8(&utf8, s);
-  bool ok = n > 0 && (size_t)n < cap;
-  for (int i = 0; ok && i < n; i++)
-    ok = utf8[i] >= 0x20 && utf8[i] != 0x7f;
-  if (ok) {
-    memcpy(out, utf8, (size_t)n);
-    out[n] = '\0';
-  }
-  OPENSSL_free(utf8);
-  return ok;
-}
-
-static bool copy_common_name(X509* cert, char* out, size_t cap) {
-  const X509_NAME* subject = X509_get_subject_name(cert);
-  int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-  return at >= 0 && copy_name(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), out, cap);
-}
-
-static bool copy_alternative_name(X509* cert, char* out, size_t cap) {
-  bool found = false;
-  GENERAL_NAMES* names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-  for (int i = 0; !found && i < sk_GENERAL_NAME_num(names); i++) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
-    if (name->type == GEN_DNS || name->type == GEN_URI || name->type == GEN_EMAIL)
-      found = copy_name(name->d.ia5, out, cap);
-  }
-  GENERAL_NAMES_free(names);
-  return found;
-}
-
-bool s3l_tls_peer_name(const s3l_tls_engine_t* e, char* out, size_t cap) {
-  out[0] = '\0';
+bool s3l_tls_peer_is(const s3l_tls_engine_t* e, const char* host) {
   if (!s3l_tls_peer_verified(e))
     return false;
   X509* cert = SSL_get0_peer_certificate(e->ssl);
-  bool found = copy_common_name(cert, out, cap) || copy_alternative_name(cert, out, cap);
+  bool is = is_ip(host) ? X509_check_ip_asc(cert, host, 0) == 1
+                        : X509_check_host(cert, host, 0, HOST_FLAGS, NULL) == 1;
   ERR_clear_error();
-  return found;
+  return is;
 }

@@ -26,7 +26,6 @@
 #define S3L_TLS_QUIET_BYTES 1024
 
 /* A common name has at most 64 characters, a DNS name 253. */
-#define S3L_TLS_NAME_MAX 256
 
 typedef struct s3l_tls_engine_s {
   s3l_tls_context_t* context;
@@ -71,9 +70,8 @@ bool s3l_tls_has_output(const s3l_tls_engine_t* e);
 /** Whether the peer has shown a certificate, and it holds. Valid when ready. */
 bool s3l_tls_peer_verified(const s3l_tls_engine_t* e);
 
-/** What that certificate is for, as text: its common name, else its first DNS name, URI or e-mail
- * address. False, with out[0] = 0: not verified, or no name that fits and is printable. */
-bool s3l_tls_peer_name(const s3l_tls_engine_t* e, char* out, size_t cap);
+/** Whether it has, and the certificate is for that host name or IP address. */
+bool s3l_tls_peer_is(const s3l_tls_engine_t* e, const char* host);
 
 /** Says to the peer that no more plaintext comes (close_notify). */
 void s3l_tls_shutdown(s3l_tls_engine_t* e);

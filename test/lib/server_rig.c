@@ -70,8 +70,7 @@ static void on_request(s3l_http_server_t* server, s3l_http_exchange_t* ex) {
   assert_null(ex->data);
   rig->requests++;
   assert_true(s3l_span_copy(ex->request->path, rig->path, sizeof(rig->path)));
-  snprintf(rig->client_name, sizeof(rig->client_name), "%s",
-           ex->client_name != NULL ? ex->client_name : "");
+  rig->client_is_localhost = s3l_http_client_is(ex, "localhost");
   rig->verified = ex->verified;
   if (rig->before != NULL)
     rig->before(rig, ex);

@@ -28,8 +28,8 @@ struct s3l_server_rig_s {
   unsigned requests;
   unsigned gone;
   unsigned closed;
-  char path[256];        /* of the last request */
-  char client_name[256]; /* "" for none */
+  char path[256]; /* of the last request */
+  bool client_is_localhost;
   bool verified;
   s3l_http_exchange_t* held[S3L_RIG_HELD_MAX]; /* the oldest first */
   size_t held_len;

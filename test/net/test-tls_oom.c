@@ -102,7 +102,7 @@ static bool talk(s3l_tls_engine_t* client, s3l_tls_engine_t* server) {
   ssize_t n = s3l_tls_read(client, text, sizeof(text)); /* takes the session, too */
   assert_true(n == 5 || n == 0 || is_error((int)n));
   assert_true(n != 5 || memcmp(text, "hello", 5) == 0);
-  (void)s3l_tls_peer_name(server, text, sizeof(text));
+  (void)s3l_tls_peer_is(server, "localhost");
   s3l_tls_shutdown(client);
   return n == 5;
 }
