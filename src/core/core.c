@@ -86,7 +86,8 @@ static due_t due(const s3l_core_t* c) {
   }
   if (c->release_owed)
     return due_release(c);
-  if (leaving && (c->peer.probing || c->gc_busy))
+  bool asks = c->peer.probing || (c->peer.withdraws && c->now < c->leave_by);
+  if (leaving && (asks || c->gc_busy))
     return (due_t){ACT_NONE, S3L_NEVER};
   if (leaving)
     return (due_t){ACT_FINISH, c->now};
@@ -224,7 +225,8 @@ static void resign(s3l_core_t* c, s3l_effects_t* fx, const char* successor) {
   if (!c->leading)
     return;
   c->successor = successor;
-  if (!S3L_MUTANT(RELEASE_FIRST))
+  bool goes_on = S3L_MUTANT(RELEASE_FIRST) || (S3L_MUTANT(GRANT_FIRST) && fx->candidate != NULL);
+  if (!goes_on)
     s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
   c->hold_until = s3l_ns_add(c->now, c->config.leader_timeout_ms * S3L_MS);
   c->release_owed = true;
@@ -242,6 +244,7 @@ static void stop(s3l_core_t* c, s3l_effects_t* fx, s3lect_reason_t reason) {
   c->release_owed = !c->config.no_release && (c->release_owed || may_own_claim(c));
   s3l_lead_stop(c, fx, reason);
   c->phase = S3L_PHASE_LEAVING;
+  c->peer.withdraws = c->peer.open && !c->config.no_release;
   c->leave_by =
       s3l_ns_add(c->ack_owed ? c->ack_until : c->now, c->config.release_timeout_ms * S3L_MS);
 }
@@ -293,14 +296,34 @@ static void request_done(s3l_core_t* c, s3l_effects_t* fx, const s3l_event_t* ev
     s3l_write_done(c, fx, &op, ev->result);
 }
 
-/* Design rule 9: no answer of a peer makes an elector leader or prolongs its validity. */
+/* A follower that leaves has told its leader so, or could not: what was granted to it meanwhile is
+ * released. If the leader did not say whether it still leads, the store does. */
+static void withdrawn(s3l_core_t* c, const s3l_peer_result_t* r) {
+  bool led = r->kind == S3L_PEER_LEADING && r->record->epoch == c->observed.record.epoch;
+  bool own = s3l_is_own_claim(c);
+  c->release_owed = c->release_owed || own || !led;
+  c->read_back = c->read_back || (!own && !led);
+  c->read_back_at = c->now;
+}
+
+/* Design rule 9: no answer of a peer makes an elector leader or prolongs its validity, but for the
+ * one that its own claim has been granted: that counts like a reply of the store. */
 static void peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+  S3L_MUTATE(GRANT_UNCONFIRMED, c, &r);
   s3l_ns_t valid_until = c->valid_until;
   bool leading = c->leading;
-  s3l_peer_answered(c, fx, r);
+  bool withdrawal = c->peer.withdrawing;
+  bool granted = s3l_peer_answered(c, fx, r);
   S3L_ASSERT(c->leading == leading && c->valid_until == valid_until);
   (void)leading;
   (void)valid_until;
+  if (granted) {
+    c->watching = true; /* if too little is left of the lease, it is written again */
+    s3l_observation_report(c, fx);
+    s3l_lead_resolve(c, fx);
+  }
+  if (withdrawal)
+    withdrawn(c, r);
 }
 
 static void check_invariants(const s3l_core_t* c) {
@@ -310,7 +333,8 @@ static void check_invariants(const s3l_core_t* c) {
   S3L_ASSERT(c->leading || (!c->announced && c->valid_until == 0));
   S3L_ASSERT(c->phase != S3L_PHASE_STOPPED || (c->op.kind == S3L_OP_NONE && !c->peer.probing));
   S3L_ASSERT(!c->releasing || c->release_owed);
-  S3L_ASSERT(!c->peer.probing || c->peer.cancelled || s3l_peer_is_probed(c));
+  S3L_ASSERT(!c->peer.probing || c->peer.cancelled || c->peer.withdrawing || s3l_peer_is_probed(c));
+  S3L_ASSERT(!c->peer.withdrawing || (c->peer.probing && c->phase == S3L_PHASE_LEAVING));
   S3L_ASSERT(s3l_peer_covers_until(c) == 0 || s3l_peer_is_probed(c));
   (void)c;
 }
@@ -360,6 +384,7 @@ void s3l_core_step(s3l_core_t* c, s3l_ns_t now, const s3l_event_t* ev, s3l_effec
   fx->changed = false;
   c->now = s3l_later(now, c->now);
   c->wall_ms = ev->wall_ms;
+  fx->candidate = ev->candidate;
   /* First of all: no event that arrives late may act for a lease that is over. */
   s3l_lead_tick(c, fx);
   switch (ev->kind) {
@@ -416,6 +441,16 @@ s3l_ns_t s3l_core_deadline(const s3l_core_t* c) {
     at = s3l_sooner(at, s3l_lead_warn_at(c));
   }
   return at;
+}
+
+bool s3l_core_granted(const s3l_core_t* c, const char* incarnation, s3l_confirmed_t* out) {
+  memset(out, 0, sizeof *out);
+  if (!s3l_core_names_leader(c) || c->observed.own || incarnation[0] == '\0' ||
+      strcmp(c->observed.record.incarnation, incarnation) != 0)
+    return false;
+  s3l_core_record(c, &out->record);
+  out->etag = c->observed.etag;
+  return true;
 }
 
 bool s3l_core_confirmed(const s3l_core_t* c, s3l_ns_t now, s3l_confirmed_t* out) {

@@ -23,6 +23,7 @@
  *                which write, and for how much longer. At most one is under way, beside the store
  *                request. What an answer can change: core/peer.c
  *   releasing    leadership has ended, and the release that is owed is not yet written
+ *   grant        the write of a waiting follower's claim in place of the release: core/grant.h
  *   gc           removal of old epoch files, beside everything else
  *
  * Invariants (checked at the end of every step)
@@ -39,6 +40,7 @@
  *   state, protocol         types
  *   effects                 adding to the list of effects
  *   observation             what is known of the lockfile
+ *   grant                   handing leadership over in one write
  *   request, peer           attempts and their schedule; probing the leader
  *   poll                    when to read next
  *   lockfile, epoch_*       the two protocols
@@ -93,5 +95,9 @@ typedef struct s3l_confirmed_s {
  * answer is about the write before. An owner that withdrew is_leader before telling the core of a
  * resignation or stop answers 404 by itself. */
 bool s3l_core_confirmed(const s3l_core_t* core, s3l_ns_t now, s3l_confirmed_t* out);
+
+/** Whether the observed record is the claim of that other incarnation: what is to be said to its
+ * owner. Fills *out but for the names and the value, which are those of the observed record. */
+bool s3l_core_granted(const s3l_core_t* core, const char* incarnation, s3l_confirmed_t* out);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/epochs.h"
+#include "core/record.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
@@ -52,6 +53,10 @@ bool s3l_core_is_enough(const s3l_core_t* c, s3l_ns_t lease_from) {
 const s3l_sent_t* s3l_core_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write) {
   const s3l_sent_t* s = &c->sent[write % S3L_SENT_MAX];
   return write > 0 && s->write == write && s->epoch == epoch ? s : NULL;
+}
+
+uint64_t s3l_next_transition(uint64_t transitions) {
+  return transitions + (transitions < S3L_TRANSITIONS_MAX ? 1 : 0);
 }
 
 uint64_t s3l_core_epoch_time(int64_t unix_ms) {

@@ -37,6 +37,9 @@ bool s3l_core_is_enough(const s3l_core_t* c, s3l_ns_t lease_from);
 /** What is remembered of the sending of a write of this incarnation; NULL if it is too long ago. */
 const s3l_sent_t* s3l_core_sent(const s3l_core_t* c, uint64_t epoch, uint64_t write);
 
+/** How many leaderships there are with the next one. */
+uint64_t s3l_next_transition(uint64_t transitions);
+
 /** The store's time now, in ms: its last Date, carried on by the elector's clock, but never beyond
  * what the store's clock shows. 0 if it is unknown. */
 uint64_t s3l_core_store_time(const s3l_core_t* c);

@@ -130,6 +130,7 @@ const s3l_protocol_t s3l_lockfile = {
     .renewal_requests = 1,
     .swaps = true,
     .anonymous_release = true,
+    .grants = true,
     .encode = s3l_record_encode,
     .send_read = send_read,
     .read_done = read_done,

@@ -171,6 +171,7 @@ static void forget_answers(s3l_core_t* c) {
   p->unanswered = 0;
   p->answer = S3L_ANSWER_NONE;
   p->write = 0;
+  p->open = false; /* a grant replaces the record of that leadership, which is gone */
   p->probe_at = c->now;
 }
 
@@ -278,10 +279,10 @@ void s3l_observe_answer(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t*
   observe(c, fx, S3L_OBSERVED_RECORD, etag, S3L_INFORM_ANSWERED, NULL);
 }
 
-void s3l_observe_own_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
+void s3l_observe_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
   S3L_ASSERT(s3l_is_usable_etag(etag));
   observe(c, fx, S3L_OBSERVED_RECORD, etag, S3L_INFORM_WRITTEN, op);
-  S3L_ASSERT(c->observed.own);
+  S3L_ASSERT(c->observed.own == !op->grants);
 }
 
 void s3l_observe_nothing(s3l_core_t* c, s3l_effects_t* fx) {

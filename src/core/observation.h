@@ -21,8 +21,8 @@ void s3l_observe_absence(s3l_core_t* c, s3l_effects_t* fx);
 void s3l_observe_lockfile(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result);
 void s3l_observe_file(s3l_core_t* c, s3l_effects_t* fx, const s3lect_store_result_t* result,
                       uint64_t number);
-/** The record in fx->seen, which this elector has just written. */
-void s3l_observe_own_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
+/** The record in fx->seen, which this elector has just written: its own, or one that it granted. */
+void s3l_observe_write(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag);
 /** A record that its own leader answered with. */
 void s3l_observe_answer(s3l_core_t* c, s3l_effects_t* fx, const s3lect_record_t* record,
                         const char* etag);

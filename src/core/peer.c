@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/effects.h"
+#include "core/grant.h"
 #include "core/observation.h"
 #include "s3lect/errno.h"
 #include "util/assert.h"
@@ -345,12 +346,22 @@ static void leads(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) 
     suspect(c, was_good); /* else the store is watched until it shows a leader that renews */
 }
 
-void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
+bool s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* r) {
   s3l_peer_t* p = &c->peer;
   S3L_ASSERT(p->probing);
+  bool withdrawal = p->withdrawing;
   p->probing = false;
+  p->withdrawing = false;
   if (p->cancelled)
-    return;
+    return false;
+  if (s3l_grant_is_answer(c, r)) {
+    s3l_observe_answer(c, fx, r->record, r->etag);
+    return true;
+  }
+  if (withdrawal)
+    return false;
+  if (r->kind != S3L_PEER_FAILED)
+    p->open = false; /* the question has been answered, and with it all before */
   bool late = c->now - p->sent_at > answer_timeout(c, p->wait_ms);
   if (r->kind == S3L_PEER_LEADING && !late) {
     leads(c, fx, r);
@@ -362,21 +373,25 @@ void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t
     if (was_good && r->kind == S3L_PEER_NOT_LEADING)
       p->repeats = S3L_RETRIES - 1;
   }
+  return false;
 }
 
 /* The end of a probe that has become useless, or that its executor has forgotten. */
 static s3l_ns_t due_cancel(const s3l_core_t* c) {
   const s3l_peer_t* p = &c->peer;
+  s3l_ns_t overdue_at = s3l_ns_add(p->sent_at, answer_timeout(c, p->wait_ms) + S3L_OVERDUE);
   if (p->cancelled)
     return S3L_NEVER;
-  if (p->misdirected || !s3l_peer_is_probed(c))
-    return c->now;
-  return s3l_ns_add(p->sent_at, answer_timeout(c, p->wait_ms) + S3L_OVERDUE);
+  if (p->withdrawing)
+    return s3l_sooner(overdue_at, c->leave_by);
+  return p->misdirected || !s3l_peer_is_probed(c) ? c->now : overdue_at;
 }
 
 s3l_ns_t s3l_peer_due(const s3l_core_t* c) {
   if (c->peer.probing)
     return due_cancel(c);
+  if (c->peer.withdraws && c->phase == S3L_PHASE_LEAVING && c->now < c->leave_by)
+    return c->now;
   if (!s3l_peer_is_probed(c) || c->op.kind != S3L_OP_NONE)
     return S3L_NEVER;
   s3l_ns_t at = s3l_later(c->peer.probe_at, c->now);
@@ -396,10 +411,13 @@ static void probe(s3l_core_t* c, s3l_effects_t* fx) {
   p->cancelled = false;
   p->misdirected = false;
   p->sent_at = c->now;
+  p->withdrawing = p->withdraws;
+  p->withdraws = false;
   p->wait_ms = s3l_peer_covers_until(c) > 0 ? whole_seconds(spacing(c)) : 0;
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_PROBE);
   e->wait_ms = p->wait_ms;
   e->timeout_ms = (uint32_t)(answer_timeout(c, p->wait_ms) / S3L_MS) - p->wait_ms;
+  s3l_grant_ask(c, fx, e);
   c->stats.peer_checks++;
   S3L_MUTATE(ASKS_TWICE, fx, c->stats.peer_checks);
 }

@@ -27,7 +27,9 @@
  * frequent interval until an answer is acceptable again. It probes a suspect leader at that
  * interval too, or ever less often if that leader never answered: it may have an address, but no
  * peer server. A leader that no longer leads may not have written its release yet: that read is
- * repeated by the retry schedule. */
+ * repeated by the retry schedule.
+ *
+ * A leader that resigns may have written the follower's own claim: core/grant.h. */
 #ifndef S3L_CORE_PEER_H
 #define S3L_CORE_PEER_H
 
@@ -45,7 +47,9 @@ void s3l_peer_read_after(s3l_core_t* c, uint32_t ms);
 /** The store was read; `steady`: a leader that renews. Sets the next read, and how
  * often to look. */
 void s3l_peer_store_read(s3l_core_t* c, bool steady);
-void s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* result);
+/** Takes in the end of a probe. True if by it this elector's own claim is observed, which was
+ * granted. */
+bool s3l_peer_answered(s3l_core_t* c, s3l_effects_t* fx, const s3l_peer_result_t* result);
 /** When a probe, or the end of one, is due. */
 s3l_ns_t s3l_peer_due(const s3l_core_t* c);
 /** Does it; false if nothing was due. */

@@ -32,6 +32,7 @@ struct s3l_protocol_s {
    * says that the record's time is over, it may be replaced without observing it to the end. */
   bool swaps;
   bool anonymous_release; /* a release without an incarnation is believed */
+  bool grants; /* a candidate's claim may be written in place of a release (core/grant.h) */
 
   size_t (*encode)(const s3lect_record_t* record, char* buf, size_t cap);
 

@@ -59,6 +59,7 @@ typedef struct s3l_core_config_s {
   bool no_release : 1;
   bool observer : 1;  /* reads, and never takes over */
   bool peer_mode : 1; /* a follower asks the leader instead of the store while it can */
+  bool candidacy : 1; /* ... and shows it who asks: see core/grant.h */
   const s3l_protocol_t* protocol;
   s3l_epochs_t* epochs; /* the state of s3l_epoch_files */
 } s3l_core_config_t;
@@ -106,6 +107,9 @@ typedef struct s3l_event_s {
   const s3l_peer_result_t* peer;       /* PEER */
   /* TRANSFER: another server's ID; must outlive the leadership's S3L_DO_RELEASED. */
   const char* successor;
+  /* Any: the candidacy of a follower whose question this elector holds, whoever asked being known;
+   * NULL: none is to be granted. From the WRITE of a grant to its DONE it is that one. */
+  const s3lect_record_t* candidate;
 } s3l_event_t;
 
 typedef enum {
@@ -135,7 +139,9 @@ typedef struct s3l_effect_s {
   uint32_t timeout_ms; /* PROBE: beyond wait_ms; allows for the drift and the slewing of the clock
                           that waits */
   bool disputed;       /* WRITE: see S3LECT_REQ_ETAG_DISPUTED */
+  bool granted;        /* WRITE: `record` is the candidate's, not this elector's */
   uint32_t wait_ms;    /* PROBE: "Prefer: wait", in whole seconds; 0: answer at once */
+  bool candidacy; /* PROBE: `record` is said with it, a candidacy or (released) its withdrawal */
   s3lect_condition_t condition; /* READ, WRITE */
   bool once;     /* NOTIFY of an error: the core does not repeat it as long as it lasts */
   bool more;     /* LIST */
@@ -151,9 +157,10 @@ typedef struct s3l_effect_s {
 } s3l_effect_t;
 
 typedef struct s3l_effects_s {
+  const s3lect_record_t* candidate; /* the event's */
   size_t len;
   s3l_effect_t at[S3L_EFFECTS_MAX];
-  s3lect_record_t record; /* of the WRITE, if there is one */
+  s3lect_record_t record; /* of the WRITE, or of the PROBE with a candidacy, if there is one */
   /* The observation has changed, to `seen` (all zero unless RECORD). The core keeps no names: the
    * owner takes them from here, before it carries out anything in `at`. */
   bool changed;
@@ -218,6 +225,7 @@ typedef struct s3l_op_s {
   bool conditional; /* on an ETag */
   bool disputed;
   bool cancelled;
+  bool grants; /* a RELEASE: it writes the claim of a candidate */
   s3l_ns_t sent_at;
   s3l_ns_t overdue_at;
   uint64_t epoch;
@@ -257,6 +265,9 @@ typedef struct s3l_peer_s {
   bool good : 1;        /* the last answer was acceptable */
   bool steady : 1;      /* the last read showed a leader that renews */
   bool read_again : 1;  /* the read under way was sent before the leader became suspect */
+  bool open : 1;        /* a candidacy may still be granted */
+  bool withdraws : 1;   /* standing ends when the leader has been told, or cannot be, ... */
+  bool withdrawing : 1; /* ... by the probe under way */
   bool reported : 1;    /* this leader's failure to answer has been reported */
   int error;            /* why the store is read instead; 0: it is not, or not yet */
 } s3l_peer_t;

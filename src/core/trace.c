@@ -97,12 +97,15 @@ size_t s3l_trace_effect(const s3l_effect_t* e, const s3lect_record_t* r, s3l_ns_
   case S3L_DO_READ:
     return say(buf, cap, "read%s%s%s", file, e->etag[0] ? " if-changed " : "", e->etag);
   case S3L_DO_WRITE:
-    return say(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s", file,
-               conditions[e->condition], e->etag, r->epoch, r->write,
-               r->released ? " released" : "", r->successor[0] ? " successor=" : "", r->successor,
-               e->disputed ? " disputed" : "");
+    return say(buf, cap, "write%s %s%s epoch=%" PRIu64 " n=%" PRIu64 "%s%s%s%s%s%s", file,
+               conditions[e->condition], e->etag, r->epoch, r->write, e->granted ? " granted=" : "",
+               e->granted ? r->incarnation : "", r->released ? " released" : "",
+               r->successor[0] ? " successor=" : "", r->successor, e->disputed ? " disputed" : "");
   case S3L_DO_PROBE:
-    return say(buf, cap, "probe wait=%" PRIu32, e->wait_ms);
+    return say(buf, cap, "probe wait=%" PRIu32 "%s", e->wait_ms,
+               !e->candidacy ? ""
+               : r->released ? " withdraws"
+                             : " candidacy");
   case S3L_DO_PROBE_CANCEL:
     return say(buf, cap, "probe-cancel");
   case S3L_DO_RELEASED:

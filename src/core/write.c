@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/effects.h"
+#include "core/grant.h"
 #include "core/lead.h"
 #include "core/observation.h"
 #include "core/record.h"
@@ -10,8 +11,13 @@
 #include "s3lect/errno.h"
 #include "util/assert.h"
 
-/* The record that `op` wrote, or is to write. */
-static void fill_record(const s3l_core_t* c, const s3l_op_t* op, s3lect_record_t* r) {
+/* The record that `op` wrote, or is to write; a grant that of the candidate. */
+static void fill_record(const s3l_core_t* c, const s3l_op_t* op, const s3lect_record_t* candidate,
+                        s3lect_record_t* r) {
+  if (op->grants) {
+    s3l_grant_fill(op, candidate, r);
+    return;
+  }
   memset(r, 0, sizeof *r);
   memcpy(r->leader_id, c->config.id, strlen(c->config.id));
   memcpy(r->leader_addr, c->config.addr, strlen(c->config.addr));
@@ -57,14 +63,17 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
                    .sent_at = c->now,
                    .wall_ms = c->wall_ms,
                    .disputed = c->refused,
+                   .grants = kind == S3L_OP_RELEASE && s3l_grant_is_possible(c, fx->candidate),
                    .epoch = seen->epoch};
+  op->epoch += op->grants;
   bool provisional = c->config.protocol->is_provisional(c);
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);
   c->config.protocol->prepare(c, e);
   op->conditional = e->condition == S3LECT_IF_MATCH;
   bool goes_on = op->epoch == seen->epoch;
-  bool counts = !goes_on && seen->transitions < S3L_TRANSITIONS_MAX;
-  op->transitions = !goes_on && provisional ? 0 : seen->transitions + (counts ? 1 : 0);
+  op->transitions = goes_on       ? seen->transitions
+                    : provisional ? 0
+                                  : s3l_next_transition(seen->transitions);
   op->acquired_ms = goes_on ? seen->acquired_ms : c->wall_ms;
   c->sent[c->write % S3L_SENT_MAX] = (s3l_sent_t){
       .epoch = op->epoch,
@@ -75,17 +84,18 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
   if (c->attempt == 0)
     c->op_started = c->now;
   e->disputed = op->disputed;
+  e->granted = op->grants;
   e->timeout_ms = write_timeout(c, kind);
   op->overdue_at = s3l_ns_add(c->now, e->timeout_ms * S3L_MS + S3L_OVERDUE);
-  fill_record(c, op, &fx->record);
+  fill_record(c, op, fx->candidate, &fx->record);
   c->stats.writes++;
   S3L_MUTATE(SELF_NAMED, fx);
 }
 
 static void was_applied(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, const char* etag) {
   s3l_ns_t lease_from = S3L_MUTANT(LEASE_FROM_REPLY) ? c->now : op->sent_at;
-  fill_record(c, op, &fx->seen);
-  s3l_observe_own_write(c, fx, op, etag);
+  fill_record(c, op, fx->candidate, &fx->seen);
+  s3l_observe_write(c, fx, op, etag);
   s3l_observation_report(c, fx);
   s3l_request_done(c);
   switch (op->kind) {
@@ -102,7 +112,7 @@ static void was_applied(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op, co
     }
     break;
   default:
-    if (S3L_MUTANT(RELEASE_FIRST))
+    if (S3L_MUTANT(RELEASE_FIRST) || S3L_MUTANT(GRANT_FIRST))
       s3l_lead_stop(c, fx, S3LECT_REASON_RESIGNED);
     c->release_owed = false;
     break;

@@ -12,6 +12,8 @@ void s3l_extras_free(s3l_extras_t* x) {
   if (x == NULL)
     return;
   s3l_free(x->transfer);
+  s3l_free(x->granted);
+  s3l_free(x->candidacy);
   s3l_free(x->value);
   s3l_free(x->value_waiting);
   s3l_free(x);

@@ -6,6 +6,7 @@
 #include "core/epochs.h"
 #include "core/record.h"
 #include "elector/option_checks.h"
+#include "elector/peer_client.h"
 #include "loop/clock.h"
 #include "peer/message.h"
 #include "store/store.h"
@@ -311,6 +312,12 @@ int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elect
   return r != 0 ? r : check_timing(error, out, &given);
 }
 
+/* Only whom its leader knows by a certificate may be granted leadership (core/grant.h). */
+static bool is_known_to_peers(const s3lect_peer_client_t* client) {
+  const s3l_peer_client_t* c = client != NULL ? s3l_peer_client_of(client) : NULL;
+  return c != NULL && s3l_peer_client_is_known(c);
+}
+
 s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, const char* id,
                                            const char* addr) {
   return (s3l_core_config_t){
@@ -333,6 +340,7 @@ s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* o, co
       .no_release = o->no_release != 0,
       .observer = o->observer != 0,
       .peer_mode = o->peer_client != NULL,
+      .candidacy = is_known_to_peers(o->peer_client),
       .peer_interval_ms = o->peer_interval_ms,
       .peer_timeout_ms = o->peer_timeout_ms,
   };

@@ -16,7 +16,19 @@ static s3l_registration_t* registration_of(s3l_peer_registration_t* peer) {
   return S3L_CONTAINER_OF(peer, s3l_registration_t, peer);
 }
 
-static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* confirmed) {
+/* Whether the record in view is the claim of the one who asks. Without his names, for want of
+ * memory, he is left to read it in the store. */
+static bool is_granted(const s3l_executor_t* d, const char* candidate, s3l_confirmed_t* confirmed) {
+  if (!s3l_core_granted(&d->core, candidate, confirmed) || d->names.id[0] == '\0')
+    return false;
+  s3l_executor_record(d, &confirmed->record);
+  return true;
+}
+
+static s3l_registration_state_t state(const s3l_executor_t* d, const char* candidate,
+                                      s3l_confirmed_t* confirmed) {
+  if (is_granted(d, candidate, confirmed))
+    return S3L_REGISTRATION_GRANTED;
   bool leads = s3l_core_confirmed(&d->core, s3l_clock_lease_ns(), confirmed);
   /* An update, or another value, may have changed it since the record was written. */
   if (leads && d->names.id[0] != '\0') {
@@ -39,11 +51,11 @@ static s3l_registration_state_t state(const s3l_executor_t* d, s3l_confirmed_t* 
   return leads || d->core.releasing ? S3L_REGISTRATION_RELEASING : S3L_REGISTRATION_AWAY;
 }
 
-static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, char* body, size_t cap,
-                                          size_t* len) {
+static s3l_registration_state_t on_answer(s3l_peer_registration_t* peer, const char* candidate,
+                                          char* body, size_t cap, size_t* len) {
   s3l_confirmed_t confirmed;
-  s3l_registration_state_t now = state(registration_of(peer)->executor, &confirmed);
-  if (now == S3L_REGISTRATION_LEADS) {
+  s3l_registration_state_t now = state(registration_of(peer)->executor, candidate, &confirmed);
+  if (now >= S3L_REGISTRATION_GRANTED) {
     *len = s3l_peer_answer_encode(&confirmed.record, confirmed.etag, confirmed.valid_for_ms, body,
                                   cap);
     S3L_ASSERT(*len > 0);
@@ -58,7 +70,7 @@ int s3lect_elector_peer_response(const s3lect_elector_t* elector, const char* me
   *len = 0;
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
     return 405;
-  if (d == NULL || state(d, &confirmed) != S3L_REGISTRATION_LEADS)
+  if (d == NULL || state(d, "", &confirmed) != S3L_REGISTRATION_LEADS)
     return 404;
   *len =
       s3l_peer_answer_encode(&confirmed.record, confirmed.etag, confirmed.valid_for_ms, body, cap);

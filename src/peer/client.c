@@ -10,7 +10,6 @@
 #include "util/assert.h"
 #include "util/mem.h"
 #include "util/mutant.h"
-#include "util/url.h"
 
 #define NS_PER_MS 1000000
 
@@ -78,25 +77,17 @@ static void close_unused(s3l_peer_client_t* c, int64_t until_ns) {
   }
 }
 
-/* Splits an address as the record gives it: anything but host and port is refused. */
-static bool parse_addr(const char* addr, bool tls, s3l_url_t* url, char* text, size_t cap) {
-  int n = snprintf(text, cap, "%s%s", tls ? "https://" : "http://", addr);
-  return n > 0 && (size_t)n < cap && s3l_url_parse(s3l_span_cstr(text), url, NULL) &&
-         url->path.n == 0 && url->query.p == NULL;
-}
-
 static int open_leader(s3l_peer_client_t* c, const char* addr, leader_t** out) {
-  char text[S3LECT_ADDR_SIZE + 8], host[S3L_HTTP_HOST_MAX];
-  s3l_url_t url;
-  if (!parse_addr(addr, c->config.tls, &url, text, sizeof text) ||
-      !s3l_span_copy(url.host, host, sizeof host))
+  char host[S3L_HTTP_HOST_MAX];
+  uint16_t port;
+  if (!s3l_peer_address_parse(addr, c->config.tls, host, sizeof host, &port))
     return UV_EINVAL;
   leader_t* l = s3l_calloc(1, sizeof *l);
   if (l == NULL)
     return UV_ENOMEM;
   const s3l_http_client_options_t options = {
       .host = host,
-      .port = url.port,
+      .port = port,
       .tls = c->config.tls,
       .tls_options = &c->config.trust,
       .connect_timeout_ms = c->config.connect_timeout_ms,
@@ -142,7 +133,8 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   s3l_peer_probe_t* probe = S3L_CONTAINER_OF(http, s3l_peer_probe_t, http);
   uint32_t wait_ms = wait_left(probe);
   probe->waited = probe->wait_ms > 0 && wait_ms < 1000;
-  size_t n = s3l_peer_request_encode(probe->leader->addr, probe->path, wait_ms, buf, cap);
+  size_t n = s3l_peer_request_encode(probe->leader->addr, probe->path, wait_ms, probe->candidacy,
+                                     buf, cap);
   return n > 0 ? (ssize_t)n : UV_ENOBUFS;
 }
 
@@ -250,6 +242,11 @@ void s3l_peer_client_trust(s3l_peer_client_t* c, const s3l_tls_client_options_t*
   for (s3l_list_t* at = c->leaders.next; at != &c->leaders; at = at->next)
     S3L_CONTAINER_OF(at, leader_t, link)->stale = true;
   close_unused(c, INT64_MAX);
+}
+
+bool s3l_peer_client_is_known(const s3l_peer_client_t* c) {
+  const s3l_pem_t* cert = &c->config.trust.cert;
+  return c->config.tls && (cert->file != NULL || cert->text.n > 0);
 }
 
 void s3l_peer_client_ref(s3l_peer_client_t* c) {

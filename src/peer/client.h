@@ -39,7 +39,8 @@ typedef struct s3l_peer_probe_s s3l_peer_probe_t;
 
 struct s3l_peer_probe_s {
   void* data;
-  const char* path; /* begins with '/'; the owner's, until done */
+  const char* path;      /* begins with '/'; the owner's, until done */
+  const char* candidacy; /* said with it (peer/message.h); the owner's, until done; NULL: none */
   void (*done)(s3l_peer_probe_t* probe, const s3l_peer_result_t* result);
 
   /* The client's. */
@@ -75,6 +76,9 @@ void s3l_peer_probe_cancel(s3l_peer_probe_t* probe);
 /** Later probes use these authorities and this certificate, over new connections; probes under way
  * end over the old ones. As in config: the owner's until the next such call. */
 void s3l_peer_client_trust(s3l_peer_client_t* client, const s3l_tls_client_options_t* trust);
+
+/** Whether it shows leaders a certificate, if they ask for one. */
+bool s3l_peer_client_is_known(const s3l_peer_client_t* client);
 
 /** Adds a user, and releases one. A closing client takes no more users. */
 void s3l_peer_client_ref(s3l_peer_client_t* client);

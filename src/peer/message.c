@@ -1,5 +1,6 @@
 #include "peer/message.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/record.h"
@@ -7,12 +8,25 @@
 #include "s3lect/version.h"
 #include "util/buf.h"
 #include "util/json.h"
+#include "util/url.h"
+
+#define CANDIDACY "S3lect-Candidacy"
 
 bool s3l_peer_is_path(const char* path) {
   for (size_t i = 0; path[i] != '\0'; i++)
     if ((unsigned char)path[i] <= 0x20 || (unsigned char)path[i] >= 0x7f || path[i] == '#')
       return false;
   return path[0] == '/';
+}
+
+bool s3l_peer_address_parse(const char* addr, bool tls, char* host, size_t cap, uint16_t* port) {
+  char text[S3LECT_ADDR_SIZE + 8];
+  s3l_url_t url;
+  int n = snprintf(text, sizeof text, "%s%s", tls ? "https://" : "http://", addr);
+  bool whole = n > 0 && (size_t)n < sizeof text && s3l_url_parse(s3l_span_cstr(text), &url, NULL) &&
+               url.path.n == 0 && url.query.p == NULL && s3l_span_copy(url.host, host, cap);
+  *port = whole ? url.port : 0;
+  return whole;
 }
 
 size_t s3l_peer_answer_encode(const s3lect_record_t* record, const char* etag,
@@ -64,8 +78,49 @@ int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* a) {
   return S3LECT_ERECORD;
 }
 
-size_t s3l_peer_request_encode(const char* host, const char* path, uint32_t wait_ms, char* buf,
-                               size_t cap) {
+/* What a header field may hold (RFC 9110 section 5.5): JSON escapes all else but DEL. */
+static bool is_field_value(s3l_span_t text) {
+  return memchr(text.p, 0x7f, text.n) == NULL;
+}
+
+size_t s3l_peer_candidacy_encode(const s3lect_record_t* record, unsigned priority, char* buf,
+                                 size_t cap) {
+  s3l_buf_t b;
+  size_t n = s3l_record_encode(record, buf, cap);
+  if (n == 0)
+    return 0;
+  s3l_buf_init(&b, buf, cap);
+  b.len = n - 1; /* the brace that ends the record */
+  s3l_json_u64(&b, "priority", priority);
+  s3l_buf_puts(&b, "}");
+  s3l_buf_putc(&b, '\0');
+  return b.overflow || !is_field_value((s3l_span_t){buf, b.len}) ? 0 : b.len - 1;
+}
+
+bool s3l_peer_candidacy_find(const s3l_http_header_t* headers, size_t len, s3l_span_t* out) {
+  for (size_t i = 0; i < len; i++)
+    if (s3l_span_ieq(headers[i].name, S3L_SPAN(CANDIDACY))) {
+      *out = headers[i].value;
+      return true;
+    }
+  return false;
+}
+
+bool s3l_peer_candidacy_parse(s3l_span_t text, s3l_peer_candidacy_t* out) {
+  s3l_json_t j;
+  uint64_t priority = 0;
+  memset(out, 0, sizeof *out);
+  bool whole = text.n <= S3L_PEER_ANSWER_MAX && s3l_json_parse(&j, text) == 0 &&
+               s3l_record_read(&j, &out->record) == 0 && out->record.leader_id[0] != '\0' &&
+               out->record.incarnation[0] != '\0' && out->record.write > 0 &&
+               s3l_json_get_u64(&j, S3L_JSON_ROOT, "priority", &priority) == 0 && priority >= 1 &&
+               priority <= S3L_PRIORITY_MAX;
+  out->priority = (uint8_t)priority;
+  return whole;
+}
+
+size_t s3l_peer_request_encode(const char* host, const char* path, uint32_t wait_ms,
+                               const char* candidacy, char* buf, size_t cap) {
   s3l_buf_t b;
   s3l_buf_init(&b, buf, cap);
   s3l_buf_puts(&b, "GET ");
@@ -76,6 +131,10 @@ size_t s3l_peer_request_encode(const char* host, const char* path, uint32_t wait
   if (wait_ms >= 1000) {
     s3l_buf_puts(&b, "\r\nPrefer: wait=");
     s3l_buf_u64(&b, wait_ms / 1000);
+  }
+  if (candidacy != NULL) {
+    s3l_buf_puts(&b, "\r\n" CANDIDACY ": ");
+    s3l_buf_puts(&b, candidacy);
   }
   s3l_buf_puts(&b, "\r\n\r\n");
   return b.overflow ? 0 : b.len;

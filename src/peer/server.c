@@ -36,6 +36,9 @@ typedef struct held_s {
   s3l_http_exchange_t* ex;
   s3l_deadline_t deadline;
   bool waits; /* was asked to; else it came while the registration was releasing */
+  char candidate[S3LECT_INCARNATION_SIZE]; /* "": nobody who is known */
+  size_t candidacy_len;                    /* 0: none, or no longer */
+  char candidacy[];
 } held_t;
 
 /* ---- Pages ---- */
@@ -172,10 +175,11 @@ static void answer_leads(s3l_http_exchange_t* ex, const char* body, size_t len, 
 
 /* As the registration is now, without waiting (any longer). */
 static void answer_now(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
-                       bool waited) {
+                       const char* candidate, bool waited) {
   char body[S3LECT_PEER_BODY_MAX];
   size_t len = 0;
-  if (registration->answer(registration, body, sizeof body, &len) == S3L_REGISTRATION_LEADS)
+  if (registration->answer(registration, candidate, body, sizeof body, &len) >=
+      S3L_REGISTRATION_GRANTED)
     answer_leads(ex, body, len, waited);
   else
     (void)s3l_http_refuse(ex, 404);
@@ -191,8 +195,10 @@ static void release(held_t* h) {
   s3l_peer_registration_t* registration = h->registration;
   s3l_http_exchange_t* ex = h->ex;
   bool waits = h->waits;
+  char candidate[S3LECT_INCARNATION_SIZE];
+  memcpy(candidate, h->candidate, sizeof candidate);
   drop(h);
-  answer_now(registration, ex, waits);
+  answer_now(registration, ex, candidate, waits);
 }
 
 static void on_time(s3l_deadline_t* deadline) {
@@ -203,10 +209,65 @@ static void on_abort(s3l_http_exchange_t* ex) {
   drop(ex->data);
 }
 
+/* Who asks, and what he says of his candidacy: nothing of a client that is not known by its
+ * certificate, or that says something else. */
+typedef struct candidate_s {
+  s3l_peer_candidacy_t is;
+  s3l_span_t text; /* empty: he is no candidate, or none any more */
+} candidate_t;
+
+/* Followers and clients would go to the address of a record that is granted, so that it must be one
+ * that the client's certificate is for. */
+static bool is_at_his_address(const s3l_http_exchange_t* ex, const s3lect_record_t* record) {
+  char host[S3LECT_ADDR_SIZE];
+  uint16_t port;
+  return s3l_peer_address_parse(record->leader_addr, true, host, sizeof host, &port) &&
+         s3l_http_client_is(ex, host);
+}
+
+static void find_candidate(const s3l_http_exchange_t* ex, candidate_t* out) {
+  const s3l_http1_t* r = ex->request;
+  s3l_span_t text;
+  memset(out, 0, sizeof *out);
+  if (!ex->verified || !s3l_peer_candidacy_find(r->headers, r->headers_len, &text))
+    return;
+  if (!s3l_peer_candidacy_parse(text, &out->is) || !is_at_his_address(ex, &out->is.record))
+    memset(out, 0, sizeof *out);
+  else if (!out->is.record.released)
+    out->text = text;
+}
+
+/* What he asked before may still be held, for a connection that he has left. */
+static void forget_candidacy(s3l_peer_registration_t* registration, const char* candidate) {
+  for (s3l_list_t* at = registration->held.next; at != &registration->held; at = at->next) {
+    held_t* h = S3L_CONTAINER_OF(at, held_t, link);
+    if (candidate[0] != '\0' && strcmp(h->candidate, candidate) == 0)
+      h->candidacy_len = 0;
+  }
+}
+
+bool s3l_peer_registration_candidate(const s3l_peer_registration_t* registration,
+                                     const char* successor, s3lect_record_t* out) {
+  s3l_peer_candidacy_t c;
+  unsigned best = 0;
+  for (const s3l_list_t* at = registration->held.next; at != &registration->held; at = at->next) {
+    const held_t* h = S3L_CONTAINER_OF(at, held_t, link);
+    if (h->candidacy_len == 0 ||
+        !s3l_peer_candidacy_parse((s3l_span_t){h->candidacy, h->candidacy_len}, &c))
+      continue;
+    bool wanted = successor[0] == '\0' || strcmp(c.record.leader_id, successor) == 0;
+    if (!wanted || c.priority <= best)
+      continue;
+    best = c.priority;
+    *out = c.record;
+  }
+  return best > 0;
+}
+
 /* False if it cannot be held: then it is to be answered now. */
-static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex, uint32_t ms,
-                 bool waits) {
-  held_t* h = s3l_calloc(1, sizeof *h);
+static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
+                 const candidate_t* candidate, uint32_t ms, bool waits) {
+  held_t* h = s3l_calloc(1, sizeof *h + candidate->text.n);
   if (h == NULL || s3l_http_hold(ex, on_abort) != 0) {
     s3l_free(h);
     return false;
@@ -214,6 +275,10 @@ static bool hold(s3l_peer_registration_t* registration, s3l_http_exchange_t* ex,
   h->registration = registration;
   h->ex = ex;
   h->waits = waits;
+  memcpy(h->candidate, candidate->is.record.incarnation, sizeof h->candidate);
+  h->candidacy_len = candidate->text.n;
+  if (candidate->text.n > 0)
+    memcpy(h->candidacy, candidate->text.p, candidate->text.n);
   ex->data = h;
   s3l_list_push_back(&registration->held, &h->link);
   s3l_deadline_init(&h->deadline, on_time);
@@ -232,13 +297,20 @@ static void answer_election(s3l_peer_server_t* p, s3l_peer_registration_t* regis
     wait_ms = p->config.max_wait_ms;
   if (asked->method != S3L_HTTP_GET)
     wait_ms = 0;
-  switch (registration->answer(registration, body, sizeof body, &len)) {
+  candidate_t candidate;
+  find_candidate(ex, &candidate);
+  forget_candidacy(registration, candidate.is.record.incarnation);
+  switch (registration->answer(registration, candidate.is.record.incarnation, body, sizeof body,
+                               &len)) {
   case S3L_REGISTRATION_LEADS:
-    if (wait_ms == 0 || !hold(registration, ex, wait_ms, true))
+    if (wait_ms == 0 || !hold(registration, ex, &candidate, wait_ms, true))
       answer_leads(ex, body, len, false);
     return;
+  case S3L_REGISTRATION_GRANTED:
+    answer_leads(ex, body, len, false);
+    return;
   case S3L_REGISTRATION_RELEASING:
-    if (hold(registration, ex, S3L_PEER_PARTING_MS, false))
+    if (hold(registration, ex, &candidate, S3L_PEER_PARTING_MS, false))
       return;
     break;
   case S3L_REGISTRATION_AWAY:

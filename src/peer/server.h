@@ -6,6 +6,9 @@
  *     releasing   it has just stopped leading, and its release is on its way to the store: requests
  *                 are held, since an answer would send the followers to the store too early
  *     away        404
+ *     granted     the same, but the candidate's own claim stands in the store: 200 with that
+ *   candidacy     what a held question says that its sender would lead by (core/grant.h). Only that
+ *                 of a client who has shown a certificate counts, and of one sender the last
  *
  * Invariants
  *   - a held request is answered when its registration has stopped leading and has released, when
@@ -23,6 +26,7 @@
 #include <uv.h>
 
 #include "http/server.h"
+#include "s3lect/record.h"
 #include "util/list.h"
 
 /* How long a request is held for a registration that is releasing. Followers give up after three
@@ -35,6 +39,7 @@ typedef struct s3l_peer_registration_s s3l_peer_registration_t;
 typedef enum {
   S3L_REGISTRATION_AWAY = 0,
   S3L_REGISTRATION_RELEASING,
+  S3L_REGISTRATION_GRANTED, /* away, and the candidate's own claim stands in the store */
   S3L_REGISTRATION_LEADS
 } s3l_registration_state_t;
 
@@ -48,9 +53,10 @@ typedef enum {
 struct s3l_peer_registration_s {
   /* Set by the owner before add. */
   const char* path;
-  /* The state now; of a leader also writes the answer's body. `cap` is S3LECT_PEER_BODY_MAX. */
-  s3l_registration_state_t (*answer)(s3l_peer_registration_t* registration, char* body, size_t cap,
-                                     size_t* len);
+  /* The state now, as it concerns a candidate of that incarnation ("": anybody); of LEADS and
+   * GRANTED also writes the answer's body. `cap` is S3LECT_PEER_BODY_MAX. */
+  s3l_registration_state_t (*answer)(s3l_peer_registration_t* registration, const char* candidate,
+                                     char* body, size_t cap, size_t* len);
 
   /* The server's. */
   s3l_peer_server_t* server; /* NULL: not at one */
@@ -93,6 +99,11 @@ int s3l_peer_server_add(s3l_peer_server_t* server, s3l_peer_registration_t* regi
 
 /** Answers what is held with 404. No-op on a registration that is at no server. */
 void s3l_peer_server_remove(s3l_peer_registration_t* registration);
+
+/** The candidacy to be granted, of those of held questions: the one of `successor`; else ("") the
+ * one that has waited for longest of those of the highest priority. False: there is none. */
+bool s3l_peer_registration_candidate(const s3l_peer_registration_t* registration,
+                                     const char* successor, s3lect_record_t* out);
 
 /** The registration has parted, or its leader publishes another value: what is held is answered. */
 void s3l_peer_registration_changed(s3l_peer_registration_t* registration);

@@ -123,14 +123,14 @@ static void test_refuses_what_is_no_answer(void** state) {
 
 static void test_a_request_in_bytes(void** state) {
   char buf[512];
-  size_t n = s3l_peer_request_encode("h:1", "/health/leadership", 7999, buf, sizeof buf);
+  size_t n = s3l_peer_request_encode("h:1", "/health/leadership", 7999, NULL, buf, sizeof buf);
   buf[n] = '\0';
   assert_non_null(strstr(buf, "GET /health/leadership HTTP/1.1\r\nHost: h:1\r\n"));
   assert_non_null(strstr(buf, "\r\nPrefer: wait=7\r\n\r\n"));
-  n = s3l_peer_request_encode("h:1", "/", 999, buf, sizeof buf);
+  n = s3l_peer_request_encode("h:1", "/", 999, NULL, buf, sizeof buf);
   buf[n] = '\0';
   assert_null(strstr(buf, "Prefer"));
-  assert_int_equal(s3l_peer_request_encode("h:1", "/", 0, buf, n - 1), 0);
+  assert_int_equal(s3l_peer_request_encode("h:1", "/", 0, NULL, buf, n - 1), 0);
 }
 
 /* What one or two fields of that name ask for, among others. */

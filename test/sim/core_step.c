@@ -17,6 +17,12 @@ static const char* check_request(const s3l_effect_t* e, bool files) {
 static const char* check_write(const s3l_core_t* c, const s3l_effect_t* e, bool files,
                                const s3lect_record_t* r) {
   bool creates = c->op.kind == S3L_OP_TAKE_OVER;
+  if (e->granted) {
+    CHECK(!files && !c->leading && c->op.kind == S3L_OP_RELEASE && r->epoch == c->epoch + 1);
+    CHECK(strcmp(r->incarnation, c->incarnation) != 0 && strcmp(r->leader_id, c->config.id) != 0);
+    CHECK(e->condition == S3LECT_IF_MATCH && !r->released && !r->claim && r->value[0] == '\0');
+    return NULL;
+  }
   CHECK(strcmp(r->incarnation, c->incarnation) == 0 && strcmp(r->leader_id, c->config.id) == 0);
   CHECK(e->file == (files ? r->epoch : 0) && (files || e->condition != S3LECT_ALWAYS));
   CHECK(e->file <= S3L_EPOCHS_MAX);
@@ -62,6 +68,9 @@ static const char* check_effect(const s3l_core_t* c, const s3l_effects_t* fx, co
   case S3L_DO_PROBE:
     CHECK(c->config.peer_mode && e->timeout_ms > 0 && e->wait_ms % 1000 == 0 && !c->announced);
     CHECK(c->observed.kind == S3L_OBSERVED_RECORD && !c->observed.own);
+    CHECK(!e->candidacy ||
+          (c->config.candidacy && fx->record.epoch == c->observed.record.epoch + 1));
+    CHECK(!e->candidacy || fx->record.released == (c->phase == S3L_PHASE_LEAVING));
     return NULL;
   default:
     return NULL;

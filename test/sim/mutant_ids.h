@@ -37,6 +37,12 @@
      "a record with one's own server ID is one's own")                                             \
   XX(RELEASE_FIRST, "release-first", RELEASE, "leave", 3, 4, 1,                                    \
      "a resigning leader releases first and stops then")                                           \
+  XX(GRANT_FIRST, "grant-first", RELEASE, "peers,leave", 3, 24, 1,                                 \
+     "a resigning leader goes on until what it grants is confirmed")                               \
+  XX(GRANT_UNCONFIRMED, "grant-unconfirmed", EXCLUSION, "peers,leave,slow", 5, 24, 1,              \
+     "a follower leads when its leader has resigned, whatever was written")                        \
+  XX(GRANT_NUMBER_KEPT, "grant-number-kept", WRITE_NUMBER, "peers,slow", 5, 24, 1,                 \
+     "all questions of a follower have one write number")                                          \
   XX(NO_DRIFT_MARGIN, "no-drift-margin", EXCLUSION, "drift,pause,partition", 9, 24, 1,             \
      "clocks are taken to run at one rate")                                                        \
   XX(LEASE_SLEWED, "lease-slewed", EXCLUSION, "slew,pause,partition", 9, 24, 1,                    \
@@ -207,5 +213,6 @@ void sim_mutate_SELF_NAMED(s3l_effects_t* effects);
 void sim_mutate_SENDS_TWICE(s3l_effects_t* effects, uint32_t sent);
 void sim_mutate_ASKS_TWICE(s3l_effects_t* effects, uint32_t sent);
 void sim_mutate_ANSWER_PROLONGS(s3l_core_t* core, const s3l_peer_result_t* result);
+void sim_mutate_GRANT_UNCONFIRMED(s3l_core_t* core, const s3l_peer_result_t** result);
 
 #endif

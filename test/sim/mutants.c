@@ -73,6 +73,23 @@ void sim_mutate_ANSWER_PROLONGS(s3l_core_t* c, const s3l_peer_result_t* r) {
   c->valid_until = c->now + r->valid_for_ms * S3L_MS;
 }
 
+/* "Not leading" is taken for "your claim has been written". */
+void sim_mutate_GRANT_UNCONFIRMED(s3l_core_t* c, const s3l_peer_result_t** r) {
+  static s3lect_record_t granted;
+  static s3l_peer_result_t answer = {
+      .kind = S3L_PEER_LEADING, .record = &granted, .etag = "\"none\"", .authenticated = true};
+  if ((*r)->kind != S3L_PEER_NOT_LEADING || !c->peer.open)
+    return;
+  s3l_core_record(c, &granted);
+  memcpy(granted.leader_id, c->config.id, strlen(c->config.id) + 1);
+  memcpy(granted.incarnation, c->incarnation, sizeof granted.incarnation);
+  granted.epoch++;
+  granted.transitions++;
+  granted.write = c->write;
+  granted.leader_timeout_ms = c->config.leader_timeout_ms;
+  *r = &answer;
+}
+
 void sim_mutants_list(void) {
   for (int i = 1; i < SIM_MUTANTS_END; i++)
     printf("%-24s %-12s %s\n", rows[i].name, oracle_check_name(rows[i].check), rows[i].what);

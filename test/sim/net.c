@@ -101,6 +101,30 @@ static void travel(sim_world_t* w, sim_node_t* n, sim_request_t* r) {
   push(w, r, at, SIM_ON_ARRIVAL);
 }
 
+uint64_t sim_incarnation(const s3lect_record_t* record) {
+  uint8_t half[8] = {0};
+  uint64_t out = 0;
+  (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);
+  for (size_t k = 0; k < sizeof half; k++)
+    out = out << 8 | half[k];
+  return out;
+}
+
+/* The node whose claim a grant writes: it may have died since, or be another process by now. */
+static void name_granted(sim_world_t* w, sim_request_t* r, const s3lect_record_t* record) {
+  r->write.life = UINT32_MAX;
+  for (unsigned k = 0; k < w->plan->nodes_len; k++) {
+    const sim_node_t* n = &w->nodes[k];
+    bool same = n->process == SIM_UP && strcmp(n->core.incarnation, record->incarnation) == 0;
+    if (!same && (r->write.node >= 0 || strcmp(n->plan->id, record->leader_id) != 0))
+      continue;
+    r->write.node = (int)k;
+    r->write.sent_boot = sim_boot(w, n);
+    if (same)
+      r->write.life = w->oracle.nodes[k].life;
+  }
+}
+
 static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   const s3lect_record_t* record = &w->effects.record;
@@ -128,11 +152,16 @@ static void fill_write(sim_world_t* w, unsigned i, sim_request_t* r, const s3l_e
                               .successor = r->successor,
                               .value = r->value,
                               .looked_at = w->oracle.nodes[i].looked_at};
-  uint8_t half[8] = {0};
-  (void)s3l_hex_decode((s3l_span_t){record->incarnation, 16}, half, sizeof half);
-  for (size_t k = 0; k < sizeof half; k++)
-    r->write.incarnation = r->write.incarnation << 8 | half[k];
+  r->write.incarnation = sim_incarnation(record);
   r->write.life = w->oracle.nodes[i].life;
+  r->grants = e->granted;
+  if (r->grants) {
+    r->write.node = -1;
+    name_granted(w, r, record);
+    sim_met(w, SIM_MET_GRANT_SENT);
+    oracle_grant_sent(&w->oracle, w->t, (int)i, &r->write);
+    return;
+  }
   oracle_write_sent(&w->oracle, w->t, &r->write);
   sim_files_check_claim(w, r);
 }

@@ -156,6 +156,7 @@ void sim_step(sim_world_t* w, unsigned i, s3l_event_t* ev) {
   sim_node_t* n = &w->nodes[i];
   s3l_ns_t boot = n->stopped_at != 0 ? sim_clock_read(&n->clock, n->stopped_at) : sim_boot(w, n);
   n->stopped_at = 0;
+  ev->candidate = sim_candidate(w, i, ev->successor != NULL ? ev->successor : n->core.successor);
   ev->wall_ms = sim_wall_ms(w, n);
   /* Not in a quiet spell, whose requests are counted. */
   if ((w->plan->troubles & SIM_BIT(OPTIONS)) != 0 && !sim_is_calm(w) && w->t >= n->value_at)

@@ -59,6 +59,8 @@ void sim_saw_step(sim_world_t* w, unsigned i, const sim_before_t* b, const s3l_e
     sim_met(w, SIM_MET_LATE_REPLY);
   if (c->stats.unknown_resolved != b->unknown_resolved)
     sim_met(w, SIM_MET_UNCERTAIN_RESOLVED);
+  if (!b->leading && c->leading && w->standing.granted && w->standing.node == i)
+    sim_met(w, ev->kind == S3L_EV_PEER ? SIM_MET_GRANT_TOLD : SIM_MET_GRANT_READ);
   if (b->release_owed && !c->release_owed)
     met_if(w, !(done && ev->result->status == 0), SIM_MET_RELEASE_GIVEN_UP);
   if (w->log != NULL && w->log->marking)
@@ -164,13 +166,22 @@ static void saw_landing(sim_world_t* w, const sim_request_t* r) {
                at_opposite_bounds(w, r->node, before.node),
            SIM_MET_DRIFT_AT_BOUND);
   }
+  if (r->grants) {
+    const sim_ask_t* ask = &w->nodes[r->write.node].ask;
+    met_if(w, !ask->active || ask->candidacy.write != r->write.number, SIM_MET_GRANT_OLD);
+  }
+  met_if(w,
+         r->op == S3L_OP_RELEASE && before.granted && before.incarnation == r->write.incarnation &&
+             w->oracle.epoch_started < r->write.epoch,
+         SIM_MET_GRANT_RELEASED);
   const sim_object_t* newest = sim_store_newest(&w->store);
   if (newest == NULL || newest->number <= r->file) {
     w->standing = (sim_standing_t){.kind = SIM_STANDS_RECORD,
-                                   .node = r->node,
+                                   .node = (unsigned)r->write.node,
                                    .life = r->write.life,
                                    .incarnation = r->write.incarnation,
-                                   .released = r->write.released};
+                                   .released = r->write.released,
+                                   .granted = r->grants};
     memcpy(w->standing.successor, r->successor, sizeof w->standing.successor);
   }
   if (r->done) {

@@ -320,32 +320,55 @@ void oracle_looked(oracle_t* o, int node, int64_t at) {
   o->nodes[node].looked_at = at;
 }
 
-static void check_release(oracle_t* o, int64_t t, const oracle_write_t* w) {
-  const oracle_node_t* n = &o->nodes[w->node];
-  if (n->started || oracle_believes(o, w->node, t))
-    oracle_fail(o, ORACLE_RELEASE, t, w->node, -1,
-                "n%d: epoch %" PRIu64 " is released, stopped was not told yet", w->node, w->epoch);
+static void check_release(oracle_t* o, int64_t t, int node) {
+  const oracle_node_t* n = &o->nodes[node];
+  if (n->started || oracle_believes(o, node, t))
+    oracle_fail(o, ORACLE_RELEASE, t, node, -1,
+                "n%d: a lease is released, stopped was not told yet", node);
   if (n->ack_owed)
-    oracle_fail(o, ORACLE_RELEASE_ACK, t, w->node, -1,
-                "n%d: epoch %" PRIu64 " is released, %" PRIu64 " is not acknowledged", w->node,
-                w->epoch, n->epoch);
+    oracle_fail(o, ORACLE_RELEASE_ACK, t, node, -1,
+                "n%d: a lease is released, the end of %" PRIu64 " is not acknowledged", node,
+                n->epoch);
+}
+
+static void check_read_back(oracle_t* o, int64_t t, int node, uint64_t number) {
+  const oracle_node_t* n = &o->nodes[node];
+  if (n->uncertain)
+    oracle_fail(o, ORACLE_READ_BACK, t, node, -1,
+                "n%d: write %" PRIu64 " is sent, the outcome of %" PRIu64 " is unknown", node,
+                number, n->number);
+}
+
+static void take_number(oracle_t* o, int64_t t, int node, uint64_t incarnation, uint64_t number) {
+  oracle_node_t* n = &o->nodes[node];
+  if (incarnation == n->incarnation && number <= n->number)
+    oracle_fail(o, ORACLE_WRITE_NUMBER, t, node, -1,
+                "n%d: write number %" PRIu64 " follows %" PRIu64, node, number, n->number);
+  n->incarnation = incarnation;
+  n->number = number;
+}
+
+void oracle_candidacy_said(oracle_t* o, int64_t t, int node, uint64_t incarnation,
+                           uint64_t number) {
+  take_number(o, t, node, incarnation, number);
+}
+
+void oracle_grant_sent(oracle_t* o, int64_t t, int by, const oracle_write_t* w) {
+  o->nodes[by].writes++;
+  check_read_back(o, t, by, w->number);
+  check_release(o, t, by);
+  if (w->released || w->claims || (w->value != NULL && w->value[0] != '\0'))
+    oracle_fail(o, ORACLE_CONTRACT, t, by, w->node, "n%d grants what nobody can lead by", by);
 }
 
 void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* w) {
   oracle_node_t* n = &o->nodes[w->node];
   n->writes++;
-  if (n->uncertain)
-    oracle_fail(o, ORACLE_READ_BACK, t, w->node, -1,
-                "n%d: write %" PRIu64 " is sent, the outcome of %" PRIu64 " is unknown", w->node,
-                w->number, n->number);
-  if (w->incarnation == n->incarnation && w->number <= n->number)
-    oracle_fail(o, ORACLE_WRITE_NUMBER, t, w->node, -1,
-                "n%d: write number %" PRIu64 " follows %" PRIu64, w->node, w->number, n->number);
-  n->incarnation = w->incarnation;
-  n->number = w->number;
+  check_read_back(o, t, w->node, w->number);
+  take_number(o, t, w->node, w->incarnation, w->number);
   oracle_value_sent(o, w);
   if (w->released)
-    check_release(o, t, w);
+    check_release(o, t, w->node);
 }
 
 void oracle_write_done(oracle_t* o, int node, bool uncertain) {

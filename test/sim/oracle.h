@@ -223,6 +223,11 @@ void oracle_read_done(oracle_t* o, int node, bool told);
 /** ... and what it told of an epoch file was so at `at`. */
 void oracle_looked(oracle_t* o, int node, int64_t at);
 void oracle_write_sent(oracle_t* o, int64_t t, const oracle_write_t* write);
+/** A node says the number of a write that another node may make for it. */
+void oracle_candidacy_said(oracle_t* o, int64_t t, int node, uint64_t incarnation, uint64_t number);
+/** `by` writes another node's claim in place of its own release; `write` is that node's, as if it
+ * had been sent now. */
+void oracle_grant_sent(oracle_t* o, int64_t t, int by, const oracle_write_t* write);
 void oracle_write_done(oracle_t* o, int node, bool uncertain);
 void oracle_write_landed(oracle_t* o, int64_t t, const oracle_write_t* write);
 /** Somebody deleted the lockfile. */

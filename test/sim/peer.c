@@ -106,6 +106,43 @@ static sim_answer_t lie(sim_world_t* w, s3l_prng_t* g, unsigned k) {
   return a;
 }
 
+/* That the claim of node i stands in the store, as the node that was asked knows. */
+static bool granted(const sim_world_t* w, unsigned i, unsigned k, sim_answer_t* a) {
+  const sim_node_t* n = &w->nodes[k];
+  s3l_confirmed_t c;
+  if (n->process != SIM_UP ||
+      !s3l_core_granted(&n->core, w->nodes[i].ask.candidacy.incarnation, &c))
+    return false;
+  *a = (sim_answer_t){
+      .kind = S3L_PEER_LEADING, .record = c.record, .authenticated = n->plan->peer_tls};
+  memcpy(a->record.leader_id, n->leader, sizeof n->leader);
+  memcpy(a->record.leader_addr, n->leader_addr, sizeof n->leader_addr);
+  (void)s3l_span_copy(s3l_span_cstr(c.etag), a->etag, sizeof a->etag);
+  return true;
+}
+
+/* Of those that may be granted the one named, else one of the highest priority. */
+const s3lect_record_t* sim_candidate(sim_world_t* w, unsigned k, const char* successor) {
+  sim_node_t* n = &w->nodes[k];
+  unsigned best = 0;
+  if (n->core.op.kind == S3L_OP_RELEASE && n->core.op.grants)
+    return &n->candidate;
+  for (unsigned i = 0; i < w->plan->nodes_len && n->plan->peer_tls; i++) {
+    const sim_ask_t* ask = &w->nodes[i].ask;
+    bool held = ask->active && ask->waits && ask->asked == (int)k && ask->candidacy.write > 0 &&
+                !ask->candidacy.released;
+    const s3lect_record_t* r = held ? &ask->candidacy : ask->left_at == (int)k ? &ask->left : NULL;
+    unsigned priority = 1 + w->nodes[i].plan->config.priority;
+    bool named = r != NULL && successor != NULL && strcmp(r->leader_id, successor) == 0;
+    priority = named ? 100 : priority;
+    if (r == NULL || priority <= best)
+      continue;
+    best = priority;
+    n->candidate = *r;
+  }
+  return best > 0 ? &n->candidate : NULL;
+}
+
 /* What a node that was asked says; `held`: after the wait. */
 static sim_answer_t answer_of(sim_world_t* w, unsigned i, unsigned k, bool held) {
   sim_ask_t* ask = &w->nodes[i].ask;
@@ -118,6 +155,8 @@ static sim_answer_t answer_of(sim_world_t* w, unsigned i, unsigned k, bool held)
       ask->earlier = a;
       ask->earlier_from = (int)k;
     }
+  } else if (granted(w, i, k, &a)) {
+    a.held = held;
   } else if (w->nodes[k].core.leading) {
     sim_met(w, SIM_MET_PEER_GRACE);
   }
@@ -171,7 +210,8 @@ static int find_asked(const sim_world_t* w, const char* addr) {
   return strcmp(addr, SIM_FOREIGN_ADDR) == 0 ? SIM_ASKED_FOREIGN : SIM_ASKED_NOBODY;
 }
 
-static void check_ask(sim_world_t* w, unsigned i) {
+/* A withdrawal may come at any time, and once. */
+static void check_ask(sim_world_t* w, unsigned i, bool withdraws) {
   const sim_node_t* n = &w->nodes[i];
   const s3l_core_config_t* c = &n->core.config;
   int64_t gap_ms = c->frequent_interval_ms < 1000 ? c->frequent_interval_ms : 1000;
@@ -179,7 +219,7 @@ static void check_ask(sim_world_t* w, unsigned i) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: two asks at once", i);
   if (!c->peer_mode)
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks, unlike its options", i);
-  if (n->ask.sent_at > 0 && n->core.now - n->ask.sent_at < gap_ms * S3L_MS)
+  if (!withdraws && n->ask.sent_at > 0 && n->core.now - n->ask.sent_at < gap_ms * S3L_MS)
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: asks in circles", i);
 }
 
@@ -196,13 +236,17 @@ static void lose(sim_world_t* w, unsigned i, uint32_t how) {
 void sim_ask(sim_world_t* w, unsigned i, const s3l_effect_t* e) {
   sim_node_t* n = &w->nodes[i];
   sim_ask_t* ask = &n->ask;
-  check_ask(w, i);
+  check_ask(w, i, e->candidacy && w->effects.record.released);
   ask->active = true;
   ask->waits = ask->cancelled = false;
   ask->stamp++;
   ask->asked = find_asked(w, n->leader_addr);
   ask->wait_ms = e->wait_ms;
+  ask->candidacy = e->candidacy ? w->effects.record : (s3lect_record_t){.write = 0};
   ask->sent_at = n->core.now;
+  if (e->candidacy && !ask->candidacy.released)
+    oracle_candidacy_said(&w->oracle, w->t, (int)i, sim_incarnation(&ask->candidacy),
+                          ask->candidacy.write);
   ask->timeout_slewed = sim_slewed_in(w, n, e->wait_ms + (s3l_ns_t)e->timeout_ms);
   const sim_weather_t* x = ask->asked >= 0 ? &w->nodes[ask->asked].weather : NULL;
   if (ask->asked == SIM_ASKED_NOBODY)
@@ -228,7 +272,13 @@ void sim_on_ask(sim_world_t* w, unsigned i) {
     return;
   }
   sim_answer_t a;
-  if (ask->wait_ms > 0 && asked->plan->peer_holds && confirmed(w, k, &a)) {
+  bool candidacy = ask->candidacy.write > 0;
+  if (candidacy)
+    ask->left_at = SIM_ASKED_NOBODY; /* the later question is the one that counts */
+  if (candidacy && asked->process == SIM_UP && asked->core.releasing) {
+    ask->waits = true;
+    push(w, i, sim_clock_when(&asked->slewed, sim_slewed_in(w, asked, 2000)), SIM_ON_WAITED);
+  } else if (ask->wait_ms > 0 && asked->plan->peer_holds && confirmed(w, k, &a)) {
     ask->waits = true;
     s3l_ns_t until = sim_slewed_in(w, asked, ask->wait_ms);
     push(w, i, sim_clock_when(&asked->slewed, until), SIM_ON_WAITED);
@@ -255,11 +305,24 @@ void sim_answer_waiting(sim_world_t* w, unsigned k) {
   }
 }
 
+/* A question is given up, or its sender dies: the node that holds it may not notice. */
+static void leave(sim_world_t* w, unsigned i) {
+  sim_ask_t* ask = &w->nodes[i].ask;
+  bool held = ask->active && ask->waits && ask->candidacy.write > 0 && !ask->candidacy.released;
+  if (!held || !sim_chance(&w->nodes[i].peer_net, 500))
+    return;
+  ask->left = ask->candidacy;
+  ask->left_at = ask->asked;
+}
+
 void sim_peer_died(sim_world_t* w, unsigned k) {
+  leave(w, k);
   w->nodes[k].ask.active = false;
   w->nodes[k].ask.sent_at = 0;
   for (unsigned i = 0; i < w->plan->nodes_len; i++) {
     sim_ask_t* ask = &w->nodes[i].ask;
+    if (ask->left_at == (int)k)
+      ask->left_at = SIM_ASKED_NOBODY;
     if (!ask->active || !ask->waits || ask->asked != (int)k)
       continue;
     ask->waits = false;
@@ -291,6 +354,7 @@ void sim_on_answer(sim_world_t* w, unsigned i) {
 }
 
 void sim_ask_timed_out(sim_world_t* w, unsigned i) {
+  leave(w, i);
   sim_answer_t a = failure(TIMED_OUT);
   done(w, i, &a);
 }
@@ -301,6 +365,7 @@ void sim_ask_cancel(sim_world_t* w, unsigned i) {
     oracle_fail(&w->oracle, ORACLE_CONTRACT, w->t, (int)i, -1, "n%u: cancels no ask", i);
     return;
   }
+  leave(w, i);
   ask->waits = false;
   ask->cancelled = true;
   ask->stamp++; /* what is on its way does not count */

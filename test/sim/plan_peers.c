@@ -28,6 +28,7 @@ void sim_plan_peer_nodes(sim_plan_t* p) {
     s3l_prng_t own = sim_rnd(p->seed, RND_PEER_NODE + i);
     c->peer_mode = sim_chance(&own, ask);
     n->peer_tls = sim_chance(&own, tls);
+    c->candidacy = c->peer_mode && n->peer_tls;
     n->peer_holds = sim_chance(&own, hold);
     /* A word that proves nothing counts for four of these: the quiet spell must be longer. */
     if (c->peer_mode && c->infrequent_interval_ms > 2 * c->leader_timeout_ms)

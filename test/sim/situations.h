@@ -99,6 +99,12 @@
   XX(PEER_TRIED, "a leader was cut off from the store alone, and replaced", SIM_BIT(PEERS))        \
   XX(PEER_TRIED_STAMPING, "... and went on saying that it leads", SIM_BIT(PEERS))                  \
   XX(TRANSFERRED, "a leader named its successor", SIM_BIT(PEERS))                                  \
+  XX(GRANT_SENT, "a leader wrote the claim of a follower in place of its release", SIM_BIT(PEERS)) \
+  XX(GRANT_TOLD, "a follower led by what its leader had written and told", SIM_BIT(PEERS))         \
+  XX(GRANT_READ, "a follower led by what its leader had written, found by reading",                \
+     SIM_BIT(PEERS))                                                                               \
+  XX(GRANT_OLD, "what was granted was a question that its sender had given up", SIM_BIT(PEERS))    \
+  XX(GRANT_RELEASED, "a follower that left released what had been granted to it", SIM_BIT(PEERS))  \
   XX(SUCCEEDED, "the successor took over", SIM_BIT(PEERS))                                         \
   XX(NOT_SUCCEEDED, "another than the successor took over", SIM_BIT(PEERS))                        \
   XX(UPDATED, "a follower's intervals were changed", SIM_BIT(OPTIONS))                             \

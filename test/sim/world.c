@@ -89,6 +89,7 @@ static void init_node(sim_world_t* w, unsigned i) {
   n->rnd = sim_rnd(w->plan->seed, RND_RUN + i);
   n->net = sim_rnd(w->plan->seed, RND_NET + i);
   n->peer_net = sim_rnd(w->plan->seed, RND_PEER_NET + i);
+  n->ask.left_at = SIM_ASKED_NOBODY;
   n->request = SIM_NO_REQUEST;
   n->gc = SIM_NO_REQUEST;
   n->timer_at = S3L_NEVER;

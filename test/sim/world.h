@@ -70,6 +70,7 @@ typedef struct sim_request_s {
   bool landed;
   bool late;     /* was held up on purpose */
   bool claims;   /* creates the first file of a line */
+  bool grants;   /* the claim of another node */
   bool undone;   /* all files are deleted just before it arrives */
   bool no_reply; /* the reply is lost */
   bool never_left;
@@ -141,6 +142,10 @@ typedef struct sim_ask_s {
   sim_answer_t answer;
   sim_answer_t earlier; /* one from the same node, to be given again */
   int earlier_from;
+  s3lect_record_t candidacy; /* said with it; write 0: none */
+  /* One before, which the node that was asked holds still: its sender gave it up, or died. */
+  s3lect_record_t left;
+  int left_at; /* a node; SIM_ASKED_NOBODY: there is none */
 } sim_ask_t;
 
 typedef enum { SIM_DOWN = 0, SIM_UP } sim_process_t;
@@ -178,6 +183,7 @@ typedef struct sim_node_s {
   s3l_ns_t config_at;                 /* no change of the options before */
   s3l_prng_t app;                     /* which options */
   sim_ask_t ask;
+  s3lect_record_t candidate; /* whose question it holds, or to whom it is granting */
   s3l_prng_t peer_net;
   sim_answer_t said; /* what it could last say as a leader; record.leader_id "": nothing yet */
   sim_weather_t weather;
@@ -207,6 +213,7 @@ typedef struct sim_standing_s {
   uint32_t life;
   uint64_t incarnation;
   bool released;
+  bool granted; /* written by the leader before */
   char successor[24];
 } sim_standing_t;
 
@@ -279,6 +286,8 @@ void sim_rearm(sim_world_t* w, unsigned node);
 void sim_issue(sim_world_t* w, unsigned node, const s3l_effect_t* effect);
 /** `request` is a node's. */
 void sim_cancel(sim_world_t* w, unsigned node, uint16_t request);
+/** The first half of a record's incarnation. */
+uint64_t sim_incarnation(const s3lect_record_t* record);
 /** A write is carried out, if its condition holds. */
 sim_reply_t sim_put(sim_world_t* w, const sim_request_t* request);
 /** A request ends for its node. */
@@ -301,6 +310,8 @@ void sim_on_waited(sim_world_t* w, unsigned node);
 void sim_on_answer(sim_world_t* w, unsigned node);
 /** The node leads no more: those who wait are answered. */
 void sim_answer_waiting(sim_world_t* w, unsigned node);
+/** The candidacy that the node may grant, as its peer server picks one; NULL: none. */
+const s3lect_record_t* sim_candidate(sim_world_t* w, unsigned node, const char* successor);
 /** The node was announced, or renewed its lease. */
 void sim_peer_led(sim_world_t* w, unsigned node);
 /** The node's process is gone. */

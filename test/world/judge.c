@@ -28,6 +28,7 @@ typedef struct send_s {
   bool landed, denied; /* denied: the core was told that it had no effect */
   unsigned values;     /* that had been set by then */
   unsigned least; /* the oldest value that it may carry: the last one before the write before */
+  bool granted;   /* by the leader before */
 } send_t;
 
 typedef struct birth_s {
@@ -39,7 +40,18 @@ typedef struct birth_s {
   unsigned values; /* that its application has set */
 } birth_t;
 
+/* What a leader wrote in place of its release: the claim of another birth. */
+#define GRANTS 64
+typedef struct grant_s {
+  birth_t* by;
+  size_t send;  /* its index among those of `by` */
+  uint64_t to;  /* the birth, counted from one */
+  send_t claim; /* as if that birth had sent it then */
+} grant_t;
+
 static birth_t births[WORLD_BIRTHS];
+static grant_t grants[GRANTS];
+static size_t grants_len; /* of all */
 static size_t births_len;
 static bool absent_now; /* the lockfile */
 static int64_t absent_until;
@@ -48,6 +60,7 @@ static uint64_t newest; /* epoch that was written since the store was emptied */
 void world_judge_begin(void) {
   memset(births, 0, births_len * sizeof(births[0]));
   births_len = 0;
+  grants_len = 0;
   absent_now = true;
   newest = 0;
 }
@@ -181,6 +194,41 @@ static void check_condition(world_life_t* l, const char* line) {
     world_broken("%s: %s, without a condition", l->node->name, line);
 }
 
+static birth_t* born(const char* incarnation, uint64_t* id) {
+  for (size_t i = births_len; i-- > 0;)
+    if (strcmp(births[i].incarnation, incarnation) == 0) {
+      *id = i + 1;
+      return &births[i];
+    }
+  return NULL;
+}
+
+/* The claim of a follower is written: of one that runs still as if he had sent it now himself. */
+static void saw_grant(world_life_t* l, size_t send, const char* incarnation, oracle_write_t w) {
+  char whose[S3LECT_INCARNATION_SIZE];
+  uint64_t id = 0;
+  snprintf(whose, sizeof(whose), "%s", incarnation);
+  const birth_t* b = born(whose, &id);
+  if (b == NULL) {
+    world_broken("%s: nobody was born as %s", l->node->name, whose);
+    return;
+  }
+  const world_life_t* of = election.nodes[b->node].life;
+  bool runs = of != NULL && of->number == b->life;
+  w.node = b->node;
+  w.life = b->life;
+  w.incarnation = id;
+  w.leader_id = election.nodes[b->node].id;
+  w.sent_boot = runs ? world_lease_ns(of->host) : INT64_MIN / 2;
+  grants[grants_len++ % GRANTS] = (grant_t){
+      .by = &births[l->birth],
+      .send = send,
+      .to = id,
+      .claim = {.epoch = w.epoch, .number = w.number, .sent = w.sent_boot, .granted = true}};
+  world_meet(WORLD_MET_GRANTED);
+  oracle_grant_sent(&election.oracle, world.now, l->node->index, &w);
+}
+
 static void saw_write(world_life_t* l, const char* line) {
   birth_t* b = &births[l->birth];
   uint64_t epoch = number_after(line, " epoch=");
@@ -201,12 +249,16 @@ static void saw_write(world_life_t* l, const char* line) {
                       .released = strstr(line, " released") != NULL,
                       .leader_id = l->node->id};
   check_condition(l, line);
-  l->release_open = w.released;
+  const char* granted = strstr(line, " granted=");
+  l->release_open = w.released || granted != NULL;
   l->release = i;
   l->request = WRITING;
   l->asked_at = world.now;
   world_judge_look(l);
-  oracle_write_sent(&election.oracle, world.now, &w);
+  if (granted != NULL)
+    saw_grant(l, i, granted + strlen(" granted="), w);
+  else
+    oracle_write_sent(&election.oracle, world.now, &w);
 }
 
 /* What the core is told of a write is true. Where a proxy sends a write again, and gives the answer
@@ -334,17 +386,20 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
 
 /* ---- What lands ---- */
 
-static birth_t* born(const char* incarnation, uint64_t* id) {
-  for (size_t i = births_len; i-- > 0;)
-    if (strcmp(births[i].incarnation, incarnation) == 0) {
-      *id = i + 1;
-      return &births[i];
-    }
+/* The claim of birth `id` lands by the hand of another. */
+static const send_t* landed_by_grant(uint64_t id, uint64_t epoch, uint64_t number) {
+  for (size_t k = 0; k < GRANTS && k < grants_len; k++) {
+    grant_t* g = &grants[k];
+    if (g->to != id || g->claim.epoch != epoch || g->claim.number != number)
+      continue;
+    g->by->sends[g->send].landed = true;
+    return &g->claim;
+  }
   return NULL;
 }
 
 /* The write that lands, as it was sent; NULL: that was long ago. */
-static const send_t* landed(birth_t* b, uint64_t epoch, uint64_t number) {
+static const send_t* landed(birth_t* b, uint64_t id, uint64_t epoch, uint64_t number) {
   for (size_t i = 0; i < WORLD_SENDS; i++)
     if (b->sends[i].epoch == epoch && b->sends[i].number == number) {
       b->sends[i].landed = true;
@@ -353,13 +408,13 @@ static const send_t* landed(birth_t* b, uint64_t epoch, uint64_t number) {
                      number);
       return &b->sends[i];
     }
-  return NULL;
+  return landed_by_grant(id, epoch, number);
 }
 
 /* A write carries the value that the application had set last, or a moment before. */
 static void check_value(const birth_t* b, const send_t* send, const s3lect_record_t* r) {
   char text[S3LECT_VALUE_SIZE];
-  bool none = r->released != 0 || r->claim != 0;
+  bool none = r->released != 0 || r->claim != 0 || (send != NULL && send->granted);
   bool found = none && r->value[0] == '\0';
   for (unsigned i = send != NULL ? send->least : 0; !none && !found && i <= b->values; i++) {
     world_value_text(text, b->node, b->life, i);
@@ -413,7 +468,7 @@ void world_saw_change(const char* key, const char* body, size_t n) {
   absent_now = false;
   check_epoch(&r);
   world_log("store: write %" PRIu64 " of %s lands, epoch %" PRIu64, r.write, r.leader_id, r.epoch);
-  const send_t* send = landed(b, r.epoch, r.write);
+  const send_t* send = landed(b, id, r.epoch, r.write);
   char value[ORACLE_VALUE_SIZE];
   (void)world_value_key(value, r.value);
   check_value(b, send, &r);

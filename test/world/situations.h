@@ -49,6 +49,8 @@
   XX(STOOD_STILL, "a leader stood still within a turn", WORLD_BIT(STALL))                          \
   XX(STOPPED_LATE, "a leader learnt of its end after it: it had not run",                          \
      WORLD_BIT(PAUSE) | WORLD_BIT(SUSPEND) | WORLD_BIT(STALL))                                     \
+  XX(GRANTED, "a leader wrote the claim of a follower in place of its release",                    \
+     WORLD_BIT(RESIGN) | WORLD_BIT(LEAVE))                                                         \
   XX(RELEASE_LOST, "a release was given up", WORLD_BIT(RESIGN) | WORLD_BIT(LEAVE))                 \
   XX(FENCED, "a deposed leader's write was refused by the object's epoch", 0)                      \
   XX(DUPLICATE, "a duplicate server ID was reported", 0)                                           \
