@@ -5,7 +5,7 @@
 # FILE is a manifest of DIRECTORY. POD is the pod's name, IP its address, ROOT the directory that its
 # volumes are in. The pod's container whose command is s3lect becomes
 #
-#   argv=(...)         its command, until --
+#   argv=(...)         its command, until --, without the path of s3lect
 #   program=(...)      what follows --
 #   environment=(...)  NAME=VALUE
 #   probes=(...)       KIND=URL
@@ -26,8 +26,8 @@ my $namespace = 'default';
 my @documents = documents("$directory/$file");
 my ($owner, $template) = pod_template(@documents);
 my $spec = $template->{spec};
-my @elect = grep { ($_->{command} || [''])->[0] eq 's3lect' } containers($template);
-die "$file: one container must have the command s3lect\n" if @elect != 1;
+my @elect = grep { ($_->{command} || [''])->[0] eq '/usr/bin/s3lect' } containers($template);
+die "$file: one container must have the command /usr/bin/s3lect, where the image has it\n" if @elect != 1;
 my $container = $elect[0];
 
 sub quoted {
@@ -164,7 +164,8 @@ check_selectors();
 mount($_->{name}, $_->{mountPath}) for @{$container->{volumeMounts} || []};
 read_environment();
 add_identity();
-my @words = map { here(expand($_)) } @{$container->{command}}, @{$container->{args}};
+my (undef, @command) = @{$container->{command}};
+my @words = ('s3lect', map { here(expand($_)) } @command, @{$container->{args}});
 my ($end) = grep { $words[$_] eq '--' } 0 .. $#words;
 my @program = defined $end ? splice @words, $end : ();
 shift @program;
