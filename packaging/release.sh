@@ -2,7 +2,7 @@
 # What makes a release of s3lect, and refuses to make a wrong one:
 #
 #   packaging/release.sh check [TAG]     checks the repository: version, changelog, manual page, interface
-#   packaging/release.sh build DIR [source|debian|node]...
+#   packaging/release.sh build DIR [source|debian|node|static]...
 #                                        builds the packages into DIR (all, or the named ones), and
 #                                        verifies them
 #   packaging/release.sh verify DIR      checks the packages in DIR: names, versions, soname; and that none
@@ -20,7 +20,7 @@ cd "$(dirname "$0")/.."
 
 version=$(sed -n 's/^project(s3lect VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 major=${version%%.*}
-all=(source debian node) # the parts of a release
+all=(source debian node static) # the parts of a release
 faults=0
 
 fault() {
@@ -119,6 +119,14 @@ build_node() { # DIR
   mv "$1/s3lect-$version.tgz" "$1/s3lect-node-$version.tgz"
 }
 
+build_static() { # DIR
+  local machine program
+  for machine in amd64 arm64; do
+    program=$(packaging/static.sh $machine | tail -n 1)
+    cp "$program" "$1/s3lect-$version-linux-$machine"
+  done
+}
+
 verify_source() { # FILE
   local text
   text=$(tar -xOf "$1" "s3lect-$version/CMakeLists.txt" 2>/dev/null) || text=
@@ -155,6 +163,15 @@ verify_debian() { # FILE
   esac
 }
 
+verify_static() { # FILE
+  local machine=AArch64 header
+  header=$(readelf -hdW "$1" 2>/dev/null || true)
+  [[ $1 == *-arm64 ]] || machine=X86-64
+  grep -q "Machine:.*$machine" <<<"$header" || fault "${1##*/} is not for $machine"
+  ! grep -q '(NEEDED)' <<<"$header" || fault "${1##*/} is not static"
+  [[ $1 != *-$(dpkg --print-architecture) ]] || same "${1##*/}" "$("$1" --version 2>/dev/null | sed -n 's/^s3lect //p')"
+}
+
 verify() { # DIR
   local file count=0
   for file in "$1"/*; do
@@ -164,6 +181,7 @@ verify() { # DIR
       "s3lect-$version.tar.gz") verify_source "$file" ;;
       "s3lect-node-$version.tgz") verify_node "$file" ;;
       *.deb) verify_debian "$file" ;;
+      "s3lect-$version-linux-amd64" | "s3lect-$version-linux-arm64") verify_static "$file" ;;
       SHA256SUMS) (cd "$1" && sha256sum --quiet -c SHA256SUMS) || fault "SHA256SUMS is of other files" ;;
       *) fault "$file is no package of $version" ;;
     esac
@@ -178,6 +196,11 @@ complete() { # DIR PART...
     case "$part" in
       source) [ -e "$1/s3lect-$version.tar.gz" ] || fault "$1 lacks the source" ;;
       node) [ -e "$1/s3lect-node-$version.tgz" ] || fault "$1 lacks the Node package" ;;
+      static)
+        for name in amd64 arm64; do
+          [ -e "$1/s3lect-$version-linux-$name" ] || fault "$1 lacks the static command for $name"
+        done
+        ;;
       debian)
         for name in s3lect "libs3lect$major" libs3lect-dev; do
           compgen -G "$1/${name}_${version}_*.deb" >/dev/null || fault "$1 lacks the Debian package $name"
@@ -211,7 +234,7 @@ case "${1:-}" in
     [ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
     for part in "${parts[@]}"; do
       case "$part" in
-        source | debian | node) "build_$part" "$dir" ;;
+        source | debian | node | static) "build_$part" "$dir" ;;
         *) usage >&2; exit 2 ;;
       esac
     done

@@ -35,6 +35,7 @@ git tag v0.0.1
 
 if [ "${2:-}" = build ]; then
   command -v npm >/dev/null || { echo "skipped: no npm here"; exit 77; }
+  deps/install-cross.sh amd64 >/dev/null || { echo "skipped: no libraries to build the static command with"; exit 77; }
   deps/install-zig.sh >/dev/null || { echo "skipped: no Zig to build the Node package's binaries with"; exit 77; }
   packaging/release.sh check "v$version"
   packaging/release.sh build "$dir/packages"
@@ -111,6 +112,17 @@ make_node() { # VERSION [WITHOUT]
   printf '{\n  "name": "s3lect",\n  "version": "%s",\n}\n' "$1" >"$dir/node/package/package.json"
   tar -czf "$packages/s3lect-node-$version.tgz" -C "$dir/node" package
 }
+make_static() { # VERSION [CC-OPTION]: for both machines; the second by its header only
+  printf '#include <stdio.h>\nint main(void) { return puts("s3lect %s") < 0; }\n' "$1" |
+    "$CC" -x c "${2:--static}" - -o "$packages/s3lect-$version-linux-$machine"
+  cp "$packages/s3lect-$version-linux-$machine" "$packages/s3lect-$version-linux-$other"
+  printf '%b' "$code" | dd of="$packages/s3lect-$version-linux-$other" bs=1 seek=18 conv=notrunc status=none
+}
+case $(dpkg --print-architecture) in
+  amd64) machine=amd64 other=arm64 code='\xb7' ;;
+  arm64) machine=arm64 other=amd64 code='\x3e' ;;
+  *) echo "skipped: static commands are for amd64 and arm64"; exit 77 ;;
+esac
 packages=$dir/packages major=${version%%.*}
 verify() { packaging/release.sh verify "$packages"; }
 
@@ -123,6 +135,8 @@ make_deb "libs3lect$major" "$version" "libs3lect.so.$major"
 make_node "$version"
 refused 'lacks the Debian package libs3lect-dev' "a package less" verify
 make_deb libs3lect-dev "$version"
+refused 'lacks the static command for arm64' "no static commands" verify
+make_static "$version"
 passes "sums" packaging/release.sh sums "$packages"
 passes "right packages" verify
 make_node 9.9.9
@@ -132,6 +146,14 @@ make_node "$version" linux-arm64-musl
 refused 'no binary for linux-arm64-musl' "a binary less" verify
 make_node "$version"
 packaging/release.sh sums "$packages"
+make_static 9.9.9
+refused "linux-$machine says 9.9.9" "a static command's version" verify
+make_static "$version" -O1
+refused "linux-$machine is not static" "a dynamic command" verify
+make_static "$version"
+cp "$packages/s3lect-$version-linux-$machine" "$packages/s3lect-$version-linux-$other"
+refused "linux-$other is not for" "a command for another machine" verify
+make_static "$version"
 make_deb s3lect 9.9.9
 refused "s3lect_${version}_all.deb says 9.9.9" "Debian's version" verify
 make_deb s3lect "$version"
