@@ -7,10 +7,10 @@
 #include "core/record.h"
 #include "core/trace.h"
 #include "elector/callbacks.h"
+#include "elector/candidacy.h"
 #include "elector/executor_files.h"
 #include "elector/options.h"
 #include "elector/peer_client.h"
-#include "peer/message.h"
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/hex.h"
@@ -106,25 +106,11 @@ static void on_answer(s3l_peer_probe_t* ask, const s3l_peer_result_t* result) {
   run(d, &(s3l_event_t){.kind = S3L_EV_PEER, .peer = result});
 }
 
-/* What the probe says of this elector's candidacy; NULL: nothing, or there is no memory for it. */
-static const char* keep_candidacy(s3l_executor_t* d, const s3lect_record_t* candidacy) {
-  size_t cap = s3l_record_encode_max(candidacy->leader_id, candidacy->leader_addr, "") +
-               S3L_PEER_CANDIDACY_MORE;
-  s3l_extras_t* x = s3l_extras_get(&d->extras);
-  char* text = x != NULL ? s3l_malloc(cap) : NULL;
-  if (text == NULL)
-    return NULL;
-  s3l_free(x->candidacy); /* of a probe that has ended */
-  x->candidacy = text;
-  size_t n = s3l_peer_candidacy_encode(candidacy, d->core.config.priority, text, cap);
-  return n > 0 ? text : NULL;
-}
-
 static void begin_probe(s3l_executor_t* d, const s3l_effect_t* e,
                         const s3lect_record_t* candidacy) {
   s3l_probe_t* p = d->probe;
   S3L_ASSERT(!p->pending && p->error == 0);
-  p->ask.candidacy = e->candidacy ? keep_candidacy(d, candidacy) : NULL;
+  p->ask.candidacy = e->candidacy ? s3l_candidacy_keep(d, candidacy) : NULL;
   p->error = s3l_peer_probe(p->client, &p->ask, d->names.addr, e->timeout_ms, e->wait_ms);
   p->pending = p->error == 0;
 }
@@ -217,35 +203,10 @@ static void apply_update(s3l_executor_t* d) {
   d->addr_apart = true;
 }
 
-/* The claim that may be written in place of a release, from what is asked of the peer server. */
-static const s3lect_record_t* find_candidate(s3l_executor_t* d, const s3l_event_t* event) {
-  s3lect_record_t found;
-  const s3l_core_t* c = &d->core;
-  if (c->op.kind == S3L_OP_RELEASE && c->op.grants)
-    return &d->extras->granted->record;
-  bool leaves = c->release_owed || event->kind == S3L_EV_RESIGN || event->kind == S3L_EV_STOP ||
-                event->kind == S3L_EV_TRANSFER;
-  const char* successor = event->kind == S3L_EV_TRANSFER ? event->successor : c->successor;
-  if (!leaves || d->registration == NULL ||
-      !s3l_peer_registration_candidate(&d->registration->peer, successor != NULL ? successor : "",
-                                       &found))
-    return NULL;
-  size_t size = s3l_record_encode_max(found.leader_id, found.leader_addr, "");
-  s3l_extras_t* x = s3l_extras_get(&d->extras);
-  s3l_granted_t* granted = x != NULL ? s3l_malloc(sizeof *granted + size) : NULL;
-  if (granted == NULL)
-    return NULL;
-  granted->record = found;
-  granted->body_size = size;
-  s3l_free(x->granted);
-  x->granted = granted;
-  return &granted->record;
-}
-
 static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_effects_t fx;
   apply_update(d);
-  event->candidate = find_candidate(d, event);
+  event->candidate = s3l_candidacy_find(d, event);
   event->wall_ms = s3l_clock_wall_ms();
   if (s3l_callbacks_want_trace(d)) {
     char line[S3L_TRACE_SIZE];
