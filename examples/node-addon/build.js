@@ -1,7 +1,8 @@
 'use strict';
 
 // The install script: builds build/Release/s3lect.node with a C compiler and nothing else, unless a binary that the
-// package contains (prebuilds/) loads here. "npm install --build-from-source" builds in any case.
+// package contains (prebuilds/) loads here. With npm_config_build_from_source=true in the environment it builds in any
+// case.
 //
 // Libuv and OpenSSL are Node's own: the native part is compiled against the headers in vendor/headers and finds
 // their symbols in the running process. It links neither. These headers are of the oldest Node that the package

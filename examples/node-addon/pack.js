@@ -18,9 +18,9 @@ const types = path.join(__dirname, 'options.d.ts');
 const provenance = path.join(__dirname, 'prebuilds', 'provenance.json');
 const SOURCES = ['native', 'vendor'];
 
-/** Runs a script of deps/, which says why if it can fetch nothing, and gives what it prints. */
+/** Runs a script of the repository, which says why if it can fetch nothing, and gives what it prints. */
 function fetched(script, ...args) {
-  const { status, stdout } = spawnSync(path.join(root, 'deps', script), args,
+  const { status, stdout } = spawnSync(path.join(root, script), args,
     { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   if (status !== 0)
     process.exit(status ?? 1);
@@ -100,7 +100,7 @@ function copyParsers() {
 /* Copies those headers of Node that are included, directly or by each other. Of OpenSSL's headers that are made for each
  * machine the generic ones are taken: they differ in the size of big numbers' words, which s3lect does not use. */
 function copyHeaders() {
-  const node = fetched('install-node.sh', 'oldest');
+  const node = fetched('deps/install-node.sh', 'oldest');
   const include = path.join(node, 'include', 'node');
   const generic = path.join(include, 'openssl', 'archs', 'linux-x86_64', 'no-asm', 'include');
   const included = (file) => [...fs.readFileSync(file, 'latin1').matchAll(/^\s*#\s*include\s+[<"]([^>"]+)[>"]/gm)]
@@ -149,7 +149,7 @@ function checkPrebuilds() {
     throw new Error('prebuilds/ was made of other sources: run "npm run prebuild" again, or remove it');
 }
 
-module.exports = { SOURCES, clean, digest, fetched, pack, provenance };
+module.exports = { SOURCES, clean, digest, fetched, pack, provenance, root };
 
 if (require.main === module) {
   try {

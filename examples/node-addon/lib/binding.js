@@ -30,7 +30,7 @@ function load() {
   }
   if (reasons.length === 0)
     reasons.push(`its native part is not there, and the package contains none for ${machine}`);
-  throw new Error(`s3lect: ${reasons.join('; ')}: run "npm rebuild s3lect --build-from-source", without ` +
+  throw new Error(`s3lect: ${reasons.join('; ')}: run "npm rebuild s3lect", without ` +
     '--ignore-scripts. npm 11 and later may first want "npm approve-scripts s3lect", and pnpm "pnpm approve-builds"');
 }
 

@@ -21,10 +21,8 @@ npm() {
     command npm run --silent prebuild -- "${targets[@]}"
   fi
 }
-mkdir -p "$source/examples"
-cp -a "$root/src" "$root/include" "$root/deps" "$source/"
-cp -a "$root/examples/node-addon" "$source/examples/"
-rm -rf "$source"/examples/node-addon/{build,prebuilds}
+mkdir "$source"
+tar -C "$root" --exclude='./build*' --exclude=./.git --exclude=./examples/node-addon/{build,prebuilds} -c . | tar -C "$source" -x
 commands=$("$root/test/docs/blocks.sh" "$root/docs/deploy.md" node-addon-prebuilt pack)
 cd "$source"
 exec 3>&2

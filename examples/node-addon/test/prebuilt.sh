@@ -5,7 +5,8 @@
 # install scripts or a compiler. Each binary holds an election over real sockets, in a Node of its machine and libc
 # (deps/install-node.sh); linux-x64-glibc also in the oldest Node that the package supports. Each needs no newer glibc
 # than it promises, and nothing but it and Node; it is the file that provenance.json describes. With several targets,
-# the command there makes the first one again in another folder.
+# the command there makes the first one again in another folder. The targets linux-x64 and linux-arm64 are the command
+# s3lect, as static programs.
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 test=$(cd "$(dirname "$0")" && pwd)
@@ -23,19 +24,24 @@ mkdir -p "$scratch/user" "$scratch/bin"
 tarball=$("$test/pack.sh" "$node" "$scratch" "$@")
 
 # All programs that npm needs; none of them compiles.
-for program in "$node" "$(command -v npm)" "$(command -v sh)" "$(command -v env)"; do
-  printf '#!%s\nexec %q "$@"\n' "$(command -v bash)" "$program" >"$scratch/bin/${program##*/}"
-  chmod +x "$scratch/bin/${program##*/}"
+for name in node npm npx sh env uname readlink dirname; do
+  program=$(command -v "$name")
+  [ "$name" != node ] || program=$node
+  printf '#!%s\nexec %q "$@"\n' "$BASH" "$program" >"$scratch/bin/$name"
+  chmod +x "$scratch/bin/$name"
 done
-install() { # FOLDER COMMANDS
-  mkdir -p "$1"
-  cp "$tarball" "$1"
+user() { # FOLDER COMMANDS
   (cd "$1" && env -i PATH="$scratch/bin" HOME="$scratch" npm_config_offline=true npm_config_cache="$scratch/cache" \
-    npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false \
-    "$BASH" -e -c "$2" >"$scratch/log" 2>&1) || { cat "$scratch/log" >&2; exit 1; }
+    npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false "$BASH" -e -c "$2" >"$scratch/log" 2>&1)
 }
-commands=$("$test/../../../test/docs/blocks.sh" "$test/../../../docs/deploy.md" node-addon-prebuilt install)
-install "$scratch/user" "$commands"
+must() {
+  "$@" || { cat "$scratch/log" >&2; exit 1; }
+}
+page() { # TEST PART: the commands of docs/deploy.md
+  "$test/../../../test/docs/blocks.sh" "$test/../../../docs/deploy.md" "$@"
+}
+cp "$tarball" "$scratch/user"
+must user "$scratch/user" "$(page node-addon-prebuilt install)"
 package=$scratch/user/node_modules/s3lect
 cp "$test/contest.js" "$scratch/user"
 echo "export { Elector } from 's3lect';" >"$scratch/user/module.mjs"
@@ -44,17 +50,30 @@ echo "export { Elector } from 's3lect';" >"$scratch/user/module.mjs"
 
 cd "$package"
 described() { # FIELD [FILE]: a field of provenance.json, or of a binary in it
-  "$node" -p 'const text = JSON.parse(fs.readFileSync("prebuilds/provenance.json"));
-    const [, field, file] = process.argv; (file ? text.binaries.find((b) => b.file === file) : text)[field]' "$@"
+  "$node" -p 'const [, provenance, field, file] = process.argv;
+    const text = JSON.parse(fs.readFileSync(provenance));
+    (file ? text.binaries.find((binary) => binary.file === file) : text)[field]' "$package/prebuilds/provenance.json" "$@"
 }
 [ "$(described sources)  -" = "$(eval "$(described sourcesCommand)")" ] || fail "provenance.json is of other sources"
+addons=() commands=()
 for target; do
-  file=prebuilds/$target/s3lect.node
+  file=prebuilds/$target/s3lect
+  if [ -e "$file" ]; then
+    commands+=("$target")
+  else
+    file+=.node
+    addons+=("$target")
+  fi
   [ "$(described sha256 "$file")  $file" = "$(sha256sum "$file")" ] || fail "$file is another than provenance.json says"
   needed=$(readelf -dW "$file" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' | tr '\n' ' ')
   symbols=$(readelf --dyn-syms -W "$file")
   newest=$(grep -oE 'GLIBC_[0-9.]+' <<<"$symbols" | sort -uV | tail -n 1 || true)
   case "$target" in
+    linux-x64 | linux-arm64)
+      ! readelf -lW "$file" | grep -q INTERP || fail "$file is not static"
+      echo "$target: $(stat -c %s "$file") bytes"
+      continue
+      ;;
     *-glibc) [ "$(printf 'GLIBC_2.28\n%s\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.28 ] ||
       fail "$file needs $newest" ;;
     *) [ -z "$newest" ] || fail "$file needs $newest" ;;
@@ -67,7 +86,7 @@ done
 if [ $# -gt 1 ]; then # it takes its time
   file=prebuilds/$1/s3lect.node
   command=$(described command "$file")
-  zig() { "$("$deps/install-zig.sh")" "$@"; }
+  zig() { ZIG_LOCAL_CACHE_DIR=$scratch/zig "$("$deps/install-zig.sh")" "$@"; }
   mkdir -p "$scratch/again/$(dirname "$file")"
   cp -a native vendor "$scratch/again"
   (cd "$scratch/again" && eval "$command")
@@ -86,17 +105,35 @@ contest() { # NODE NAME
   "$1" contest.js "$endpoint" | tee "$scratch/log"
   grep -q ': led: cjs esm worker$' "$scratch/log" || fail "no election in $2"
 }
-for target; do
+for target in "${addons[@]}"; do
   program=$node
   [ "$target" = linux-x64-glibc ] || program=$("$deps/install-node.sh" "$target")/bin/node
   contest "$program" "$target"
 done
 [[ " $* " != *" linux-x64-glibc "* ]] || contest "$("$deps/install-node.sh" oldest)/bin/node" "the oldest Node"
 
-# The install script leaves a package alone that loads. The binary in the package also stands in for one that was built,
-# and came here with a folder from another machine.
+# ---- The command ----
+
+for target in "${commands[@]}"; do
+  program=$package/prebuilds/$target/s3lect
+  [ "$target" != linux-arm64 ] || program="$("$deps/install-node.sh" linux-arm64-musl)/root/usr/bin/qemu-aarch64 $program"
+  [ "$($program --version)" = "$(described package)" ] || fail "$target: --version"
+done
+if [ -e "$package/prebuilds/linux-x64/s3lect" ]; then
+  must user "$scratch/user" "$(page node-addon-prebuilt-all command)"
+  grep -q 'without a leader' "$scratch/log" || fail "s3lect plan has printed: $(cat "$scratch/log")"
+else
+  ! user "$scratch/user" "npx s3lect plan" || fail "npx s3lect has started something"
+  must grep -q 'the package contains no command for linux-x64' "$scratch/log"
+fi
+
+# ---- The install script ----
+
+# It leaves a package alone that loads. The binary in the package also stands in for one that was built, and came here
+# with a folder from another machine.
 if [[ " $* " == *" linux-x64-glibc "* ]]; then
-  install "$scratch/scripts" "npm install --foreground-scripts ./${tarball##*/}"
+  mkdir "$scratch/scripts"
+  must user "$scratch/scripts" "npm install --foreground-scripts $tarball"
   package=$scratch/scripts/node_modules/s3lect
   [ ! -e "$package/build" ] || fail "the install script has built what was there already"
   mkdir -p "$package/build/Release"
