@@ -3,10 +3,10 @@
 #
 # Packs the package with binaries for these targets and installs the tarball in an empty folder, without a network,
 # install scripts or a compiler. Each binary holds an election over real sockets, in a Node of its machine and libc
-# (deps/install-node.sh); linux-x64-glibc also in the oldest Node that the package supports. Each needs no newer glibc
-# than it promises, and nothing but it and Node; it is the file that provenance.json describes. With several targets,
-# the command there makes the first one again in another folder. The targets linux-x64 and linux-arm64 are the command
-# s3lect, as static programs.
+# (deps/install-node.sh); linux-x64-glibc also in the oldest Node that the package supports, and linux-x64-musl also
+# passes the tests of the package. Each needs no newer glibc than it promises, and nothing but it and Node; it is the file
+# that provenance.json describes. With several targets, the command there makes the first one again in another folder.
+# The targets linux-x64 and linux-arm64 are the command s3lect, as static programs.
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 test=$(cd "$(dirname "$0")" && pwd)
@@ -111,6 +111,17 @@ for target in "${addons[@]}"; do
   contest "$program" "$target"
 done
 [[ " $* " != *" linux-x64-glibc "* ]] || contest "$("$deps/install-node.sh" oldest)/bin/node" "the oldest Node"
+
+# All tests of the package with musl, but those of its files. There Node's own path is that of musl's loader.
+if [[ " $* " == *" linux-x64-musl "* ]]; then
+  musl=$("$deps/install-node.sh" linux-x64-musl)/bin/node
+  echo 'process.execPath = process.env.NODE;' >"$scratch/path.js"
+  for file in "$test"/*.test.js; do
+    [ "${file##*/}" = package.test.js ] || NODE=$musl S3LECT_FAKES3=$fakes3 \
+      S3LECT_NODE_ADDON=$package/prebuilds/linux-x64-musl/s3lect.node "$musl" -r "$scratch/path.js" "$file" \
+      >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; fail "${file##*/} with musl"; }
+  done
+fi
 
 # ---- The command ----
 
