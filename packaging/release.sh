@@ -134,11 +134,12 @@ verify_source() { # FILE
 }
 
 verify_node() { # FILE
-  local files target
+  local files file
   same "${1##*/}" "$(tar -xOf "$1" package/package.json 2>/dev/null | sed -n 's/^  "version": "\(.*\)",/\1/p')"
   files=$(tar -tf "$1")
-  for target in $(sed -n "s/^  '\(linux-[a-z0-9-]*\)': .*/\1/p" examples/node-addon/prebuild.js); do
-    grep -q -x "package/prebuilds/$target/s3lect.node" <<<"$files" || fault "${1##*/} has no binary for $target"
+  for file in $(sed -n "s/^  '\(linux-[^']*\)': '.*-linux-.*/\1\/s3lect.node/p; s/^  '\(linux-[^']*\)': .*/\1\/s3lect/p" \
+    examples/node-addon/prebuild.js); do
+    grep -q -x "package/prebuilds/$file" <<<"$files" || fault "${1##*/} has no $file"
   done
 }
 

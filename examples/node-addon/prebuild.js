@@ -22,7 +22,10 @@ const TARGETS = {
   'linux-arm64-glibc': 'aarch64-linux-gnu.2.28',
   'linux-arm64-musl': 'aarch64-linux-musl',
 };
-const COMMANDS = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' };
+const COMMANDS = {
+  'linux-x64': 'amd64',
+  'linux-arm64': 'arm64',
+};
 const ALL = [...Object.keys(TARGETS), ...Object.keys(COMMANDS)];
 
 function commit() {

@@ -103,11 +103,11 @@ make_deb() { # PACKAGE VERSION [SONAME]
   dpkg-deb --root-owner-group -b "$tree" "$packages/$1_${version}_all.deb" >/dev/null
 }
 make_node() { # VERSION [WITHOUT]
-  local target
+  local file
   rm -rf "$dir/node"
-  for target in linux-{x64,arm64}-{glibc,musl}; do
-    mkdir -p "$dir/node/package/prebuilds/$target"
-    [ "$target" = "${2:-}" ] || : >"$dir/node/package/prebuilds/$target/s3lect.node"
+  for file in linux-{x64,arm64}-{glibc,musl}/s3lect.node linux-{x64,arm64}/s3lect; do
+    mkdir -p "$dir/node/package/prebuilds/${file%/*}"
+    [ "$file" = "${2:-}" ] || : >"$dir/node/package/prebuilds/$file"
   done
   printf '{\n  "name": "s3lect",\n  "version": "%s",\n}\n' "$1" >"$dir/node/package/package.json"
   tar -czf "$packages/s3lect-node-$version.tgz" -C "$dir/node" package
@@ -142,8 +142,10 @@ passes "right packages" verify
 make_node 9.9.9
 refused "s3lect-node-$version.tgz says 9.9.9" "Node's version" verify
 refused 'SHA256SUMS is of other files' "old sums" verify
-make_node "$version" linux-arm64-musl
-refused 'no binary for linux-arm64-musl' "a binary less" verify
+make_node "$version" linux-arm64-musl/s3lect.node
+refused 'has no linux-arm64-musl/s3lect.node' "a binary less" verify
+make_node "$version" linux-x64/s3lect
+refused 'has no linux-x64/s3lect' "a command less" verify
 make_node "$version"
 packaging/release.sh sums "$packages"
 make_static 9.9.9
