@@ -69,8 +69,12 @@ static due_t due_as_follower(const s3l_core_t* c) {
   return wants && at <= poll.at ? (due_t){ACT_TAKE_OVER, at} : poll;
 }
 
+/* A read that is due goes before a renewal that is overdue: where renewals follow each other
+ * without a rest, the next page of a listing, without which none of them counts, would never be
+ * read. */
 static due_t due_as_leader(const s3l_core_t* c) {
-  due_t renew = {ACT_RENEW, s3l_later(c->publish ? c->now : c->renew_at, c->not_before)};
+  s3l_ns_t renew_at = c->publish ? c->now : s3l_later(c->renew_at, c->now);
+  due_t renew = {ACT_RENEW, s3l_later(renew_at, c->not_before)};
   s3l_ns_t read_at = c->config.protocol->read_at(c, S3L_NEVER);
   return read_at <= renew.at ? (due_t){ACT_READ, read_at} : renew;
 }
