@@ -22,6 +22,7 @@ static void check_equal(const s3lect_record_t* a, const s3lect_record_t* b) {
   FUZZ_CHECK(strcmp(a->leader_addr, b->leader_addr) == 0);
   FUZZ_CHECK(strcmp(a->incarnation, b->incarnation) == 0);
   FUZZ_CHECK(strcmp(a->successor, b->successor) == 0);
+  FUZZ_CHECK(strcmp(a->value, b->value) == 0);
   FUZZ_CHECK(a->epoch == b->epoch && a->write == b->write && a->transitions == b->transitions);
   FUZZ_CHECK(a->leader_timeout_ms == b->leader_timeout_ms);
   FUZZ_CHECK(a->renew_interval_ms == b->renew_interval_ms && a->released == b->released);
@@ -72,7 +73,7 @@ static void check_parsed(s3l_span_t body) {
   check_equal(&record, &again);
 }
 
-/* The options allow any bytes for ID and address that are valid UTF-8, and any wall clock. */
+/* The options allow any valid UTF-8 as ID, address and value, and any wall clock. */
 static void check_own(fuzz_input_t in) {
   s3lect_record_t record = {.incarnation = "0123456789abcdef0123456789abcdef"};
   s3lect_record_t again;
@@ -88,9 +89,13 @@ static void check_own(fuzz_input_t in) {
   s3l_span_t addr = fuzz_bytes(&in, 263);
   (void)s3l_span_copy(id, record.leader_id, sizeof(record.leader_id));
   (void)s3l_span_copy(addr, record.leader_addr, sizeof(record.leader_addr));
+  if (record.transitions > 0) /* nobody publishes by a claim */
+    (void)s3l_span_copy(fuzz_bytes(&in, sizeof(record.value) - 1), record.value,
+                        sizeof(record.value));
   char* text = encode(&record, &len);
   bool good = record.leader_id[0] != '\0' && s3l_utf8_is_valid(s3l_span_cstr(record.leader_id)) &&
               s3l_utf8_is_valid(s3l_span_cstr(record.leader_addr)) &&
+              s3l_utf8_is_valid(s3l_span_cstr(record.value)) &&
               record.last_updated_ms != -62135596800000;
   if (good) {
     FUZZ_CHECK(s3l_record_parse((s3l_span_t){text, len}, &again) == 0);
