@@ -9,6 +9,7 @@
 # Where the machine is not a Debian it says what to install and leaves the rest to CMake, which
 # names each library that it cannot find.
 set -euo pipefail
+case "${1:-}" in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 build=(build-essential cmake ninja-build pkg-config libuv1-dev libssl-dev libjsmn-dev node-llhttp
   libcmocka-dev openssl curl procps)
@@ -39,7 +40,6 @@ case "${1:-test}" in
   test) wanted=("${build[@]}" "${test[@]}") ;;
   full) wanted=("${build[@]}" "${test[@]}" "${full[@]}" "${static[@]}") ;;
   static) wanted=("${static[@]}") ;;
-  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "usage: ${0##*/} [build|test|full|static]" >&2; exit 2 ;;
 esac
 
