@@ -8,7 +8,9 @@
  *   *7000 leading n=2 valid=9000 ...     7 s after the next probe was sent
  *   5020.5 deadline                      the core's own deadline came (output too)
  *   6000 probed later=5                  what the core says of itself, 5 ns after 6 s (output
- * below)
+ *                                        below)
+ *   6000 probed by=b                     what it says then to the candidate of that incarnation
+ *   7000 resign candidate id=b epoch=8   from here on the core may grant this candidacy
  *
  * The test plays the inputs and compares the whole transcript. With S3L_GOLDEN_UPDATE=1 it writes
  * the files anew instead: read the difference before you commit it. */
@@ -33,8 +35,9 @@
 typedef struct play_s {
   s3l_core_t core;
   s3l_epochs_t epochs;
-  bool takeovers; /* notices tell since when their leader could be replaced */
-  s3l_ns_t now;   /* since BASE */
+  bool takeovers;            /* notices tell since when their leader could be replaced */
+  s3l_ns_t now;              /* since BASE */
+  s3lect_record_t candidate; /* write 0: there is none */
   char* out;
   size_t len;
 } play_t;
@@ -53,6 +56,7 @@ static void say(play_t* p, const char* format, ...) {
 static void step(play_t* p, s3l_event_t* ev) {
   s3l_effects_t fx;
   ev->wall_ms = WALL_MS + p->now / S3L_MS;
+  ev->candidate = p->candidate.write > 0 ? &p->candidate : NULL;
   const char* wrong = sim_core_step(&p->core, BASE + p->now, ev, &fx);
   for (size_t i = 0; i < fx.len; i++) {
     char line[S3L_TRACE_SIZE];
@@ -154,6 +158,7 @@ static void config(play_t* p, const char* line) {
       .store_clock = has(line, "store-clock"),
       .no_release = has(line, "no-release"),
       .peer_mode = has(line, "peer"),
+      .candidacy = has(line, "candidacy"),
       .peer_interval_ms = (uint32_t)number(line, "peer-interval", 30000),
       .peer_timeout_ms = (uint32_t)number(line, "peer-timeout", 3000),
       .protocol = has(line, "epochs") ? &s3l_epoch_files : &s3l_lockfile,
@@ -285,6 +290,26 @@ static void say_confirmed(play_t* p, uint64_t later) {
         c.record.write, c.etag, c.valid_for_ms);
 }
 
+/* What the core says to a candidate whose claim it may have written. */
+static void say_granted(play_t* p, char by) {
+  s3l_confirmed_t c;
+  char incarnation[S3LECT_INCARNATION_SIZE] = {0};
+  memset(incarnation, by, sizeof incarnation - 1);
+  if (s3l_core_granted(&p->core, incarnation, &c))
+    say(p, "    granted epoch=%" PRIu64 " n=%" PRIu64 " etag=%s\n", c.record.epoch, c.record.write,
+        c.etag);
+  else
+    say(p, "    not-granted\n");
+}
+
+static void probed(play_t* p, const char* line) {
+  char by[64];
+  if (word(line, "by", by, NULL) != NULL)
+    say_granted(p, by[0]);
+  else
+    say_confirmed(p, number(line, "later", 0));
+}
+
 static void input(play_t* p, const char* line) {
   char* rest;
   s3l_ns_t at = time_of(p, line, &rest);
@@ -302,9 +327,11 @@ static void input(play_t* p, const char* line) {
   if (has(rest, "end"))
     return;
   if (has(rest, "probed")) {
-    say_confirmed(p, number(rest, "later", 0));
+    probed(p, rest);
     return;
   }
+  if (has(rest, "candidate"))
+    p->candidate = told;
   if (has(rest, "start"))
     ev = (s3l_event_t){.kind = S3L_EV_START, .incarnation = OWN, .seed = 1};
   else if (line[0] == '*') {
