@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Style of what git tracks: sources.sh format | shell
-#   format  every .c and .h is as clang-format (with the repository's .clang-format) would have it
-#   shell   every shell script parses and is executable
+# Style of what git tracks: sources.sh format | shell | cppcheck
+#   format    every .c and .h is as clang-format (with the repository's .clang-format) would have it
+#   shell     every shell script parses and is executable
+#   cppcheck  finds no error in the C sources of what is installed and of the examples
 # Exit 77: skipped, with the reason printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -25,8 +26,14 @@ case "${1:-}" in
       [ -x "$file" ] || { echo "$file has no run bit"; exit 1; }
     done
     ;;
+  cppcheck)
+    command -v cppcheck >/dev/null || skip "no cppcheck here"
+    mapfile -t files < <(git ls-files 'src/*.c' 'examples/*.c' 'packaging/*.c')
+    cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+      -D_GNU_SOURCE -D__linux__ -Iinclude -Isrc "${files[@]}"
+    ;;
   *)
-    echo "usage: ${0##*/} format|shell" >&2
+    echo "usage: ${0##*/} format|shell|cppcheck" >&2
     exit 2
     ;;
 esac
