@@ -23,7 +23,7 @@ test=(clang clang-format libclang-rt-14-dev valgrind spin libcurl4-openssl-dev g
   lintian mmdebstrap cppcheck
   radosgw ceph-mon ceph-osd ceph-common redis-server nginx libnginx-mod-stream)
 # qemu-user: to run what is compiled for arm64. The others read the source.
-full=(qemu-user-static clang-15 clang-16 clang-19 clang-tidy-19)
+full=(qemu-user-static gcc-aarch64-linux-gnu clang-15 clang-16 clang-19 clang-tidy-19)
 static=(cmake ninja-build make perl pkg-config libjsmn-dev node-llhttp)
 python3 -m pip --version >/dev/null 2>&1 || static+=(python3-pip)
 # Node.js with its headers and npm, for examples/node-addon. A Node from elsewhere is left as it is,
