@@ -3,8 +3,9 @@
 #   run.sh [MODEL...]          the quick set, two minutes in all on one core
 #   run.sh --full [MODEL...]   larger ones as well: three electors of the lockfile too, finer time, more
 #                              leaderships, crashes everywhere (longer, up to 8 GB of memory)
-# MODEL: lockfile, peers (what a leader's promises may do), epochs (epoch files: what is on its way),
-# files (epoch files: their numbers, listings, claims, deletions); all of them if none is named.
+# MODEL: lockfile, peers (what a leader's promises may do), grant (a leader that resigns writes what a
+# follower would lead by), epochs (epoch files: what is on its way), files (epoch files: their numbers,
+# listings, claims, deletions); all of them if none is named.
 # Each rule of the protocols is broken once (MUTANT_...), and spin must find what comes of it: a
 # second leader, or an epoch that does not grow. WITNESS_... are situations that must be possible, so
 # that a model in which nothing happens cannot pass. The last ones break an assumption instead of a
@@ -17,9 +18,9 @@ models=
 for word in "$@"; do
   case "$word" in
     --full) full=true ;;
-    lockfile | peers | epochs | files) models="$models $word" ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "usage: ${0##*/} [--full] [lockfile] [peers] [epochs] [files]" >&2; exit 2 ;;
+    lockfile | peers | grant | epochs | files) models="$models $word" ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "usage: ${0##*/} [--full] [lockfile] [peers] [grant] [epochs] [files]" >&2; exit 2 ;;
   esac
 done
 for tool in spin gcc; do
@@ -63,7 +64,8 @@ row() {
   mb=$(sed -n 's/^ *\([0-9]*\)[0-9.]*[[:space:]]*total actual memory usage.*/\1/p' pan.out)
   case "$(cat pan.out)" in
     *"max search depth too small"* | *"out of memory"* | *MEMLIM*) found="not explored wholly" ;;
-    *"violated (led[i]>epochs)"* | *"violated (epoch>epochs)"* | *"violated (ve"*"[i]>epochs)"*) found=epochs ;;
+    *"violated (led[i]>epochs)"* | *"violated (epoch>epochs)"* | *"violated (ep[id]>epochs)"* | \
+      *"violated (ve"*"[i]>epochs)"*) found=epochs ;;
     *"violated ((j==i)"*) found=leaders ;;
     *"assertion violated"*) found=met ;;
     *"Search not completed"*) found="not explored wholly" ;;
@@ -134,6 +136,17 @@ for witness in 1 2 3 4 5 6; do
   row peers met "EXACT T=2 EMAX=3 NO_CRASH WITNESS=$witness"
 done
 
+row grant ok "EXACT T=2 EMAX=3"
+row grant ok "T=3 EMAX=3 NO_CRASH"
+for mutant in UNCONFIRMED GRANT_FIRST NUMBER_KEPT LEASE_FROM_ANSWER NO_CAS; do
+  row grant leaders "EXACT T=2 EMAX=3 NO_CRASH MUTANT_$mutant"
+done
+row grant leaders "T=3 EMAX=3 NO_CRASH MUTANT_NO_MARGIN"
+row grant epochs "EXACT T=2 EMAX=3 NO_CRASH MUTANT_OLD_QUESTION"
+for witness in 1 2 3 4 5 6; do
+  row grant met "EXACT T=2 EMAX=3 NO_CRASH WITNESS=$witness"
+done
+
 # Of the files the first is that of a leader who has died.
 row files ok "EXACT F=3" -O0
 row files ok "EXACT F=3 NO_CRASH HAND=1" -O0
@@ -167,6 +180,9 @@ if [ -n "$full" ]; then
   row epochs ok "N=3 EXACT T=3 K=1 EMAX=2 NO_CRASH"
   row peers ok "T=3 EMAX=3 NO_CRASH"
   row peers ok "EXACT T=2 EMAX=4 NO_CRASH"
+  row grant ok "T=3 EMAX=3"
+  row grant ok "EXACT T=2 EMAX=4"
+  row grant ok "N=3 EXACT T=2 EMAX=3 NO_CRASH"
   # All files, or the newest alone, may be deleted; the mutants after it are its counterpart.
   row files ok "EXACT F=4 NO_CRASH"
   row files ok "EXACT F=3 NO_CRASH DELETE=1 DELETE_ONE"
