@@ -78,11 +78,6 @@ int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* a) {
   return S3LECT_ERECORD;
 }
 
-/* What a header field may hold (RFC 9110 section 5.5): JSON escapes all else but DEL. */
-static bool is_field_value(s3l_span_t text) {
-  return memchr(text.p, 0x7f, text.n) == NULL;
-}
-
 size_t s3l_peer_candidacy_encode(const s3lect_record_t* record, unsigned priority, char* buf,
                                  size_t cap) {
   s3l_buf_t b;
@@ -94,7 +89,7 @@ size_t s3l_peer_candidacy_encode(const s3lect_record_t* record, unsigned priorit
   s3l_json_u64(&b, "priority", priority);
   s3l_buf_puts(&b, "}");
   s3l_buf_putc(&b, '\0');
-  return b.overflow || !is_field_value((s3l_span_t){buf, b.len}) ? 0 : b.len - 1;
+  return b.overflow ? 0 : b.len - 1;
 }
 
 bool s3l_peer_candidacy_find(const s3l_http_header_t* headers, size_t len, s3l_span_t* out) {

@@ -55,8 +55,9 @@ typedef struct s3l_peer_candidacy_s {
 
 #define S3L_PEER_CANDIDACY_MORE 16 /* bytes that it takes beyond the record's */
 
-/** Writes what a question says of its sender's candidacy, with a terminating NUL. Returns its
- * length; 0 if it does not fit, or cannot stand in a header field. */
+/** Writes what a question says of its sender's candidacy, with a terminating NUL: one line, which
+ * may stand in a header field, since every control character is escaped. Returns its length; 0 if
+ * it does not fit. */
 size_t s3l_peer_candidacy_encode(const s3lect_record_t* record, unsigned priority, char* buf,
                                  size_t cap);
 

@@ -133,6 +133,77 @@ static void test_a_request_in_bytes(void** state) {
   assert_int_equal(s3l_peer_request_encode("h:1", "/", 0, NULL, buf, n - 1), 0);
 }
 
+/* ---- Candidacies ---- */
+
+/* As one line of a header, and back. */
+static void comes_back(const s3lect_record_t* r, unsigned priority) {
+  char buf[S3LECT_PEER_BODY_MAX], request[S3LECT_PEER_BODY_MAX];
+  s3l_peer_candidacy_t c;
+  size_t n = s3l_peer_candidacy_encode(r, priority, buf, sizeof buf);
+  assert_true(n > 0 && strlen(buf) == n);
+  for (size_t i = 0; i < n; i++)
+    assert_true((unsigned char)buf[i] >= 0x20 && buf[i] != 0x7f);
+  assert_true(s3l_peer_candidacy_parse((s3l_span_t){buf, n}, &c));
+  assert_memory_equal(&c.record, r, sizeof *r);
+  assert_int_equal(c.priority, priority);
+  assert_true(s3l_peer_request_encode("h:1", "/", 5000, buf, request, sizeof request) > 0);
+  assert_non_null(strstr(request, "\r\nS3lect-Candidacy: {\"leaderID\":"));
+}
+
+static void test_a_candidacy_comes_back_as_it_was(void** state) {
+  static const char* const ids[] = {
+      "b", "b \"\\/ x", "\xc3\xa9\xf0\x9f\x90\x98", "<&>", "a\r\nX: y", "a\x7f", "\xc2\x85"};
+  s3lect_record_t r = sample();
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+    memset(r.leader_id, 0, sizeof r.leader_id);
+    strcpy(r.leader_id, ids[i]);
+    comes_back(&r, 1);
+  }
+  r = sample();
+  r.released = 1; /* a withdrawal */
+  r.last_updated_ms = 0;
+  char buf[S3LECT_PEER_BODY_MAX];
+  s3l_peer_candidacy_t c;
+  size_t n = s3l_peer_candidacy_encode(&r, S3L_PRIORITY_MAX, buf, sizeof buf);
+  assert_true(s3l_peer_candidacy_parse((s3l_span_t){buf, n}, &c));
+  assert_int_equal(c.record.released, 1);
+  assert_int_equal(c.priority, S3L_PRIORITY_MAX);
+}
+
+static void test_every_candidacy_fits(void** state) {
+  char buf[S3LECT_PEER_BODY_MAX];
+  s3lect_record_t r = sample();
+  memset(r.leader_id, '<', sizeof r.leader_id - 1);
+  memset(r.leader_addr, '&', sizeof r.leader_addr - 1);
+  r.last_updated_ms = r.acquired_ms = INT64_C(253402300799999);
+  r.epoch = UINT64_MAX >> 1;
+  r.write = UINT64_MAX;
+  r.transitions = UINT64_MAX - 1;
+  r.leader_timeout_ms = 86400000;
+  r.renew_interval_ms = 2419200000u;
+  size_t cap = s3l_record_encode_max(r.leader_id, r.leader_addr, "") + S3L_PEER_CANDIDACY_MORE;
+  assert_true(cap <= sizeof buf);
+  size_t n = s3l_peer_candidacy_encode(&r, S3L_PRIORITY_MAX, buf, cap);
+  assert_true(n > 0 && n < cap);
+  assert_true(n < S3LECT_PEER_HEADER_BYTES / 2); /* a server's default leaves room for it */
+  comes_back(&r, S3L_PRIORITY_MAX);
+  assert_int_equal(s3l_peer_candidacy_encode(&r, S3L_PRIORITY_MAX, buf, n), 0); /* no NUL */
+  assert_int_equal(s3l_peer_candidacy_encode(&r, S3L_PRIORITY_MAX, buf, n + 1), n);
+}
+
+static void test_which_field_has_the_candidacy(void** state) {
+  const s3l_http_header_t headers[] = {{S3L_SPAN("X-S3lect-Candidacy"), S3L_SPAN("0")},
+                                       {S3L_SPAN("s3LECT-candidacy"), S3L_SPAN("1")},
+                                       {S3L_SPAN("S3lect-Candidacy"), S3L_SPAN("2")}};
+  s3l_span_t text;
+  assert_true(s3l_peer_candidacy_find(headers, 3, &text));
+  assert_true(s3l_span_eq(text, S3L_SPAN("1")));
+  assert_false(s3l_peer_candidacy_find(headers, 1, &text));
+  assert_false(s3l_peer_candidacy_find(NULL, 0, &text));
+}
+
+/* ---- Preferences ---- */
+
 /* What one or two fields of that name ask for, among others. */
 static uint32_t prefer(const char* name, const char* first, const char* second) {
   const s3l_http_header_t headers[] = {{S3L_SPAN("Host"), S3L_SPAN("wait=1")},
@@ -209,6 +280,9 @@ int main(void) {
       cmocka_unit_test(test_reads_what_go_answers),
       cmocka_unit_test(test_refuses_what_is_no_answer),
       cmocka_unit_test(test_a_request_in_bytes),
+      cmocka_unit_test(test_a_candidacy_comes_back_as_it_was),
+      cmocka_unit_test(test_every_candidacy_fits),
+      cmocka_unit_test(test_which_field_has_the_candidacy),
       cmocka_unit_test(test_prefer),
       cmocka_unit_test(test_prefer_in_several_fields),
       cmocka_unit_test(test_paths),
