@@ -8,9 +8,14 @@
  *   held request  a request with "Prefer: wait=N" (RFC 7240): it is answered when the leadership
  *                 ends, or after N seconds
  *
- * An answer can make a follower read the store sooner. It makes no process leader and prolongs no
- * lease. A leader's statement of when its validity ends counts only over TLS that has verified the
- * leader.
+ * An answer can make a follower read the store sooner. It prolongs no lease. A leader's statement
+ * of when its validity ends counts only over TLS that has verified the leader.
+ *
+ * Hand-over: a follower over TLS sends with its question the record by which it would lead next. If
+ * the server has verified a client certificate for the address in this record, a leader that
+ * resigns writes the record in place of its release, and its answer makes the follower leader. This
+ * needs client_ca_file of the server, cert_file of the client, and S3LECT_PROTOCOL_LOCKFILE;
+ * otherwise the leader releases, and the followers take over by their own writes (docs/peers.md).
  *
  * The wire format is that of the Go package S3lect, whose processes may be on either side. */
 #ifndef S3LECT_PEER_H
@@ -109,7 +114,7 @@ typedef struct s3lect_peer_server_options_s {
   const char* key_file;
   const char* key_pem;
   const char* client_ca_file; /* clients must present a certificate signed by one of these; */
-  const char* client_ca_pem;  /* default: clients present none */
+  const char* client_ca_pem;  /* default: clients present none, and none is handed leadership */
   int32_t plain_http;         /* 1: plain HTTP instead of TLS; followers then trust no answer */
   int32_t metrics;            /* 1: serve /metrics, Prometheus text format */
   int32_t health;             /* 1: serve /livez and /readyz, which do not depend on leadership */
@@ -118,7 +123,9 @@ typedef struct s3lect_peer_server_options_s {
                                  store. A   value given here is not reduced */
   uint32_t max_held;          /* requests held at once; others are answered at once. Default: three
                                  quarters of max_connections, and one less than all */
-  uint32_t max_header_bytes;  /* default S3LECT_PEER_HEADER_BYTES */
+  uint32_t max_header_bytes; /* default S3LECT_PEER_HEADER_BYTES. A follower's candidacy takes about
+                                300 bytes of it, at most 3,500; without room for it the follower is
+                                refused (431) and reads the store */
   uint32_t header_timeout_ms; /* from the start of a connection or request to the end of its head;
                                  default S3LECT_PEER_HEADER_TIMEOUT_MS */
   uint32_t idle_timeout_ms;   /* default S3LECT_PEER_IDLE_TIMEOUT_MS */

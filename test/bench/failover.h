@@ -8,6 +8,7 @@
  *   round trip  a signed GET of the lockfile, from sending to reply, over a warm connection, before
  *               and after the rounds: the injected latency and the cost on top
  *   hand-over   SIGTERM: from the old leader's stopped_leading to the next one's started_leading
+ *               (in peer mode: one write of the old leader)
  *   crash       SIGKILL: to the next one's started_leading, from two instants:
  *               kill    just before the signal is sent
  *               legal   when a take-over became legal. Until then every follower has to wait, so
