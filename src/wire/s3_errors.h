@@ -90,6 +90,8 @@
      "another account may own it (x-amz-expected-bucket-owner)")                                   \
   XX(403, 403, NULL, LISTS, EDENIED, NOT_APPLIED, NOTHING,                                         \
      "allow s3:ListBucket on the bucket")                                                          \
+  XX(403, 403, NULL, SESSIONS, EDENIED, NOT_APPLIED, NOTHING,                                      \
+     "allow s3express:CreateSession on the directory bucket")                                      \
   XX(403, 403, NULL, DELETES, EDENIED, NOT_APPLIED, NOTHING,                                       \
      "allow s3:DeleteObject on the key, so that temporary objects can be removed")                 \
                                                                                                    \

@@ -45,14 +45,15 @@ void s3l_s3_describe(s3l_buf_t* b, int http_status, const s3l_s3_error_t* error,
 
 /* ---- Verdict ---- */
 
-#define GETS    (1u << S3L_S3_GET | 1u << S3L_S3_HEAD)
-#define LISTS   (1u << S3L_S3_LIST)
-#define PUTS    (1u << S3L_S3_PUT)
-#define DELETES (1u << S3L_S3_DELETE)
-#define OBJECTS GETS
-#define READS   (GETS | LISTS)
-#define WRITES  (PUTS | DELETES)
-#define ANY     (READS | WRITES)
+#define GETS     (1u << S3L_S3_GET | 1u << S3L_S3_HEAD)
+#define LISTS    (1u << S3L_S3_LIST)
+#define PUTS     (1u << S3L_S3_PUT)
+#define DELETES  (1u << S3L_S3_DELETE)
+#define SESSIONS (1u << S3L_S3_SESSION)
+#define OBJECTS  GETS
+#define READS    (GETS | LISTS | SESSIONS)
+#define WRITES   (PUTS | DELETES)
+#define ANY      (READS | WRITES)
 
 enum { S3LECT_OK = 0 };
 

@@ -45,7 +45,7 @@ typedef struct s3l_s3_verdict_s {
 typedef struct s3l_s3_row_s {
   unsigned first : 10;
   unsigned last : 10;
-  unsigned ops : 5;
+  unsigned ops : 6;
   unsigned outcome : 3;
   unsigned recovery : 4; /* s3l_s3_recovery_t */
   int status;

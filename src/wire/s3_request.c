@@ -35,9 +35,15 @@ static s3l_span_t method_of(s3l_s3_op_t op) {
     return S3L_SPAN("DELETE");
   case S3L_S3_GET:
   case S3L_S3_LIST:
+  case S3L_S3_SESSION:
   default:
     return S3L_SPAN("GET");
   }
+}
+
+/* Whether the request is about the bucket, not about an object. */
+static bool is_of_bucket(s3l_s3_op_t op) {
+  return op == S3L_S3_LIST || op == S3L_S3_SESSION;
 }
 
 /* Fit to stand in a header line. */
@@ -62,7 +68,7 @@ static bool draft_path(draft_t* d, const s3l_s3_target_t* target, const s3l_s3_r
   s3l_buf_init(&b, d->path, sizeof(d->path));
   s3l_buf_putc(&b, '/');
   s3l_url_encode(&b, target->bucket, false);
-  if (r->op != S3L_S3_LIST) {
+  if (!is_of_bucket(r->op)) {
     if (target->bucket.n > 0)
       s3l_buf_putc(&b, '/');
     s3l_url_encode(&b, r->key, true);
@@ -97,6 +103,8 @@ static bool draft_query(draft_t* d, const s3l_s3_request_t* r) {
   s3l_buf_u64(&number, r->max_keys);
   if (r->op == S3L_S3_LIST)
     n = list_params(r, s3l_buf_span(&number), params);
+  else if (r->op == S3L_S3_SESSION)
+    params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("session"), S3L_SPAN("")};
   else if (r->op == S3L_S3_GET && r->version.n > 0)
     params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("versionId"), r->version};
   if (n == 0)
@@ -114,6 +122,12 @@ static s3l_span_t draft_checksum(draft_t* d) {
   s3l_buf_init(&b, d->checksum, sizeof(d->checksum));
   s3l_base64_encode(&b, hash, sizeof(hash));
   return s3l_buf_span(&b);
+}
+
+/* CreateSession is signed with keys that are not a session's. */
+static s3l_span_t token_header(const s3l_s3_target_t* target, const s3l_s3_request_t* r) {
+  return target->express && r->op != S3L_S3_SESSION ? S3L_SPAN("x-amz-s3session-token")
+                                                    : S3L_SPAN("x-amz-security-token");
 }
 
 /* Ours are added in the order of their names, in which they are signed: little is left to sort. */
@@ -135,9 +149,14 @@ static void draft_headers(draft_t* d, const s3l_s3_target_t* target, const s3l_s
   if (target->owner.n > 0)
     add_header(d, S3L_SPAN("x-amz-expected-bucket-owner"), target->owner);
   if (keys->token.n > 0)
-    add_header(d, S3L_SPAN("x-amz-security-token"), keys->token);
+    add_header(d, token_header(target, r), keys->token);
   for (size_t i = 0; r->op == S3L_S3_PUT && i < target->headers_len; i++)
     add_header(d, target->headers[i].name, target->headers[i].value);
+}
+
+/* The service in the signature's scope. */
+static s3l_span_t service_of(const s3l_s3_target_t* target) {
+  return target->express ? S3L_SPAN("s3express") : S3L_SPAN("s3");
 }
 
 static bool draft_payload(draft_t* d, s3l_signer_t* signer, const s3l_s3_request_t* r) {
@@ -150,7 +169,7 @@ static bool draft_payload(draft_t* d, s3l_signer_t* signer, const s3l_s3_request
 
 static bool inputs_are_valid(const s3l_s3_target_t* target, const s3l_s3_keys_t* keys,
                              const s3l_s3_request_t* r) {
-  bool wants_key = r->op != S3L_S3_LIST;
+  bool wants_key = !is_of_bucket(r->op);
   for (size_t i = 0; i < target->headers_len; i++) {
     if (!is_clean(target->headers[i].name) || !is_clean(target->headers[i].value))
       return false;
@@ -208,7 +227,7 @@ int s3l_s3_request_write(s3l_signer_t* signer, const s3l_s3_target_t* target,
   s3l_buf_t b;
   *len = 0;
   if (!inputs_are_valid(target, keys, request) ||
-      !s3l_sigv4_scope(&d.scope, time_ms, target->region, S3L_SPAN("s3")) ||
+      !s3l_sigv4_scope(&d.scope, time_ms, target->region, service_of(target)) ||
       !draft_path(&d, target, request) || !draft_query(&d, request) ||
       !draft_payload(&d, signer, request))
     return S3LECT_EOPTION;

@@ -20,6 +20,7 @@ typedef enum {
   S3L_S3_PUT = 2,
   S3L_S3_DELETE = 3,
   S3L_S3_LIST = 4,
+  S3L_S3_SESSION = 5, /* CreateSession of a directory bucket */
 } s3l_s3_op_t;
 
 #define S3L_S3_HEADERS_MAX 12
@@ -32,6 +33,7 @@ typedef struct s3l_s3_target_s {
   s3l_span_t user_agent;
   s3l_span_t owner;                /* x-amz-expected-bucket-owner; n == 0 for none */
   const s3l_sigv4_pair_t* headers; /* further ones, on every put; signed */
+  bool express;  /* a directory bucket (S3 Express One Zone): the keys are a session's */
   bool checksum; /* x-amz-checksum-sha256 on every put, which buckets with Object Lock demand */
   size_t headers_len; /* at most S3L_S3_HEADERS_MAX */
   s3l_span_t origin; /* of a request that goes to a plain proxy: "http://host:port"; n == 0: none */

@@ -196,7 +196,7 @@ static bool fits(const s3l_s3_row_t* row, const case_t* c, unsigned op) {
                                           : strcmp(row->code, c->code) == 0;
 }
 
-/* A row that is added to the table wants a case. */
+/* A row that is added to the table wants a case; but test-s3-express.c has CreateSession's. */
 static void no_row_is_left_out(void** state) {
   size_t n;
   const s3l_s3_row_t* rows = s3l_s3_rows(&n);
@@ -212,7 +212,7 @@ static void no_row_is_left_out(void** state) {
     }
   }
   for (size_t k = 0; k < n; k++) {
-    if (!seen[k])
+    if (!seen[k] && (rows[k].ops & ALL) != 0)
       fail_msg("no case for the row %d-%d %s (%s)", rows[k].first, rows[k].last,
                rows[k].code != NULL ? rows[k].code : "any", s3lect_err_name(rows[k].status));
   }
