@@ -26,6 +26,7 @@ typedef struct authorization_s {
   s3l_span_t signed_headers;
   s3l_span_t signature;
   const fakes3_key_t* key;
+  fakes3_key_t session; /* what `key` points to, of a session */
   char time[S3L_TIME_AMZ_SIZE];
 } authorization_t;
 
@@ -73,8 +74,16 @@ static bool parse_authorization(s3l_span_t text, authorization_t* a) {
 
 /* ---- Checks before the signature ---- */
 
+static const char* service_of(const fakes3_request_t* r) {
+  return fakes3_is_express(r) ? "s3express" : "s3";
+}
+
 static bool check_key(fakes3_request_t* r, authorization_t* a) {
   s3l_span_t token = fakes3_header_value(r, "x-amz-security-token");
+  if (fakes3_is_express(r) && !fakes3_is_create_session(r)) {
+    a->key = &a->session;
+    return fakes3_session_check(r, a->access_key, &a->session);
+  }
   for (size_t i = 0; i < r->server->keys_n; i++) {
     if (s3l_span_eq(a->access_key, s3l_span_cstr(r->server->keys[i].access_key)))
       a->key = &r->server->keys[i];
@@ -115,10 +124,13 @@ static bool check_scope(fakes3_request_t* r, const authorization_t* a) {
     return fail(r, "AuthorizationHeaderMalformed",
                 "The authorization header is malformed; Invalid credential date. This date is not "
                 "the same as X-Amz-Date.");
-  if (!s3l_span_eq(a->service, S3L_SPAN("s3")))
+  if (!s3l_span_eq(a->service, s3l_span_cstr(service_of(r))))
     return fail(r, "AuthorizationHeaderMalformed",
-                "The authorization header is malformed; incorrect service. This endpoint belongs "
-                "to \"s3\".");
+                fakes3_is_express(r)
+                    ? "The authorization header is malformed; incorrect service. This endpoint "
+                      "belongs to \"s3express\"."
+                    : "The authorization header is malformed; incorrect service. This endpoint "
+                      "belongs to \"s3\".");
   const char* region = r->server->region;
   if (a->region.n > 0 && (region == NULL || s3l_span_eq(a->region, s3l_span_cstr(region))))
     return true;
@@ -288,8 +300,8 @@ static void put_sha256(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t text) {
 
 static void put_string_to_sign(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t canonical,
                                const authorization_t* a) {
-  fakes3_printf(b, "AWS4-HMAC-SHA256\n%s\n%.8s/%.*s/s3/aws4_request\n", a->time, a->time,
-                (int)a->region.n, a->region.p);
+  fakes3_printf(b, "AWS4-HMAC-SHA256\n%s\n%.8s/%.*s/%.*s/aws4_request\n", a->time, a->time,
+                (int)a->region.n, a->region.p, (int)a->service.n, a->service.p);
   put_sha256(s, b, canonical);
 }
 
@@ -312,19 +324,20 @@ static s3l_span_t sum_span(const uint8_t sum[SHA256_SIZE]) {
   return (s3l_span_t){(const char*)sum, SHA256_SIZE};
 }
 
-/* The key of a day and a region, which is kept. */
+/* The key of a day, a region and a service, which is kept. */
 static s3l_span_t signing_key(fakes3_t* s, const authorization_t* a) {
   fakes3_bytes_t scope = {NULL, 0, 0};
   uint8_t* key = s->signing.key;
   fakes3_printf(&scope, "AWS4%s", a->key->secret_key);
   size_t secret_n = scope.n;
-  fakes3_printf(&scope, "/%.8s/%.*s", a->time, (int)a->region.n, a->region.p);
+  fakes3_printf(&scope, "/%.8s/%.*s/%.*s", a->time, (int)a->region.n, a->region.p,
+                (int)a->service.n, a->service.p);
   if (s->signing.scope == NULL || strcmp(s->signing.scope, fakes3_cstr(&scope)) != 0) {
     free(s->signing.scope);
     s->signing.scope = fakes3_dup(fakes3_span(&scope));
     hmac(s, (s3l_span_t){scope.p, secret_n}, (s3l_span_t){a->time, 8}, key);
     hmac(s, sum_span(key), a->region, key);
-    hmac(s, sum_span(key), S3L_SPAN("s3"), key);
+    hmac(s, sum_span(key), a->service, key);
     hmac(s, sum_span(key), S3L_SPAN("aws4_request"), key);
   }
   fakes3_bytes_free(&scope);

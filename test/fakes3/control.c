@@ -44,8 +44,8 @@ static void put_counters(fakes3_bytes_t* b, const fakes3_counters_t* c) {
                 c->connections, c->requests, c->in_flight);
   fakes3_printf(b,
                 ",\"get\":%" PRIu64 ",\"head\":%" PRIu64 ",\"put\":%" PRIu64 ",\"delete\":%" PRIu64
-                ",\"list\":%" PRIu64,
-                c->get, c->head, c->put, c->del, c->list);
+                ",\"list\":%" PRIu64 ",\"sessions\":%" PRIu64,
+                c->get, c->head, c->put, c->del, c->list, c->sessions);
   fakes3_printf(b, ",\"effects\":%" PRIu64 ",\"writes\":%" PRIu64 ",\"faults\":%" PRIu64,
                 c->effects, c->writes, c->faults);
   fakes3_printf(b,
@@ -119,6 +119,9 @@ static void dispatch(fakes3_request_t* r, s3l_span_t name) {
     clear_faults(r, S3L_SPAN(""));
   } else if (s3l_span_starts_with(name, faults) && name.n > faults.n && r->method == HTTP_DELETE) {
     clear_faults(r, (s3l_span_t){name.p + faults.n, name.n - faults.n});
+  } else if (s3l_span_eq(name, S3L_SPAN("sessions")) && r->method == HTTP_DELETE) {
+    fakes3_end_sessions(r->server);
+    respond(r, 204);
   } else if (s3l_span_eq(name, S3L_SPAN("state")) && get) {
     give_state(r);
   } else if (s3l_span_eq(name, S3L_SPAN("log")) && get) {
@@ -130,8 +133,8 @@ static void dispatch(fakes3_request_t* r, s3l_span_t name) {
     respond(r, 204);
   } else {
     refuse(r, 404,
-           "there is: POST and DELETE faults, DELETE faults/ID, GET state, GET log?since=SEQ, "
-           "POST clock, POST reset");
+           "there is: POST and DELETE faults, DELETE faults/ID, DELETE sessions, GET state, "
+           "GET log?since=SEQ, POST clock, POST reset");
   }
 }
 

@@ -54,6 +54,7 @@ typedef struct fakes3_options_s {
   const char* log_file;    /* appended to, one JSON object per line */
   size_t log_entries;      /* how many ended requests are kept in memory; 0: 10,000 */
   int64_t clock_offset_ms; /* how far the server's wall clock is ahead */
+  uint64_t session_ms;     /* life of a directory bucket's session; 0: 300,000 */
   bool versioned;          /* buckets keep all versions of their objects */
   bool anonymous_reads;    /* GET and HEAD need no signature, as with a public bucket */
   unsigned verify_every;   /* of so many signatures one is computed again; 0: all. What a request
@@ -91,6 +92,9 @@ bool fakes3_fault_clear(fakes3_t* server, int rule);
  * option nor a PUT has created. */
 void fakes3_reset(fakes3_t* server);
 
+/** Forgets all sessions of directory buckets: requests with them are refused from now on. */
+void fakes3_end_sessions(fakes3_t* server);
+
 void fakes3_set_clock_offset(fakes3_t* server, int64_t offset_ms);
 
 /** Stops or resumes listening; without a listener connects are refused. Open connections stay. */
@@ -113,7 +117,7 @@ typedef struct fakes3_entry_s {
   bool ended;
   bool client_gone;   /* the client closed before the reply */
   int status;         /* of the reply, sent or not; 0: no reply was made */
-  const char* method; /* PUT, GET, HEAD, DELETE, LIST, ... */
+  const char* method; /* PUT, GET, HEAD, DELETE, LIST, SESSION, ... */
   const char* bucket;
   const char* key;
   const char* if_match; /* NULL: no such header; likewise below */
@@ -132,7 +136,7 @@ typedef struct fakes3_counters_s {
   uint64_t connections; /* accepted so far, also for control requests */
   uint64_t requests;    /* without control requests */
   uint64_t in_flight;
-  uint64_t get, head, put, del, list;
+  uint64_t get, head, put, del, list, sessions;
   uint64_t effects;
   uint64_t writes; /* that changed something */
   uint64_t faults; /* requests to which a fault was applied */

@@ -186,7 +186,9 @@ static void begin(fakes3_request_t* r) {
 
 static void count(fakes3_request_t* r) {
   fakes3_counters_t* c = &r->server->counters;
-  c->list += r->method == HTTP_GET && r->key[0] == '\0';
+  bool session = fakes3_is_create_session(r);
+  c->sessions += session;
+  c->list += r->method == HTTP_GET && r->key[0] == '\0' && !session;
   c->get += r->method == HTTP_GET && r->key[0] != '\0';
   c->head += r->method == HTTP_HEAD;
   c->put += r->method == HTTP_PUT;

@@ -33,10 +33,21 @@
 #define FAKES3_SHA256_SIZE  32
 #define FAKES3_SKEW_MAX_MS  (15 * 60 * 1000)
 #define FAKES3_LOG_DEFAULT  10000
+#define FAKES3_SESSIONS_MAX 256
+#define FAKES3_SESSION_MS   300000
 #define FAKES3_CONTROL_PATH "/_fakes3/"
 
 typedef struct fakes3_conn_s fakes3_conn_t;
 typedef struct fakes3_request_s fakes3_request_t;
+
+/* A session of a directory bucket; all zero: none. */
+typedef struct fakes3_session_s {
+  char access_key[32];
+  char secret_key[40];
+  char token[48];
+  char bucket[FAKES3_BUCKET_MAX + 1];
+  int64_t ends_ms; /* by the server's wall clock */
+} fakes3_session_t;
 
 /* ---- Log: log.c ---- */
 
@@ -321,6 +332,13 @@ void fakes3_auth_free(fakes3_t* s);
 /** The access key that the request names; absent if it names none. */
 s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r);
 
+/** Whether the request's bucket is a directory bucket, by its name. */
+bool fakes3_is_express(const fakes3_request_t* r);
+bool fakes3_is_create_session(const fakes3_request_t* r);
+void fakes3_op_session(fakes3_request_t* r);
+/** The keys of a session, for a request to its bucket; false: the error reply is made. */
+bool fakes3_session_check(fakes3_request_t* r, s3l_span_t access_key, fakes3_key_t* key);
+
 /** True if the conditions hold; else makes the error reply. */
 bool fakes3_op_check(fakes3_request_t* r);
 /** Checks the conditions, unless r->checked, has the effect, and makes the reply. */
@@ -398,6 +416,10 @@ struct fakes3_s {
   bool any_bucket;
   fakes3_key_t keys[FAKES3_KEYS_MAX];
   size_t keys_n;
+  fakes3_session_t sessions[FAKES3_SESSIONS_MAX]; /* the newest ones */
+  uint64_t sessions_made;
+  uint64_t session_ms;
+  uint64_t etags; /* of directory buckets */
   EVP_MD* sha256; /* auth.c's */
   EVP_MD_CTX* hashing;
   struct {

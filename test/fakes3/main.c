@@ -50,6 +50,7 @@ static const char help[] =
     "  --buckets A,B          only these buckets exist (default: buckets appear on first use)\n"
     "  --domain NAME          the host BUCKET.NAME names a bucket, as BUCKET.localhost does\n"
     "  --tls-self DIR         serve TLS with a throwaway certificate; write DIR/ca.pem\n"
+    "  --session-ms MS        life of a directory bucket's session (default: 300000)\n"
     "  --anonymous-reads      GET and HEAD need no signature\n"
     "  --versioned            buckets keep all versions of their objects\n"
     "  --clock-offset MS      how far the server's clock is ahead; may be negative\n"
@@ -84,6 +85,10 @@ static void take_clock_offset(app_t* app, char* text) {
   bool negative = text[0] == '-';
   int64_t value = (int64_t)number("bad clock offset", text + (negative ? 1 : 0), INT64_MAX);
   app->options.clock_offset_ms = negative ? -value : value;
+}
+
+static void take_session_ms(app_t* app, char* text) {
+  app->options.session_ms = number("bad life of a session", text, 86400000);
 }
 
 static void take_log_entries(app_t* app, char* text) {
@@ -136,6 +141,7 @@ static const struct {
     {"tls-self", required_argument, offsetof(app_t, options.tls_self), NULL},
     {"versioned", no_argument, offsetof(app_t, options.versioned), NULL},
     {"anonymous-reads", no_argument, offsetof(app_t, options.anonymous_reads), NULL},
+    {"session-ms", required_argument, 0, take_session_ms},
     {"clock-offset", required_argument, 0, take_clock_offset},
     {"log", required_argument, offsetof(app_t, options.log_file), NULL},
     {"log-entries", required_argument, 0, take_log_entries},

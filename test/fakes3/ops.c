@@ -187,6 +187,8 @@ static fakes3_version_t* make_version(const fakes3_request_t* r) {
   fakes3_put(&v->body, r->body.p, r->body.n);
   md5_hex(fakes3_span(&r->body), hash, hex);
   snprintf(v->etag, sizeof(v->etag), "\"%s\"", hex);
+  if (fakes3_is_express(r)) /* as random as it needs to be */
+    snprintf(v->etag, sizeof(v->etag), "\"%032llx\"", (unsigned long long)++r->server->etags);
   if (fakes3_plan_has(r, FAKES3_DO_long_etag))
     snprintf(v->etag, sizeof(v->etag), "\"%s%093d\"", hex, 0);
   if (fakes3_plan_has(r, FAKES3_DO_constant_etag))
@@ -372,6 +374,16 @@ static void put_listing(fakes3_request_t* r, const listing_t* l, uint64_t max) {
   r->reply.type = "application/xml";
 }
 
+/* Listings of directory buckets begin nowhere, and have prefixes that are directories. */
+static bool is_express_listing(fakes3_request_t* r) {
+  s3l_span_t prefix = param(r, "prefix");
+  if (param(r, "start-after").p == NULL && (prefix.n == 0 || prefix.p[prefix.n - 1] == '/'))
+    return true;
+  fakes3_error_with(r, "InvalidRequest", 0,
+                    "A directory bucket lists no start-after, and prefixes that end with / only");
+  return false;
+}
+
 static void list_objects(fakes3_request_t* r, const fakes3_bucket_t* b) {
   uint64_t max = LIST_MAX;
   s3l_span_t wanted = param(r, "max-keys");
@@ -381,6 +393,8 @@ static void list_objects(fakes3_request_t* r, const fakes3_bucket_t* b) {
     fakes3_error_with(r, "NotImplemented", 0, "Only ListObjectsV2 (list-type=2) is here");
     return;
   }
+  if (fakes3_is_express(r) && !is_express_listing(r))
+    return;
   if (wanted.p != NULL && !s3l_span_to_u64(wanted, &max)) {
     fakes3_error_with(r, "InvalidArgument", 0, "Provided max-keys not an integer");
     return;
@@ -420,9 +434,9 @@ static void delete_bucket(fakes3_request_t* r, fakes3_bucket_t* b) {
 /* Refuses sub-resources (?acl, ?versioning ...), which must not be taken for the object itself. */
 static bool check_params(fakes3_request_t* r) {
   static const char* const known[] = {
-      "list-type",          "prefix",   "start-after", "max-keys", "encoding-type",
-      "continuation-token", "x-id",     "fetch-owner", "versions", "key-marker",
-      "version-id-marker",  "versionId"};
+      "list-type",          "prefix",    "start-after", "max-keys", "encoding-type",
+      "continuation-token", "x-id",      "fetch-owner", "versions", "key-marker",
+      "version-id-marker",  "versionId", "session"};
   for (size_t i = 0; i < r->params_n; i++) {
     bool found = false;
     for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
@@ -447,6 +461,8 @@ static void run(fakes3_request_t* r) {
   } else if (r->method == HTTP_GET || r->method == HTTP_HEAD) {
     if (!bucket_only)
       get_object(r, b);
+    else if (fakes3_is_create_session(r))
+      fakes3_op_session(r);
     else if (r->method == HTTP_GET && fakes3_param(r, "versions") != NULL)
       fakes3_op_versions(r, b);
     else if (r->method == HTTP_GET)

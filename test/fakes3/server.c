@@ -128,6 +128,7 @@ static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
   s->domain = fakes3_dup(s3l_span_cstr(o->domain));
   s->clock_offset_ms = o->clock_offset_ms;
   s->anonymous_reads = o->anonymous_reads;
+  s->session_ms = o->session_ms > 0 ? o->session_ms : FAKES3_SESSION_MS;
   s->versioned = o->versioned;
   s->verify_every = o->verify_every > 0 ? o->verify_every : 1;
   s->on_change = o->on_change;

@@ -190,6 +190,7 @@ void s3l_fakes3_sign(const s3l_fakes3_request_t* q) {
       .bucket = text_or(q->bucket, "bucket"),
       .region = text_or(q->region, "us-east-1"),
       .user_agent = text_or(q->user_agent, "rig"),
+      .express = q->express,
   };
   const s3l_s3_keys_t keys = {
       .access_key = text_or(q->access_key, FAKES3_ACCESS_KEY),

@@ -47,6 +47,7 @@ typedef struct s3l_fakes3_request_s {
   const char* region;
   const char* user_agent;
   int64_t skew_ms;
+  bool express; /* for a directory bucket */
 } s3l_fakes3_request_t;
 
 typedef struct s3l_fakes3_s {

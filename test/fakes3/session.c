@@ -1,0 +1,83 @@
+/* fakes3/session.c: the sessions of directory buckets (S3 Express One Zone): CreateSession, and the
+ * keys that it has given. The newest sessions are kept; the server forgets older ones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fakes3/internal.h"
+#include "util/timefmt.h"
+
+#define SUFFIX "--x-s3"
+
+bool fakes3_is_express(const fakes3_request_t* r) {
+  size_t n = r->bucket != NULL ? strlen(r->bucket) : 0;
+  return n > strlen(SUFFIX) && strcmp(r->bucket + n - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+bool fakes3_is_create_session(const fakes3_request_t* r) {
+  return r->method == HTTP_GET && r->key != NULL && r->key[0] == '\0' &&
+         fakes3_param(r, "session") != NULL;
+}
+
+static void put_element(fakes3_bytes_t* b, const char* name, const char* text) {
+  fakes3_printf(b, "<%s>", name);
+  fakes3_put_xml(b, s3l_span_cstr(text));
+  fakes3_printf(b, "</%s>", name);
+}
+
+void fakes3_op_session(fakes3_request_t* r) {
+  fakes3_t* s = r->server;
+  fakes3_bytes_t* b = &r->reply.body;
+  fakes3_session_t* session = &s->sessions[s->sessions_made % FAKES3_SESSIONS_MAX];
+  unsigned long long number = ++s->sessions_made;
+  char end[S3L_TIME_RFC3339_SIZE];
+  if (!fakes3_is_express(r)) {
+    fakes3_error_with(r, "InvalidRequest", 0, "Only a directory bucket has sessions");
+    return;
+  }
+  snprintf(session->access_key, sizeof(session->access_key), "SESSION%llu", number);
+  snprintf(session->secret_key, sizeof(session->secret_key), "session/secret+%llu", number);
+  snprintf(session->token, sizeof(session->token), "session==token/%llu", number);
+  snprintf(session->bucket, sizeof(session->bucket), "%s", r->bucket);
+  session->ends_ms = r->arrived_ms + (int64_t)s->session_ms;
+  (void)s3l_time_format_rfc3339(session->ends_ms, end);
+  fakes3_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<CreateSessionResult "
+                 "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Credentials>");
+  put_element(b, "SessionToken", session->token);
+  put_element(b, "SecretAccessKey", session->secret_key);
+  put_element(b, "AccessKeyId", session->access_key);
+  put_element(b, "Expiration", end);
+  fakes3_puts(b, "</Credentials></CreateSessionResult>");
+  r->reply.status = 200;
+  r->reply.type = "application/xml";
+}
+
+static bool fail(fakes3_request_t* r, const char* code, const char* message) {
+  fakes3_error_with(r, code, 0, message);
+  return false;
+}
+
+bool fakes3_session_check(fakes3_request_t* r, s3l_span_t access_key, fakes3_key_t* key) {
+  s3l_span_t token = fakes3_header_value(r, "x-amz-s3session-token");
+  const fakes3_session_t* found = NULL;
+  for (size_t i = 0; i < FAKES3_SESSIONS_MAX; i++) {
+    if (access_key.n > 0 &&
+        s3l_span_eq(access_key, s3l_span_cstr(r->server->sessions[i].access_key)))
+      found = &r->server->sessions[i];
+  }
+  if (found == NULL)
+    return fail(r, "InvalidAccessKeyId", NULL);
+  if (fakes3_header(r, "x-amz-security-token") != NULL)
+    return fail(r, "InvalidRequest", "A session's token goes in x-amz-s3session-token");
+  if (!s3l_span_eq(token, s3l_span_cstr(found->token)))
+    return fail(r, "InvalidToken", NULL);
+  if (strcmp(found->bucket, r->bucket) != 0)
+    return fail(r, "AccessDenied", "The session is for another bucket");
+  if (r->arrived_ms >= found->ends_ms)
+    return fail(r, "ExpiredToken", NULL);
+  *key = (fakes3_key_t){found->access_key, found->secret_key, found->token};
+  return true;
+}
+
+void fakes3_end_sessions(fakes3_t* s) {
+  memset(s->sessions, 0, sizeof(s->sessions));
+}
