@@ -231,6 +231,10 @@ S3LECT_EXTERN int s3lect_store_s3_options_check(const s3lect_store_s3_options_t*
  * blocks for the time of reading two local files of up to 1 MiB. The CA file is read in this call,
  * too.
  *
+ * A bucket name BASE--ZONE--x-s3 is a directory bucket of S3 Express One Zone. The store creates
+ * sessions there with its credentials, and replaces them ahead of their end. Such a store has
+ * neither listings nor versions, so it holds lockfiles, not epoch files. Its region is not learned.
+ *
  * The store corrects two settings by itself, at the cost of one refused request each, and reports
  * it once as a notice (see s3lect_store_result_t): the bucket's region, if it is in the same
  * partition of AWS or at a custom endpoint; and this machine's clock, if the store refuses its

@@ -132,13 +132,13 @@ int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_
 
 /* ---- XML ---- */
 
-int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
-                      s3l_buf_t* why) {
+int s3l_reply_service_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
+                          s3l_buf_t* why) {
   s3l_span_t body = reply->body, inner;
   texts_t t = {0};
   int err;
   if (!s3l_xml_next(&body, "Credentials", &inner))
-    return fail(why, "the answer of STS holds no credentials");
+    return fail(why, "the answer of the service holds no credentials");
   if (s3l_xml_text(inner, "AccessKeyId", t.access_key, sizeof t.access_key) &&
       s3l_xml_text(inner, "SecretAccessKey", t.secret, sizeof t.secret) &&
       s3l_xml_text(inner, "SessionToken", t.token, sizeof t.token) &&
@@ -146,7 +146,7 @@ int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_cred
       t.expiration[0] != '\0')
     err = make(&t, reply, now_ms, out, why);
   else
-    err = fail(why, "the answer of STS lacks a part of the credentials");
+    err = fail(why, "the answer of the service lacks a part of the credentials");
   s3l_wipe(&t, sizeof t);
   return err;
 }

@@ -19,8 +19,8 @@ int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
 /** credential_process, version 1. */
 int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why);
 
-int s3l_reply_sts_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
-                      s3l_buf_t* why);
+int s3l_reply_service_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
+                          s3l_buf_t* why);
 
 /** Appends ": CODE: MESSAGE" from the XML or JSON of an error reply, in one line; nothing if it has
  * neither. */

@@ -205,15 +205,16 @@ static bool begin(s3l_sts_t* sts, const char* action, const s3l_sts_role_t* role
 void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role,
                          const s3lect_credentials_t* keys) {
   static const s3l_service_call_t call = {
-      .compose = compose_assume_role, .parse = s3l_reply_sts_xml, .is_transient = is_transient};
+      .compose = compose_assume_role, .parse = s3l_reply_service_xml, .is_transient = is_transient};
   sts->keys = keys;
   if (begin(sts, "AssumeRole", role))
     s3l_service_call(sts->service, &call, sts->service->settings->sts_timeout_ms, ATTEMPTS);
 }
 
 static void call_with_token(s3l_service_t* s) {
-  static const s3l_service_call_t call = {
-      .compose = compose_web_identity, .parse = s3l_reply_sts_xml, .is_transient = is_transient};
+  static const s3l_service_call_t call = {.compose = compose_web_identity,
+                                          .parse = s3l_reply_service_xml,
+                                          .is_transient = is_transient};
   s3l_service_call(s, &call, s->settings->sts_timeout_ms, ATTEMPTS);
 }
 

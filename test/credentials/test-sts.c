@@ -107,11 +107,11 @@ static void names_bad_answers(void** state) {
   answered(S3L_ANSWER("400 Bad Request", "<ErrorResponse><Error><Code>ExpiredTokenException</Code>"
                                          "</Error></ErrorResponse>"),
            WEB "127.0.0.1:...");
-  answered(S3L_OK("<html>hello</html>"), WEB "the answer of STS holds no credentials");
+  answered(S3L_OK("<html>hello</html>"), WEB "the answer of the service holds no credentials");
   answered(S3L_OK("<Credentials><AccessKeyId>A</AccessKeyId></Credentials>"),
-           WEB "the answer of STS lacks a part of the credentials");
+           WEB "the answer of the service lacks a part of the credentials");
   answered(S3L_OK("<Credentials><AccessKeyId>A</AccessKeyId>"),
-           WEB "the answer of STS holds no credentials");
+           WEB "the answer of the service holds no credentials");
   answered("HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n<", WEB "reply of 127.0.0.1:...");
   BEGIN(S3L_SCRIPT(S3L_EXPECT(WEB_BODY),
                    S3L_SEND(S3L_ANSWER("403 Forbidden", "<Error><Code>AccessDenied</Code>"

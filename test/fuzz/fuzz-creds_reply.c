@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     err = s3l_reply_process_json(reply.body, &creds, &why);
     break;
   case 2:
-    err = s3l_reply_sts_xml(&reply, NOW, &creds, &why);
+    err = s3l_reply_service_xml(&reply, NOW, &creds, &why);
     break;
   default:
     s3l_reply_put_error(reply.body, &why);

@@ -60,7 +60,7 @@ const s3lect_store_result_t* s3l_suite_put(s3l_store_suite_t* suite, s3l_suite_r
 /** A prefix of this process and instant. */
 void s3l_suite_prefix(s3l_store_suite_t* suite);
 
-/** Deletes every object under the prefix. */
+/** Deletes every object under the prefix, where the store can list them. */
 void s3l_suite_clean(s3l_store_suite_t* suite);
 
 /* The tests, in their order. */

@@ -214,6 +214,8 @@ void s3l_suite_takes_any_key(void** state) {
     assert_done(s3l_suite_put(suite, r, names[i], S3LECT_IF_ABSENT, NULL, names[i]));
     assert_done(s3l_suite_get(suite, r, names[i], NULL));
     assert_string_equal(r->result.body, names[i]);
+    if (suite->store->ops->list == NULL)
+      continue;
     s3l_suite_prepare(suite, r, names[i]);
     r->req.max_keys = 2;
     assert_done(s3l_suite_do(r, s3lect_store_list));
@@ -252,6 +254,13 @@ void s3l_suite_lists_in_pages(void** state) {
   s3l_store_suite_t* suite = *state;
   s3l_suite_req_t* r = new_requests(1);
   char after[128];
+  if (suite->store->ops->list == NULL) {
+    s3l_suite_prepare(suite, r, "list/");
+    r->req.max_keys = 2;
+    assert_int_equal(s3l_suite_start(r, s3lect_store_list), UV_ENOSYS);
+    free(r);
+    return;
+  }
   for (int i = 5; i > 0; i--) {
     char name[32];
     snprintf(name, sizeof(name), "list/lock-%010d.json", i);
@@ -344,8 +353,10 @@ void s3l_suite_refuses_bad_requests(void** state) {
   REFUSED((r->req.condition = S3LECT_IF_CHANGED, r->req.etag = "x"), put);
   REFUSED(r->req.condition = 99, get);
   REFUSED(r->req.body_len = 1, put);
-  REFUSED(r->req.max_keys = 0, list);
-  REFUSED(r->req.max_keys = 1001, list);
+  if (suite->store->ops->list != NULL) {
+    REFUSED(r->req.max_keys = 0, list);
+    REFUSED(r->req.max_keys = 1001, list);
+  }
   REFUSED((memset(r->key, 'k', 1025), r->key[1025] = '\0'), get);
 #undef REFUSED
   /* Nor does any of them end later. */

@@ -45,6 +45,38 @@ static void finds_other_endpoints(void** state) {
   s3l_config_assert_host(&o, "store.example:8080", "store.example", 8080, false, true);
 }
 
+static void finds_directory_buckets(void** state) {
+  s3lect_store_s3_options_t o = s3l_config_good();
+  o.bucket = "my-locks--usw2-az1--x-s3";
+  o.region = "us-west-2";
+  s3l_config_assert_host(&o, "my-locks--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com",
+                         "my-locks--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com", 443,
+                         true, false);
+  assert_true(s3l_config.endpoint.express);
+  o.use_dualstack = 1;
+  s3l_config_assert_host(
+      &o, "my-locks--usw2-az1--x-s3.s3express-usw2-az1.dualstack.us-west-2.amazonaws.com",
+      "my-locks--usw2-az1--x-s3.s3express-usw2-az1.dualstack.us-west-2.amazonaws.com", 443, true,
+      false);
+  o.use_dualstack = 0;
+  o.bucket = "a--b--usw2-lax1-az1--x-s3"; /* a local zone */
+  s3l_config_assert_host(
+      &o, "a--b--usw2-lax1-az1--x-s3.s3express-usw2-lax1-az1.us-west-2.amazonaws.com",
+      "a--b--usw2-lax1-az1--x-s3.s3express-usw2-lax1-az1.us-west-2.amazonaws.com", 443, true,
+      false);
+  assert_false(s3l_s3_endpoint_move(&s3l_config.endpoint, S3L_SPAN("us-east-1")));
+  /* Another endpoint: the bucket is in the host's name wherever it can be. */
+  o.endpoint = "http://localhost:9000";
+  s3l_config_assert_host(&o, "a--b--usw2-lax1-az1--x-s3.localhost:9000",
+                         "a--b--usw2-lax1-az1--x-s3.localhost", 9000, false, false);
+  o.endpoint = "http://127.0.0.1:9000";
+  s3l_config_assert_host(&o, "127.0.0.1:9000", "127.0.0.1", 9000, false, true);
+  assert_true(s3l_config.endpoint.express);
+  o.bucket = "my-locks--x-s3-not";
+  assert_int_equal(s3l_config_make(&o), 0);
+  assert_false(s3l_config.endpoint.express);
+}
+
 static void reads_the_environment(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
   o.access_key_id = o.secret_access_key = NULL;
@@ -117,9 +149,17 @@ static void refuses_bad_options(void** state) {
                             "digits, '-' and '.'");
   REFUSED((o.endpoint = "http://h", o.bucket = "a b\n"),
           "bucket \"a b?\": not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
-  REFUSED(o.bucket = "x--usw2-az1--x-s3",
-          "bucket \"x--usw2-az1--x-s3\": directory buckets (S3 Express) are not supported; use a "
-          "general purpose bucket");
+  REFUSED(o.bucket = "x--x-s3", "bucket \"x--x-s3\": not the name of a directory bucket, which is "
+                                "BASE--ZONE--x-s3, as in locks--usw2-az1--x-s3");
+  REFUSED(o.bucket = "x.y--usw2-az1--x-s3",
+          "bucket \"x.y--usw2-az1--x-s3\": not the name of a directory bucket, which is "
+          "BASE--ZONE--x-s3, as in locks--usw2-az1--x-s3");
+  REFUSED((o.bucket = "x--usw2-az1--x-s3", o.addressing = S3LECT_ADDRESSING_PATH),
+          "addressing: AWS serves directory buckets (S3 Express One Zone) in virtual-host style "
+          "only");
+  REFUSED((o.bucket = "x--usw2-az1--x-s3", o.server_side_encryption = "AES256"),
+          "server_side_encryption: a directory bucket encrypts as its own default says: set it "
+          "there");
   REFUSED(o.endpoint = "ftp://x", "endpoint \"ftp://x\": must begin with http:// or https://");
   REFUSED(o.endpoint = "localhost:9000",
           "endpoint \"localhost:9000\": must begin with http:// or https://");
@@ -182,6 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_aws),
       cmocka_unit_test(finds_other_endpoints),
+      cmocka_unit_test(finds_directory_buckets),
       cmocka_unit_test(reads_the_environment),
       cmocka_unit_test(fills_in_defaults),
       cmocka_unit_test(refuses_bad_options),

@@ -50,6 +50,24 @@ static bool bucket_is_valid(const char* s, bool aws) {
   return strstr(s, "..") == NULL;
 }
 
+static bool has_suffix(const char* s, const char* suffix) {
+  size_t n = strlen(s), suffix_n = strlen(suffix);
+  return n > suffix_n && strcmp(s + n - suffix_n, suffix) == 0;
+}
+
+/* The zone in the name of a directory bucket, BASE--ZONE--x-s3; n == 0 if there is none. */
+static s3l_span_t zone_of(const char* bucket) {
+  s3l_span_t none = {NULL, 0};
+  size_t end = strlen(bucket) - strlen(DIRECTORY_BUCKET), start = end;
+  while (start >= 2 && strncmp(bucket + start - 2, "--", 2) != 0)
+    start--;
+  for (size_t i = 0; i < end; i++) {
+    if (!is_lower_alnum(bucket[i]) && bucket[i] != '-')
+      return none;
+  }
+  return start > 2 ? (s3l_span_t){bucket + start, end - start} : none;
+}
+
 static int build_bucket(build_t* b) {
   s3l_s3_endpoint_t* e = b->e;
   const char* s = s3l_s3_set_or_null(b->o->bucket);
@@ -59,10 +77,11 @@ static int build_bucket(build_t* b) {
     return refuse(b, "bucket", s,
                   e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
                          : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
-  size_t n = strlen(s), suffix = strlen(DIRECTORY_BUCKET);
-  if (n > suffix && strcmp(s + n - suffix, DIRECTORY_BUCKET) == 0)
+  e->express = has_suffix(s, DIRECTORY_BUCKET);
+  if (e->express && zone_of(s).n == 0)
     return refuse(b, "bucket", s,
-                  "directory buckets (S3 Express) are not supported; use a general purpose bucket");
+                  "not the name of a directory bucket, which is BASE--ZONE--x-s3, as in "
+                  "locks--usw2-az1--x-s3");
   (void)s3l_span_copy(s3l_span_cstr(s), e->bucket, sizeof(e->bucket));
   return 0;
 }
@@ -97,12 +116,15 @@ static bool put_host(s3l_s3_endpoint_t* e, s3l_span_t base, bool ip6) {
 
 /* Sets AWS's host of the region. */
 static bool put_aws_host(s3l_s3_endpoint_t* e) {
-  char base[S3L_S3_REGION_MAX + 48];
+  char base[S3L_S3_REGION_MAX + S3L_S3_BUCKET_MAX + 48];
   s3l_buf_t b;
   e->tls = true;
   e->port = 443;
   s3l_buf_init(&b, base, sizeof(base));
-  s3l_buf_puts(&b, e->dualstack ? "s3.dualstack." : "s3.");
+  s3l_buf_puts(&b, e->express ? "s3express-" : "s3");
+  if (e->express)
+    s3l_buf_put(&b, zone_of(e->bucket));
+  s3l_buf_puts(&b, e->dualstack ? ".dualstack." : ".");
   s3l_buf_puts(&b, e->region);
   s3l_buf_put(&b, s3l_aws_suffix(s3l_span_cstr(e->region)));
   return !b.overflow && put_host(e, s3l_buf_span(&b), false);
@@ -111,7 +133,8 @@ static bool put_aws_host(s3l_s3_endpoint_t* e) {
 bool s3l_s3_endpoint_move(s3l_s3_endpoint_t* e, s3l_span_t region) {
   s3l_span_t suffix = s3l_aws_suffix(s3l_span_cstr(e->region));
   s3l_s3_endpoint_t moved = *e;
-  if (!s3l_s3_is_region(region) || !s3l_span_copy(region, moved.region, sizeof(moved.region)))
+  if (e->express || !s3l_s3_is_region(region) ||
+      !s3l_span_copy(region, moved.region, sizeof(moved.region)))
     return false;
   if (e->aws && (!s3l_aws_is_region(region) || !s3l_span_eq(s3l_aws_suffix(region), suffix) ||
                  !put_aws_host(&moved)))
@@ -142,9 +165,13 @@ static int build_addressing(build_t* b, const s3l_url_t* url) {
   const char* why_not = why_no_virtual_host(b, url);
   switch (b->o->addressing) {
   case S3LECT_ADDRESSING_AUTO:
-    b->e->path_style = !b->e->aws || why_not != NULL;
+    b->e->path_style = (!b->e->aws && !b->e->express) || why_not != NULL;
     return 0;
   case S3LECT_ADDRESSING_PATH:
+    if (b->e->aws && b->e->express)
+      return refuse(
+          b, "addressing", NULL,
+          "AWS serves directory buckets (S3 Express One Zone) in virtual-host style only");
     b->e->path_style = true;
     return 0;
   case S3LECT_ADDRESSING_VIRTUAL_HOST:
@@ -293,7 +320,7 @@ bool s3l_s3_redirect(const s3l_s3_endpoint_t* from, s3l_span_t location, s3l_spa
   s3l_url_t url;
   s3l_buf_t header;
   *to = *from;
-  if (!s3l_url_parse(location, &url, &unused) || !is_trusted(from, &url) ||
+  if (from->express || !s3l_url_parse(location, &url, &unused) || !is_trusted(from, &url) ||
       !find_style(from, &url, key, &to->path_style) ||
       !s3l_span_copy(url.host, to->host, sizeof(to->host)))
     return false;

@@ -137,6 +137,9 @@ int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* 
     err = build_connection(&known, config);
   if (err == 0)
     err = s3l_s3_headers_read(&known, &config->headers, error);
+  if (err == 0 && config->endpoint.express && s3l_s3_set_or_null(known.server_side_encryption))
+    err = refuse(config, "server_side_encryption",
+                 "a directory bucket encrypts as its own default says: set it there");
   return err;
 }
 

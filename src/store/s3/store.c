@@ -13,6 +13,7 @@
 
 #include "credentials/chain.h"
 #include "credentials/provider.h"
+#include "credentials/session.h"
 #include "loop/clock.h"
 #include "s3lect/version.h"
 #include "store/s3/options.h"
@@ -51,6 +52,7 @@ typedef struct state_s {
   s3l_recovery_req_t recovery;
   s3lect_store_req_t* req;
   uint32_t dialect; /* in which If-Match was sent, as in the store; 0: no quoted ETag was */
+  bool renewed;     /* it has been refused with a session, and waited for another one */
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
@@ -187,11 +189,25 @@ static void end_redirect(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
     (void)set_origin(s3, &s3->recovery.endpoint, r); /* it was possible before */
 }
 
+/* A directory bucket that refuses a session may have ended it: the request is sent again once, with
+ * the keys of another one. */
+static bool renew_session(s3_t* s3, state_t* s, const s3lect_store_result_t* r) {
+  if (!s3->target.express || s->renewed || r->outcome != S3LECT_NOT_APPLIED ||
+      s3->scratch.recovery != S3L_S3_RECOVER_KEYS)
+    return false;
+  s->renewed = true;
+  s3l_creds_cache_refused(s3->creds.cache);
+  return s3l_creds_cache_get(s3->creds.cache) == NULL &&
+         s3l_creds_wait(&s3->creds, &s->wait, s->http.until_ns) == 0;
+}
+
 /* Sends the request again if the reason of its refusal could be removed. */
 static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                        s3lect_store_result_t* r) {
   if (s3->closing || r->http_status < 300 || s3l_clock_lease_ns() >= s->http.until_ns)
     return false;
+  if (renew_session(s3, s, r))
+    return true;
   s3l_recovery_answer_t answer =
       s3l_recovery_refused(&s3->recovery, &s->recovery, r, &s3->scratch, s3l_clock_wall_ms());
   if (s3->scratch.recovery == S3L_S3_RECOVER_REDIRECT && follow_redirect(s3, s, reply, r))
@@ -215,6 +231,9 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   if (send_again(s3, s, reply, &r))
     return;
   end_redirect(s3, s, &r);
+  if (s3->target.express && r.status == S3LECT_EDENIED)
+    s3l_s3_amend(&r, &s3->scratch, "of a directory bucket, allow s3express:CreateSession,",
+                 "with the session mode ReadWrite for all but observers");
   r.notes |= s->dialect;
   if (req->op == S3LECT_OP_PUT && r.status == 0 && s3->dialect == 0)
     s3->dialect = s->dialect; /* only a put proves it: some stores ignore If-Match on a delete */
@@ -322,6 +341,17 @@ static void s3_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
   s3l_http_client_close(s3->client, on_client_closed, s3);
 }
 
+/* Whose listings are in no order, and begin after no key: no protocol can use them. */
+static const s3lect_store_ops_t express_ops = {
+    .version = S3LECT_STORE_VERSION,
+    .flags = S3LECT_STORE_OWN_CLOCK,
+    .get = submit,
+    .put = submit,
+    .del = submit,
+    .cancel = s3_cancel,
+    .close = s3_close,
+};
+
 static const s3lect_store_ops_t s3_ops = {
     .version = S3LECT_STORE_VERSION,
     .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_VERSIONS,
@@ -356,6 +386,28 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
                                                    &s3->creds.cache);
 }
 
+/* Puts the sessions of a directory bucket around the credentials, which they sign with. */
+static int open_session(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
+  char origin[S3L_S3_HOST_MAX + 24];
+  s3lect_credentials_chain_options_t settings;
+  s3l_buf_t b;
+  s3l_session_options_t session = {.origin = origin,
+                                   .bucket = c->endpoint.path_style ? c->endpoint.bucket : "",
+                                   .region = c->endpoint.region,
+                                   .keys = s3->creds.cache,
+                                   .keys_borrowed = s3->creds_borrowed};
+  s3l_buf_init(&b, origin, sizeof(origin));
+  s3l_buf_puts(&b, c->endpoint.tls ? "https://" : "http://");
+  s3l_buf_puts(&b, c->endpoint.host_header);
+  (void)s3l_buf_cstr(&b); /* fits */
+  s3lect_credentials_chain_options_init(&settings, sizeof(settings));
+  settings.ca_file = c->http.ca_file;
+  settings.proxy = c->proxies.option;
+  s3->creds.cache = NULL; /* the session's, on failure too */
+  s3->creds_borrowed = false;
+  return s3l_creds_session(loop, &settings, &session, &s3->creds.cache, c->http.error);
+}
+
 /* Requests to a plain endpoint behind a proxy name the whole URL and authorize to the proxy. */
 static void set_plain_proxy(s3_t* s3, const s3l_s3_config_t* c) {
   if (!c->proxy.used || c->endpoint.tls)
@@ -383,6 +435,7 @@ static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
 
 static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
   s3->recovery.endpoint = c->endpoint;
+  s3->target.express = c->endpoint.express;
   s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
   set_plain_proxy(s3, c);
   int err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
@@ -392,6 +445,8 @@ static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
     err = s3l_proxy_rules_copy(&c->proxies, &s3->proxies);
   if (err == 0)
     err = open_creds(loop, s3, c);
+  if (err == 0 && c->endpoint.express)
+    err = open_session(loop, s3, c);
   if (err == 0)
     err = s3l_http_client_create(loop, &c->http, &s3->client);
   return err;
@@ -410,7 +465,7 @@ static int open_store(uv_loop_t* loop, s3lect_store_t* store, const s3l_s3_confi
     return err;
   }
   store->loop = loop;
-  store->ops = &s3_ops;
+  store->ops = c->endpoint.express ? &express_ops : &s3_ops;
   store->internal = s3;
   return 0;
 }
