@@ -13,15 +13,33 @@
 
 #define LATENCY_MS 100
 
-/* AWS S3 Standard in us-east-1, USD for a thousand requests, as in docs/operations.md. */
-#define PRICE_PUT    0.005
-#define PRICE_LIST   0.005
-#define PRICE_GET    0.0004
-#define PRICE_SOURCE "AWS S3 Standard, us-east-1, https://aws.amazon.com/s3/pricing"
-#define PRICE_DATE   "2026-11"
+#define PRICE_DATE "2026-11"
 
-static double price_of(const cli_plan_requests_t* r) {
-  return (r->puts * PRICE_PUT + r->lists * PRICE_LIST + r->gets * PRICE_GET) / 1000;
+/* USD for a thousand requests in us-east-1, as in docs/operations.md. */
+typedef struct prices_s {
+  double put, list, get;
+  const char* source;
+} prices_t;
+
+static const prices_t* prices_of(const cli_plan_t* plan) {
+  static const prices_t standard = {
+      0.005, 0.005, 0.0004, "AWS S3 Standard, us-east-1, https://aws.amazon.com/s3/pricing"};
+  static const prices_t express = {
+      /* it lists nothing */
+      0.00113, 0, 0.00003, "AWS S3 Express One Zone, us-east-1, https://aws.amazon.com/s3/faqs"};
+  return plan->is_express ? &express : &standard;
+}
+
+static double price_of(const cli_plan_t* plan, const cli_plan_requests_t* r) {
+  const prices_t* p = prices_of(plan);
+  return (r->puts * p->put + r->lists * p->list + r->gets * p->get) / 1000;
+}
+
+/* A directory bucket, by its name. */
+static bool is_express(const char* bucket) {
+  static const char suffix[] = "--x-s3";
+  size_t n = strlen(bucket), suffix_n = sizeof suffix - 1;
+  return n > suffix_n && strcmp(bucket + n - suffix_n, suffix) == 0;
 }
 
 /* ---- JSON ---- */
@@ -35,7 +53,7 @@ static void put_requests(const cli_plan_t* plan, const char* name, const cli_pla
   printf(",\"%s_puts\":%.0f,\"%s_lists\":%.0f,\"%s_gets\":%.0f", name, r->puts, name, r->lists,
          name, r->gets);
   if (plan->is_s3)
-    printf(",\"%s_usd\":%.2f", name, price_of(r));
+    printf(",\"%s_usd\":%.2f", name, price_of(plan, r));
 }
 
 static void print_json(const cli_plan_t* plan) {
@@ -50,7 +68,7 @@ static void print_json(const cli_plan_t* plan) {
   if (plan->electors > 0)
     printf(",\"connections\":%.0f", cli_plan_connections(plan));
   if (plan->is_s3)
-    printf(",\"prices\":\"%s\",\"prices_of\":\"%s\"", PRICE_SOURCE, PRICE_DATE);
+    printf(",\"prices\":\"%s\",\"prices_of\":\"%s\"", prices_of(plan)->source, PRICE_DATE);
   s3l_buf_init(&b, text, sizeof text);
   cli_plan_policy(plan, &b);
   if (plan->is_s3 && s3l_buf_cstr(&b) != NULL) {
@@ -80,7 +98,7 @@ static void print_time(const char* what, const cli_plan_time_t* time) {
 static void print_requests(const cli_plan_t* plan, const char* who, const cli_plan_requests_t* r) {
   printf("  %-26s %.0f PUT, %.0f LIST, %.0f GET", who, r->puts, r->lists, r->gets);
   if (plan->is_s3)
-    printf(": at most $%.2f", price_of(r));
+    printf(": at most $%.2f", price_of(plan, r));
   printf("\n");
 }
 
@@ -106,7 +124,7 @@ static void print_text(const cli_plan_t* plan) {
   print_requests(plan, "leader", &plan->leader);
   print_requests(plan, "each follower", &plan->follower);
   if (plan->is_s3)
-    printf("  (prices: %s, %s)\n", PRICE_SOURCE, PRICE_DATE);
+    printf("  (prices: %s, %s)\n", prices_of(plan)->source, PRICE_DATE);
   if (plan->electors > 0)
     printf("\n%u electors x %s / %u ms: %.0f connections\n", plan->electors, latency,
            plan->o.renew_interval_ms, cli_plan_connections(plan));
@@ -151,6 +169,7 @@ int cli_plan(const cli_options_t* options) {
   plan = (cli_plan_t){
       .options = options,
       .is_s3 = options->bucket[0] != '\0',
+      .is_express = is_express(options->bucket),
       .authenticated = options->client.plain_http == 0,
       .latency_ms = options->latency_ms != 0 ? options->latency_ms : LATENCY_MS,
       .electors = options->electors,

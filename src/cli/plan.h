@@ -20,6 +20,7 @@ typedef struct cli_plan_s {
   const cli_options_t* options;
   s3lect_elector_options_t o; /* with defaults; peer_client is only NULL or not */
   bool is_s3;
+  bool is_express;     /* the bucket is a directory bucket (S3 Express One Zone) */
   bool authenticated;  /* peers answer over TLS */
   uint32_t latency_ms; /* of a request, at most */
   uint32_t electors;   /* in one process; 0: not given */

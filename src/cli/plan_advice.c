@@ -170,6 +170,11 @@ void cli_plan_policy(const cli_plan_t* plan, s3l_buf_t* b) {
   bool encrypts = sse != NULL && strncmp(sse, "aws:kms", 7) == 0;
   char objects[1200];
   s3l_buf_puts(b, "{\n  \"Version\": \"2012-10-17\",\n  \"Statement\": [\n");
+  if (plan->is_express) { /* of the whole bucket: sessions know no keys */
+    put_statement(b, "\"s3express:CreateSession\"", "s3express:*:*:bucket/", bucket, "", true);
+    s3l_buf_puts(b, "  ]\n}\n");
+    return;
+  }
   snprintf(objects, sizeof objects, "%s%s", key, files ? "lock-*" : "");
   put_statement(b,
                 files && !plan->o.keep_epochs

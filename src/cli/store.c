@@ -93,7 +93,9 @@ int cli_once(cli_once_t* once, const cli_options_t* options, int (*start)(cli_on
   if (cli_store_open(options, &once->loop, &once->store) == 0) {
     r = start(once);
     if (r != 0) {
-      cli_say("cannot start: %s", s3lect_strerror(r));
+      cli_say("cannot start: %s",
+              r == UV_ENOSYS ? "this store cannot list its objects, or keeps no versions of them"
+                             : s3lect_strerror(r));
       s3lect_store_close(&once->store, NULL);
     }
   }

@@ -56,6 +56,18 @@ static void the_defaults(void** state) {
   assert_non_null(strstr(line, "\"advice\":[]}"));
 }
 
+/* A directory bucket: its own prices, and one action, which the requests need. */
+static void express(void** state) {
+  const char* line = json((const char*[]){"--store", "s3://locks--usw2-az1--x-s3/db", NULL}, 0);
+  assert_int_equal(proc_json_i64(line, "leader_puts"), 576000);
+  assert_non_null(strstr(line, "\"leader_usd\":0.65,"));
+  assert_non_null(strstr(line, "\"follower_usd\":0.02,"));
+  assert_non_null(strstr(line, "\"prices\":\"AWS S3 Express One Zone, us-east-1, "));
+  assert_non_null(strstr(line, "\"Action\": [\"s3express:CreateSession\"], \"Resource\": "
+                               "\"arn:aws:s3express:*:*:bucket/locks--usw2-az1--x-s3\""));
+  assert_null(strstr(line, "s3:GetObject"));
+}
+
 static void in_text(void** state) {
   proc_t* p = plan((const char*[]){STORE, "--electors", "10000", "--latency", "20ms", NULL});
   proc_line(p, PROC_OUT, "Time without a leader, if requests take at most 20 ms:");
@@ -150,7 +162,8 @@ static void what_cannot_be_planned(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(the_defaults), T(in_text), T(peers), T(policies), T(advice), T(what_cannot_be_planned),
+      T(the_defaults),           T(express), T(in_text), T(peers), T(policies), T(advice),
+      T(what_cannot_be_planned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
