@@ -14,6 +14,7 @@
 #include "world/writer.h"
 
 struct world_bucket_s bucket;
+bool world_express;
 
 static void on_change(void* arg, const char* key, const char* body, size_t n) {
   (void)arg;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/args.h"
+#include "world/bucket.h"
 #include "world/crowd.h"
 #include "world/mutants.h"
 #include "world/run.h"
@@ -30,6 +31,7 @@ static const char help[] =
     "  --nodes N         1 to 9 processes (default 5)\n"
     "  --minutes M       simulated, of each seed (default 360)\n"
     "  --protocol P      lockfile (default) or epochs\n"
+    "  --express         the bucket is a directory bucket, under TLS; for a lockfile\n"
     "  --faults LIST     all, none, or of the names that --list-faults prints (default all)\n"
     "  --seconds S       begin no further seed after S seconds\n"
     "  --jobs N          processes (default 2)\n"
@@ -58,7 +60,7 @@ typedef struct options_s {
   uint64_t first, last;
   uint32_t faults;
   unsigned nodes, minutes, jobs, seconds;
-  bool epochs, twice, crowd, situations, trace;
+  bool epochs, express, twice, crowd, situations, trace;
   bool list_faults, list_mutants, expect_caught;
 } options_t;
 
@@ -69,6 +71,7 @@ static const s3l_arg_t rows[] = {
     {"--nodes", S3L_ARG_UNSIGNED, AT(nodes), 1, WORLD_NODES, 0},
     {"--minutes", S3L_ARG_UNSIGNED, AT(minutes), 1, 1000000, 0},
     {"--protocol", S3L_ARG_TEXT, AT(protocol), 0, 0, 0},
+    {"--express", S3L_ARG_FLAG, AT(express), 0, 0, 0},
     {"--faults", S3L_ARG_TEXT, AT(fault_names), 0, 0, 0},
     {"--seconds", S3L_ARG_UNSIGNED, AT(seconds), 1, 86400, 0},
     {"--jobs", S3L_ARG_UNSIGNED, AT(jobs), 1, JOBS_MAX, 0},
@@ -115,6 +118,9 @@ static void parse(options_t* o, int argc, char** argv) {
   o->epochs = strcmp(o->protocol, "epochs") == 0;
   if (!o->epochs && strcmp(o->protocol, "lockfile") != 0)
     s3l_args_refuse("--protocol", o->protocol, "must be lockfile or epochs");
+  if (o->epochs && o->express)
+    s3l_args_refuse("--express", o->protocol, "holds no epoch files");
+  world_express = o->express;
   if (o->mutant != NULL && !world_mutant_choose(o->mutant))
     s3l_args_refuse("--mutant", o->mutant, "must be one that --list-mutants prints");
   if (o->trace)

@@ -41,7 +41,7 @@ static void configure(uint64_t seed, bool epochs) {
   bool peer = sim_chance(&r, 300);
   bool store_clock = sim_chance(&r, 150);
   bool by_name = sim_chance(&r, 500);
-  bool tls = sim_chance(&r, 50);
+  bool tls = sim_chance(&r, 50) || world_express;
   bool peer_tls = sim_chance(&r, 150);
   if (peer && peer_tls && t < 15000)
     t = 15000; /* as often as they ask then, TLS would take most of a run's time */
