@@ -69,8 +69,9 @@ void s3l_lead_if_valid(s3l_core_t* c, s3l_effects_t* fx, s3l_ns_t sent_at) {
   c->warned = false;
   was_applied(c, sent_at);
   c->config.protocol->inform(c, S3L_INFORM_LEADING, NULL);
-  /* Another hand wrote a record that was granted: without the value. */
-  c->publish = c->publish || s3l_value_fingerprint(c->value) != c->observed.record.value;
+  /* Another hand wrote a record that was granted: without the value. No claim ever carries one. */
+  if (!c->observed.record.claim && s3l_value_fingerprint(c->value) != c->observed.record.value)
+    c->publish = true;
   c->announce_at = s3l_ns_add(c->now, c->config.grace_period_ms * S3L_MS);
   s3l_lead_tick(c, fx);
 }
