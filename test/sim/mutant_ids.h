@@ -129,7 +129,7 @@
   XX(EPOCHS_FORGOTTEN, "epochs-forgotten", EPOCH_SHARED, "epochs,delete,partition,pause", 5, 24,   \
      19, "the number of a file that was deleted by hand is given out again")                       \
   XX(EPOCHS_BASE_UNSEEN, "epochs-base-unseen", EXCLUSION, "epochs,delete,crash,late,pause", 9, 24, \
-     64, "what a file was created over may have been deleted since")                               \
+     103, "what a file was created over may have been deleted since")                              \
   XX(EPOCHS_CLAIM_LED, "epochs-claim-led", EXCLUSION, "epochs,delete", 5, 24, 1,                   \
      "an epoch file over absence is led at once")                                                  \
   XX(EPOCHS_SWEPT_SECOND, "epochs-swept-second", CONTRACT, "epochs,crash", 3, 4, 1,                \
@@ -137,10 +137,10 @@
   XX(EPOCHS_SWEPT_YOUNG, "epochs-swept-young", CONTRACT, "epochs,leave", 3, 24, 1,                 \
      "an epoch file is removed however young it is")                                               \
   XX(EPOCHS_CLAIM_COUNTED_ON, "epochs-claim-counted-on", EPOCH_ORDER,                              \
-     "epochs,undone,crash,delete,pause", 5, 24, 7,                                                 \
+     "epochs,undone,crash,delete,pause", 5, 24, 29,                                                \
      "others count on a claim over absence, which may have landed late")                           \
   XX(EPOCHS_CLAIM_HASTE, "epochs-claim-haste", EXCLUSION,                                          \
-     "epochs,delete,lag,late,pause,no-if-match", 5, 24, 62,                                        \
+     "epochs,delete,lag,late,pause,no-if-match", 5, 24, 83,                                        \
      "a claim over absence stands for no longer than a leader's file")                             \
   XX(EPOCHS_LATE_RENEWS, "epochs-late-renews", PAIRING, "epochs,pause,slow", 5, 24, 2,             \
      "a renewal confirmed after validity renews it")                                               \
@@ -157,7 +157,7 @@
   XX(EPOCHS_OWN_UNCHECKED, "epochs-own-unchecked", EXCLUSION, "epochs,undone,leave", 5, 24, 110,   \
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
-     24, 294, "what a file of a number that was led stands on is not looked at again")             \
+     24, 801, "what a file of a number that was led stands on is not looked at again")             \
   XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24, 3,   \
      "a late create is counted on although another's file of that number was seen")                \
   XX(EPOCHS_NEXT_ONLY, "epochs-next-only", EXCLUSION, "epochs,corrupt,crash", 5, 24, 1,            \
