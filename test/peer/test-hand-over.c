@@ -1,9 +1,9 @@
 /* A leader that resigns hands over to a follower that waits: over TLS that knows both sides it
  * writes the follower's claim in place of its release. Three electors with their peer servers and
- * clients on the fake S3. With epoch files, or where the leader does not know who asks, it
- * releases.
+ * clients on the fake S3. Where the leader does not know who asks, it releases; with epoch files it
+ * always does (core/golden/epochs-no-grant.trace, test-mode.c).
  *
- * ctest labels: no-valgrind */
+ * ctest labels: no-valgrind one-protocol */
 #include <stdio.h>
 #include <string.h>
 
