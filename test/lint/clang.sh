@@ -6,10 +6,12 @@ set -euo pipefail
 cd "$1"
 command -v "$2" >/dev/null || { echo "skipped: no $2 here"; exit 77; }
 
-# One command line a source: not those of dependencies (-w), and each source only once.
+# One command line a source: not those of dependencies (-w), and each source only once; without the
+# option of packaging/small.cmake that clang does not have.
 mapfile -t commands < <(
   sed -n 's/^ *"command": "\(.*\)",$/\1/p' compile_commands.json |
-    sed -E 's/\\(["\\])/\1/g; s/^([^- ][^ ]* )+/'"$2"' -fsyntax-only /; s/ -o [^ ]+ / /; / -w /d' |
+    sed -E 's/\\(["\\])/\1/g; s/^([^- ][^ ]* )+/'"$2"' -fsyntax-only /
+      s/ -o [^ ]+ / /; s/ -fipa-pta / /; / -w /d' |
     awk '!seen[$NF]++'
 )
 [ ${#commands[@]} -gt 0 ] || { echo "no command lines in $PWD/compile_commands.json"; exit 1; }
