@@ -120,7 +120,7 @@ typedef struct s3lect_peer_server_options_s {
   int32_t health;             /* 1: serve /livez and /readyz, which do not depend on leadership */
   uint32_t max_connections;   /* default S3LECT_PEER_MAX_CONNECTIONS, but at most half of
                                  RLIMIT_NOFILE   at init, because a leader needs descriptors for its
-                                 store. A   value given here is not reduced */
+                                 store. A value given here is not reduced */
   uint32_t max_held;          /* requests held at once; others are answered at once. Default: three
                                  quarters of max_connections, and one less than all */
   uint32_t max_header_bytes; /* default S3LECT_PEER_HEADER_BYTES. A follower's candidacy takes about

@@ -3,7 +3,6 @@
 #include "plan.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "options_table.h"
 #include "peer.h"
@@ -33,13 +32,6 @@ static const prices_t* prices_of(const cli_plan_t* plan) {
 static double price_of(const cli_plan_t* plan, const cli_plan_requests_t* r) {
   const prices_t* p = prices_of(plan);
   return (r->puts * p->put + r->lists * p->list + r->gets * p->get) / 1000;
-}
-
-/* A directory bucket, by its name. */
-static bool is_express(const char* bucket) {
-  static const char suffix[] = "--x-s3";
-  size_t n = strlen(bucket), suffix_n = sizeof suffix - 1;
-  return n > suffix_n && strcmp(bucket + n - suffix_n, suffix) == 0;
 }
 
 /* ---- JSON ---- */
@@ -169,7 +161,7 @@ int cli_plan(const cli_options_t* options) {
   plan = (cli_plan_t){
       .options = options,
       .is_s3 = options->bucket[0] != '\0',
-      .is_express = is_express(options->bucket),
+      .is_express = s3l_span_ends_with(s3l_span_cstr(options->bucket), S3L_SPAN("--x-s3")),
       .authenticated = options->client.plain_http == 0,
       .latency_ms = options->latency_ms != 0 ? options->latency_ms : LATENCY_MS,
       .electors = options->electors,

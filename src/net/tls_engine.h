@@ -25,8 +25,6 @@
 #define S3L_TLS_QUIET_MAX   64
 #define S3L_TLS_QUIET_BYTES 1024
 
-/* A common name has at most 64 characters, a DNS name 253. */
-
 typedef struct s3l_tls_engine_s {
   s3l_tls_context_t* context;
   SSL* ssl;

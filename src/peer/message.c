@@ -29,14 +29,19 @@ bool s3l_peer_address_parse(const char* addr, bool tls, char* host, size_t cap, 
   return whole;
 }
 
+/* Writes a record that is to have more members. False if it does not fit. */
+static bool begin_record(s3l_buf_t* b, const s3lect_record_t* record, char* buf, size_t cap) {
+  size_t n = s3l_record_encode(record, buf, cap);
+  s3l_buf_init(b, buf, cap);
+  b->len = n > 0 ? n - 1 : 0; /* the brace that ends the record */
+  return n > 0;
+}
+
 size_t s3l_peer_answer_encode(const s3lect_record_t* record, const char* etag,
                               uint64_t valid_for_ms, char* buf, size_t cap) {
   s3l_buf_t b;
-  size_t n = s3l_record_encode(record, buf, cap);
-  if (n == 0)
+  if (!begin_record(&b, record, buf, cap))
     return 0;
-  s3l_buf_init(&b, buf, cap);
-  b.len = n - 1; /* the brace that ends the record */
   s3l_json_string(&b, "etag", etag);
   s3l_json_u64(&b, "validForMs", valid_for_ms);
   s3l_buf_putc(&b, '}');
@@ -81,11 +86,8 @@ int s3l_peer_answer_parse(s3l_span_t body, s3l_peer_answer_t* a) {
 size_t s3l_peer_candidacy_encode(const s3lect_record_t* record, unsigned priority, char* buf,
                                  size_t cap) {
   s3l_buf_t b;
-  size_t n = s3l_record_encode(record, buf, cap);
-  if (n == 0)
+  if (!begin_record(&b, record, buf, cap))
     return 0;
-  s3l_buf_init(&b, buf, cap);
-  b.len = n - 1; /* the brace that ends the record */
   s3l_json_u64(&b, "priority", priority);
   s3l_buf_puts(&b, "}");
   s3l_buf_putc(&b, '\0');

@@ -119,16 +119,11 @@ static size_t place(const s3l_peer_server_t* p, s3l_span_t path, bool* found) {
 }
 
 static bool make_room(s3l_peer_server_t* p) {
-  if (p->len < p->cap)
-    return true;
-  size_t cap = p->cap > 0 ? 2 * p->cap : 4;
   s3l_peer_registration_t** registrations =
-      s3l_realloc(p->registrations, cap * sizeof *registrations);
-  if (registrations == NULL)
-    return false;
-  p->registrations = registrations;
-  p->cap = cap;
-  return true;
+      s3l_grow(p->registrations, p->len, &p->cap, sizeof *registrations);
+  if (registrations != NULL)
+    p->registrations = registrations;
+  return registrations != NULL;
 }
 
 int s3l_peer_server_add(s3l_peer_server_t* p, s3l_peer_registration_t* registration) {

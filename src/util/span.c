@@ -24,6 +24,11 @@ bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix) {
   return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
+bool s3l_span_ends_with(s3l_span_t s, s3l_span_t suffix) {
+  return s.n >= suffix.n &&
+         (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+}
+
 bool s3l_span_is_visible(s3l_span_t s) {
   for (size_t i = 0; i < s.n; i++) {
     unsigned char c = (unsigned char)s.p[i];

@@ -43,6 +43,7 @@ bool s3l_span_eq(s3l_span_t a, s3l_span_t b);
 bool s3l_span_ieq(s3l_span_t a, s3l_span_t b);
 
 bool s3l_span_starts_with(s3l_span_t s, s3l_span_t prefix);
+bool s3l_span_ends_with(s3l_span_t s, s3l_span_t suffix);
 
 /** Whether all of it is visible ASCII: no blank, no control character. */
 bool s3l_span_is_visible(s3l_span_t s);

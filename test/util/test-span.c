@@ -13,6 +13,10 @@ static void compares(void** state) {
   assert_true(s3l_span_starts_with(S3L_SPAN("W/x"), S3L_SPAN("W/")));
   assert_true(s3l_span_starts_with(S3L_SPAN(""), S3L_SPAN("")));
   assert_false(s3l_span_starts_with(S3L_SPAN("W"), S3L_SPAN("W/")));
+  assert_true(s3l_span_ends_with(S3L_SPAN("x/W"), S3L_SPAN("/W")));
+  assert_true(s3l_span_ends_with(S3L_SPAN(""), S3L_SPAN("")));
+  assert_false(s3l_span_ends_with(S3L_SPAN("x/W"), S3L_SPAN("x/")));
+  assert_false(s3l_span_ends_with(S3L_SPAN("W"), S3L_SPAN("/W")));
   assert_null(s3l_span_cstr(NULL).p);
 }
 

@@ -50,11 +50,6 @@ static bool bucket_is_valid(const char* s, bool aws) {
   return strstr(s, "..") == NULL;
 }
 
-static bool has_suffix(const char* s, const char* suffix) {
-  size_t n = strlen(s), suffix_n = strlen(suffix);
-  return n > suffix_n && strcmp(s + n - suffix_n, suffix) == 0;
-}
-
 /* The zone in the name of a directory bucket, BASE--ZONE--x-s3; n == 0 if there is none. */
 static s3l_span_t zone_of(const char* bucket) {
   s3l_span_t none = {NULL, 0};
@@ -77,7 +72,7 @@ static int build_bucket(build_t* b) {
     return refuse(b, "bucket", s,
                   e->aws ? "not a bucket name; use 3 to 63 lower-case letters, digits, '-' and '.'"
                          : "not a bucket name; use 3 to 255 letters, digits, '-', '.' and '_'");
-  e->express = has_suffix(s, DIRECTORY_BUCKET);
+  e->express = s3l_span_ends_with(s3l_span_cstr(s), S3L_SPAN(DIRECTORY_BUCKET));
   if (e->express && zone_of(s).n == 0)
     return refuse(b, "bucket", s,
                   "not the name of a directory bucket, which is BASE--ZONE--x-s3, as in "
