@@ -27,18 +27,6 @@ static void start(const char* cert, s3l_tls_client_auth_t auth) {
   s3l_tls_context_free(server_tls); /* the server has its own */
 }
 
-/* A client's context; `cert` NULL: it has none. */
-static s3l_tls_context_t* client_context(const char* cert) {
-  s3l_tls_context_t* c;
-  s3l_tls_client_options_t co = {.ca.file = certs.ca};
-  if (cert != NULL) {
-    co.cert.file = cert;
-    co.key.file = certs.key;
-  }
-  assert_int_equal(s3l_tls_context_new_client(&co, &c, NULL), 0);
-  return c;
-}
-
 static s3l_caller_t* call(s3l_tls_context_t* tls, const char* text) {
   s3l_caller_t* c = s3l_caller_new(&rig, tls);
   s3l_caller_open(c);
@@ -48,7 +36,7 @@ static s3l_caller_t* call(s3l_tls_context_t* tls, const char* text) {
 }
 
 static void test_talk(void** state) {
-  s3l_tls_context_t* tls = client_context(NULL);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, NULL);
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   s3l_caller_t* c = call(tls, NULL);
   s3l_caller_talk(c, GET("/") GET("/2"), "404 Not Found", false);
@@ -68,7 +56,7 @@ static void test_talk(void** state) {
 
 /* A head of several records, and an answer that the kernel does not take at once. */
 static void test_large(void** state) {
-  s3l_tls_context_t* tls = client_context(NULL);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, NULL);
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   s3l_caller_t* c = call(tls, "GET /big HTTP/1.1\r\n");
   s3l_caller_send(c, "Host: x\r\n");
@@ -98,7 +86,7 @@ static void test_client_auth(void** state) {
       {S3L_TLS_CLIENT_AUTH_REQUIRED, certs.expired, false, false},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    s3l_tls_context_t* tls = client_context(cases[i].cert);
+    s3l_tls_context_t* tls = s3l_client_context(certs.ca, cases[i].cert);
     start(certs.good, cases[i].auth);
     s3l_caller_t* c = call(tls, GET("/"));
     if (cases[i].in) {
@@ -147,7 +135,7 @@ static void test_not_tls(void** state) {
 
 /* An open connection goes on when the server takes up another certificate; new ones see that. */
 static void test_reload(void** state) {
-  s3l_tls_context_t* tls = client_context(NULL);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, NULL);
   s3l_tls_context_t* next;
   start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
   s3l_caller_t* held = call(tls, GET("/hold"));
@@ -184,7 +172,7 @@ static void test_reload(void** state) {
 static void test_many_handshakes(void** state) {
   enum { CALLERS = 80 };
   static s3l_caller_t* c[CALLERS];
-  s3l_tls_context_t* tls = client_context(certs.good);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, certs.good);
   start(certs.good, S3L_TLS_CLIENT_AUTH_REQUIRED);
   for (int i = 0; i < CALLERS; i++) {
     c[i] = s3l_caller_new(&rig, tls);
@@ -204,7 +192,7 @@ static void test_many_handshakes(void** state) {
 }
 
 static void test_gone_and_closed(void** state) {
-  s3l_tls_context_t* tls = client_context(NULL);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, NULL);
   for (int way = 0; way < 3; way++) {
     start(certs.good, S3L_TLS_CLIENT_AUTH_NONE);
     s3l_caller_t* c = call(tls, GET("/hold"));

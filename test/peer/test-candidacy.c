@@ -18,22 +18,11 @@
 static s3l_house_t h;
 static s3l_tls_context_t* good;
 
-static s3l_tls_context_t* context(const char* cert) {
-  s3l_tls_context_t* c;
-  s3l_tls_client_options_t o = {.ca.file = certs.ca};
-  if (cert != NULL) {
-    o.cert.file = cert;
-    o.key.file = certs.key;
-  }
-  assert_int_equal(s3l_tls_context_new_client(&o, &c, NULL), 0);
-  return c;
-}
-
 /* Elector a leads, by epoch 8. */
 static void begin(void) {
   s3l_house_init(&h, &certs);
   s3l_house_open_leading(&h);
-  good = context(certs.good);
+  good = s3l_client_context(certs.ca, certs.good);
 }
 
 static void end(void) {
@@ -145,7 +134,7 @@ static void test_only_at_an_address_of_the_certificate(void** state) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     print_message("  %s\n", rows[i].addr);
     begin();
-    s3l_tls_context_t* tls = context(rows[i].cert);
+    s3l_tls_context_t* tls = s3l_client_context(certs.ca, rows[i].cert);
     s3l_caller_t* b = wait_as(tls, claim("b", rows[i].addr, B, 1, 1));
     resign();
     if (rows[i].granted)
@@ -163,7 +152,7 @@ static void test_nobody_without_a_certificate(void** state) {
     s3l_house_init(&h, plain ? NULL : &certs);
     h.options.client_ca_file = NULL;
     s3l_house_open_leading(&h);
-    s3l_tls_context_t* tls = plain ? NULL : context(certs.good);
+    s3l_tls_context_t* tls = plain ? NULL : s3l_client_context(certs.ca, certs.good);
     s3l_caller_t* b = wait_as(tls, claim("b", HERE, B, 1, 1));
     resign();
     is_not_granted(b);

@@ -92,10 +92,7 @@ static void test_plain(void** state) {
 }
 
 static void test_tls(void** state) {
-  s3l_tls_context_t* tls;
-  s3l_tls_client_options_t o = {
-      .ca.file = certs.ca, .cert.file = certs.good, .key.file = certs.key};
-  assert_int_equal(s3l_tls_context_new_client(&o, &tls, NULL), 0);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, certs.good);
   s3l_house_init(&h, &certs);
   run(tls);
   s3l_tls_context_free(tls);

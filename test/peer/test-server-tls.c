@@ -28,27 +28,15 @@ static const char* text_of(const char* path) {
   return out;
 }
 
-/* A client that trusts `ca` and shows `cert` (NULL: none). */
-static s3l_tls_context_t* context(const char* ca, const char* cert) {
-  s3l_tls_context_t* c;
-  s3l_tls_client_options_t o = {.ca.file = ca};
-  if (cert != NULL) {
-    o.cert.file = cert;
-    o.key.file = certs.key;
-  }
-  assert_int_equal(s3l_tls_context_new_client(&o, &c, NULL), 0);
-  return c;
-}
-
 static void answered(const char* ca, const char* cert) {
-  s3l_tls_context_t* tls = context(ca, cert);
+  s3l_tls_context_t* tls = s3l_client_context(ca, cert);
   assert_non_null(strstr(s3l_house_ask(&h, tls, GET, "}"), "\"leaderID\":\"a\""));
   s3l_tls_context_free(tls);
 }
 
 /* The connection ends without an answer. */
 static void turned_away(const char* ca, const char* cert) {
-  s3l_tls_context_t* tls = context(ca, cert);
+  s3l_tls_context_t* tls = s3l_client_context(ca, cert);
   s3l_caller_t* c = s3l_house_caller(&h, tls);
   s3l_caller_open(c); /* with TLS 1.3 a client learns only later that it is not wanted */
   if (c->ended == 0)
@@ -115,7 +103,7 @@ static void test_the_files_again(void** state) {
   s3l_house_init(&h, &certs);
   h.options.cert_file = cert;
   s3l_house_open_leading(&h);
-  s3l_tls_context_t* tls = context(certs.ca, certs.good);
+  s3l_tls_context_t* tls = s3l_client_context(certs.ca, certs.good);
   s3l_caller_t* old = s3l_house_caller(&h, tls);
   s3l_caller_open(old);
   s3l_caller_send(old, WAIT);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/fakes3.h"
+#include "lib/fakes3_store.h"
 #include "lib/heap.h"
-#include "lib/store_suite.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "loop/clock.h"
@@ -16,46 +15,12 @@
 #define BUCKET  "locks--usw2-az1--x-s3"
 #define SESSION "{\"match\":{\"method\":\"SESSION\"},"
 
-static uv_loop_t loop;
-static fakes3_t* server;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
 static s3l_suite_req_t r;
-static char ca_dir[64];
-static char ca_file[96];
 
 /* ---- Set-up ---- */
 
-static void start_server(const fakes3_options_t* options) {
-  char why[256] = "";
-  assert_int_equal(uv_loop_init(&loop), 0);
-  if (fakes3_start(&loop, options, &server, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
-}
-
 static s3lect_store_s3_options_t good_options(void) {
-  s3lect_store_s3_options_t o;
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = BUCKET;
-  o.region = "us-west-2";
-  o.endpoint = fakes3_url(server);
-  o.access_key_id = FAKES3_ACCESS_KEY;
-  o.secret_access_key = FAKES3_SECRET_KEY;
-  return o;
-}
-
-static void open_store(const s3lect_store_s3_options_t* o) {
-  s3lect_error_t error;
-  if (s3lect_store_s3_options_check(o, &error) != 0)
-    fail_msg("%s", error.text);
-  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, NULL), 0);
-  suite = (s3l_store_suite_t){.loop = &loop,
-                              .store = &store,
-                              .timeout_ms = 20000,
-                              .fresh_etags = true,
-                              .guarded_deletes = true,
-                              .clear_conflicts = true};
-  s3l_suite_prefix(&suite);
+  return server_options(BUCKET, "us-west-2");
 }
 
 static void begin(const fakes3_options_t* options) {
@@ -68,19 +33,6 @@ static void on_closed(s3lect_store_t* s) {
   ++*(unsigned*)s->data;
 }
 
-static void close_store(void) {
-  unsigned closed = 0;
-  store.data = &closed;
-  s3lect_store_close(&store, on_closed);
-  s3l_wait_count(&loop, &closed, 1, "the store to be closed");
-}
-
-static void stop_server(void) {
-  fakes3_stop(server, NULL, NULL);
-  s3l_wait_loop_end(&loop);
-  s3l_wait_pace(S3L_PACE_REAL);
-}
-
 static void end(void) {
   close_store();
   stop_server();
@@ -88,19 +40,15 @@ static void end(void) {
 
 static int open_plain(void** state) {
   begin(&(fakes3_options_t){.region = "us-west-2"});
+  suite.fresh_etags = true;
   *state = &suite;
   return 0;
 }
 
 /* The session's own connections trust the store's authority. */
 static int open_tls(void** state) {
-  snprintf(ca_dir, sizeof(ca_dir), "/tmp/s3lect-ca-XXXXXX");
-  assert_non_null(mkdtemp(ca_dir));
-  start_server(&(fakes3_options_t){.tls_self = ca_dir});
-  s3lect_store_s3_options_t o = good_options();
-  snprintf(ca_file, sizeof(ca_file), "%s/ca.pem", ca_dir);
-  o.ca_file = ca_file;
-  open_store(&o);
+  open_tls_store(BUCKET, "us-west-2");
+  suite.fresh_etags = true;
   *state = &suite;
   return 0;
 }
@@ -111,9 +59,7 @@ static int close_all(void** state) {
 }
 
 static int close_tls(void** state) {
-  end();
-  assert_int_equal(remove(ca_file), 0);
-  assert_int_equal(remove(ca_dir), 0);
+  close_tls_store();
   return 0;
 }
 

@@ -5,72 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/fakes3.h"
-#include "lib/store_suite.h"
+#include "lib/fakes3_store.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 
-static uv_loop_t loop;
-static fakes3_t* server;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
 static s3l_suite_req_t r;
-static char ca_dir[64];
-static char ca_file[96];
-
-static void start_server(const fakes3_options_t* options) {
-  char why[256] = "";
-  assert_int_equal(uv_loop_init(&loop), 0);
-  if (fakes3_start(&loop, options, &server, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
-}
-
-static void on_stopped(void* arg) {
-  *(bool*)arg = true;
-}
-
-static void stop_server(void) {
-  bool stopped = false;
-  fakes3_stop(server, on_stopped, &stopped);
-  uv_run(&loop, UV_RUN_DEFAULT);
-  assert_true(stopped);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
 
 static s3lect_store_s3_options_t good_options(void) {
-  s3lect_store_s3_options_t o;
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.region = "eu-central-1";
-  o.endpoint = fakes3_url(server);
-  o.access_key_id = FAKES3_ACCESS_KEY;
-  o.secret_access_key = FAKES3_SECRET_KEY;
-  return o;
-}
-
-static void open_store(const s3lect_store_s3_options_t* o) {
-  s3lect_error_t error;
-  if (s3lect_store_s3_options_check(o, &error) != 0)
-    fail_msg("%s", error.text);
-  assert_int_equal(s3lect_store_s3_init(&loop, &store, o, NULL), 0);
-  suite = (s3l_store_suite_t){.loop = &loop,
-                              .store = &store,
-                              .timeout_ms = 20000,
-                              .guarded_deletes = true,
-                              .clear_conflicts = true};
-  s3l_suite_prefix(&suite);
-}
-
-static void on_closed(s3lect_store_t* s) {
-  *(bool*)s->data = true;
-}
-
-static void close_store(void) {
-  bool closed = false;
-  store.data = &closed;
-  s3lect_store_close(&store, on_closed);
-  while (!closed)
-    s3l_turn(&loop);
+  return server_options("bucket", "eu-central-1");
 }
 
 /* A server, and a store that uses it with this region (NULL: none is set). */
@@ -93,13 +35,7 @@ static int open_plain(void** state) {
 }
 
 static int open_tls(void** state) {
-  snprintf(ca_dir, sizeof(ca_dir), "/tmp/s3lect-ca-XXXXXX");
-  assert_non_null(mkdtemp(ca_dir));
-  start_server(&(fakes3_options_t){.tls_self = ca_dir});
-  s3lect_store_s3_options_t o = good_options();
-  snprintf(ca_file, sizeof(ca_file), "%s/ca.pem", ca_dir);
-  o.ca_file = ca_file;
-  open_store(&o);
+  open_tls_store("bucket", "eu-central-1");
   *state = &suite;
   return 0;
 }
@@ -111,12 +47,8 @@ static int close_all(void** state) {
 }
 
 static int close_tls(void** state) {
-  close_all(state);
-  uv_fs_t fs;
-  uv_fs_unlink(NULL, &fs, ca_file, NULL);
-  uv_fs_req_cleanup(&fs);
-  uv_fs_rmdir(NULL, &fs, ca_dir, NULL);
-  uv_fs_req_cleanup(&fs);
+  s3l_suite_clean(*state);
+  close_tls_store();
   return 0;
 }
 
