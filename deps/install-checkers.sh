@@ -3,6 +3,7 @@
 #
 #   install-checkers.sh kubernetes    kubernetes-validate, the schemas of Kubernetes, from PyPI with pip
 #   install-checkers.sh cert-manager  the schemas of cert-manager's objects, from npm
+#   install-checkers.sh typescript    TypeScript and the types of Node.js, from npm, for examples/node-addon/index.d.ts
 #   install-checkers.sh actionlint    the checker of GitHub's workflows, a Go module, with go
 #
 # Versions and checksums are those of the lock file in deps/checkers/NAME. It lives in the user's cache
@@ -14,9 +15,9 @@ checkers=$(cd "$(dirname "$0")" && pwd)/checkers
 name=${1:-}
 case "$name" in
   kubernetes) tool=pip lock=requirements.txt command=(python3 -m pip --version) ;;
-  cert-manager) tool=npm lock=package-lock.json command=(npm --version) ;;
+  cert-manager | typescript) tool=npm lock=package-lock.json command=(npm --version) ;;
   actionlint) tool=go lock=go.sum command=(go version) ;;
-  *) sed -n '4,6s/^# *//p' "$0" >&2; exit 2 ;;
+  *) sed -n '4,7s/^# *//p' "$0" >&2; exit 2 ;;
 esac
 locked=$checkers/$name
 

@@ -81,11 +81,10 @@ announce "install"
 if $full; then deps/install-debian.sh full; else deps/install-debian.sh test; fi
 # Without a network they say so, and the tests that need what they fetch are skipped.
 deps/install-zig.sh >/dev/null || [ $? -eq 77 ]
-deps/install-typescript.sh >/dev/null || [ $? -eq 77 ]
 for store in moto s3proxy s3mock; do
   deps/install-stores.sh $store >/dev/null || [ $? -eq 77 ]
 done
-for checker in kubernetes cert-manager actionlint; do
+for checker in typescript kubernetes cert-manager actionlint; do
   deps/install-checkers.sh $checker >/dev/null || [ $? -eq 77 ]
 done
 

@@ -6,7 +6,7 @@ set -euo pipefail
 test=$(cd "$(dirname "$0")" && pwd)
 node=$1
 PATH=$(dirname "$node"):$PATH
-typescript=$("$test/../../../deps/install-typescript.sh") # which says why there is none
+typescript=$("$test/../../../deps/install-checkers.sh" typescript) # which says why there is none
 
 modules=$typescript/node_modules
 
