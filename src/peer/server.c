@@ -9,6 +9,7 @@
 #include "s3lect/peer.h"
 #include "util/assert.h"
 #include "util/mem.h"
+#include "util/mutant.h"
 
 /* How long the last answers may take when the server closes. */
 #define CLOSE_GRACE_MS 500
@@ -155,6 +156,14 @@ s3l_peer_registration_t* s3l_peer_server_at(const s3l_peer_server_t* p, size_t i
 
 /* ---- Answers ---- */
 
+/* So long after a change requests still come that were sent before it. */
+#define NEWS_MS 2000
+
+static bool is_news(const s3l_peer_registration_t* registration) {
+  return registration->changed_ns > 0 && !S3L_MUTANT(NEWS_HELD) &&
+         s3l_clock_lease_ns() - registration->changed_ns < NEWS_MS * INT64_C(1000000);
+}
+
 static void answer_leads(s3l_http_exchange_t* ex, const char* body, size_t len, bool waited) {
   static const s3l_http_header_t applied = {
       .name = {"Preference-Applied", sizeof "Preference-Applied" - 1}, .value = {"wait", 4}};
@@ -298,7 +307,9 @@ static void answer_election(s3l_peer_server_t* p, s3l_peer_registration_t* regis
   switch (registration->answer(registration, candidate.is.record.incarnation, body, sizeof body,
                                &len)) {
   case S3L_REGISTRATION_LEADS:
-    if (wait_ms == 0 || !hold(registration, ex, &candidate, wait_ms, true))
+    if (wait_ms > 0 && is_news(registration))
+      answer_leads(ex, body, len, true);
+    else if (wait_ms == 0 || !hold(registration, ex, &candidate, wait_ms, true))
       answer_leads(ex, body, len, false);
     return;
   case S3L_REGISTRATION_GRANTED:
@@ -401,6 +412,7 @@ s3l_http_server_t* s3l_peer_server_pages(s3l_peer_server_t* p) {
 }
 
 void s3l_peer_registration_changed(s3l_peer_registration_t* registration) {
+  registration->changed_ns = s3l_clock_lease_ns();
   /* What is asked anew in consequence comes with later turns of the loop. */
   while (!s3l_list_empty(&registration->held))
     release(S3L_CONTAINER_OF(registration->held.next, held_t, link));

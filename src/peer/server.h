@@ -14,7 +14,9 @@
  *   - a held request is answered when its registration has stopped leading and has released, when
  *     its leader publishes another value, when its time is over, or when the registration is
  *     removed; whichever comes first;
- *   - an answer is what the owner says at that moment, never an older one.
+ *   - an answer is what the owner says at that moment, never an older one;
+ *   - a request that may have been sent before the last change is not held: who waits would not
+ *     learn of that change.
  *
  * Paths are compared as sent, without their query. */
 #ifndef S3L_PEER_SERVER_H
@@ -61,6 +63,7 @@ struct s3l_peer_registration_s {
   /* The server's. */
   s3l_peer_server_t* server; /* NULL: not at one */
   s3l_list_t held;
+  int64_t changed_ns; /* when what was held was last answered for a change, in lease time */
 };
 
 typedef struct s3l_peer_server_config_s {
