@@ -157,11 +157,11 @@ s3l_peer_registration_t* s3l_peer_server_at(const s3l_peer_server_t* p, size_t i
 /* ---- Answers ---- */
 
 /* So long after a change requests still come that were sent before it. */
-#define NEWS_MS 2000
+#define CHANGE_MS 2000
 
-static bool is_news(const s3l_peer_registration_t* registration) {
-  return registration->changed_ns > 0 && !S3L_MUTANT(NEWS_HELD) &&
-         s3l_clock_lease_ns() - registration->changed_ns < NEWS_MS * INT64_C(1000000);
+static bool has_just_changed(const s3l_peer_registration_t* registration) {
+  return registration->changed_ns > 0 && !S3L_MUTANT(CHANGE_HELD) &&
+         s3l_clock_lease_ns() - registration->changed_ns < CHANGE_MS * INT64_C(1000000);
 }
 
 static void answer_leads(s3l_http_exchange_t* ex, const char* body, size_t len, bool waited) {
@@ -307,7 +307,7 @@ static void answer_election(s3l_peer_server_t* p, s3l_peer_registration_t* regis
   switch (registration->answer(registration, candidate.is.record.incarnation, body, sizeof body,
                                &len)) {
   case S3L_REGISTRATION_LEADS:
-    if (wait_ms > 0 && is_news(registration))
+    if (wait_ms > 0 && has_just_changed(registration))
       answer_leads(ex, body, len, true);
     else if (wait_ms == 0 || !hold(registration, ex, &candidate, wait_ms, true))
       answer_leads(ex, body, len, false);

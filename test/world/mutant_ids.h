@@ -65,7 +65,7 @@
   XX(VALUE_STAYS, "value-stays", 2, false, "a value outlives its epoch in what is told")           \
   XX(VALUE_UNWRITTEN, "value-unwritten", 40, false,                                                \
      "a leader tells its peers of a value before it is written")                                   \
-  XX(NEWS_HELD, "news-held", 3092, false,                                                          \
+  XX(CHANGE_HELD, "change-held", 3092, false,                                                      \
      "a question that was sent before a value changed waits for the next change")                  \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")
 
