@@ -1,7 +1,8 @@
-/* s3lect/credentials.h: the sources of the S3 store's keys.
+/* s3lect/credentials.h: the sources of a store's keys and tokens.
  *
  * Vocabulary
- *   credentials  access key, secret and, for temporary keys, a session token and an expiration time
+ *   credentials  keys (access key, secret and, for temporary keys, a session token) or a token
+ *                alone, and an expiration time
  *   provider     a handle on one loop that gets credentials when it is asked
  *   chain        a provider that asks the sources of AWS's SDKs, in their order
  *
@@ -34,10 +35,12 @@ typedef struct s3lect_credentials_provider_s s3lect_credentials_provider_t;
 typedef struct s3lect_credentials_req_s s3lect_credentials_req_t;
 typedef struct s3lect_credentials_ops_s s3lect_credentials_ops_t;
 
-/** One set of credentials. */
+/** One set of credentials: keys, with which a store signs requests, or a token alone, which it
+ * sends: a bearer token, or the query of a shared access signature of Azure. The S3 store needs
+ * keys, and ends its requests with S3LECT_ECREDENTIALS where it is given a token alone. */
 struct s3lect_credentials_s {
-  size_t size; /* sizeof(s3lect_credentials_t), as the provider was compiled */
-  const char* access_key_id;
+  size_t size;               /* sizeof(s3lect_credentials_t), as the provider was compiled */
+  const char* access_key_id; /* NULL or "" for a token alone, as is secret_access_key */
   const char* secret_access_key;
   const char* session_token; /* NULL for keys that are not temporary */
   int64_t expires_ms;        /* Unix time in ms; 0: they do not expire */
@@ -92,9 +95,9 @@ struct s3lect_credentials_provider_s {
 S3LECT_EXTERN void s3lect_credentials_close(s3lect_credentials_provider_t* provider,
                                             s3lect_credentials_close_cb cb);
 
-/** Opens a provider of fixed keys, which are copied; `session_token` may be NULL.
- * Errors, with nothing to clean up: S3LECT_ECREDENTIALS (no keys, or none that can be), UV_ENOMEM.
- */
+/** Opens a provider of fixed credentials, which are copied: keys, whose `session_token` may be
+ * NULL, or a token alone, with NULL or "" for both keys. Errors, with nothing to clean up:
+ * S3LECT_ECREDENTIALS (no credentials, or none that can be), UV_ENOMEM. */
 S3LECT_EXTERN int s3lect_credentials_static_init(uv_loop_t* loop,
                                                  s3lect_credentials_provider_t* provider,
                                                  const char* access_key_id,

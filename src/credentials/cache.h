@@ -68,7 +68,8 @@ extern const s3l_creds_cache_options_t s3l_creds_cache_defaults;
 int s3l_creds_cache_open(s3lect_credentials_provider_t* provider, bool owned,
                          const s3l_creds_cache_options_t* options, s3l_creds_cache_t** out);
 
-/** A cache with fixed credentials, which it copies. token may be NULL. Errors: as s3l_creds_new. */
+/** A cache with fixed credentials, which it copies: keys, whose token may be NULL, or a token
+ * alone, whose keys are NULL or "". Errors: as s3l_creds_new. */
 int s3l_creds_cache_fixed(uv_loop_t* loop, const char* access_key, const char* secret,
                           const char* token, s3l_creds_cache_t** out, s3lect_error_t* error);
 

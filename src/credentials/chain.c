@@ -102,7 +102,7 @@ static void on_keys(void* arg, int status, s3lect_credentials_t* creds) {
 static void use_keys(chain_t* c, s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
   s3lect_credentials_t* creds = NULL;
   s3lect_error_t error = {0};
-  int err = s3l_creds_new(access_key, secret, token, 0, &creds, &error);
+  int err = s3l_creds_new_keys(access_key, secret, token, 0, &creds, &error);
   s3l_buf_printf(&c->why, "%s", error.text);
   on_keys(c, err, creds);
 }

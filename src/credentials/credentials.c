@@ -1,6 +1,5 @@
 #include "credentials/credentials.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "util/error.h"
@@ -15,23 +14,26 @@ typedef struct block_s {
 
 /* What is wrong; the value itself is a secret and not shown. */
 static const char* find_fault(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token) {
-  if (access_key.n == 0)
+  bool is_token = access_key.n == 0 && secret.n == 0 && token.n > 0;
+  if (access_key.n == 0 && !is_token)
     return "there is no access key";
-  if (secret.n == 0)
+  if (secret.n == 0 && !is_token)
     return "there is no secret access key";
   if (access_key.n > S3L_CREDS_ACCESS_KEY_MAX || secret.n > S3L_CREDS_SECRET_MAX)
     return "the access key or its secret is too long to be one";
   if (token.n > S3L_CREDS_TOKEN_MAX)
-    return "the session token is too long to be one";
+    return is_token ? "the token is too long to be one" : "the session token is too long to be one";
   if (!s3l_span_is_visible(access_key) || !s3l_span_is_visible(secret) ||
       !s3l_span_is_visible(token))
-    return "a key holds a blank, a line end or another character that no key has";
+    return is_token ? "the token holds a blank, a line end or another character that no token has"
+                    : "a key holds a blank, a line end or another character that no key has";
   return NULL;
 }
 
 static const char* put(char** at, s3l_span_t s) {
   char* start = *at;
-  memcpy(start, s.p, s.n);
+  if (s.n > 0)
+    memcpy(start, s.p, s.n);
   start[s.n] = '\0';
   *at += s.n + 1;
   return start;
@@ -55,6 +57,17 @@ int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, in
                                           .expires_ms = expires_ms};
   *out = &b->credentials;
   return 0;
+}
+
+bool s3l_creds_can_sign(const s3lect_credentials_t* credentials) {
+  return credentials->access_key_id[0] != '\0';
+}
+
+int s3l_creds_new_keys(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token,
+                       int64_t expires_ms, s3lect_credentials_t** out, s3lect_error_t* error) {
+  if (access_key.n == 0 && secret.n == 0 && token.n > 0)
+    return s3l_error_say(error, S3LECT_ECREDENTIALS, "", NULL, S3L_CREDS_CANNOT_SIGN);
+  return s3l_creds_new(access_key, secret, token, expires_ms, out, error);
 }
 
 void s3l_creds_free(s3lect_credentials_t* credentials) {

@@ -1,7 +1,8 @@
 /* credentials/credentials.h: one set of credentials in memory.
  *
  * Vocabulary
- *   credentials  access key, secret and, for temporary keys, a session token and an end
+ *   credentials  keys (access key, secret and, for temporary keys, a session token) or a token
+ *                alone (a bearer token, or a shared access signature), and an end
  *   provider     s3lect/credentials.h: gets one set when it is asked; the user's, or the chain of
  *                AWS's SDKs (chain.h)
  *   cache        keeps what a provider gave, and has it at hand (cache.h); it is what stores ask,
@@ -12,6 +13,7 @@
 #ifndef S3L_CREDS_CREDS_H
 #define S3L_CREDS_CREDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "s3lect/credentials.h"
@@ -25,10 +27,21 @@
  * has added the reason, without secrets, to the message of its caller. */
 typedef void (*s3l_creds_cb)(void* arg, int status, s3lect_credentials_t* credentials);
 
-/** Copies the texts into one block. token.n may be 0. Errors: UV_ENOMEM; S3LECT_ECREDENTIALS
- * (they are none that can be). */
+/** Copies the texts into one block: a pair of keys, whose token.n may be 0, or a token alone, whose
+ * keys have n == 0 and become "". Errors: UV_ENOMEM; S3LECT_ECREDENTIALS (they are none that can
+ * be). */
 int s3l_creds_new(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token, int64_t expires_ms,
                   s3lect_credentials_t** out, s3lect_error_t* error);
+
+/* Why a token alone is refused by those who sign. */
+#define S3L_CREDS_CANNOT_SIGN "there is no access key, only a token, which cannot sign requests"
+
+/** Whether these are keys, which can sign; else they are a token alone. */
+bool s3l_creds_can_sign(const s3lect_credentials_t* credentials);
+
+/** As s3l_creds_new, but refuses a token alone. */
+int s3l_creds_new_keys(s3l_span_t access_key, s3l_span_t secret, s3l_span_t token,
+                       int64_t expires_ms, s3lect_credentials_t** out, s3lect_error_t* error);
 
 /** Wipes and frees what s3l_creds_new made; NULL is a no-op. */
 void s3l_creds_free(s3lect_credentials_t* credentials);

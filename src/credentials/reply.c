@@ -67,8 +67,8 @@ static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
     if (expires_ms <= 0)
       expires_ms = 1; /* long ago; 0 would mean never */
   }
-  int err = s3l_creds_new(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
-                          s3l_span_cstr(t->token), expires_ms, out, &error);
+  int err = s3l_creds_new_keys(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
+                               s3l_span_cstr(t->token), expires_ms, out, &error);
   s3l_buf_puts(why, error.text);
   return err;
 }

@@ -126,8 +126,8 @@ static int copy_keys(session_t* s) {
     return S3LECT_ECREDENTIALS;
   }
   int err =
-      s3l_creds_new(s3l_span_cstr(keys->access_key_id), s3l_span_cstr(keys->secret_access_key),
-                    s3l_span_cstr(keys->session_token), 0, &s->keys, &error);
+      s3l_creds_new_keys(s3l_span_cstr(keys->access_key_id), s3l_span_cstr(keys->secret_access_key),
+                         s3l_span_cstr(keys->session_token), 0, &s->keys, &error);
   s3l_buf_puts(&s->why, err != 0 ? error.text : "");
   return err;
 }

@@ -125,6 +125,9 @@ static void names_bad_answers(void** state) {
   answered(S3L_OK("{\"AccessKeyId\":\"AK\",\"SecretAccessKey\":\"\",\"Token\":\"T\","
                   "\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"),
            "container: there is no secret access key");
+  answered(S3L_OK("{\"AccessKeyId\":\"\",\"SecretAccessKey\":\"\",\"Token\":\"T\","
+                  "\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"),
+           "container: " S3L_CREDS_CANNOT_SIGN);
   answered("HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n",
            "container: 127.0.0.1:...");
   answered("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{", "container: reply of...");

@@ -38,6 +38,48 @@ static void hands_out_copies(void** state) {
                    S3LECT_ECREDENTIALS);
 }
 
+static void refused(const char* key, const char* secret, const char* token, const char* why) {
+  s3l_creds_cache_t* cache = NULL;
+  s3lect_error_t error = {0};
+  assert_int_equal(s3l_creds_cache_fixed(&loop, key, secret, token, &cache, &error),
+                   S3LECT_ECREDENTIALS);
+  assert_null(cache);
+  assert_string_equal(error.text, why);
+}
+
+static void a_token_alone(void** state) {
+  static char longest[S3L_CREDS_TOKEN_MAX + 2];
+  s3l_creds_cache_t* cache = NULL;
+  memset(longest, 't', S3L_CREDS_TOKEN_MAX);
+  assert_int_equal(s3l_creds_cache_fixed(&loop, NULL, "", longest, &cache, NULL), 0);
+  const s3lect_credentials_t* c = s3l_creds_cache_get(cache);
+  assert_string_equal(c->access_key_id, "");
+  assert_string_equal(c->secret_access_key, "");
+  assert_string_equal(c->session_token, longest);
+  assert_false(s3l_creds_can_sign(c));
+  s3l_creds_cache_close(cache, NULL, NULL);
+  longest[S3L_CREDS_TOKEN_MAX] = 't';
+  refused("", "", longest, "the token is too long to be one");
+  refused(NULL, NULL, "a\r\nb",
+          "the token holds a blank, a line end or another character that no token has");
+  refused(NULL, NULL, NULL, "there is no access key");
+  refused("AK", NULL, "T", "there is no secret access key");
+  refused(NULL, "SK", "T", "there is no access key");
+}
+
+/* Those who sign say so. */
+static void a_token_alone_is_no_pair_of_keys(void** state) {
+  s3lect_credentials_t* c = NULL;
+  s3lect_error_t error = {0};
+  const s3l_span_t none = {NULL, 0};
+  assert_int_equal(s3l_creds_new_keys(none, none, S3L_SPAN("T"), 0, &c, &error),
+                   S3LECT_ECREDENTIALS);
+  assert_string_equal(error.text, S3L_CREDS_CANNOT_SIGN);
+  assert_int_equal(s3l_creds_new_keys(S3L_SPAN("AK"), S3L_SPAN("SK"), none, 0, &c, &error), 0);
+  assert_true(s3l_creds_can_sign(c));
+  s3l_creds_free(c);
+}
+
 /* Looks at what is freed, while it still may be looked at. Each block begins with its size. */
 #define HEAD 16
 static bool saw_secret;
@@ -99,6 +141,8 @@ static void wipes_secrets(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hands_out_copies),
+      cmocka_unit_test(a_token_alone),
+      cmocka_unit_test(a_token_alone_is_no_pair_of_keys),
       cmocka_unit_test(wipes_secrets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,6 +339,17 @@ static void a_store_tells_why_there_are_none(void** state) {
   close_store();
 }
 
+/* An empty key would sign, and the bucket's answer would not say what is wrong. */
+static void a_store_refuses_a_token_alone(void** state) {
+  const s3lect_credentials_t token = {.size = sizeof(token), .session_token = "T"};
+  begin(LATER);
+  open_store(S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"))));
+  give(&token);
+  s3l_creds_use_ends(&use, S3LECT_ECREDENTIALS, S3L_CREDS_CANNOT_SIGN);
+  close_store();
+  assert_int_equal(server.strays, 0);
+}
+
 /* The first request has the only connection, and the keys end before the second gets it. */
 static void keys_may_end_while_a_request_is_queued(void** state) {
   s3lect_credentials_t c = {
@@ -384,6 +395,7 @@ int main(void) {
       cmocka_unit_test(closing_waits_for_the_provider),
       cmocka_unit_test(a_store_asks_once),
       cmocka_unit_test(a_store_tells_why_there_are_none),
+      cmocka_unit_test(a_store_refuses_a_token_alone),
       cmocka_unit_test(keys_may_end_while_a_request_is_queued),
       cmocka_unit_test(a_store_closes_while_it_asks),
   };

@@ -128,7 +128,7 @@ static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   s3_t* s3 = http->data;
   size_t len;
   const s3lect_credentials_t* creds = s3l_creds_cache_get(s3->creds.cache);
-  if (creds == NULL)
+  if (creds == NULL || !s3l_creds_can_sign(creds))
     return S3LECT_ECREDENTIALS;
   const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
                               s3l_span_cstr(creds->secret_access_key),
@@ -219,6 +219,8 @@ static bool send_again(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
 
 static const char* why_none(const s3_t* s3) {
   const char* why = s3l_creds_cache_why(s3->creds.cache);
+  if (s3l_creds_cache_get(s3->creds.cache) != NULL)
+    return S3L_CREDS_CANNOT_SIGN;
   return why[0] != '\0' ? why : "the credentials have ended";
 }
 
@@ -248,7 +250,8 @@ static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
   r.waited_ns = reply->waited_ns;
   if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
     s3l_creds_cache_refused(s3->creds.cache);
-  if (r.status == S3LECT_ECREDENTIALS) /* they expired while the request was queued */
+  if (r.status ==
+      S3LECT_ECREDENTIALS) /* they expired while the request was queued, or cannot sign */
     r.message = why_none(s3);
   req->cb(req, &r);
   /* The store still exists, even if the callback has closed it. */
