@@ -1,4 +1,4 @@
-/* util/base64: the vectors of RFC 4648, section 10. */
+/* util/base64: the vectors of RFC 4648, section 10, and its alphabet that is safe in URLs. */
 #include <string.h>
 
 #include "lib/test.h"
@@ -22,7 +22,24 @@ static void encodes(void** state) {
   }
 }
 
+static void encodes_for_urls(void** state) {
+  static const char* const cases[][2] = {{"", ""},
+                                         {"f", "Zg"},
+                                         {"fo", "Zm8"},
+                                         {"foo", "Zm9v"},
+                                         {"foobar", "Zm9vYmFy"},
+                                         {"\xfb\xff\xfe", "-__-"},
+                                         {"\xfb\xff", "-_8"}};
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    char out[16];
+    s3l_buf_t b;
+    s3l_buf_init(&b, out, sizeof(out));
+    s3l_base64url_encode(&b, cases[i][0], strlen(cases[i][0]));
+    assert_string_equal(s3l_buf_cstr(&b), cases[i][1]);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(encodes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(encodes), cmocka_unit_test(encodes_for_urls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

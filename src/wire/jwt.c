@@ -1,0 +1,123 @@
+/* wire/jwt.c: PEM_read_bio_PrivateKey of OpenSSL 3 leaves copies of the key in memory that it has
+ * freed. PEM_bytes_read_bio_secmem and d2i_RSAPrivateKey wipe theirs; the latter is deprecated, and
+ * d2i_AutoPrivateKey stands in where libcrypto lacks it. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include "wire/jwt.h"
+
+#include <limits.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <openssl/x509.h>
+
+#include "util/base64.h"
+
+#define NO_KEY    "holds no private key in PEM form"
+#define NO_MEMORY "out of memory"
+
+#ifdef OPENSSL_NO_DEPRECATED_3_0
+
+static EVP_PKEY* parse_rsa(const unsigned char* der, long len) {
+  return d2i_AutoPrivateKey(NULL, &der, len);
+}
+
+#else
+
+static EVP_PKEY* parse_rsa(const unsigned char* der, long len) {
+  RSA* rsa = d2i_RSAPrivateKey(NULL, &der, len);
+  EVP_PKEY* key = rsa != NULL ? EVP_PKEY_new() : NULL;
+  if (key != NULL && EVP_PKEY_assign_RSA(key, rsa) == 1)
+    return key;
+  EVP_PKEY_free(key);
+  RSA_free(rsa);
+  return NULL;
+}
+
+#endif
+
+/* Takes the RSA key out of its PKCS #8 form. */
+static const char* parse_pkcs8(const unsigned char* der, long len, EVP_PKEY** key) {
+  const ASN1_OBJECT* kind;
+  const unsigned char* inner;
+  int inner_len;
+  const char* wrong = NO_KEY;
+  PKCS8_PRIV_KEY_INFO* info = d2i_PKCS8_PRIV_KEY_INFO(NULL, &der, len);
+  if (info != NULL && PKCS8_pkey_get0(&kind, &inner, &inner_len, NULL, info) == 1) {
+    bool is_rsa = OBJ_obj2nid(kind) == NID_rsaEncryption;
+    *key = is_rsa ? parse_rsa(inner, inner_len) : NULL;
+    wrong = !is_rsa ? "is not an RSA key" : *key == NULL ? "holds a damaged RSA key" : NULL;
+  }
+  PKCS8_PRIV_KEY_INFO_free(info);
+  return wrong;
+}
+
+static const char* parse(const char* kind, const unsigned char* der, long len, EVP_PKEY** key) {
+  if (strcmp(kind, PEM_STRING_PKCS8) == 0)
+    return "is encrypted; give it decrypted";
+  if (strcmp(kind, PEM_STRING_PKCS8INF) == 0)
+    return parse_pkcs8(der, len, key);
+  if (strcmp(kind, PEM_STRING_RSA) != 0)
+    return "is not an RSA key";
+  *key = parse_rsa(der, len);
+  return *key != NULL ? NULL : "holds a damaged RSA key";
+}
+
+/* Without a callback the last argument is the passphrase, so that OpenSSL never asks for one. */
+static const char* read_key(s3l_span_t pem, EVP_PKEY** key) {
+  unsigned char* der = NULL;
+  char* kind = NULL;
+  long len = 0;
+  *key = NULL;
+  if (pem.n == 0 || pem.n > INT_MAX)
+    return NO_KEY;
+  BIO* bio = BIO_new_mem_buf(pem.p, (int)pem.n);
+  if (bio == NULL)
+    return NO_MEMORY;
+  const char* wrong = NO_KEY;
+  if (PEM_bytes_read_bio_secmem(&der, &len, &kind, PEM_STRING_EVP_PKEY, bio, NULL, "") == 1) {
+    wrong = parse(kind, der, len, key);
+    OPENSSL_secure_clear_free(der, (size_t)len);
+    OPENSSL_secure_free(kind);
+  }
+  BIO_free(bio);
+  if (*key == NULL)
+    return wrong;
+  int bits = EVP_PKEY_get_bits(*key);
+  return bits < S3L_JWT_KEY_BITS_MIN   ? "is an RSA key of less than 2048 bits"
+         : bits > S3L_JWT_KEY_BITS_MAX ? "is an RSA key of more than 4096 bits"
+                                       : NULL;
+}
+
+static const char* sign(EVP_PKEY* key, s3l_span_t input, s3l_buf_t* out) {
+  unsigned char signature[S3L_JWT_KEY_BITS_MAX / 8];
+  size_t n = sizeof signature;
+  EVP_MD_CTX* ctx = EVP_MD_CTX_new();
+  const char* wrong = NO_MEMORY;
+  if (ctx != NULL && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, key) == 1) {
+    bool ok = EVP_DigestSign(ctx, signature, &n, (const unsigned char*)input.p, input.n) == 1;
+    wrong = ok ? NULL : "holds a damaged RSA key";
+  }
+  EVP_MD_CTX_free(ctx);
+  if (wrong == NULL) {
+    s3l_buf_putc(out, '.');
+    s3l_base64url_encode(out, signature, n);
+  }
+  return wrong;
+}
+
+const char* s3l_jwt_sign(s3l_span_t key, s3l_span_t header, s3l_span_t claims, s3l_buf_t* out) {
+  EVP_PKEY* parsed;
+  size_t start = out->len;
+  s3l_base64url_encode(out, header.p, header.n);
+  s3l_buf_putc(out, '.');
+  s3l_base64url_encode(out, claims.p, claims.n);
+  const char* wrong = read_key(key, &parsed);
+  if (wrong == NULL && !out->overflow)
+    wrong = sign(parsed, (s3l_span_t){out->p + start, out->len - start}, out);
+  EVP_PKEY_free(parsed);
+  ERR_clear_error();
+  return wrong;
+}
