@@ -11,11 +11,27 @@
 #define SCOPE_MAX     128
 #define NAMES_MAX     1024 /* the list of signed headers */
 
+struct s3l_sigv4_flavour_s {
+  const char* algorithm;
+  const char* prefix; /* of the secret */
+  const char* terminator;
+};
+
+static const s3l_sigv4_flavour_t aws = {"AWS4-HMAC-SHA256", "AWS4", "aws4_request"};
+static const s3l_sigv4_flavour_t google = {"GOOG4-HMAC-SHA256", "GOOG4", "goog4_request"};
+
 bool s3l_sigv4_scope(s3l_sigv4_scope_t* scope, int64_t time_ms, s3l_span_t region,
                      s3l_span_t service) {
   scope->region = region;
   scope->service = service;
+  scope->flavour = &aws;
   return s3l_time_format_amz(time_ms, scope->time);
+}
+
+bool s3l_sigv4_scope_google(s3l_sigv4_scope_t* scope, int64_t time_ms) {
+  bool ok = s3l_sigv4_scope(scope, time_ms, S3L_SPAN("auto"), S3L_SPAN("storage"));
+  scope->flavour = &google;
+  return ok;
 }
 
 /* ---- Query ---- */
@@ -175,19 +191,21 @@ static s3l_span_t scope_date(const s3l_sigv4_scope_t* scope) {
   return (s3l_span_t){scope->time, 8};
 }
 
-/* "20130524/us-east-1/s3/aws4_request" */
+/* "20130524/us-east-1/s3/aws4_request", or with Google's terminator */
 static void put_scope(s3l_buf_t* b, const s3l_sigv4_scope_t* scope) {
   s3l_buf_put(b, scope_date(scope));
   s3l_buf_putc(b, '/');
   s3l_buf_put(b, scope->region);
   s3l_buf_putc(b, '/');
   s3l_buf_put(b, scope->service);
-  s3l_buf_put(b, S3L_SPAN("/aws4_request"));
+  s3l_buf_putc(b, '/');
+  s3l_buf_puts(b, scope->flavour->terminator);
 }
 
 void s3l_sigv4_string_to_sign(s3l_buf_t* b, const s3l_sigv4_scope_t* scope,
                               s3l_span_t canonical_hash) {
-  s3l_buf_put(b, S3L_SPAN("AWS4-HMAC-SHA256\n"));
+  s3l_buf_puts(b, scope->flavour->algorithm);
+  s3l_buf_putc(b, '\n');
   s3l_buf_puts(b, scope->time);
   s3l_buf_putc(b, '\n');
   put_scope(b, scope);
@@ -198,12 +216,12 @@ void s3l_sigv4_string_to_sign(s3l_buf_t* b, const s3l_sigv4_scope_t* scope,
 bool s3l_sigv4_signing_key(s3l_sha256_t* engine, s3l_span_t secret, const s3l_sigv4_scope_t* scope,
                            uint8_t key[S3L_SHA256_SIZE]) {
   const s3l_span_t steps[4] = {scope_date(scope), scope->region, scope->service,
-                               S3L_SPAN("aws4_request")};
-  char first[4 + S3L_SIGV4_SECRET_MAX];
+                               s3l_span_cstr(scope->flavour->terminator)};
+  char first[5 + S3L_SIGV4_SECRET_MAX];
   s3l_hmac_key_t hmac;
   s3l_buf_t b;
   s3l_buf_init(&b, first, sizeof(first));
-  s3l_buf_put(&b, S3L_SPAN("AWS4"));
+  s3l_buf_puts(&b, scope->flavour->prefix);
   s3l_buf_put(&b, secret);
   bool ok = !b.overflow;
   s3l_span_t from = s3l_buf_span(&b);
@@ -242,12 +260,14 @@ void s3l_signer_close(s3l_signer_t* signer) {
 /* Derives the key unless the kept one is for this secret and scope. */
 static bool ensure_key(s3l_signer_t* s, s3l_span_t secret, const s3l_sigv4_scope_t* scope) {
   uint8_t key[S3L_SHA256_SIZE];
-  if (s->date[0] != '\0' && s3l_span_eq(s3l_span_cstr(s->date), scope_date(scope)) &&
+  if (s->date[0] != '\0' && s->flavour == scope->flavour &&
+      s3l_span_eq(s3l_span_cstr(s->date), scope_date(scope)) &&
       s3l_span_eq(s3l_span_cstr(s->region), scope->region) &&
       s3l_span_eq(s3l_span_cstr(s->service), scope->service) &&
       s3l_span_eq(s3l_span_cstr(s->secret), secret))
     return true;
   s->date[0] = '\0';
+  s->flavour = scope->flavour;
   s3l_wipe(s->secret, sizeof(s->secret));
   bool ok = s3l_span_copy(secret, s->secret, sizeof(s->secret)) &&
             s3l_span_copy(scope->region, s->region, sizeof(s->region)) &&
@@ -277,7 +297,8 @@ bool s3l_signer_authorization(s3l_signer_t* signer, const s3l_sigv4_request_t* r
   if (b.overflow ||
       !s3l_sigv4_signature(&signer->engine, &signer->key, s3l_buf_span(&b), signature))
     return false;
-  s3l_buf_put(out, S3L_SPAN("AWS4-HMAC-SHA256 Credential="));
+  s3l_buf_puts(out, scope->flavour->algorithm);
+  s3l_buf_put(out, S3L_SPAN(" Credential="));
   s3l_buf_put(out, access_key);
   s3l_buf_putc(out, '/');
   put_scope(out, scope);

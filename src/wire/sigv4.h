@@ -1,12 +1,13 @@
-/* wire/sigv4.h: AWS Signature Version 4 for S3: paths are signed as they are sent, encoded once and
- * not normalised.
+/* wire/sigv4.h: AWS Signature Version 4 for S3, and Google's variant of it for Cloud Storage
+ * (GOOG4-HMAC-SHA256): paths are signed as they are sent, encoded once and not normalised.
  *
  * Vocabulary
  *   canonical request  the request as text, equal for signer and store
  *   string to sign     time, scope and the canonical request's hash
- *   scope              date/region/service/aws4_request
- *   signing key        derived from the secret for one scope; valid for one day, and kept
- *   signer             an engine with its kept key; one per store, one thread
+ *   flavour            AWS's or Google's: the names in which the two differ
+ *   scope              date/region/service/aws4_request, or Google's
+ * date/auto/storage/goog4_request signing key        derived from the secret for one scope; valid
+ * for one day, and kept signer             an engine with its kept key; one per store, one thread
  *
  * Clock and credentials are arguments. After the first request of a day signing allocates nothing.
  */
@@ -42,15 +43,21 @@ typedef struct s3l_sigv4_request_s {
   s3l_span_t payload_hash; /* hexadecimal, or UNSIGNED-PAYLOAD */
 } s3l_sigv4_request_t;
 
+typedef struct s3l_sigv4_flavour_s s3l_sigv4_flavour_t;
+
 typedef struct s3l_sigv4_scope_s {
   char time[S3L_TIME_AMZ_SIZE]; /* 20130524T000000Z; its first 8 characters are the date */
   s3l_span_t region;
   s3l_span_t service;
+  const s3l_sigv4_flavour_t* flavour;
 } s3l_sigv4_scope_t;
 
-/** False if the time is out of range. */
+/** AWS's scope. False if the time is out of range. */
 bool s3l_sigv4_scope(s3l_sigv4_scope_t* scope, int64_t time_ms, s3l_span_t region,
                      s3l_span_t service);
+
+/** Google's scope. False if the time is out of range. */
+bool s3l_sigv4_scope_google(s3l_sigv4_scope_t* scope, int64_t time_ms);
 
 /* ---- Stages. Those that write text set the buffer's overflow if a limit is exceeded. ---- */
 
@@ -74,6 +81,7 @@ typedef struct s3l_signer_s {
   s3l_sha256_t engine;
   s3l_sha256_memo_t memo; /* of canonical requests */
   s3l_hmac_key_t key;     /* with what it was derived from: */
+  const s3l_sigv4_flavour_t* flavour;
   char date[9];
   char region[S3L_SIGV4_REGION_MAX];
   char service[16];

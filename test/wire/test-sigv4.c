@@ -1,5 +1,10 @@
 /* wire/sigv4: published vectors, stage by stage. V1..V5 stand in AWS's S3 documentation, the
- * general ones in AWS's signing test suite, O1 and O2 were computed by an independent script. */
+ * general ones in AWS's signing test suite, O1 and O2 were computed by an independent script.
+ *
+ * Google publishes vectors of its flavour for signed URLs, with RSA: their canonical requests are
+ * those of any V4 signature, and are G1 to G3 here, under their published hashes. It publishes none
+ * for HMAC keys: the signatures of G1 to G4 were computed by an independent script, and G4's stands
+ * in the tests of another implementation (ClickHouse), too. */
 #include <string.h>
 
 #include "lib/test.h"
@@ -97,6 +102,39 @@ static const vector_t s3_vectors[] = {
            "ef9d548f1b766ea544576d9533cd43c4f4e0639325a84f2dac852aa4ece740f8"),
 };
 
+#define GOOGLE_HOST H("Host", "storage.googleapis.com")
+#define GOOGLE_QUERY(names)                                                                        \
+  LIST(H("X-Goog-SignedHeaders", names), H("X-Goog-Expires", "10"),                                \
+       H("X-Goog-Algorithm", "GOOG4-RSA-SHA256"),                                                  \
+       H("X-Goog-Credential",                                                                      \
+         "test-iam-credentials@dummy-project-id.iam.gserviceaccount.com/20190201/auto/storage/"    \
+         "goog4_request"),                                                                         \
+       H("X-Goog-Date", "20190201T090000Z"))
+
+static const s3l_span_t google_secret = {"testsecretkey", 13};
+static const char google_access[] = "GOOGTESTACCESSKEY";
+
+static const vector_t google_vectors[] = {
+    VECTOR("G1", "GET", "/test-bucket/test-object", GOOGLE_QUERY("host"), LIST(GOOGLE_HOST), NULL,
+           UNSIGNED, "00e2fb794ea93d7adb703edaebdd509821fcc7d4f1a79ac5c8d2b394df109320",
+           "036bed96ad066d7fa989b845001f8e05567a665abbc25c1a606ff4db156680f1"),
+    VECTOR("G2", "GET", "/test-bucket//path/with/slashes/under_score/amper%26sand/file.ext",
+           GOOGLE_QUERY("host"), LIST(GOOGLE_HOST), NULL, UNSIGNED,
+           "63c601ecd6ccfec84f1113fc906609cbdf7651395f4300cecd96ddd2c35164f8",
+           "ee944dca239b6d7b88000e2dc81aa5f32bc67c60e28e52695b04cba3c73c763b"),
+    VECTOR("G3", "GET", "/test-bucket/test-object", GOOGLE_QUERY("bar;foo;host"),
+           LIST(GOOGLE_HOST, H("foo", "foo-value"), H("BAR", "BAR-value")), NULL, UNSIGNED,
+           "59c1ac1a6ee7d773d5c4487ecc861d60b71c4871dd18fc7d8485fac09df1d296",
+           "5308886f2831da8b249ed29dcae6e0e7f0e3d9fcbe5466693d959262dcfafa54"),
+};
+
+static const vector_t google_put =
+    VECTOR("G4", "PUT", "/test-bucket/dir/obj.txt", NONE,
+           LIST(GOOGLE_HOST, H("x-goog-if-generation-match", "0"),
+                H("x-goog-content-sha256", UNSIGNED), H("x-goog-date", "20260703T000000Z")),
+           NULL, UNSIGNED, "5ab40d8e687698881b3f2eaa2c02790ef004e013074446b7921f78eb8e2a75bd",
+           "4f82e49c69753329afd4768ccf1db6b472dbbd86d082a08b5b9f9fe368fb6ef6");
+
 static const s3l_span_t general_secret = {"wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", 40};
 static const char general_access[] = "AKIDEXAMPLE";
 
@@ -150,16 +188,14 @@ static const vector_t general_vectors[] = {
 
 /* Goes through the stages one by one, then asks the signer for the same. */
 static void check(const vector_t* v, s3l_signer_t* signer, const char* access, s3l_span_t secret,
-                  int64_t time_ms, const char* service) {
+                  s3l_sigv4_scope_t scope) {
   char query[1024], canonical[4096], hash[65], to_sign[512], signature[65], payload[65], auth[1024];
   char tail[128];
   uint8_t key[S3L_SHA256_SIZE];
   s3l_hmac_key_t hmac;
-  s3l_sigv4_scope_t scope;
   s3l_buf_t b;
   s3l_sha256_t* e = &signer->engine;
 
-  assert_true(s3l_sigv4_scope(&scope, time_ms, S3L_SPAN("us-east-1"), s3l_span_cstr(service)));
   s3l_buf_init(&b, query, sizeof(query));
   s3l_sigv4_query(&b, v->params, length_of(v->params));
   assert_true(s3l_sha256_hex(e, s3l_span_cstr(v->body), payload));
@@ -201,11 +237,23 @@ static void check(const vector_t* v, s3l_signer_t* signer, const char* access, s
   }
 }
 
+static s3l_sigv4_scope_t scope_of(int64_t time_ms, const char* service) {
+  s3l_sigv4_scope_t scope;
+  assert_true(s3l_sigv4_scope(&scope, time_ms, S3L_SPAN("us-east-1"), s3l_span_cstr(service)));
+  return scope;
+}
+
+static s3l_sigv4_scope_t google_scope_of(int64_t time_ms) {
+  s3l_sigv4_scope_t scope;
+  assert_true(s3l_sigv4_scope_google(&scope, time_ms));
+  return scope;
+}
+
 static void s3_documentation_vectors(void** state) {
   s3l_signer_t signer;
   assert_true(s3l_signer_open(&signer));
   for (size_t i = 0; i < sizeof(s3_vectors) / sizeof(s3_vectors[0]); i++)
-    check(&s3_vectors[i], &signer, s3_access, s3_secret, 1369353600000, "s3");
+    check(&s3_vectors[i], &signer, s3_access, s3_secret, scope_of(1369353600000, "s3"));
   s3l_signer_close(&signer);
 }
 
@@ -213,52 +261,85 @@ static void general_suite_vectors(void** state) {
   s3l_signer_t signer;
   assert_true(s3l_signer_open(&signer));
   for (size_t i = 0; i < sizeof(general_vectors) / sizeof(general_vectors[0]); i++)
-    check(&general_vectors[i], &signer, general_access, general_secret, 1440938160000, "service");
+    check(&general_vectors[i], &signer, general_access, general_secret,
+          scope_of(1440938160000, "service"));
+  s3l_signer_close(&signer);
+}
+
+static void google_suite_vectors(void** state) {
+  s3l_signer_t signer;
+  assert_true(s3l_signer_open(&signer));
+  for (size_t i = 0; i < sizeof(google_vectors) / sizeof(google_vectors[0]); i++)
+    check(&google_vectors[i], &signer, google_access, google_secret,
+          google_scope_of(1549011600000));
+  check(&google_put, &signer, google_access, google_secret, google_scope_of(1783036800000));
+  s3l_signer_close(&signer);
+}
+
+/* What each stage must give; the key in hexadecimal. */
+typedef struct stages_s {
+  const char *canonical, *to_sign, *key, *authorization;
+} stages_t;
+
+static void check_stages(const vector_t* v, s3l_span_t payload, const char* access,
+                         s3l_span_t secret, s3l_sigv4_scope_t scope, const stages_t* want) {
+  s3l_signer_t signer;
+  uint8_t key[S3L_SHA256_SIZE];
+  char text[1024], hex[65] = {0};
+  s3l_buf_t b;
+  assert_true(s3l_signer_open(&signer));
+  s3l_sigv4_request_t r = {s3l_span_cstr(v->method),
+                           s3l_span_cstr(v->path),
+                           S3L_SPAN(""),
+                           v->headers,
+                           length_of(v->headers),
+                           payload};
+  s3l_buf_init(&b, text, sizeof(text));
+  s3l_sigv4_canonical_request(&b, &r);
+  assert_string_equal(s3l_buf_cstr(&b), want->canonical);
+  s3l_buf_init(&b, text, sizeof(text));
+  s3l_sigv4_string_to_sign(&b, &scope, s3l_span_cstr(v->canonical_hash));
+  assert_string_equal(s3l_buf_cstr(&b), want->to_sign);
+  assert_true(s3l_sigv4_signing_key(&signer.engine, secret, &scope, key));
+  s3l_hex_encode(key, sizeof(key), hex);
+  assert_string_equal(hex, want->key);
+  s3l_buf_init(&b, text, sizeof(text));
+  assert_true(s3l_signer_authorization(&signer, &r, &scope, s3l_span_cstr(access), secret, &b));
+  assert_string_equal(s3l_buf_cstr(&b), want->authorization);
   s3l_signer_close(&signer);
 }
 
 /* The one vector of which every stage's text is written out in AWS's documentation. */
 static void each_stage_of_v1(void** state) {
-  static const char canonical_want[] =
+  static const stages_t want = {
       "GET\n/test.txt\n\nhost:examplebucket.s3.amazonaws.com\nrange:bytes=0-9\n"
       "x-amz-content-sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n"
       "x-amz-date:20130524T000000Z\n\nhost;range;x-amz-content-sha256;x-amz-date\n"
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  static const char to_sign_want[] =
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       "AWS4-HMAC-SHA256\n20130524T000000Z\n20130524/us-east-1/s3/aws4_request\n"
-      "7344ae5b7ee6c3e7e6b0fe0640412a37625d1fbfff95c48bbb2dc43964946972";
-  static const char auth_want[] =
+      "7344ae5b7ee6c3e7e6b0fe0640412a37625d1fbfff95c48bbb2dc43964946972",
+      "dbb893acc010964918f1fd433add87c70e8b0db6be30c1fbeafefa5ec6ba8378",
       "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
       "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
-      "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41";
-  const vector_t* v = &s3_vectors[0];
-  s3l_signer_t signer;
-  s3l_sigv4_scope_t scope;
-  uint8_t key[S3L_SHA256_SIZE];
-  char text[1024], hex[65] = {0};
-  s3l_buf_t b;
-  assert_true(s3l_signer_open(&signer));
-  assert_true(s3l_sigv4_scope(&scope, 1369353600000, S3L_SPAN("us-east-1"), S3L_SPAN("s3")));
-  s3l_sigv4_request_t r = {S3L_SPAN("GET"),
-                           S3L_SPAN("/test.txt"),
-                           S3L_SPAN(""),
-                           v->headers,
-                           4,
-                           s3l_span_cstr(s3l_sha256_empty_hex)};
-  s3l_buf_init(&b, text, sizeof(text));
-  s3l_sigv4_canonical_request(&b, &r);
-  assert_string_equal(s3l_buf_cstr(&b), canonical_want);
-  s3l_buf_init(&b, text, sizeof(text));
-  s3l_sigv4_string_to_sign(&b, &scope, s3l_span_cstr(v->canonical_hash));
-  assert_string_equal(s3l_buf_cstr(&b), to_sign_want);
-  assert_true(s3l_sigv4_signing_key(&signer.engine, s3_secret, &scope, key));
-  s3l_hex_encode(key, sizeof(key), hex);
-  assert_string_equal(hex, "dbb893acc010964918f1fd433add87c70e8b0db6be30c1fbeafefa5ec6ba8378");
-  s3l_buf_init(&b, text, sizeof(text));
-  assert_true(
-      s3l_signer_authorization(&signer, &r, &scope, s3l_span_cstr(s3_access), s3_secret, &b));
-  assert_string_equal(s3l_buf_cstr(&b), auth_want);
-  s3l_signer_close(&signer);
+      "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"};
+  check_stages(&s3_vectors[0], s3l_span_cstr(s3l_sha256_empty_hex), s3_access, s3_secret,
+               scope_of(1369353600000, "s3"), &want);
+}
+
+static void each_stage_of_g4(void** state) {
+  static const stages_t want = {
+      "PUT\n/test-bucket/dir/obj.txt\n\nhost:storage.googleapis.com\n"
+      "x-goog-content-sha256:UNSIGNED-PAYLOAD\nx-goog-date:20260703T000000Z\n"
+      "x-goog-if-generation-match:0\n\n"
+      "host;x-goog-content-sha256;x-goog-date;x-goog-if-generation-match\nUNSIGNED-PAYLOAD",
+      "GOOG4-HMAC-SHA256\n20260703T000000Z\n20260703/auto/storage/goog4_request\n"
+      "5ab40d8e687698881b3f2eaa2c02790ef004e013074446b7921f78eb8e2a75bd",
+      "ea01b945dae4eeb0ca90cfbdff6e803261e272315cf843decabcb13ca7a2fadb",
+      "GOOG4-HMAC-SHA256 Credential=GOOGTESTACCESSKEY/20260703/auto/storage/goog4_request, "
+      "SignedHeaders=host;x-goog-content-sha256;x-goog-date;x-goog-if-generation-match, "
+      "Signature=4f82e49c69753329afd4768ccf1db6b472dbbd86d082a08b5b9f9fe368fb6ef6"};
+  check_stages(&google_put, S3L_SPAN(UNSIGNED), google_access, google_secret,
+               google_scope_of(1783036800000), &want);
 }
 
 /* A kept key must not outlive what it was made of. */
@@ -300,6 +381,34 @@ static void key_follows_its_inputs(void** state) {
     assert_string_equal(a, c);
     assert_string_not_equal(a, previous);
     memcpy(previous, a, sizeof(a));
+  }
+  s3l_signer_close(&kept);
+}
+
+/* Nor the flavour that it was made for. */
+static void key_follows_the_flavour(void** state) {
+  const s3l_sigv4_scope_t scopes[] = {google_scope_of(1783036800000),
+                                      scope_of(1783036800000, "storage")};
+  s3l_sigv4_request_t r = {
+      S3L_SPAN("GET"),   S3L_SPAN("/"), S3L_SPAN(""), google_vectors[0].headers, 1,
+      S3L_SPAN(UNSIGNED)};
+  s3l_signer_t kept;
+  char text[2][512];
+  s3l_buf_t b;
+  assert_true(s3l_signer_open(&kept));
+  for (int i = 0; i < 2; i++) {
+    s3l_sigv4_scope_t scope = scopes[i];
+    scope.region = S3L_SPAN("auto");
+    s3l_buf_init(&b, text[i], sizeof(text[i]));
+    assert_true(s3l_signer_authorization(&kept, &r, &scope, S3L_SPAN("AK"), google_secret, &b));
+    s3l_signer_t fresh;
+    char want[512];
+    assert_true(s3l_signer_open(&fresh));
+    assert_non_null(s3l_buf_cstr(&b));
+    s3l_buf_init(&b, want, sizeof(want));
+    assert_true(s3l_signer_authorization(&fresh, &r, &scope, S3L_SPAN("AK"), google_secret, &b));
+    assert_string_equal(text[i], s3l_buf_cstr(&b));
+    s3l_signer_close(&fresh);
   }
   s3l_signer_close(&kept);
 }
@@ -350,8 +459,10 @@ static void limits_are_errors(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(s3_documentation_vectors), cmocka_unit_test(general_suite_vectors),
-      cmocka_unit_test(each_stage_of_v1),         cmocka_unit_test(key_follows_its_inputs),
-      cmocka_unit_test(queries_are_sorted),       cmocka_unit_test(limits_are_errors),
+      cmocka_unit_test(google_suite_vectors),     cmocka_unit_test(each_stage_of_v1),
+      cmocka_unit_test(each_stage_of_g4),         cmocka_unit_test(key_follows_its_inputs),
+      cmocka_unit_test(key_follows_the_flavour),  cmocka_unit_test(queries_are_sorted),
+      cmocka_unit_test(limits_are_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
