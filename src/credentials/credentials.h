@@ -4,7 +4,7 @@
  *   credentials  keys (access key, secret and, for temporary keys, a session token) or a token
  *                alone (a bearer token, or a shared access signature), and an end
  *   provider     s3lect/credentials.h: gets one set when it is asked; the user's, or the chain of
- *                AWS's SDKs (chain.h)
+ *                a cloud's SDKs (chain.h)
  *   cache        keeps what a provider gave, and has it at hand (cache.h); it is what stores ask,
  *                and what is behind the public providers of the library (provider.h)
  *   source       one of those that the chain asks: a file, a service, a program

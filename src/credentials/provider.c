@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "credentials/chain.h"
+#include "credentials/aws.h"
 #include "util/assert.h"
 #include "util/error.h"
 #include "util/mem.h"
@@ -125,7 +125,7 @@ int s3lect_credentials_chain_init(uv_loop_t* loop, s3lect_credentials_provider_t
                                   s3lect_error_t* error) {
   s3l_creds_cache_t* cache;
   s3l_error_clear(error);
-  int err = s3l_creds_chain(loop, options, &cache, error);
+  int err = s3l_creds_aws(loop, options, &cache, error);
   return s3l_error_end(error, err != 0 ? err : open_shell(loop, provider, cache));
 }
 

@@ -242,7 +242,7 @@ int s3l_creds_session(uv_loop_t* loop, const s3lect_credentials_chain_options_t*
                       const s3l_session_options_t* o, s3l_creds_cache_t** out,
                       s3lect_error_t* error) {
   s3l_settings_t copied;
-  int err = s3l_settings_init(&copied, settings, error);
+  int err = s3l_settings_aws(&copied, settings, error);
   session_t* s = err == 0 ? make(loop, &copied, o) : NULL;
   if (s != NULL)
     return s3l_creds_cache_open(&s->provider, true, &s3l_creds_cache_defaults, out);

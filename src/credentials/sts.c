@@ -208,14 +208,14 @@ void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role,
       .compose = compose_assume_role, .parse = s3l_reply_service_xml, .is_transient = is_transient};
   sts->keys = keys;
   if (begin(sts, "AssumeRole", role))
-    s3l_service_call(sts->service, &call, sts->service->settings->sts_timeout_ms, ATTEMPTS);
+    s3l_service_call(sts->service, &call, sts->service->settings->remote_timeout_ms, ATTEMPTS);
 }
 
 static void call_with_token(s3l_service_t* s) {
   static const s3l_service_call_t call = {.compose = compose_web_identity,
                                           .parse = s3l_reply_service_xml,
                                           .is_transient = is_transient};
-  s3l_service_call(s, &call, s->settings->sts_timeout_ms, ATTEMPTS);
+  s3l_service_call(s, &call, s->settings->remote_timeout_ms, ATTEMPTS);
 }
 
 void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file) {

@@ -172,9 +172,9 @@ static bool run_without_memory(size_t at, bool on) {
   o.profile = "p";
   s3l_heap_install();
   s3l_heap_fail_at(at, on);
-  int err = s3l_settings_init(&rig.settings, &o, NULL);
+  int err = s3l_settings_aws(&rig.settings, &o, NULL);
   if (err == 0)
-    err = s3l_creds_chain_provider(&rig.loop, &rig.settings, &rig.chain);
+    err = s3l_chain_provider(&rig.loop, &s3l_chain_aws, &rig.settings, &rig.chain);
   if (err == 0)
     err = s3l_creds_rig_try(&rig);
   if (err == 0) {

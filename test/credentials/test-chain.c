@@ -228,12 +228,12 @@ static void refuses_bad_options(void** state) {
   s3l_creds_rig_clear_environment();
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.sources = 0x20;
-  assert_int_equal(s3l_settings_init(&settings, &o, NULL), S3LECT_EOPTION);
+  assert_int_equal(s3l_settings_aws(&settings, &o, NULL), S3LECT_EOPTION);
   o.sources = 0;
   o.size = sizeof(size_t);
-  assert_int_equal(s3l_settings_init(&settings, &o, NULL), UV_EINVAL);
+  assert_int_equal(s3l_settings_aws(&settings, &o, NULL), UV_EINVAL);
   o.size = SIZE_MAX;
-  assert_int_equal(s3l_settings_init(&settings, &o, NULL), UV_EINVAL);
+  assert_int_equal(s3l_settings_aws(&settings, &o, NULL), UV_EINVAL);
   /* A newer caller's, with nothing set that is not known here, and with something. */
   struct {
     s3lect_credentials_chain_options_t o;
@@ -241,11 +241,11 @@ static void refuses_bad_options(void** state) {
   } newer;
   memset(&newer, 0, sizeof(newer));
   newer.o.size = sizeof(newer);
-  assert_int_equal(s3l_settings_init(&settings, &newer.o, NULL), 0);
+  assert_int_equal(s3l_settings_aws(&settings, &newer.o, NULL), 0);
   s3l_settings_free(&settings);
   newer.more[15] = 1;
-  assert_int_equal(s3l_settings_init(&settings, &newer.o, NULL), UV_ENOTSUP);
-  assert_int_equal(s3l_settings_init(&settings, NULL, NULL), 0);
+  assert_int_equal(s3l_settings_aws(&settings, &newer.o, NULL), UV_ENOTSUP);
+  assert_int_equal(s3l_settings_aws(&settings, NULL, NULL), 0);
   assert_string_equal(settings.profile, "default");
   s3l_settings_free(&settings);
 }

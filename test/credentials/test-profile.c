@@ -14,7 +14,7 @@ static s3lect_error_t error;
 static void begin(void) {
   static const char* const names[] = {
 #define XX(field, name) name,
-      S3L_SETTINGS_VARIABLES(XX)
+      S3L_SETTINGS_AWS(XX)
 #undef XX
   };
   s3l_settings_free(&settings);
@@ -28,7 +28,7 @@ static int resolve(const char* profile, const char* config, const char* credenti
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = profile;
   s3l_settings_free(&settings);
-  assert_int_equal(s3l_settings_init(&settings, &o, NULL), 0);
+  assert_int_equal(s3l_settings_aws(&settings, &o, NULL), 0);
   error = (s3lect_error_t){0};
   int err = s3l_profile_resolve(&settings, s3l_span_cstr(config), s3l_span_cstr(credentials), &plan,
                                 &error);

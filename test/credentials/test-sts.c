@@ -88,7 +88,7 @@ static void asks_the_region(void** state) {
     if (cases[i].region != NULL)
       setenv("AWS_REGION", cases[i].region, 1);
     s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
-    rig.settings.sts_timeout_ms = 1;
+    rig.settings.remote_timeout_ms = 1;
     s3l_creds_rig_open(&rig);
     snprintf(host, sizeof(host), "...%s...", cases[i].host);
     s3l_creds_rig_failed(&rig, host);
@@ -136,7 +136,7 @@ static void tries_again_where_that_helps(void** state) {
   s3l_creds_rig_got(&rig, "ASIA");
   BEGIN(S3L_SCRIPT(S3L_EXPECT(WEB_BODY), S3L_DEAF));
   s3l_creds_rig_configure(&rig, NULL, S3LECT_CREDENTIALS_WEB_IDENTITY);
-  rig.settings.sts_timeout_ms = 20;
+  rig.settings.remote_timeout_ms = 20;
   s3l_creds_rig_open(&rig);
   s3l_creds_rig_failed(&rig, WEB "no reply from 127.0.0.1:...");
 }

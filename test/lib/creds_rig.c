@@ -27,7 +27,7 @@ const char* s3l_creds_rig_reply(const char* status, const char* headers, const c
 void s3l_creds_rig_clear_environment(void) {
   static const char* const names[] = {
 #define XX(field, name) name,
-      S3L_SETTINGS_VARIABLES(XX)
+      S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX)
 #undef XX
   };
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -68,6 +68,7 @@ void s3l_creds_rig_init(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, 
   memset(rig, 0, sizeof(*rig));
   s3l_creds_rig_clear_environment();
   s3l_creds_rig_wall = S3L_CREDS_RIG_NOW;
+  rig->kind = &s3l_chain_aws;
   assert_int_equal(uv_loop_init(&rig->loop), 0);
   rig->server.scripts = scripts;
   rig->server.scripts_len = n;
@@ -101,17 +102,17 @@ void s3l_creds_rig_configure(s3l_creds_rig_t* rig, const char* profile, uint32_t
   s3lect_credentials_chain_options_init(&o, sizeof(o));
   o.profile = profile;
   o.sources = sources;
-  assert_int_equal(s3l_settings_init(&rig->settings, &o, NULL), 0);
+  assert_int_equal(rig->kind->configure(&rig->settings, &o, NULL), 0);
   rig->settings.wall_ms = rig_wall;
   rig->settings.retry_delay_ms = 1;
   rig->settings.container_host = rig->base;
   rig->settings.service_timeout_ms = 30000; /* far beyond what it takes */
-  rig->settings.sts_timeout_ms = 30000;
+  rig->settings.remote_timeout_ms = 30000;
   rig->settings.process_timeout_ms = 30000;
 }
 
 void s3l_creds_rig_open(s3l_creds_rig_t* rig) {
-  assert_int_equal(s3l_creds_chain_provider(&rig->loop, &rig->settings, &rig->chain), 0);
+  assert_int_equal(s3l_chain_provider(&rig->loop, rig->kind, &rig->settings, &rig->chain), 0);
 }
 
 void s3l_creds_rig_start(s3l_creds_rig_t* rig, const char* profile, uint32_t sources) {

@@ -1,6 +1,6 @@
 /* Shared by the tests of credentials: a loop, a scripted service on loopback, a chain that uses
  * them, with short pauses and a clock that the test sets, and files in a temporary folder. The
- * chain reads the test process's environment; rig_init clears the variables that the chain knows.
+ * chain reads the test process's environment; rig_init clears the variables that chains know.
  */
 #ifndef S3L_TEST_CREDS_RIG_H
 #define S3L_TEST_CREDS_RIG_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "credentials/chain.h"
+#include "credentials/aws.h"
 #include "lib/s3_rig.h"
 
 #define S3L_CREDS_RIG_NOW 1730023200000 /* 2024-10-27T10:00:00Z */
@@ -45,7 +45,8 @@ typedef struct s3l_creds_rig_s {
   s3l_script_server_t server;
   char base[64]; /* http://127.0.0.1:PORT */
   char dir[64];
-  s3l_settings_t settings; /* the chain's own after open */
+  const s3l_chain_kind_t* kind; /* whose chain; AWS's unless the test sets another after init */
+  s3l_settings_t settings;      /* the chain's own after open */
   s3lect_credentials_provider_t* chain;
   s3lect_credentials_req_t req;
   bool asked;                                /* a question is under way */

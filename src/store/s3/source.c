@@ -82,7 +82,7 @@ int s3l_s3_profile_read(const char* name, s3l_s3_profile_t* out, s3lect_error_t*
   memset(out, 0, sizeof(*out));
   s3lect_credentials_chain_options_init(&options, sizeof(options));
   options.profile = name;
-  int err = s3l_settings_init(&settings, &options, error);
+  int err = s3l_settings_aws(&settings, &options, error);
   if (err != 0)
     return err;
   err = read_file(&config, settings.config_path, error);

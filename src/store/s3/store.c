@@ -11,7 +11,7 @@
  * conditional put that succeeds. */
 #include <string.h>
 
-#include "credentials/chain.h"
+#include "credentials/aws.h"
 #include "credentials/provider.h"
 #include "credentials/session.h"
 #include "loop/clock.h"
@@ -380,7 +380,7 @@ static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
     chain.profile = c->profile;
     chain.region = c->chain_region;
     chain.proxy = c->proxies.option;
-    return s3l_creds_chain(loop, &chain, &s3->creds.cache, c->http.error);
+    return s3l_creds_aws(loop, &chain, &s3->creds.cache, c->http.error);
   }
   s3->creds.cache = s3l_creds_provider_cache(c->credentials);
   s3->creds_borrowed = s3->creds.cache != NULL;
