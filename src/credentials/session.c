@@ -59,21 +59,21 @@ static bool compose(s3l_service_t* service, s3l_buf_t* b) {
                               &b->len) == 0;
 }
 
-static s3l_s3_verdict_t judge(const s3l_http_reply_t* reply, s3l_s3_error_t* error) {
-  (void)s3l_s3_error_parse(reply->body, error);
+static s3l_store_verdict_t judge(const s3l_http_reply_t* reply, s3l_store_error_t* error) {
+  (void)s3l_store_error_parse(reply->body, error);
   return s3l_s3_verdict(S3L_S3_SESSION, reply->http_status, s3l_span_cstr(error->code), false);
 }
 
 /* The signature is made anew once, if the clock was corrected. */
 static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) {
   session_t* s = service->data;
-  s3l_s3_error_t error;
+  s3l_store_error_t error;
   int64_t bucket_ms;
-  s3l_s3_recovery_t recovery = judge(reply, &error).recovery;
-  if ((recovery != S3L_S3_RECOVER_CLOCK && recovery != S3L_S3_RECOVER_SKEW_PERHAPS) ||
-      s->reclocked || !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &bucket_ms))
+  s3l_recover_t recovery = judge(reply, &error).recovery;
+  if ((recovery != S3L_RECOVER_CLOCK && recovery != S3L_RECOVER_SKEW_PERHAPS) || s->reclocked ||
+      !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &bucket_ms))
     return false;
-  int64_t least_ms = recovery == S3L_S3_RECOVER_CLOCK ? S3L_SKEW_MIN_MS : S3L_SKEW_PERHAPS_MS;
+  int64_t least_ms = recovery == S3L_RECOVER_CLOCK ? S3L_SKEW_MIN_MS : S3L_SKEW_PERHAPS_MS;
   s->reclocked = s3l_skew_learn(&s->clock_offset_ms, bucket_ms, s->settings.wall_ms(), least_ms);
   return s->reclocked;
 }
@@ -81,7 +81,7 @@ static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) 
 static void on_reply(s3l_service_t* service, const s3l_http_reply_t* reply) {
   session_t* s = service->data;
   s3lect_credentials_t* creds = NULL;
-  s3l_s3_error_t error;
+  s3l_store_error_t error;
   if (s3l_service_is_good(reply)) {
     int status = s3l_reply_service_xml(reply, s->settings.wall_ms(), &creds, &s->why);
     s3l_service_end(service, status, creds);
@@ -91,11 +91,11 @@ static void on_reply(s3l_service_t* service, const s3l_http_reply_t* reply) {
     s3l_service_fail_reply(service, reply, NULL);
     return;
   }
-  s3l_s3_verdict_t verdict = judge(reply, &error);
-  if (verdict.recovery == S3L_S3_RECOVER_KEYS)
+  s3l_store_verdict_t verdict = judge(reply, &error);
+  if (verdict.recovery == S3L_RECOVER_KEYS)
     s3l_creds_cache_refused(s->user.cache);
   s3l_buf_printf(&s->why, "%s answered ", service->host_header);
-  s3l_s3_describe(&s->why, reply->http_status, &error, verdict.advice);
+  s3l_store_error_describe(&s->why, reply->http_status, &error, verdict.advice);
   s3l_service_end(service, S3LECT_ECREDENTIALS, NULL);
 }
 

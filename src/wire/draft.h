@@ -13,6 +13,7 @@
 
 #include "util/span.h"
 #include "wire/sigv4.h"
+#include "wire/store_reply.h"
 
 #define S3L_S3_HEADERS_MAX    12
 #define S3L_DRAFT_PATH_MAX    (3 * 1024 + 256) /* keys have up to 1024 bytes, buckets' names 255 */
@@ -20,12 +21,12 @@
 #define S3L_DRAFT_HEADERS_MAX (10 + S3L_S3_HEADERS_MAX)
 
 typedef enum {
-  S3L_S3_GET = 0,
-  S3L_S3_HEAD = 1,
-  S3L_S3_PUT = 2,
-  S3L_S3_DELETE = 3,
-  S3L_S3_LIST = 4,
-  S3L_S3_SESSION = 5, /* CreateSession of a directory bucket */
+  S3L_S3_GET = S3L_OP_GET,
+  S3L_S3_PUT = S3L_OP_PUT,
+  S3L_S3_DELETE = S3L_OP_DELETE,
+  S3L_S3_LIST = S3L_OP_LIST,
+  S3L_S3_HEAD = S3L_OP_HEAD,
+  S3L_S3_SESSION = S3L_OP_SESSION, /* CreateSession of a directory bucket */
 } s3l_s3_op_t;
 
 /** Where requests go; the same for all of a store. */

@@ -98,7 +98,7 @@
   XX(404, 404, "NoSuchBucket", ANY, ENOBUCKET, NOT_APPLIED, NOTHING,                               \
      "create the bucket, or check its name, the region and the endpoint")                          \
   XX(404, 404, "NoSuchKey", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                   \
-  /* Without a body; a store that identifies itself is judged in store/s3/result.c. */             \
+  /* Without a body; a store that identifies itself is judged in store/remote_reply.c. */           \
   XX(404, 404, "", OBJECTS | WRITES, ENOTFOUND, SETTLED, NOTHING, NULL)                            \
   XX(404, 404, "XAdminUserNotFound", ANY, ESIGNATURE, NOT_APPLIED, KEYS,                           \
      "the store does not know this access key: check that the key belongs to this store, and "     \

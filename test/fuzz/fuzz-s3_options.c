@@ -87,8 +87,9 @@ static void check_config(const s3l_s3_config_t* c) {
              strncmp(c->endpoint.host, c->endpoint.bucket, strlen(c->endpoint.bucket)) == 0);
   FUZZ_CHECK(c->endpoint.region[0] != '\0' &&
              strcspn(c->endpoint.region, "/\r\n ") == strlen(c->endpoint.region));
-  FUZZ_CHECK(c->http.host == c->endpoint.host && c->http.port > 0 && c->http.max_connections > 0);
-  FUZZ_CHECK(c->http.max_connections <= 1024);
+  FUZZ_CHECK(c->remote.http.host == c->endpoint.host && c->remote.http.port > 0 &&
+             c->remote.http.max_connections > 0);
+  FUZZ_CHECK(c->remote.http.max_connections <= 1024);
   for (size_t i = 0; i < c->headers.len; i++)
     check_header(&c->headers.pairs[i]);
   FUZZ_CHECK((c->access_key == NULL) == (c->secret == NULL));

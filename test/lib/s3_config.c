@@ -53,9 +53,9 @@ void s3l_config_assert_host(const s3lect_store_s3_options_t* o, const char* head
   if (s3l_config_make(o) != 0)
     fail_msg("%s", error.text);
   assert_string_equal(s3l_config.endpoint.host_header, header);
-  assert_string_equal(s3l_config.http.host, host);
-  assert_int_equal(s3l_config.http.port, port);
-  assert_int_equal(s3l_config.http.tls, tls);
+  assert_string_equal(s3l_config.remote.http.host, host);
+  assert_int_equal(s3l_config.remote.http.port, port);
+  assert_int_equal(s3l_config.remote.http.tls, tls);
   assert_int_equal(s3l_config.endpoint.path_style, path_style);
 }
 

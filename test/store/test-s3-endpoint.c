@@ -236,24 +236,24 @@ static void finds_proxies(void** state) {
   setenv("HTTPS_PROXY", "http://user:pass@proxy:3128", 1);
   setenv("http_proxy", "http://plain:1", 1);
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_string_equal(s3l_config.proxy.host, "proxy");
-  assert_int_equal(s3l_config.proxy.port, 3128);
-  assert_ptr_equal(s3l_config.http.proxy, &s3l_config.proxy);
+  assert_string_equal(s3l_config.remote.proxy.host, "proxy");
+  assert_int_equal(s3l_config.remote.proxy.port, 3128);
+  assert_ptr_equal(s3l_config.remote.http.proxy, &s3l_config.remote.proxy);
   setenv("NO_PROXY", ".us-east-1.amazonaws.com", 1);
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_false(s3l_config.proxy.used);
+  assert_false(s3l_config.remote.proxy.used);
   o.region = "eu-west-1";
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_true(s3l_config.proxy.used);
+  assert_true(s3l_config.remote.proxy.used);
   o.endpoint = "http://store.example:9000";
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_string_equal(s3l_config.proxy.host, "plain");
+  assert_string_equal(s3l_config.remote.proxy.host, "plain");
   o.proxy = "own:2";
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_string_equal(s3l_config.proxy.host, "own");
+  assert_string_equal(s3l_config.remote.proxy.host, "own");
   o.proxy = "";
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_false(s3l_config.proxy.used);
+  assert_false(s3l_config.remote.proxy.used);
   /* What is wrong is named without being shown: it may hold a password. */
   o.proxy = "socks5://u:secret@x";
   s3l_config_assert_refused(&o, S3LECT_EOPTION,

@@ -186,7 +186,7 @@ static void each_failure_is_named(void** state) {
         serve(&cases[i], op);
 }
 
-static bool fits(const s3l_s3_row_t* row, const case_t* c, unsigned op) {
+static bool fits(const s3l_store_row_t* row, const case_t* c, unsigned op) {
   size_t n = row->code != NULL ? strlen(row->code) : 0;
   if (c->http < row->first || c->http > row->last || (row->ops & op) == 0)
     return false;
@@ -199,7 +199,7 @@ static bool fits(const s3l_s3_row_t* row, const case_t* c, unsigned op) {
 /* A row that is added to the table wants a case; but test-s3-express.c has CreateSession's. */
 static void no_row_is_left_out(void** state) {
   size_t n;
-  const s3l_s3_row_t* rows = s3l_s3_rows(&n);
+  const s3l_store_row_t* rows = s3l_s3_rows(&n);
   bool* seen = calloc(n, sizeof(*seen));
   assert_non_null(seen);
   for (size_t i = 0; i < CASES; i++) {

@@ -118,17 +118,17 @@ static void fills_in_defaults(void** state) {
   s3lect_store_s3_options_t o = s3l_config_good();
   o.connect_timeout_ms = o.tls_timeout_ms = o.idle_timeout_ms = o.max_connections = 0;
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_int_equal(s3l_config.http.connect_timeout_ms, 1000);
-  assert_int_equal(s3l_config.http.tls_timeout_ms, 2000);
-  assert_int_equal(s3l_config.http.first_byte_timeout_ms, 0);
-  assert_int_equal(s3l_config.http.idle_timeout_ms, 60000);
-  assert_int_equal(s3l_config.http.max_connections, 64);
-  assert_null(s3l_config.http.ca_file);
+  assert_int_equal(s3l_config.remote.http.connect_timeout_ms, 1000);
+  assert_int_equal(s3l_config.remote.http.tls_timeout_ms, 2000);
+  assert_int_equal(s3l_config.remote.http.first_byte_timeout_ms, 0);
+  assert_int_equal(s3l_config.remote.http.idle_timeout_ms, 60000);
+  assert_int_equal(s3l_config.remote.http.max_connections, 64);
+  assert_null(s3l_config.remote.http.ca_file);
   o.connect_timeout_ms = 5;
   o.max_connections = 2;
   assert_int_equal(s3l_config_make(&o), 0);
-  assert_int_equal(s3l_config.http.connect_timeout_ms, 5);
-  assert_int_equal(s3l_config.http.max_connections, 2);
+  assert_int_equal(s3l_config.remote.http.connect_timeout_ms, 5);
+  assert_int_equal(s3l_config.remote.http.max_connections, 2);
 }
 
 static void refuses_bad_options(void** state) {

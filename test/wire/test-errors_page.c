@@ -61,7 +61,7 @@ static const char* operations(unsigned ops) {
   return "";
 }
 
-static const char* effect(const s3l_s3_row_t* row) {
+static const char* effect(const s3l_store_row_t* row) {
   const unsigned writes = 1u << S3L_S3_PUT | 1u << S3L_S3_DELETE;
   if ((row->ops & writes) == 0)
     return "none";
@@ -70,17 +70,17 @@ static const char* effect(const s3l_s3_row_t* row) {
                                               : "as the error says";
 }
 
-static const char* retried(const s3l_s3_row_t* row) {
+static const char* retried(const s3l_store_row_t* row) {
   if (row->status == S3LECT_EPRECONDITION || row->status == S3LECT_ECONFLICT)
     return "after reading back";
   switch (row->recovery) {
-  case S3L_S3_RECOVER_CLOCK:
+  case S3L_RECOVER_CLOCK:
     return "once, with the store's time";
-  case S3L_S3_RECOVER_SKEW_PERHAPS:
+  case S3L_RECOVER_SKEW_PERHAPS:
     return "once, if the clocks differ by more than 5 min";
-  case S3L_S3_RECOVER_REGION:
+  case S3L_RECOVER_REGION:
     return "once, if the reply names another region";
-  case S3L_S3_RECOVER_REDIRECT:
+  case S3L_RECOVER_REDIRECT:
     return "once, where the reply says";
   default:
     return s3l_error_is_lasting(row->status) ? "no" : "yes";
@@ -89,7 +89,7 @@ static const char* retried(const s3l_s3_row_t* row) {
 
 static void put_rows(void) {
   size_t n;
-  const s3l_s3_row_t* rows = s3l_s3_rows(&n);
+  const s3l_store_row_t* rows = s3l_s3_rows(&n);
   put("\n## Replies of the store\n\n"
       "The first matching row decides. \"Code\" is the `<Code>` in the body; a reply without a "
       "code\n"
@@ -100,7 +100,7 @@ static void put_rows(void) {
       "| status | code | for | error | effect | retried at once | what to do |\n"
       "|---|---|---|---|---|---|---|\n");
   for (size_t i = 0; i < n; i++) {
-    const s3l_s3_row_t* r = &rows[i];
+    const s3l_store_row_t* r = &rows[i];
     if (r->advice == NULL)
       continue;
     put(r->first == r->last ? "| %d | " : "| %d-%d | ", r->first, r->last);
@@ -150,14 +150,14 @@ static void says_what_the_tables_say(void** state) {
 /* The first matching row decides, so a row that can never be reached is a mistake. */
 static void every_row_can_be_reached(void** state) {
   size_t n;
-  const s3l_s3_row_t* rows = s3l_s3_rows(&n);
+  const s3l_store_row_t* rows = s3l_s3_rows(&n);
   for (size_t i = 0; i < n; i++) {
     bool reached = false;
     for (int http = rows[i].first; http <= rows[i].last && !reached; http++) {
       for (int op = 0; op <= S3L_S3_SESSION && !reached; op++) {
         char code[64];
         snprintf(code, sizeof(code), "%s", rows[i].code != NULL ? rows[i].code : "SomethingElse");
-        s3l_s3_verdict_t v = s3l_s3_verdict((s3l_s3_op_t)op, http, s3l_span_cstr(code), false);
+        s3l_store_verdict_t v = s3l_s3_verdict((s3l_s3_op_t)op, http, s3l_span_cstr(code), false);
         reached = (rows[i].ops & 1u << op) != 0 && v.advice == rows[i].advice &&
                   v.status == rows[i].status;
       }

@@ -7,7 +7,7 @@
 #include "wire/s3_reply.h"
 
 static void expect(s3l_s3_op_t op, int http, const char* code, int status, int outcome) {
-  s3l_s3_verdict_t v = s3l_s3_verdict(op, http, s3l_span_cstr(code), false);
+  s3l_store_verdict_t v = s3l_s3_verdict(op, http, s3l_span_cstr(code), false);
   if (v.status != status || v.outcome != outcome)
     fail_msg("op %d, %d %s: got %d/%d, want %d/%d", op, http, code, v.status, v.outcome, status,
              outcome);
@@ -92,13 +92,13 @@ static void judges_the_others(void** state) {
   for (int http = -1; http < 1000; http++) {
     assert_int_not_equal(s3l_s3_verdict(S3L_S3_GET, http, S3L_SPAN(""), false).outcome,
                          S3LECT_UNCERTAIN);
-    s3l_s3_verdict_t v = s3l_s3_verdict(S3L_S3_PUT, http, S3L_SPAN(""), false);
+    s3l_store_verdict_t v = s3l_s3_verdict(S3L_S3_PUT, http, S3L_SPAN(""), false);
     assert_true(v.status != 0 || (http >= 200 && http <= 204));
   }
 }
 
 static void a_named_region_is_the_reason(void** state) {
-  s3l_s3_verdict_t v =
+  s3l_store_verdict_t v =
       s3l_s3_verdict(S3L_S3_PUT, 400, S3L_SPAN("AuthorizationHeaderMalformed"), true);
   assert_int_equal(v.status, S3LECT_EREGION);
   assert_int_equal(v.outcome, S3LECT_NOT_APPLIED);
@@ -110,10 +110,10 @@ static void a_named_region_is_the_reason(void** state) {
 }
 
 static void reads_error_bodies(void** state) {
-  s3l_s3_error_t e;
+  s3l_store_error_t e;
   char line[600];
   s3l_buf_t b;
-  assert_true(s3l_s3_error_parse(
+  assert_true(s3l_store_error_parse(
       S3L_SPAN("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><HostId>h</HostId>"
                "<Message>At least\none &lt;of&gt; them</Message><Code>PreconditionFailed</Code>"
                "<RequestId>4442587FB7D0A2F9</RequestId></Error>"),
@@ -121,70 +121,71 @@ static void reads_error_bodies(void** state) {
   assert_string_equal(e.code, "PreconditionFailed");
   assert_string_equal(e.message, "At least?one <of> them");
   s3l_buf_init(&b, line, sizeof(line));
-  s3l_s3_describe(&b, 412, &e, NULL);
+  s3l_store_error_describe(&b, 412, &e, NULL);
   assert_string_equal(
       s3l_buf_cstr(&b),
       "412 PreconditionFailed: At least?one <of> them (request id 4442587FB7D0A2F9)");
-  assert_true(s3l_s3_error_parse(
+  assert_true(s3l_store_error_parse(
       S3L_SPAN(
           "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>"),
       &e));
   assert_string_equal(e.region, "eu-west-1");
   /* Nothing of it can break the line, or drive a terminal. */
-  assert_true(s3l_s3_error_parse(S3L_SPAN("<Error><Code>A&#10;B</Code><Region>c&#9;d</Region>"
-                                          "<RequestId>&#27;[2J</RequestId></Error>"),
-                                 &e));
+  assert_true(s3l_store_error_parse(S3L_SPAN("<Error><Code>A&#10;B</Code><Region>c&#9;d</Region>"
+                                             "<RequestId>&#27;[2J</RequestId></Error>"),
+                                    &e));
   assert_string_equal(e.code, "A?B");
   assert_string_equal(e.region, "c?d");
   assert_string_equal(e.request_id, "?[2J");
-  assert_true(s3l_s3_error_parse(S3L_SPAN("<Error/>"), &e));
+  assert_true(s3l_store_error_parse(S3L_SPAN("<Error/>"), &e));
   assert_string_equal(e.code, "");
   /* A proxy's page is no error document, even if it talks of codes. */
   assert_false(
-      s3l_s3_error_parse(S3L_SPAN("<html><body><Code>NoSuchKey</Code></body></html>"), &e));
+      s3l_store_error_parse(S3L_SPAN("<html><body><Code>NoSuchKey</Code></body></html>"), &e));
   assert_string_equal(e.code, "");
-  assert_false(s3l_s3_error_parse(S3L_SPAN("502 Bad Gateway"), &e));
-  assert_false(s3l_s3_error_parse(S3L_SPAN("<Error><Code>x</Code>"), &e));
-  assert_false(s3l_s3_error_parse((s3l_span_t){NULL, 0}, &e));
+  assert_false(s3l_store_error_parse(S3L_SPAN("502 Bad Gateway"), &e));
+  assert_false(s3l_store_error_parse(S3L_SPAN("<Error><Code>x</Code>"), &e));
+  assert_false(s3l_store_error_parse((s3l_span_t){NULL, 0}, &e));
   s3l_buf_init(&b, line, sizeof(line));
-  s3l_s3_describe(&b, 502, &e, NULL);
+  s3l_store_error_describe(&b, 502, &e, NULL);
   assert_string_equal(s3l_buf_cstr(&b), "502");
   s3l_buf_init(&b, line, sizeof(line));
-  s3l_s3_describe(&b, 502, &e, "look there");
+  s3l_store_error_describe(&b, 502, &e, "look there");
   assert_string_equal(s3l_buf_cstr(&b), "502; look there");
 }
 
 static void takes_etags_as_they_are(void** state) {
   char out[S3LECT_ETAG_SIZE];
   char longest[S3LECT_ETAG_SIZE];
-  assert_true(s3l_s3_etag(S3L_SPAN("\"d41d8\""), out));
+  assert_true(s3l_store_etag(S3L_SPAN("\"d41d8\""), out));
   assert_string_equal(out, "\"d41d8\"");
-  assert_true(s3l_s3_etag(S3L_SPAN("bare"), out));
+  assert_true(s3l_store_etag(S3L_SPAN("bare"), out));
   assert_string_equal(out, "bare");
-  assert_true(s3l_s3_etag(S3L_SPAN(" W/\"weak\" "), out));
+  assert_true(s3l_store_etag(S3L_SPAN(" W/\"weak\" "), out));
   assert_string_equal(out, "\"weak\"");
   memset(longest, 'e', sizeof(longest));
-  assert_true(s3l_s3_etag((s3l_span_t){longest, S3LECT_ETAG_SIZE - 1}, out));
+  assert_true(s3l_store_etag((s3l_span_t){longest, S3LECT_ETAG_SIZE - 1}, out));
   assert_int_equal(strlen(out), S3LECT_ETAG_SIZE - 1);
   static const s3l_span_t bad[] = {{NULL, 0},    {"", 0},       {"\"\"", 2},
                                    {"W/", 2},    {"W/\"\"", 4}, {"a b", 3},
                                    {"a\x01", 2}, {"a\0b", 3},   {"a\x7f", 2}};
   for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-    assert_false(s3l_s3_etag(bad[i], out));
+    assert_false(s3l_store_etag(bad[i], out));
     assert_string_equal(out, "");
   }
-  assert_false(s3l_s3_etag((s3l_span_t){longest, S3LECT_ETAG_SIZE}, out));
+  assert_false(s3l_store_etag((s3l_span_t){longest, S3LECT_ETAG_SIZE}, out));
 }
 
 static void reads_retry_after(void** state) {
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("2"), 0), 2000);
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("99999999999"), 0), 3600000);
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 784111772000),
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("2"), 0), 2000);
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("99999999999"), 0), 3600000);
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 784111772000),
                    5000);
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777000), 0);
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 0), 0);
-  assert_int_equal(s3l_s3_retry_after(S3L_SPAN("soon"), 1), 0);
-  assert_int_equal(s3l_s3_retry_after((s3l_span_t){NULL, 0}, 1), 0);
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777000),
+                   0);
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("Sun, 06 Nov 1994 08:49:37 GMT"), 0), 0);
+  assert_int_equal(s3l_store_retry_after(S3L_SPAN("soon"), 1), 0);
+  assert_int_equal(s3l_store_retry_after((s3l_span_t){NULL, 0}, 1), 0);
 }
 
 int main(void) {

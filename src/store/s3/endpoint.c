@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "credentials/settings.h"
-#include "store/s3/source.h"
+#include "store/s3/profile.h"
 #include "store/store.h"
 #include "util/buf.h"
 #include "util/mutant.h"
@@ -65,7 +65,7 @@ static s3l_span_t zone_of(const char* bucket) {
 
 static int build_bucket(build_t* b) {
   s3l_s3_endpoint_t* e = b->e;
-  const char* s = s3l_s3_set_or_null(b->o->bucket);
+  const char* s = s3l_set_or_null(b->o->bucket);
   if (s == NULL)
     return refuse(b, "bucket", NULL, "not set; name the bucket that holds the lockfile");
   if (!bucket_is_valid(s, e->aws))
@@ -180,7 +180,7 @@ static int build_addressing(build_t* b, const s3l_url_t* url) {
 
 /* ---- Region and endpoint ---- */
 
-static int build_region(build_t* b, s3l_s3_source_t s) {
+static int build_region(build_t* b, s3l_source_t s) {
   s3l_s3_endpoint_t* e = b->e;
   s3l_span_t region = s.value != NULL ? s3l_span_cstr(s.value) : S3L_SPAN(DEFAULT_REGION);
   if (region.n >= sizeof(e->region))
@@ -194,7 +194,7 @@ static int build_region(build_t* b, s3l_s3_source_t s) {
 static int build_dualstack(build_t* b) {
   static const char variable[] = "AWS_USE_DUALSTACK_ENDPOINT";
   s3l_s3_endpoint_t* e = b->e;
-  s3l_s3_source_t s = s3l_s3_choose(variable, NULL, variable, NULL);
+  s3l_source_t s = s3l_source_choose(variable, NULL, variable, NULL);
   s = s3l_s3_or_property(s, &b->profile.dualstack);
   if (b->o->use_dualstack < -1 || b->o->use_dualstack > 1)
     return refuse(b, "use_dualstack", NULL, "not one of -1, 0 and 1");
@@ -209,7 +209,7 @@ static int build_dualstack(build_t* b) {
   return 0;
 }
 
-static int parse_endpoint(build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
+static int parse_endpoint(build_t* b, s3l_source_t s, s3l_url_t* url) {
   const char* reason = NULL;
   if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
     return refuse(b, s.name, s.value, reason);
@@ -221,7 +221,7 @@ static int parse_endpoint(build_t* b, s3l_s3_source_t s, s3l_url_t* url) {
   return 0;
 }
 
-static int build_host(build_t* b, s3l_s3_source_t s) {
+static int build_host(build_t* b, s3l_source_t s) {
   s3l_s3_endpoint_t* e = b->e;
   s3l_url_t url = {.tls = true, .host = S3L_SPAN("amazonaws.com")};
   int err = e->aws ? 0 : parse_endpoint(b, s, &url);
@@ -239,11 +239,11 @@ int s3l_s3_endpoint_build(const s3lect_store_s3_options_t* options, s3l_s3_endpo
                           s3lect_error_t* error) {
   build_t b = {.o = options, .e = out, .error = error};
   bool ignored = s3l_settings_is_true(getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"));
-  s3l_s3_source_t endpoint =
-      s3l_s3_choose("endpoint", options->endpoint, ignored ? NULL : "AWS_ENDPOINT_URL_S3",
-                    ignored ? NULL : "AWS_ENDPOINT_URL");
-  s3l_s3_source_t region =
-      s3l_s3_choose("region", options->region, "AWS_REGION", "AWS_DEFAULT_REGION");
+  s3l_source_t endpoint =
+      s3l_source_choose("endpoint", options->endpoint, ignored ? NULL : "AWS_ENDPOINT_URL_S3",
+                        ignored ? NULL : "AWS_ENDPOINT_URL");
+  s3l_source_t region =
+      s3l_source_choose("region", options->region, "AWS_REGION", "AWS_DEFAULT_REGION");
   int err = 0;
   if (endpoint.value == NULL || region.value == NULL)
     err = s3l_s3_profile_read(options->profile, &b.profile, error);

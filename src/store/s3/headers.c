@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "store/s3/source.h"
+#include "store/source.h"
 #include "util/assert.h"
 #include "util/buf.h"
 #include "util/mem.h"
@@ -140,8 +140,8 @@ static int read_header(reading_t* r, const char* line) {
 }
 
 static int read_encryption(reading_t* r, const s3lect_store_s3_options_t* o) {
-  const char* kind = s3l_s3_set_or_null(o->server_side_encryption);
-  const char* key = s3l_s3_set_or_null(o->sse_kms_key_id);
+  const char* kind = s3l_set_or_null(o->server_side_encryption);
+  const char* key = s3l_set_or_null(o->sse_kms_key_id);
   bool kms = kind != NULL && (strcmp(kind, "aws:kms") == 0 || strcmp(kind, "aws:kms:dsse") == 0);
   if (kind != NULL && !kms && strcmp(kind, "AES256") != 0)
     return fail(r, "server_side_encryption", kind,
@@ -161,7 +161,7 @@ static int read_encryption(reading_t* r, const s3lect_store_s3_options_t* o) {
 }
 
 static int read_owner(reading_t* r, const char* owner) {
-  if (s3l_s3_set_or_null(owner) == NULL)
+  if (s3l_set_or_null(owner) == NULL)
     return 0;
   if (strlen(owner) != 12 || strspn(owner, "0123456789") != 12)
     return fail(r, "expected_bucket_owner", owner,

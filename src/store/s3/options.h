@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "http/client.h"
 #include "s3lect/store.h"
+#include "store/remote_options.h"
 #include "store/s3/endpoint.h"
 #include "store/s3/headers.h"
 #include "util/error.h"
@@ -13,16 +13,13 @@
 /** The checked configuration of a store. Pointers lead into the options, the environment, or the
  * struct itself, which therefore must not be copied. */
 typedef struct s3l_s3_config_s {
-  s3l_http_client_options_t http;
+  s3l_remote_config_t remote;
   s3l_s3_endpoint_t endpoint;
-  s3l_proxy_rules_t proxies; /* for hosts in other regions */
-  s3l_proxy_t proxy;         /* for the endpoint; may hold a password: wipe it */
-  const char* access_key;    /* NULL: another source, below */
+  const char* access_key; /* NULL: the caller's provider, or a chain of the store's own, */
   const char* secret;
-  const char* token;                          /* or NULL */
-  s3lect_credentials_provider_t* credentials; /* the caller's; NULL: a chain of the store's own, */
-  const char* profile;                        /* of this profile only, if not NULL, */
-  const char* chain_region;                   /* with this region for STS, if not NULL */
+  const char* token;        /* or NULL */
+  const char* profile;      /* of this profile only, if not NULL, */
+  const char* chain_region; /* with this region for STS, if not NULL */
   s3l_s3_headers_t headers;
 } s3l_s3_config_t;
 

@@ -1,10 +1,10 @@
 /* store/s3/recovery.h: what an S3 store learns when a request is refused, so that the same request,
- * signed again, is accepted: the bucket's region, and how far this machine's clock is off.
+ * signed again, is accepted: the bucket's region. (How far this machine's clock is off is learned
+ * in store/remote.c.)
  *
  * A request is sent again only if the reply says that it had no effect, so that no write is carried
- * out twice, and at most once for each of the two reasons. The store keeps what it has learned, so
- * that later requests are right at once. Each discovery is a notice for the operator, reported
- * once.
+ * out twice, and at most once for this reason. The store keeps what it has learned, so that later
+ * requests are right at once. Each discovery is a notice for the operator, reported once.
  *
  * A temporary redirect (307) is followed once for each request. While redirected requests are under
  * way, all requests go to the redirect's endpoint: the HTTP client has one origin at a time. */
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/remote.h"
 #include "store/s3/endpoint.h"
-#include "store/s3/result.h"
 
 typedef struct s3l_recovery_s {
   s3l_s3_endpoint_t endpoint; /* the current one */
@@ -23,19 +23,15 @@ typedef struct s3l_recovery_s {
   s3l_s3_endpoint_t own;      /* during a redirect: the one without it */
   uint32_t redirected;        /* redirected requests under way */
   uint32_t region_changes;
-  int64_t clock_offset_ms; /* the store's clock minus ours, where ours was refused; or 0 */
+  char named[S3L_S3_REGION_MAX]; /* another region that the reply names, or "" */
   char old_region[S3L_S3_REGION_MAX];
   bool region_notice;
-  bool clock_notice;
-  bool weak_told;
 } s3l_recovery_t;
 
 /** What a request was signed with; part of its state, zeroed before it is first sent. */
 typedef struct s3l_recovery_req_s {
-  int64_t clock_offset_ms;
   uint32_t region_changes; /* how often the region had changed by then */
   bool region_retried;     /* the request has been sent again for the region, */
-  bool clock_retried;      /* for the clock, */
   bool redirected;         /* for a redirect */
 } s3l_recovery_req_t;
 
@@ -51,11 +47,10 @@ void s3l_recovery_sign(const s3l_recovery_t* recovery, s3l_recovery_req_t* req);
 /** The region that the request was signed for; empty if the region has changed twice since. */
 s3l_span_t s3l_recovery_region(const s3l_recovery_t* recovery, const s3l_recovery_req_t* req);
 
-/** Decides about a request that ended with `result`; `now_ms` is this machine's wall clock. If the
- * answer is NO, the result may have a better message afterwards. */
+/** Decides about a request whose refusal, `result`, is about the region. If the answer is NO, the
+ * result may have a better message afterwards. */
 s3l_recovery_answer_t s3l_recovery_refused(s3l_recovery_t* recovery, s3l_recovery_req_t* req,
-                                           s3lect_store_result_t* result, s3l_s3_scratch_t* scratch,
-                                           int64_t now_ms);
+                                           s3l_remote_t* remote, s3lect_store_result_t* result);
 
 /** Changes to the next endpoint. */
 void s3l_recovery_change_region(s3l_recovery_t* recovery);
@@ -70,8 +65,7 @@ void s3l_recovery_redirect(s3l_recovery_t* recovery, s3l_recovery_req_t* req,
 /** Ends a request. True if it was the last redirected one: the endpoint is the own one again. */
 bool s3l_recovery_redirect_end(s3l_recovery_t* recovery, const s3l_recovery_req_t* req);
 
-/** Puts one pending notice into a result that has no message of its own. */
-void s3l_recovery_tell(s3l_recovery_t* recovery, s3lect_store_result_t* result,
-                       s3l_s3_scratch_t* scratch);
+/** Takes the notice of a region that was learned, as s3l_remote_dialect_t has it. */
+int s3l_recovery_notice(s3l_recovery_t* recovery, s3l_buf_t* text);
 
 #endif

@@ -1,7 +1,6 @@
-#include "store/s3/source.h"
+#include "store/s3/profile.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "credentials/profile.h"
@@ -11,27 +10,10 @@
 #define FILE_MAX  (1u << 20)
 #define SHOWN_MAX 256
 
-const char* s3l_s3_set_or_null(const char* s) {
-  return s != NULL && s[0] != '\0' ? s : NULL;
-}
-
-s3l_s3_source_t s3l_s3_choose(const char* option_name, const char* option, const char* env1,
-                              const char* env2) {
-  const char* names[3] = {option_name, env1, env2};
-  const char* value = s3l_s3_set_or_null(option);
-  for (int i = 1; value == NULL && i < 3; i++) {
-    if (names[i] != NULL && (value = s3l_s3_set_or_null(getenv(names[i]))) != NULL)
-      return (s3l_s3_source_t){names[i], value};
-  }
-  return (s3l_s3_source_t){option_name, value};
-}
-
-s3l_s3_source_t s3l_s3_or_property(s3l_s3_source_t s, const s3l_s3_property_t* property) {
+s3l_source_t s3l_s3_or_property(s3l_source_t s, const s3l_s3_property_t* property) {
   bool used = s.value == NULL && property->value[0] != '\0';
-  return used ? (s3l_s3_source_t){property->name, property->value} : s;
+  return used ? (s3l_source_t){property->name, property->value} : s;
 }
-
-/* ---- The profile ---- */
 
 typedef struct shared_file_s {
   s3l_file_t file;

@@ -1,18 +1,13 @@
-/* store/s3/source.h: where the value of an option comes from: the option itself, the environment,
- * or a profile in ~/.aws/config and ~/.aws/credentials. An empty value counts as not set. */
-#ifndef S3L_STORE_S3_SOURCE_H
-#define S3L_STORE_S3_SOURCE_H
+/* store/s3/profile.h: what a profile in ~/.aws/config and ~/.aws/credentials says of the endpoint
+ * of S3. */
+#ifndef S3L_STORE_S3_PROFILE_H
+#define S3L_STORE_S3_PROFILE_H
 
+#include "store/source.h"
 #include "util/error.h"
 
 #define S3L_S3_PROPERTY_MAX      512 /* with its NUL */
 #define S3L_S3_PROPERTY_NAME_MAX 100
-
-/** A value with the name of its source, for error messages. */
-typedef struct s3l_s3_source_s {
-  const char* name;
-  const char* value; /* NULL: not set */
-} s3l_s3_source_t;
 
 /** A property of a profile. */
 typedef struct s3l_s3_property_s {
@@ -27,15 +22,8 @@ typedef struct s3l_s3_profile_s {
   s3l_s3_property_t dualstack;
 } s3l_s3_profile_t;
 
-/** The string, or NULL if it is empty. */
-const char* s3l_s3_set_or_null(const char* s);
-
-/** The option if it is set, else the first of two environment variables (or NULL) that is. */
-s3l_s3_source_t s3l_s3_choose(const char* option_name, const char* option, const char* env1,
-                              const char* env2);
-
 /** The source, or if that is not set the property. */
-s3l_s3_source_t s3l_s3_or_property(s3l_s3_source_t source, const s3l_s3_property_t* property);
+s3l_source_t s3l_s3_or_property(s3l_source_t source, const s3l_s3_property_t* property);
 
 /** Reads the two files now; each must be a regular file of up to 1 MiB. `name` NULL or "": the
  * profile that the environment names, else "default". A file that is missing or cannot be read

@@ -1,0 +1,280 @@
+#include "store/remote.h"
+
+#include <string.h>
+
+#include "credentials/provider.h"
+#include "loop/clock.h"
+#include "util/error.h"
+#include "util/mem.h"
+#include "util/mutant.h"
+#include "util/skew.h"
+
+#define ERROR_BODY_MAX 65536
+#define LIST_BODY_MAX  (4u << 20) /* 1000 keys at their longest, escaped */
+
+/* ---- Sending ---- */
+
+static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
+  s3l_remote_req_t* rr = S3L_CONTAINER_OF(http, s3l_remote_req_t, http);
+  s3l_remote_t* m = http->data;
+  size_t len;
+  const s3lect_credentials_t* keys = s3l_creds_cache_get(m->creds.cache);
+  if (keys == NULL)
+    return S3LECT_ECREDENTIALS;
+  int64_t now_ms = s3l_clock_wall_ms();
+  rr->clock_changes = m->clock_changes;
+  if (!S3L_MUTANT(SKEW_STAYS))
+    now_ms += m->clock_offset_ms;
+  int err = m->dialect->write(m, rr, keys, now_ms, buf, cap, &len);
+  if (err == S3LECT_ETOOBIG)
+    return UV_ENOBUFS; /* the other code is about replies */
+  return err != 0 ? err : (ssize_t)len;
+}
+
+bool s3l_remote_send(s3l_remote_t* m, s3l_remote_req_t* rr) {
+  return s3l_http_client_submit(m->client, &rr->http) == 0;
+}
+
+bool s3l_remote_wait(s3l_remote_t* m, s3l_remote_req_t* rr) {
+  return s3l_creds_cache_get(m->creds.cache) == NULL &&
+         s3l_creds_wait(&m->creds, &rr->wait, rr->http.until_ns) == 0;
+}
+
+/* A request that has been waiting for credentials. */
+static void on_waited(s3l_creds_wait_t* wait, int status, const char* message) {
+  s3l_remote_req_t* rr = S3L_CONTAINER_OF(wait, s3l_remote_req_t, wait);
+  s3l_remote_t* m = rr->http.data;
+  s3lect_store_req_t* req = rr->req;
+  if (status == 0)
+    status = s3l_http_client_submit(m->client, &rr->http);
+  if (status == 0)
+    return;
+  s3lect_store_result_t r = {.message = message};
+  s3l_store_settle(&r, status);
+  req->cb(req, &r);
+}
+
+/* ---- The clock ---- */
+
+/* Whether the request can be sent again with another time: this reply has told that the clock is
+ * wrong, or another one meanwhile. Each request is sent again for the clock once. */
+static bool clock_is_corrected(s3l_remote_t* m, s3l_remote_req_t* rr,
+                               const s3lect_store_result_t* r) {
+  bool certain = m->recovery == S3L_RECOVER_CLOCK;
+  int64_t least_ms = certain ? S3L_SKEW_MIN_MS : S3L_SKEW_PERHAPS_MS;
+  if (r->outcome != S3LECT_NOT_APPLIED || (!certain && m->recovery != S3L_RECOVER_SKEW_PERHAPS) ||
+      rr->clock_retried || r->store_time_ms == 0)
+    return false;
+  bool outdated = rr->clock_changes != m->clock_changes;
+  if (s3l_skew_learn(&m->clock_offset_ms, r->store_time_ms, s3l_clock_wall_ms(), least_ms)) {
+    m->clock_changes++;
+    m->clock_notice = true;
+  } else if (!outdated) {
+    return false;
+  }
+  rr->clock_retried = true;
+  return true;
+}
+
+static void tell_clock(const s3l_remote_t* m, s3l_buf_t* b) {
+  int64_t s = m->clock_offset_ms / 1000;
+  if (s == 0) {
+    s3l_buf_puts(b, "this machine's clock is right again: requests are signed with its time");
+    return;
+  }
+  s3l_buf_puts(b, "this machine's clock is ");
+  s3l_buf_i64(b, s < 0 ? -s : s);
+  s3l_buf_puts(b, s < 0 ? " s ahead of the store's" : " s behind the store's");
+  s3l_buf_puts(b, ": requests are signed with the store's time; set the clock (NTP)");
+}
+
+/* ---- The end of a request ---- */
+
+/* Puts one pending notice into a result that has no message of its own. */
+static void tell(s3l_remote_t* m, s3lect_store_result_t* r) {
+  s3l_buf_t b;
+  if (r->message != NULL)
+    return;
+  s3l_buf_init(&b, m->scratch.message, sizeof(m->scratch.message));
+  if (m->dialect->notice != NULL)
+    r->notice = m->dialect->notice(m, &b);
+  if (r->notice == 0 && m->clock_notice) {
+    m->clock_notice = false;
+    r->notice = S3LECT_ESKEW;
+    tell_clock(m, &b);
+  } else if (r->notice == 0 && (r->notes & S3LECT_NOTE_ETAG_WEAK) != 0 && !m->weak_told) {
+    m->weak_told = true;
+    r->notice = S3LECT_EETAG;
+    s3l_buf_puts(&b, "ETags come weak (W/\"...\"), since a proxy on the way rewrites replies; they "
+                     "are used as strong ones: switch its compression off, or go around it");
+  }
+  if (r->notice != 0)
+    r->message = s3l_buf_cstr(&b);
+}
+
+/* Sends the request again if the reason of its refusal could be removed. */
+static bool send_again(s3l_remote_t* m, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
+                       s3lect_store_result_t* r) {
+  if (m->closing || r->http_status < 300 || s3l_clock_lease_ns() >= rr->http.until_ns)
+    return false;
+  if (m->dialect->again != NULL && m->dialect->again(m, rr, reply, r))
+    return true;
+  return clock_is_corrected(m, rr, r) && s3l_remote_send(m, rr);
+}
+
+static const char* why_none(const s3l_remote_t* m) {
+  const char* why = s3l_creds_cache_why(m->creds.cache);
+  if (s3l_creds_cache_get(m->creds.cache) != NULL)
+    return m->dialect->unusable_keys;
+  return why[0] != '\0' ? why : "the credentials have ended";
+}
+
+static void on_done(s3l_http_req_t* http, const s3l_http_reply_t* reply) {
+  s3l_remote_req_t* rr = S3L_CONTAINER_OF(http, s3l_remote_req_t, http);
+  s3l_remote_t* m = http->data;
+  s3lect_store_req_t* req = rr->req;
+  s3lect_store_result_t r = s3l_remote_result(m, rr, reply);
+  if (send_again(m, rr, reply, &r))
+    return;
+  if (m->dialect->end != NULL)
+    m->dialect->end(m, rr, &r);
+  if (r.status == 0 && r.message == NULL && reply->crowded) {
+    r.notice = S3LECT_ECROWDED; /* now, since the others stay pending */
+    r.message = reply->message;
+  }
+  if ((r.status == 0 || r.status == S3LECT_ENOTMODIFIED) &&
+      (req->flags & S3LECT_REQ_NO_NOTICES) == 0)
+    tell(m, &r);
+  r.connections = reply->connections;
+  r.waited_ns = reply->waited_ns;
+  if (r.status == S3LECT_ESIGNATURE) /* or the token has expired */
+    s3l_creds_cache_refused(m->creds.cache);
+  if (r.status == S3LECT_ECREDENTIALS) /* they expired in the queue, or cannot be used */
+    r.message = why_none(m);
+  req->cb(req, &r);
+  /* The store still exists, even if the callback has closed it. */
+  s3l_remote_scratch_trim(&m->scratch);
+}
+
+/* ---- The store's functions ---- */
+
+static uint32_t reply_max(const s3lect_store_req_t* req) {
+  uint32_t object = s3l_store_body_max(req);
+  if (req->op == S3LECT_OP_LIST)
+    return LIST_BODY_MAX;
+  return req->op == S3LECT_OP_GET && object > ERROR_BODY_MAX ? object : ERROR_BODY_MAX;
+}
+
+int s3l_remote_submit(s3lect_store_t* store, s3lect_store_req_t* req) {
+  s3l_remote_t* m = store->internal;
+  s3l_remote_req_t* rr = S3L_STORE_REQ_STATE(req, s3l_remote_req_t);
+  if (m->closing)
+    return UV_ECANCELED;
+  memset(rr, 0, sizeof(req->internal));
+  rr->req = req;
+  rr->http.until_ns = s3l_clock_in_ms(req->timeout_ms);
+  rr->http.data = m;
+  rr->http.compose = on_compose;
+  rr->http.done = on_done;
+  rr->http.due_ns = req->due_ns;
+  rr->http.body_max = reply_max(req);
+  rr->http.together = (req->flags & S3LECT_REQ_TOGETHER) != 0;
+  rr->http.replayable =
+      req->op == S3LECT_OP_GET || req->op == S3LECT_OP_LIST || S3L_MUTANT(WRITE_REPLAYED);
+  return s3l_creds_cache_get(m->creds.cache) != NULL
+             ? s3l_http_client_submit(m->client, &rr->http)
+             : s3l_creds_wait(&m->creds, &rr->wait, rr->http.until_ns);
+}
+
+void s3l_remote_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
+  s3l_remote_req_t* rr = S3L_STORE_REQ_STATE(req, s3l_remote_req_t);
+  (void)store;
+  s3l_creds_wait_cancel(&rr->wait); /* no-op, as the next, where the request is not there */
+  s3l_http_client_cancel(&rr->http);
+}
+
+static void release(s3l_remote_t* m) {
+  s3l_proxy_rules_free(&m->proxies);
+  s3l_wipe(m->proxy_authorization_text, sizeof(m->proxy_authorization_text));
+  s3l_remote_scratch_free(&m->scratch);
+  m->dialect->release(m);
+}
+
+static void on_creds_closed(void* arg) {
+  s3l_remote_t* m = arg;
+  s3lect_store_t* store = m->store;
+  s3lect_store_close_cb cb = m->close_cb;
+  release(m);
+  store->internal = NULL;
+  if (cb != NULL)
+    cb(store);
+}
+
+static void on_client_closed(void* arg) {
+  s3l_remote_t* m = arg;
+  s3l_creds_wait_cancel_all(&m->creds);
+  if (m->creds_borrowed)
+    on_creds_closed(m);
+  else
+    s3l_creds_cache_close(m->creds.cache, on_creds_closed, m);
+}
+
+void s3l_remote_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
+  s3l_remote_t* m = store->internal;
+  m->closing = true;
+  m->close_cb = cb;
+  s3l_http_client_close(m->client, on_client_closed, m);
+}
+
+/* ---- Opening ---- */
+
+/* Requests to a plain endpoint behind a proxy name the whole URL and authorize to the proxy. */
+static void set_plain_proxy(s3l_remote_t* m, const s3l_remote_config_t* c) {
+  if (!c->proxy.used || c->http.tls)
+    return;
+  s3l_buf_t b;
+  s3l_buf_init(&b, m->origin_text, sizeof(m->origin_text));
+  s3l_buf_puts(&b, "http://");
+  s3l_buf_puts(&b, c->host_header);
+  m->origin = s3l_buf_span(&b);
+  memcpy(m->proxy_authorization_text, c->proxy.authorization, sizeof(m->proxy_authorization_text));
+  m->proxy_authorization = s3l_span_cstr(m->proxy_authorization_text);
+}
+
+/* Opens no libuv handle before the first request. */
+static int take_credentials(s3l_remote_t* m, s3lect_credentials_provider_t* provider) {
+  m->creds.waited = on_waited;
+  if (provider == NULL)
+    return 0;
+  m->creds.cache = s3l_creds_provider_cache(provider);
+  m->creds_borrowed = m->creds.cache != NULL;
+  return m->creds_borrowed
+             ? 0
+             : s3l_creds_cache_open(provider, false, &s3l_creds_cache_defaults, &m->creds.cache);
+}
+
+int s3l_remote_init(s3l_remote_t* m, const s3l_remote_dialect_t* dialect,
+                    const s3l_remote_config_t* c) {
+  m->dialect = dialect;
+  set_plain_proxy(m, c);
+  int err = s3l_proxy_rules_copy(&c->proxies, &m->proxies);
+  return err != 0 ? err : take_credentials(m, c->credentials);
+}
+
+int s3l_remote_open(uv_loop_t* loop, s3lect_store_t* store, s3l_remote_t* m,
+                    const s3lect_store_ops_t* ops, const s3l_remote_config_t* c) {
+  int err = s3l_http_client_create(loop, &c->http, &m->client);
+  if (err != 0)
+    return err;
+  m->store = store;
+  store->loop = loop;
+  store->ops = ops;
+  store->internal = m;
+  return 0;
+}
+
+void s3l_remote_discard(s3l_remote_t* m) {
+  if (m->creds.cache != NULL && !m->creds_borrowed)
+    s3l_creds_cache_close(m->creds.cache, NULL, NULL);
+  release(m);
+}

@@ -1,0 +1,72 @@
+#include "store/remote_options.h"
+
+#include <unistd.h>
+
+#include "net/tls_context.h"
+#include "util/versioned.h"
+
+#define CONNECTIONS_MAX 1024
+
+int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reason) {
+  return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "%s", reason);
+}
+
+static int build_connection(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
+  s3l_http_client_options_t* h = &c->http;
+  c->host_header = o->host_header;
+  h->host = o->host;
+  h->port = o->port;
+  h->tls = o->tls;
+  h->connect_timeout_ms = s3l_or_default(o->connect_timeout_ms, S3L_REMOTE_CONNECT_MS);
+  h->tls_timeout_ms = s3l_or_default(o->tls_timeout_ms, S3L_REMOTE_TLS_MS);
+  h->first_byte_timeout_ms = o->first_byte_timeout_ms;
+  h->idle_timeout_ms = s3l_or_default(o->idle_timeout_ms, S3L_REMOTE_IDLE_MS);
+  h->max_connections = s3l_or_default(o->max_connections, S3L_REMOTE_CONNECTIONS);
+  h->few = S3L_HTTP_FEW;
+  if (h->max_connections > CONNECTIONS_MAX)
+    return s3l_remote_refuse(h->error, "max_connections", "at most 1024");
+  h->ca_file = h->tls ? o->ca_file.value : NULL;
+  h->ca_option = o->ca_file.name;
+  if (h->ca_file != NULL && access(h->ca_file, R_OK) != 0)
+    return s3l_error_say(h->error, S3LECT_ETLS, o->ca_file.name, h->ca_file,
+                         "cannot be read; give a file of PEM certificates");
+  return 0;
+}
+
+/* Error messages do not show the value, which may hold a password. */
+static int build_proxy(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
+  const char *name, *reason;
+  c->proxies = s3l_proxy_rules(o->proxy);
+  c->http.proxy = &c->proxy;
+  bool good = s3l_proxy_choose(&c->proxies, o->tls, s3l_span_cstr(o->host), o->port, &c->proxy,
+                               &name, &reason);
+  return good ? 0 : s3l_remote_refuse(c->http.error, name, reason);
+}
+
+static int build_credentials(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
+  c->credentials = o->credentials;
+  if (c->credentials == NULL ||
+      (c->credentials->ops != NULL && c->credentials->ops->version == S3LECT_CREDENTIALS_VERSION))
+    return 0;
+  return s3l_remote_refuse(c->http.error, "credentials", "not an open provider of this version");
+}
+
+int s3l_remote_configure(const s3l_remote_options_t* options, s3l_remote_config_t* config,
+                         s3lect_error_t* error) {
+  config->http.error = error;
+  int err = build_proxy(options, config);
+  if (err == 0)
+    err = build_credentials(options, config);
+  return err != 0 ? err : build_connection(options, config);
+}
+
+int s3l_remote_check_tls(const s3l_remote_config_t* config) {
+  if (!config->http.tls)
+    return 0;
+  const s3l_tls_client_options_t tls = {
+      .ca = {.option = config->http.ca_option, .file = config->http.ca_file}};
+  s3l_tls_context_t* context;
+  int err = s3l_tls_context_new_client(&tls, &context, config->http.error);
+  s3l_tls_context_free(context);
+  return err;
+}

@@ -1,0 +1,63 @@
+/* store/remote_options.h: the options that all stores behind HTTP have: connections, certificates,
+ * proxy, the caller's credentials. */
+#ifndef S3L_STORE_REMOTE_OPTIONS_H
+#define S3L_STORE_REMOTE_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "http/client.h"
+#include "s3lect/credentials.h"
+#include "s3lect/store.h"
+#include "store/source.h"
+#include "util/error.h"
+
+#define S3L_REMOTE_CONNECT_MS  1000
+#define S3L_REMOTE_TLS_MS      2000
+#define S3L_REMOTE_IDLE_MS     60000 /* longer than a follower's longest interval */
+#define S3L_REMOTE_CONNECTIONS 64
+
+/** Their values in a store's options, and where its requests go. */
+typedef struct s3l_remote_options_s {
+  const char* host; /* what is connected to, without brackets */
+  const char* host_header;
+  uint16_t port;
+  bool tls;
+  const char* proxy;
+  s3l_source_t ca_file;
+  uint32_t connect_timeout_ms;
+  uint32_t tls_timeout_ms;
+  uint32_t first_byte_timeout_ms;
+  uint32_t idle_timeout_ms;
+  uint32_t max_connections;
+  s3lect_credentials_provider_t* credentials;
+} s3l_remote_options_t;
+
+/* The members that have the same names in the public options. */
+#define S3L_REMOTE_OPTIONS_OF(o)                                                                   \
+  .proxy = (o)->proxy, .connect_timeout_ms = (o)->connect_timeout_ms,                              \
+  .tls_timeout_ms = (o)->tls_timeout_ms, .first_byte_timeout_ms = (o)->first_byte_timeout_ms,      \
+  .idle_timeout_ms = (o)->idle_timeout_ms, .max_connections = (o)->max_connections,                \
+  .credentials = (o)->credentials
+
+/** The checked options. Pointers lead into the options, the environment, or the struct itself,
+ * which therefore must not be copied. */
+typedef struct s3l_remote_config_s {
+  s3l_http_client_options_t http;
+  const char* host_header;
+  s3l_proxy_rules_t proxies;                  /* for other hosts */
+  s3l_proxy_t proxy;                          /* for the endpoint; may hold a password: wipe it */
+  s3lect_credentials_provider_t* credentials; /* the caller's, or NULL */
+} s3l_remote_config_t;
+
+/** Checks the options. `config` is zeroed. Errors: S3LECT_EOPTION, S3LECT_ETLS (the CA file cannot
+ * be read; its contents are not checked here). */
+int s3l_remote_configure(const s3l_remote_options_t* options, s3l_remote_config_t* config,
+                         s3lect_error_t* error);
+
+/** For options_check: whether the certificates can be loaded. Errors: S3LECT_ETLS, UV_ENOMEM. */
+int s3l_remote_check_tls(const s3l_remote_config_t* config);
+
+/** S3LECT_EOPTION, with what is wrong of the option `name`. */
+int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reason);
+
+#endif
