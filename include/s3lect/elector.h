@@ -126,13 +126,15 @@ typedef struct s3lect_elector_options_s {
   int32_t keep_epochs;         /* 1: keep old epoch files as a history; else a leader removes all
                                   but the newest two */
   uint32_t renew_interval_ms;  /* default: the smaller of T/3 and the frequent interval, if given,
-                                  or 5000 */
+                                  or 5000; at least 1000 where the store takes one write a second
+                                  to an object (S3LECT_STORE_SLOW_WRITES) */
   uint32_t request_timeout_ms; /* of each attempt; default: the smaller of 3000 and what fits into T
                                   beside the renewal interval and the retry schedule */
   uint32_t drift_ppm;          /* bound on the difference of clock rates; default 10000 (1 %) */
   uint32_t grace_period_ms;    /* time between winning and on_started_leading; until then
                                   s3lect_elector_is_leader says no; default 0 */
-  uint32_t release_timeout_ms; /* bound on the release at close; default 1000 */
+  uint32_t release_timeout_ms; /* bound on the release at close; default 1000, or 2500 where the
+                                  store takes one write a second to an object */
   uint32_t stop_ack_ms;        /* not 0: after on_stopped_leading the record is released only after
                                   s3lect_elector_ack, and not at all if that does not come within
                                   this time (others then wait for the leader timeout) */

@@ -105,6 +105,10 @@ struct s3lect_store_req_s {
  * them. Only such stores can be used in fast time (s3lect/testing.h). */
 #define S3LECT_STORE_IN_PROCESS 0x4u
 
+/** The store takes one write a second to each object (Google Cloud Storage). An elector refuses a
+ * shorter renewal interval there, and gives a release more time. */
+#define S3LECT_STORE_SLOW_WRITES 0x8u
+
 /** What a user-written store implements. Everyone else calls the functions below, which check the
  * request first. Each of the first four returns 0 and later calls req->cb once, or returns an error
  * and never calls it. None may call req->cb from inside itself.

@@ -19,6 +19,7 @@
 #define DEFAULT_PEER_MODE_MS      30000 /* asking the leader costs nothing */
 #define DEFAULT_LEADER_TIMEOUT_MS 15000
 #define DEFAULT_RELEASE_MS        1000
+#define DEFAULT_SLOW_RELEASE_MS   2500 /* a second attempt, if the first comes too soon */
 #define DEFAULT_DRIFT_PPM         10000
 #define DEFAULT_PEER_TIMEOUT_MS   3000
 #define DEFAULT_DEADLINE_MS       ((uint32_t)(S3L_STOP_EARLY / S3L_MS))
@@ -26,6 +27,16 @@
 #define PREFIX_MAX                (S3L_STORE_KEY_MAX - (S3L_EPOCHS_TAIL_SIZE - 1))
 #define DRIFT_PPM_MAX             200000 /* clocks that differ by more cannot hold a lease together */
 #define REQUEST_MS_MIN            50     /* a shorter request timeout is not taken as a default */
+#define SLOW_WRITES_MS            1000   /* between two writes, where S3LECT_STORE_SLOW_WRITES */
+
+/* A store that has not been opened yet has no flags. */
+static bool has_flag(const s3lect_elector_options_t* o, uint32_t flag) {
+  return o->store != NULL && o->store->ops != NULL && (o->store->ops->flags & flag) != 0;
+}
+
+static bool is_slow(const s3lect_elector_options_t* o) {
+  return has_flag(o, S3LECT_STORE_SLOW_WRITES);
+}
 
 static void put_defaults(s3lect_elector_options_t* o) {
   o->server_addr = o->server_addr != NULL ? o->server_addr : "";
@@ -38,7 +49,8 @@ static void put_defaults(s3lect_elector_options_t* o) {
                                                   ? o->infrequent_interval_ms
                                                   : DEFAULT_FREQUENT_MS);
   o->leader_timeout_ms = s3l_or_default(o->leader_timeout_ms, DEFAULT_LEADER_TIMEOUT_MS);
-  o->release_timeout_ms = s3l_or_default(o->release_timeout_ms, DEFAULT_RELEASE_MS);
+  o->release_timeout_ms = s3l_or_default(o->release_timeout_ms,
+                                         is_slow(o) ? DEFAULT_SLOW_RELEASE_MS : DEFAULT_RELEASE_MS);
   o->drift_ppm = s3l_or_default(o->drift_ppm, DEFAULT_DRIFT_PPM);
   o->priority = o->priority != 0 ? o->priority : S3L_PRIORITY_MAX;
   o->renew_deadline_ms = s3l_or_default(o->renew_deadline_ms, DEFAULT_DEADLINE_MS);
@@ -56,10 +68,11 @@ static const s3l_protocol_t* protocol_of(const s3lect_elector_options_t* o) {
  * many ms are missing for the result to be safe. A frequent interval that is short by default only
  * makes no leader write more often. */
 static uint64_t settle_timing(s3lect_elector_options_t* o, const s3lect_elector_options_t* given) {
-  o->renew_interval_ms = s3l_or_default(
-      given->renew_interval_ms,
-      s3l_default_renew_ms(s3l_or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS),
-                           o->leader_timeout_ms));
+  uint32_t renew_ms = s3l_default_renew_ms(
+      s3l_or_default(given->frequent_interval_ms, DEFAULT_FREQUENT_MS), o->leader_timeout_ms);
+  if (is_slow(o) && renew_ms < SLOW_WRITES_MS)
+    renew_ms = SLOW_WRITES_MS;
+  o->renew_interval_ms = s3l_or_default(given->renew_interval_ms, renew_ms);
   o->request_timeout_ms = given->request_timeout_ms;
   uint32_t requests = protocol_of(o)->renewal_requests;
   uint64_t used_ms = (uint64_t)o->renew_interval_ms + o->renew_deadline_ms - DEFAULT_DEADLINE_MS;
@@ -204,6 +217,15 @@ static int check_deadline(s3lect_error_t* error, uint32_t ms) {
   return 0;
 }
 
+static int check_slow_writes(s3lect_error_t* error, const s3lect_elector_options_t* o) {
+  if (o->renew_interval_ms == 0 || o->renew_interval_ms >= SLOW_WRITES_MS || !is_slow(o))
+    return 0;
+  return s3l_error_say(error, S3LECT_EOPTION, "renew_interval_ms", NULL,
+                       "%" PRIu32 " ms is too short for this store, which takes one write a second "
+                       "to an object; raise it to %d ms or more",
+                       o->renew_interval_ms, SLOW_WRITES_MS);
+}
+
 static int check_priority(s3lect_error_t* error, int32_t priority) {
   if (priority < 1 || priority > S3L_PRIORITY_MAX)
     return s3l_error_say(error, S3LECT_EOPTION, "priority", NULL,
@@ -247,9 +269,8 @@ static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o
   if (o->expiry < S3LECT_EXPIRY_OBSERVED || o->expiry > S3LECT_EXPIRY_STORE_CLOCK)
     return s3l_error_say(error, S3LECT_EOPTION, "expiry", NULL,
                          "%" PRId32 " is not an s3lect_expiry_t", o->expiry);
-  const s3lect_store_ops_t* ops = o->store->ops;
-  if (o->expiry == S3LECT_EXPIRY_STORE_CLOCK && ops != NULL &&
-      (ops->flags & S3LECT_STORE_OWN_CLOCK) == 0)
+  if (o->expiry == S3LECT_EXPIRY_STORE_CLOCK && o->store->ops != NULL &&
+      !has_flag(o, S3LECT_STORE_OWN_CLOCK))
     return s3l_error_say(error, S3LECT_EOPTION, "expiry", NULL,
                          "\"store-clock\" (S3LECT_EXPIRY_STORE_CLOCK) needs a store that has a "
                          "clock of its own, and this one tells a local wall clock's time; use "
@@ -259,9 +280,8 @@ static int check_expiry(s3lect_error_t* error, const s3lect_elector_options_t* o
 
 /* In fast time a follower takes over early, by the clocks of all others. */
 static int check_speed(s3lect_error_t* error, const s3lect_elector_options_t* o) {
-  const s3lect_store_ops_t* ops = o->store->ops;
   uint32_t speed = s3l_clock_speed();
-  if (speed == 0 || ops == NULL || (ops->flags & S3LECT_STORE_IN_PROCESS) != 0)
+  if (speed == 0 || o->store->ops == NULL || has_flag(o, S3LECT_STORE_IN_PROCESS))
     return 0;
   return s3l_error_say(error, S3LECT_EOPTION, "store", NULL,
                        "other processes can use it, but in this one time passes %" PRIu32
@@ -292,6 +312,8 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
     r = check_leader_timeout(error, o->leader_timeout_ms);
   if (r == 0)
     r = check_durations(error, o);
+  if (r == 0)
+    r = check_slow_writes(error, o);
   if (r == 0)
     r = check_deadline(error, o->renew_deadline_ms);
   if (r == 0)

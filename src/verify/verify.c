@@ -173,12 +173,13 @@ static bool applies(const run_t* run, const step_t* step) {
   return (step->needs & ~has) == 0;
 }
 
-/* An ETag that the object never had: the newest with one digit changed. */
+/* An ETag that the object never had: the newest with one digit changed. Where ETags are numbers, it
+ * is one, too: it does not begin with 0. */
 static void make_wrong_etag(const char* etag, char out[S3LECT_ETAG_SIZE]) {
   memcpy(out, etag, S3LECT_ETAG_SIZE);
   char* digit = out + strspn(out, "\"");
   if (*digit != '\0')
-    *digit = *digit == '0' ? '1' : '0';
+    *digit = *digit == '1' ? '2' : '1';
 }
 
 static void name_key(run_t* run, s3l_verify_key_t key, uint32_t number) {

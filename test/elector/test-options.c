@@ -65,6 +65,79 @@ static void expect_store_clock(uint32_t flags, int code) {
   assert_int_equal(uv_loop_close(&loop), 0);
 }
 
+/* A store that takes one write a second to an object, on a loop of its own. */
+typedef struct slow_store_s {
+  uv_loop_t loop;
+  s3lect_store_t store;
+  const s3lect_store_ops_t* memory;
+  s3lect_store_ops_t ops;
+} slow_store_t;
+
+static void open_slow_store(slow_store_t* s) {
+  assert_int_equal(uv_loop_init(&s->loop), 0);
+  assert_int_equal(s3lect_store_memory_init(&s->loop, &s->store, NULL), 0);
+  s->memory = s->store.ops;
+  s->ops = *s->memory;
+  s->ops.flags |= S3LECT_STORE_SLOW_WRITES;
+  s->store.ops = &s->ops;
+}
+
+static void close_slow_store(slow_store_t* s) {
+  s->store.ops = s->memory;
+  s3lect_store_close(&s->store, NULL);
+  assert_int_equal(uv_run(&s->loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(uv_loop_close(&s->loop), 0);
+}
+
+static void test_slow_writes(void** state) {
+  slow_store_t s;
+  s3lect_elector_options_t resolved = {.size = sizeof resolved};
+  s3lect_elector_options_t o = good();
+  open_slow_store(&s);
+  o.renew_interval_ms = 999;
+  assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
+  o.store = &s.store;
+  expect(&o, S3LECT_EOPTION,
+         "renew_interval_ms: 999 ms is too short for this store, which takes one write a second to "
+         "an object; raise it to 1000 ms or more");
+  o.renew_interval_ms = 1000;
+  assert_int_equal(s3lect_elector_options_check(&o, NULL), 0);
+  /* No default is too short, and the others fit to it. */
+  o.renew_interval_ms = 0;
+  o.frequent_interval_ms = 100;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
+  assert_int_equal(resolved.renew_interval_ms, 1000);
+  assert_int_equal(resolved.release_timeout_ms, 2500);
+  o.leader_timeout_ms = 2000;
+  expect(&o, S3LECT_ETIMING, "renewal interval 1000 ms");
+  /* Where one write a second is no limit. */
+  o.store = &some_store;
+  o.leader_timeout_ms = 0;
+  assert_int_equal(s3lect_elector_options_resolve(&o, &resolved, NULL), 0);
+  assert_int_equal(resolved.renew_interval_ms, 100);
+  assert_int_equal(resolved.release_timeout_ms, 1000);
+  close_slow_store(&s);
+}
+
+/* While an elector exists, too. */
+static void test_slow_writes_of_an_update(void** state) {
+  slow_store_t s;
+  s3lect_elector_t e;
+  s3lect_error_t error;
+  s3lect_elector_options_t o = good();
+  open_slow_store(&s);
+  o.store = &s.store;
+  assert_int_equal(s3lect_elector_init(&s.loop, &e, &o, NULL), 0);
+  o.renew_interval_ms = 500;
+  assert_int_equal(s3lect_elector_update(&e, &o, &error), S3LECT_EOPTION);
+  assert_string_equal(error.option, "renew_interval_ms");
+  o.renew_interval_ms = 1500;
+  assert_int_equal(s3lect_elector_update(&e, &o, &error), 0);
+  s3lect_elector_close(&e, NULL);
+  assert_int_equal(uv_run(&s.loop, UV_RUN_DEFAULT), 0);
+  close_slow_store(&s);
+}
+
 static void test_missing_options(void** state) {
   s3lect_elector_options_t o = good();
   o.lockfile_path = NULL;
@@ -368,6 +441,8 @@ static void test_names(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_slow_writes),
+      cmocka_unit_test(test_slow_writes_of_an_update),
       cmocka_unit_test(test_missing_options),
       cmocka_unit_test(test_segments),
       cmocka_unit_test(test_strings_out_of_bounds),
