@@ -35,7 +35,11 @@ bool s3l_remote_send(s3l_remote_t* m, s3l_remote_req_t* rr) {
   return s3l_http_client_submit(m->client, &rr->http) == 0;
 }
 
-bool s3l_remote_wait(s3l_remote_t* m, s3l_remote_req_t* rr) {
+bool s3l_remote_renew(s3l_remote_t* m, s3l_remote_req_t* rr, const s3lect_store_result_t* r) {
+  if (rr->renewed || r->outcome != S3LECT_NOT_APPLIED)
+    return false;
+  rr->renewed = true;
+  s3l_creds_cache_refused(m->creds.cache);
   return s3l_creds_cache_get(m->creds.cache) == NULL &&
          s3l_creds_wait(&m->creds, &rr->wait, rr->http.until_ns) == 0;
 }

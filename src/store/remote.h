@@ -33,7 +33,8 @@ typedef struct s3l_remote_req_s {
   s3l_creds_wait_t wait; /* for credentials */
   s3lect_store_req_t* req;
   uint32_t clock_changes; /* as in the store, when the request was signed */
-  bool clock_retried;     /* the request has been sent again for the clock */
+  bool clock_retried;     /* the request has been sent again for the clock, */
+  bool renewed;           /* for other credentials */
 } s3l_remote_req_t;
 
 /** What a protocol does in its own way. */
@@ -57,7 +58,7 @@ typedef struct s3l_remote_dialect_s {
   int (*list)(s3l_remote_t* remote, s3l_remote_req_t* rr, s3l_span_t body,
               s3lect_store_result_t* result);
 
-  /* After a refusal: whether the request has been sent again (s3l_remote_send, s3l_remote_wait).
+  /* After a refusal: whether the request has been sent again (s3l_remote_send, s3l_remote_renew).
    * The result's message may be made better. The clock is corrected without it. May be NULL. */
   bool (*again)(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
                 s3lect_store_result_t* result);
@@ -134,9 +135,11 @@ void s3l_remote_close(s3lect_store_t* store, s3lect_store_close_cb cb);
 /** Sends the request again. False: the client does not take it. */
 bool s3l_remote_send(s3l_remote_t* remote, s3l_remote_req_t* rr);
 
-/** Sends the request again as soon as there are other credentials, of which the cache has been
- * told. False: the cache has some at once, or cannot wait. */
-bool s3l_remote_wait(s3l_remote_t* remote, s3l_remote_req_t* rr);
+/** Tells the credentials' cache of the refusal, and sends the request again as soon as there are
+ * other credentials; once for each request. False: it had an effect, the cache has some at once, or
+ * cannot wait. */
+bool s3l_remote_renew(s3l_remote_t* remote, s3l_remote_req_t* rr,
+                      const s3lect_store_result_t* refusal);
 
 /** Carries out a verdict: status, outcome and recovery; on success what the operation returns, on
  * failure the message. */

@@ -11,6 +11,16 @@ int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reaso
   return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "%s", reason);
 }
 
+int s3l_remote_parse_endpoint(s3l_source_t s, s3l_url_t* url, s3lect_error_t* error) {
+  const char* reason;
+  if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
+    return s3l_error_say(error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
+  if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
+    return s3l_error_say(error, S3LECT_EOPTION, s.name, s.value,
+                         "must end with the host or port; the bucket is an option of its own");
+  return 0;
+}
+
 static int build_connection(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
   s3l_http_client_options_t* h = &c->http;
   c->host_header = o->host_header;

@@ -10,6 +10,7 @@
 #include "s3lect/store.h"
 #include "store/source.h"
 #include "util/error.h"
+#include "util/url.h"
 
 #define S3L_REMOTE_CONNECT_MS  1000
 #define S3L_REMOTE_TLS_MS      2000
@@ -56,6 +57,9 @@ int s3l_remote_configure(const s3l_remote_options_t* options, s3l_remote_config_
 
 /** For options_check: whether the certificates can be loaded. Errors: S3LECT_ETLS, UV_ENOMEM. */
 int s3l_remote_check_tls(const s3l_remote_config_t* config);
+
+/** Parses an endpoint http[s]://host[:port], which is not NULL. Errors: S3LECT_EOPTION. */
+int s3l_remote_parse_endpoint(s3l_source_t endpoint, s3l_url_t* url, s3lect_error_t* error);
 
 /** S3LECT_EOPTION, with what is wrong of the option `name`. */
 int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reason);

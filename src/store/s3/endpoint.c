@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "credentials/settings.h"
+#include "store/remote_options.h"
 #include "store/s3/profile.h"
 #include "store/store.h"
 #include "util/buf.h"
@@ -209,22 +210,12 @@ static int build_dualstack(build_t* b) {
   return 0;
 }
 
-static int parse_endpoint(build_t* b, s3l_source_t s, s3l_url_t* url) {
-  const char* reason = NULL;
-  if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
-    return refuse(b, s.name, s.value, reason);
-  if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
-    return refuse(b, s.name, s.value,
-                  "must end with the host or port; the bucket is an option of its own");
-  b->e->tls = url->tls;
-  b->e->port = url->port;
-  return 0;
-}
-
 static int build_host(build_t* b, s3l_source_t s) {
   s3l_s3_endpoint_t* e = b->e;
   s3l_url_t url = {.tls = true, .host = S3L_SPAN("amazonaws.com")};
-  int err = e->aws ? 0 : parse_endpoint(b, s, &url);
+  int err = e->aws ? 0 : s3l_remote_parse_endpoint(s, &url, b->error);
+  e->tls = url.tls;
+  e->port = url.port;
   if (err == 0)
     err = build_addressing(b, &url);
   if (err != 0)

@@ -30,7 +30,6 @@ typedef struct state_s {
   s3l_remote_req_t rr;
   s3l_recovery_req_t recovery;
   uint32_t dialect; /* in which If-Match was sent, as in the store; 0: no quoted ETag was */
-  bool renewed;     /* it has been refused with a session, and waited for another one */
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
@@ -168,16 +167,6 @@ static void end_redirect(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
     (void)set_origin(s3, &s3->recovery.endpoint, r); /* it was possible before */
 }
 
-/* A directory bucket that refuses a session may have ended it: the request is sent again once, with
- * the keys of another one. */
-static bool renew_session(s3_t* s3, state_t* s, const s3lect_store_result_t* r) {
-  if (!s3->target.express || s->renewed || r->outcome != S3LECT_NOT_APPLIED)
-    return false;
-  s->renewed = true;
-  s3l_creds_cache_refused(s3->remote.creds.cache);
-  return s3l_remote_wait(&s3->remote, &s->rr);
-}
-
 static bool retry_region(s3_t* s3, state_t* s, s3lect_store_result_t* r) {
   if (r->outcome != S3LECT_NOT_APPLIED)
     return false;
@@ -191,7 +180,7 @@ static bool s3_again(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_
   state_t* s = state_of(rr);
   switch (remote->recovery) {
   case S3L_RECOVER_KEYS:
-    return renew_session(s3, s, r);
+    return s3->target.express && s3l_remote_renew(remote, rr, r); /* it may have ended a session */
   case S3L_RECOVER_REGION:
     return retry_region(s3, s, r) && s3l_remote_send(remote, rr);
   case S3L_RECOVER_REDIRECT:
