@@ -1,4 +1,5 @@
-/* fakes3/auth.c: checks Signature Version 4.
+/* fakes3/auth.c: checks Signature Version 4, and Google's, which is the same with other names, and
+ * finds bearer tokens.
  *
  * This code follows the specification and uses only OpenSSL, nothing of the library's signer, so
  * that an error in one of them does not hide in the other. The path is decoded and encoded again,
@@ -10,14 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 #include "util/hex.h"
 #include "util/timefmt.h"
 
 #define SHA256_SIZE  FAKES3_SHA256_SIZE
 #define SHA256_BLOCK 64
 
+/* The names of a scheme. Google accepts AWS's scheme, too, with headers of AWS's names or its own
+ * (reported by getcolors/automq-gcloud, which tried it). */
+typedef struct scheme_s {
+  const char* algorithm;
+  const char* secret; /* what a secret key begins with when the signing key is derived */
+  const char* service;
+  const char* terminator;
+} scheme_t;
+
+static const scheme_t aws4 = {"AWS4-HMAC-SHA256", "AWS4", "s3", "aws4_request"};
+static const scheme_t goog4 = {"GOOG4-HMAC-SHA256", "GOOG4", "storage", "goog4_request"};
+
 typedef struct authorization_s {
+  const scheme_t* scheme;
+  const char* headers; /* with which its headers begin: "x-amz-" */
   s3l_span_t access_key;
   s3l_span_t date;
   s3l_span_t region;
@@ -30,9 +45,17 @@ typedef struct authorization_s {
   char time[S3L_TIME_AMZ_SIZE];
 } authorization_t;
 
-static bool fail(fakes3_request_t* r, const char* code, const char* message) {
+bool fakes3_refuse(fakes3_request_t* r, const char* code, const char* message) {
   fakes3_error_with(r, code, 0, message);
   return false;
+}
+
+/* The value of x-amz-NAME, or of x-goog-NAME. */
+static s3l_span_t own_header(const fakes3_request_t* r, const authorization_t* a,
+                             const char* name) {
+  char whole[64];
+  snprintf(whole, sizeof(whole), "%s%s", a->headers, name);
+  return fakes3_header_value(r, whole);
 }
 
 /* ---- Reading the Authorization header ---- */
@@ -46,10 +69,16 @@ static s3l_span_t take_last(s3l_span_t* s, char separator) {
   return piece;
 }
 
-static bool parse_authorization(s3l_span_t text, authorization_t* a) {
+static bool choose_scheme(const fakes3_request_t* r, s3l_span_t name, authorization_t* a) {
+  bool google = r->server->protocol == &fakes3_gcs;
+  a->scheme = google && s3l_span_eq(name, s3l_span_cstr(goog4.algorithm)) ? &goog4 : &aws4;
+  a->headers = google && fakes3_header(r, "x-amz-date") == NULL ? "x-goog-" : "x-amz-";
+  return s3l_span_eq(name, s3l_span_cstr(a->scheme->algorithm));
+}
+
+static bool parse_authorization(const fakes3_request_t* r, s3l_span_t text, authorization_t* a) {
   s3l_span_t credential = {NULL, 0};
-  s3l_span_t scheme = fakes3_take(&text, ' ');
-  if (!s3l_span_eq(scheme, S3L_SPAN("AWS4-HMAC-SHA256")))
+  if (!choose_scheme(r, fakes3_take(&text, ' '), a))
     return false;
   while (text.n > 0) {
     s3l_span_t value = s3l_span_trim(fakes3_take(&text, ','));
@@ -69,17 +98,17 @@ static bool parse_authorization(s3l_span_t text, authorization_t* a) {
   a->date = take_last(&credential, '/');
   a->access_key = credential;
   return a->access_key.n > 0 && a->signed_headers.n > 0 && a->signature.n == 64 &&
-         s3l_span_eq(a->terminator, S3L_SPAN("aws4_request"));
+         s3l_span_eq(a->terminator, s3l_span_cstr(a->scheme->terminator));
 }
 
 /* ---- Checks before the signature ---- */
 
-static const char* service_of(const fakes3_request_t* r) {
-  return fakes3_is_express(r) ? "s3express" : "s3";
+static const char* service_of(const fakes3_request_t* r, const authorization_t* a) {
+  return fakes3_is_express(r) ? "s3express" : a->scheme->service;
 }
 
 static bool check_key(fakes3_request_t* r, authorization_t* a) {
-  s3l_span_t token = fakes3_header_value(r, "x-amz-security-token");
+  s3l_span_t token = own_header(r, a, "security-token");
   if (fakes3_is_express(r) && !fakes3_is_create_session(r)) {
     a->key = &a->session;
     return fakes3_session_check(r, a->access_key, &a->session);
@@ -88,26 +117,31 @@ static bool check_key(fakes3_request_t* r, authorization_t* a) {
     if (s3l_span_eq(a->access_key, s3l_span_cstr(r->server->keys[i].access_key)))
       a->key = &r->server->keys[i];
   }
-  if (a->key == NULL) {
+  if (a->key == NULL || a->key->secret_key[0] == '\0') {
     fakes3_error(r, "InvalidAccessKeyId");
     fakes3_error_add(r, "AWSAccessKeyId", a->access_key);
     return false;
   }
   s3l_span_t wanted = s3l_span_cstr(a->key->token);
   if ((token.p != NULL) != (wanted.p != NULL) || (token.p != NULL && !s3l_span_eq(token, wanted)))
-    return fail(r, "InvalidToken", NULL);
+    return fakes3_refuse(r, "InvalidToken", NULL);
   return true;
+}
+
+bool fakes3_is_near(const fakes3_request_t* r, int64_t ms) {
+  int64_t skew = r->arrived_ms - ms;
+  return skew <= FAKES3_SKEW_MAX_MS && skew >= -FAKES3_SKEW_MAX_MS;
 }
 
 static bool check_time(fakes3_request_t* r, authorization_t* a) {
   int64_t ms;
-  s3l_span_t date = fakes3_header_value(r, "x-amz-date");
+  s3l_span_t date = own_header(r, a, "date");
   bool good = date.p != NULL ? s3l_time_parse_amz(date, &ms)
                              : s3l_time_parse_http(fakes3_header_value(r, "date"), &ms);
   if (!good || !s3l_time_format_amz(ms, a->time))
-    return fail(r, "AccessDenied", "AWS authentication requires a valid Date or x-amz-date header");
-  int64_t skew = r->arrived_ms - ms;
-  if (skew <= FAKES3_SKEW_MAX_MS && skew >= -FAKES3_SKEW_MAX_MS)
+    return fakes3_refuse(r, "AccessDenied",
+                         "AWS authentication requires a valid Date or x-amz-date header");
+  if (fakes3_is_near(r, ms))
     return true;
   char now[S3L_TIME_RFC3339_SIZE], max[16];
   (void)s3l_time_format_rfc3339(r->arrived_ms / 1000 * 1000, now);
@@ -121,21 +155,23 @@ static bool check_time(fakes3_request_t* r, authorization_t* a) {
 
 static bool check_scope(fakes3_request_t* r, const authorization_t* a) {
   if (!s3l_span_eq(a->date, (s3l_span_t){a->time, 8}))
-    return fail(r, "AuthorizationHeaderMalformed",
-                "The authorization header is malformed; Invalid credential date. This date is not "
-                "the same as X-Amz-Date.");
-  if (!s3l_span_eq(a->service, s3l_span_cstr(service_of(r))))
-    return fail(r, "AuthorizationHeaderMalformed",
-                fakes3_is_express(r)
-                    ? "The authorization header is malformed; incorrect service. This endpoint "
-                      "belongs to \"s3express\"."
-                    : "The authorization header is malformed; incorrect service. This endpoint "
-                      "belongs to \"s3\".");
+    return fakes3_refuse(
+        r, "AuthorizationHeaderMalformed",
+        "The authorization header is malformed; Invalid credential date. This date is not "
+        "the same as X-Amz-Date.");
+  if (!s3l_span_eq(a->service, s3l_span_cstr(service_of(r, a)))) {
+    char text[128];
+    snprintf(text, sizeof(text),
+             "The authorization header is malformed; incorrect service. This endpoint belongs to "
+             "\"%s\".",
+             service_of(r, a));
+    return fakes3_refuse(r, "AuthorizationHeaderMalformed", text);
+  }
   const char* region = r->server->region;
   if (a->region.n > 0 && (region == NULL || s3l_span_eq(a->region, s3l_span_cstr(region))))
     return true;
-  fail(r, "AuthorizationHeaderMalformed",
-       "The authorization header is malformed; the region is wrong.");
+  fakes3_refuse(r, "AuthorizationHeaderMalformed",
+                "The authorization header is malformed; the region is wrong.");
   fakes3_error_add(r, "Region", s3l_span_cstr(region != NULL ? region : "us-east-1"));
   return false;
 }
@@ -148,8 +184,9 @@ static bool is_listed(s3l_span_t list, s3l_span_t name) {
   return false;
 }
 
-static bool must_be_signed(s3l_span_t name) {
-  return s3l_span_eq(name, S3L_SPAN("host")) || s3l_span_starts_with(name, S3L_SPAN("x-amz-")) ||
+static bool must_be_signed(const authorization_t* a, s3l_span_t name) {
+  return s3l_span_eq(name, S3L_SPAN("host")) ||
+         s3l_span_starts_with(name, s3l_span_cstr(a->headers)) ||
          s3l_span_eq(name, S3L_SPAN("if-match")) || s3l_span_eq(name, S3L_SPAN("if-none-match"));
 }
 
@@ -159,14 +196,15 @@ static bool check_coverage(fakes3_request_t* r, const authorization_t* a) {
     fakes3_puts(&missing, "host");
   for (size_t i = 0; i < r->headers_n; i++) {
     s3l_span_t name = r->headers[i].name;
-    if (!must_be_signed(name) || is_listed(a->signed_headers, name))
+    if (!must_be_signed(a, name) || is_listed(a->signed_headers, name))
       continue;
     fakes3_puts(&missing, missing.n > 0 ? ", " : "");
     fakes3_put_span(&missing, name);
   }
   bool good = missing.n == 0;
   if (!good) {
-    fail(r, "AccessDenied", "There were headers present in the request which were not signed");
+    fakes3_refuse(r, "AccessDenied",
+                  "There were headers present in the request which were not signed");
     fakes3_error_add(r, "HeadersNotSigned", fakes3_span(&missing));
   }
   fakes3_bytes_free(&missing);
@@ -178,16 +216,16 @@ static bool is_hash(s3l_span_t s) {
   return s3l_hex_decode(s, bytes, sizeof(bytes));
 }
 
-static bool check_payload_form(fakes3_request_t* r) {
-  s3l_span_t hash = fakes3_header_value(r, "x-amz-content-sha256");
+static bool check_payload_form(fakes3_request_t* r, const authorization_t* a) {
+  s3l_span_t hash = own_header(r, a, "content-sha256");
   if (hash.p == NULL)
-    return fail(r, "InvalidRequest",
-                "Missing required header for this request: x-amz-content-sha256");
+    return fakes3_refuse(r, "InvalidRequest",
+                         "Missing required header for this request: the payload's hash");
   if (s3l_span_starts_with(hash, S3L_SPAN("STREAMING-")))
-    return fail(r, "NotImplemented", NULL);
+    return fakes3_refuse(r, "NotImplemented", NULL);
   if (!s3l_span_eq(hash, S3L_SPAN("UNSIGNED-PAYLOAD")) && !is_hash(hash))
-    return fail(r, "InvalidArgument",
-                "x-amz-content-sha256 must be UNSIGNED-PAYLOAD or a valid sha256 value.");
+    return fakes3_refuse(r, "InvalidArgument",
+                         "The payload's hash must be UNSIGNED-PAYLOAD or a valid sha256 value.");
   return true;
 }
 
@@ -267,7 +305,7 @@ static void put_canonical_request(fakes3_bytes_t* b, const fakes3_request_t* r,
   fakes3_puts(b, "\n");
   fakes3_put_span(b, a->signed_headers);
   fakes3_puts(b, "\n");
-  fakes3_put_span(b, fakes3_header_value(r, "x-amz-content-sha256"));
+  fakes3_put_span(b, own_header(r, a, "content-sha256"));
 }
 
 /* The parts, one after the other. OpenSSL's one-call functions fetch the algorithm each time, which
@@ -300,13 +338,14 @@ static void put_sha256(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t text) {
 
 static void put_string_to_sign(fakes3_t* s, fakes3_bytes_t* b, s3l_span_t canonical,
                                const authorization_t* a) {
-  fakes3_printf(b, "AWS4-HMAC-SHA256\n%s\n%.8s/%.*s/%.*s/aws4_request\n", a->time, a->time,
-                (int)a->region.n, a->region.p, (int)a->service.n, a->service.p);
+  fakes3_printf(b, "%s\n%s\n%.8s/%.*s/%.*s/%s\n", a->scheme->algorithm, a->time, a->time,
+                (int)a->region.n, a->region.p, (int)a->service.n, a->service.p,
+                a->scheme->terminator);
   put_sha256(s, b, canonical);
 }
 
 /* RFC 2104. No secret is longer than a block. */
-static void hmac(fakes3_t* s, s3l_span_t key, s3l_span_t text, uint8_t out[SHA256_SIZE]) {
+void fakes3_hmac(fakes3_t* s, s3l_span_t key, s3l_span_t text, uint8_t out[SHA256_SIZE]) {
   char inner[SHA256_BLOCK] = {0}, outer[SHA256_BLOCK] = {0};
   if (key.n > SHA256_BLOCK)
     abort();
@@ -328,17 +367,17 @@ static s3l_span_t sum_span(const uint8_t sum[SHA256_SIZE]) {
 static s3l_span_t signing_key(fakes3_t* s, const authorization_t* a) {
   fakes3_bytes_t scope = {NULL, 0, 0};
   uint8_t* key = s->signing.key;
-  fakes3_printf(&scope, "AWS4%s", a->key->secret_key);
+  fakes3_printf(&scope, "%s%s", a->scheme->secret, a->key->secret_key);
   size_t secret_n = scope.n;
   fakes3_printf(&scope, "/%.8s/%.*s/%.*s", a->time, (int)a->region.n, a->region.p,
                 (int)a->service.n, a->service.p);
   if (s->signing.scope == NULL || strcmp(s->signing.scope, fakes3_cstr(&scope)) != 0) {
     free(s->signing.scope);
     s->signing.scope = fakes3_dup(fakes3_span(&scope));
-    hmac(s, (s3l_span_t){scope.p, secret_n}, (s3l_span_t){a->time, 8}, key);
-    hmac(s, sum_span(key), a->region, key);
-    hmac(s, sum_span(key), a->service, key);
-    hmac(s, sum_span(key), S3L_SPAN("aws4_request"), key);
+    fakes3_hmac(s, (s3l_span_t){scope.p, secret_n}, (s3l_span_t){a->time, 8}, key);
+    fakes3_hmac(s, sum_span(key), a->region, key);
+    fakes3_hmac(s, sum_span(key), a->service, key);
+    fakes3_hmac(s, sum_span(key), s3l_span_cstr(a->scheme->terminator), key);
   }
   fakes3_bytes_free(&scope);
   return sum_span(key);
@@ -346,7 +385,7 @@ static s3l_span_t signing_key(fakes3_t* s, const authorization_t* a) {
 
 static void sign(fakes3_t* s, const authorization_t* a, s3l_span_t string_to_sign, char hex[64]) {
   uint8_t sum[SHA256_SIZE];
-  hmac(s, signing_key(s, a), string_to_sign, sum);
+  fakes3_hmac(s, signing_key(s, a), string_to_sign, sum);
   s3l_hex_encode(sum, sizeof(sum), hex);
 }
 
@@ -369,40 +408,58 @@ static bool check_signature(fakes3_request_t* r, const authorization_t* a) {
   return good;
 }
 
-static bool check_payload(fakes3_request_t* r) {
-  s3l_span_t given = fakes3_header_value(r, "x-amz-content-sha256");
+static bool check_payload(fakes3_request_t* r, const authorization_t* a) {
+  s3l_span_t given = own_header(r, a, "content-sha256");
   fakes3_bytes_t computed = {NULL, 0, 0};
   if (s3l_span_eq(given, S3L_SPAN("UNSIGNED-PAYLOAD")))
     return true;
   put_sha256(r->server, &computed, fakes3_span(&r->body));
   bool good = s3l_span_ieq(given, fakes3_span(&computed));
   fakes3_bytes_free(&computed);
-  return good || fail(r, "XAmzContentSHA256Mismatch", NULL);
+  return good || fakes3_refuse(r, "XAmzContentSHA256Mismatch", NULL);
+}
+
+bool fakes3_sigv4_check(fakes3_request_t* r) {
+  authorization_t a = {.key = NULL};
+  s3l_span_t text = fakes3_header_value(r, "authorization");
+  if (text.p == NULL)
+    return fakes3_refuse(r, "AccessDenied", NULL);
+  if (!parse_authorization(r, text, &a))
+    return fakes3_refuse(r, "AuthorizationHeaderMalformed", NULL);
+  return check_key(r, &a) && check_time(r, &a) && check_scope(r, &a) && check_coverage(r, &a) &&
+         check_payload_form(r, &a) &&
+         (!fakes3_verifies(r) || (check_signature(r, &a) && check_payload(r, &a)));
+}
+
+s3l_span_t fakes3_sigv4_access_key(const fakes3_request_t* r) {
+  authorization_t a = {.key = NULL};
+  s3l_span_t text = fakes3_header_value(r, "authorization");
+  return text.p != NULL && parse_authorization(r, text, &a) ? a.access_key : (s3l_span_t){NULL, 0};
+}
+
+/* ---- All protocols ---- */
+
+const fakes3_key_t* fakes3_bearer(const fakes3_request_t* r) {
+  s3l_span_t text = fakes3_header_value(r, "authorization");
+  if (!s3l_span_ieq(fakes3_take(&text, ' '), S3L_SPAN("Bearer")))
+    return NULL;
+  for (size_t i = 0; i < r->server->keys_n; i++) {
+    const fakes3_key_t* key = &r->server->keys[i];
+    if (key->token != NULL && s3l_span_eq(text, s3l_span_cstr(key->token)))
+      return key;
+  }
+  return NULL;
+}
+
+bool fakes3_verifies(const fakes3_request_t* r) {
+  return r->server->signatures++ % r->server->verify_every == 0;
 }
 
 bool fakes3_auth_check(fakes3_request_t* r) {
-  authorization_t a = {.key = NULL};
-  s3l_span_t text = fakes3_header_value(r, "authorization");
-  bool good = false;
-  if (text.p == NULL && r->server->anonymous_reads &&
-      (r->method == HTTP_GET || r->method == HTTP_HEAD))
+  bool reads = r->method == HTTP_GET || r->method == HTTP_HEAD;
+  if (fakes3_header(r, "authorization") == NULL && r->server->anonymous_reads && reads)
     return true;
-  if (text.p == NULL)
-    fail(r, "AccessDenied", NULL);
-  else if (!parse_authorization(text, &a))
-    fail(r, "AuthorizationHeaderMalformed", NULL);
-  else
-    good = check_key(r, &a) && check_time(r, &a) && check_scope(r, &a) && check_coverage(r, &a) &&
-           check_payload_form(r) &&
-           (r->server->signatures++ % r->server->verify_every != 0 ||
-            (check_signature(r, &a) && check_payload(r)));
-  if (!good)
-    r->server->counters.unauthorized++;
+  bool good = r->server->protocol->auth(r);
+  r->server->counters.unauthorized += !good;
   return good;
-}
-
-s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r) {
-  authorization_t a = {.key = NULL};
-  s3l_span_t text = fakes3_header_value(r, "authorization");
-  return text.p != NULL && parse_authorization(text, &a) ? a.access_key : (s3l_span_t){NULL, 0};
 }

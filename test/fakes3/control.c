@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 
 static void respond(fakes3_request_t* r, int status) {
   r->reply.status = status;
@@ -71,6 +71,7 @@ static void give_state(fakes3_request_t* r) {
   fakes3_bytes_t* b = &r->reply.body;
   fakes3_puts(b, "{\"url\":");
   fakes3_put_json(b, s->url);
+  fakes3_printf(b, ",\"protocol\":\"%s\"", s->protocol->name);
   fakes3_printf(b, ",\"connections_open\":%zu,\"objects\":%zu,\"clock_offset_ms\":%lld",
                 s->tcp.conns_n, fakes3_object_count(s), (long long)s->clock_offset_ms);
   fakes3_printf(b, ",\"last_seq\":%llu,\"counters\":{", (unsigned long long)s->last_seq);

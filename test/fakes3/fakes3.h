@@ -1,10 +1,11 @@
-/* fakes3/fakes3.h: a fake S3 server on the caller's loop.
+/* fakes3/fakes3.h: a fake S3 server on the caller's loop, which can also be Azure Blob Storage or
+ * Google Cloud Storage.
  *
- * A real HTTP/1.1 server that checks signatures, honours conditions as AWS does, and injects faults
- * on command. docs/fakes3.md describes the faults and the control path. Each request takes effect
- * within one callback, so the server is linearizable; the log tells the order of the effects. The
- * server uses libc's heap, never the library's memory hook, so it does not disturb tests that count
- * or fail the library's allocations. If memory runs out, the process ends.
+ * A real HTTP/1.1 server that checks signatures, honours conditions as the store does, and injects
+ * faults on command. docs/fakes3.md describes the faults and the control path. Each request takes
+ * effect within one callback, so the server is linearizable; the log tells the order of the
+ * effects. The server uses libc's heap, never the library's memory hook, so it does not disturb
+ * tests that count or fail the library's allocations. If memory runs out, the process ends.
  *
  * Lifecycle: start, use, stop. The server's memory is freed when the stop callback runs. All calls
  * are made on the loop's thread.
@@ -34,19 +35,27 @@ typedef struct fakes3_s fakes3_t;
 #define FAKES3_SECRET_KEY "testtest"
 #define FAKES3_KEYS_MAX   8
 
+/* Azure's, of which the key is the well-known one of emulators. */
+#define FAKES3_ACCOUNT "devstoreaccount1"
+#define FAKES3_ACCOUNT_KEY                                                                         \
+  "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+/* S3, Google: an access key. Azure: an account and its key in base64. With an empty secret key: a
+ * bearer token, of Azure or Google, and the name that it has in the log. */
 typedef struct fakes3_key_s {
   const char* access_key;
   const char* secret_key;
   const char* token; /* NULL: requests with these keys carry no session token */
 } fakes3_key_t;
 
-/** All zero: plain HTTP on a free port of 127.0.0.1, with the keys above. */
+/** All zero: S3 over plain HTTP on a free port of 127.0.0.1, with the keys above. */
 typedef struct fakes3_options_s {
-  const char* host;    /* an IP address or "localhost"; NULL: 127.0.0.1 */
-  uint16_t port;       /* 0: any */
-  const char* region;  /* of signatures; NULL: any */
-  const char* domain;  /* BUCKET.domain names a bucket, as BUCKET.localhost does */
-  const char* buckets; /* "a,b": only these exist; NULL: a bucket appears when it is first used */
+  const char* protocol; /* "s3", "azure" or "gcs"; NULL: s3 */
+  const char* host;     /* an IP address or "localhost"; NULL: 127.0.0.1 */
+  uint16_t port;        /* 0: any */
+  const char* region;   /* of signatures; NULL: any */
+  const char* domain;   /* BUCKET.domain names a bucket, as BUCKET.localhost does */
+  const char* buckets;  /* "a,b": only these exist; NULL: a bucket appears when it is first used */
   fakes3_key_t keys[FAKES3_KEYS_MAX]; /* the first one without an access key ends the list */
   const char* tls_cert;               /* PEM file */
   const char* tls_key;                /* PEM file */
@@ -120,11 +129,13 @@ typedef struct fakes3_entry_s {
   const char* method; /* PUT, GET, HEAD, DELETE, LIST, SESSION, ... */
   const char* bucket;
   const char* key;
-  const char* if_match; /* NULL: no such header; likewise below */
+  /* NULL: no such header, likewise below. A generation that must match is if_match; that there must
+     be no object is "*" in if_none_match. */
+  const char* if_match;
   const char* if_none_match;
   const char* access_key; /* NULL: unsigned */
-  const char* code;       /* of the S3 error; NULL: none */
-  const char* etag;       /* of the object that was read or written; NULL: none */
+  const char* code;       /* of the error; NULL: none */
+  const char* etag;       /* of the object that was read or written, or Google's generation */
   const char* fault;      /* names of the actions that were applied, with commas; NULL: none */
   size_t size;            /* of the request's body */
 } fakes3_entry_t;

@@ -81,7 +81,7 @@ static void make_fault_reply(fakes3_request_t* r) {
   if (rule->html != NULL)
     fakes3_html(r, status, rule->html);
   else
-    fakes3_error_with(r, rule->code != NULL ? rule->code : fakes3_default_code(status), status,
+    fakes3_error_with(r, rule->code != NULL ? rule->code : fakes3_default_code(r, status), status,
                       rule->message);
   r->date_ms = (int64_t)rule->date_ms;
   if (rule->location != NULL)

@@ -8,7 +8,8 @@
  *   target   the request line's path and query
  *
  * Path of a request: conn.c reads bytes, http.c parses them, handle.c routes the request and times
- * its stages, auth.c checks the signature, ops.c has the effect, reply.c writes the reply. */
+ * its stages, auth.c checks the signature, ops.c has the effect, reply.c writes the reply. What
+ * differs between the protocols is in protocol.h, s3.c, azure.c and gcs.c. */
 #ifndef FAKES3_INTERNAL_H
 #define FAKES3_INTERNAL_H
 
@@ -39,6 +40,7 @@
 
 typedef struct fakes3_conn_s fakes3_conn_t;
 typedef struct fakes3_request_s fakes3_request_t;
+typedef struct fakes3_protocol_s fakes3_protocol_t; /* protocol.h */
 
 /* A session of a directory bucket; all zero: none. */
 typedef struct fakes3_session_s {
@@ -62,6 +64,7 @@ typedef struct fakes3_version_s {
   fakes3_bytes_t body;
   fakes3_bytes_t headers; /* lines of Content-Type and x-amz-meta-*, for replies */
   char etag[128];         /* with quotes */
+  uint64_t generation;    /* Google's; 0: the protocol has none */
   int64_t modified_ms;
   uint64_t number; /* with --versioned: its ID, */
   struct fakes3_version_s* older;
@@ -151,6 +154,9 @@ typedef enum {
   XX(plain_404, FLAG, DIALECT)                                                                     \
   XX(empty_lists, FLAG, DIALECT)                                                                   \
   XX(foreign_lists, FLAG, DIALECT)                                                                 \
+  XX(short_lists, FLAG, DIALECT)                                                                   \
+  XX(create_412, FLAG, DIALECT)                                                                    \
+  XX(write_interval_ms, NUMBER, RATE)                                                              \
   XX(normalise_keys, FLAG, KEYS)                                                                   \
   XX(non_atomic, NUMBER, NON_ATOMIC)                                                               \
   XX(check_early, FLAG, CHECK)                                                                     \
@@ -177,6 +183,7 @@ typedef enum {
   FAKES3_SLOT_CLOSE,
   FAKES3_SLOT_ETAG,
   FAKES3_SLOT_DIALECT,
+  FAKES3_SLOT_RATE,
   FAKES3_SLOT_KEYS,
   FAKES3_SLOT_NON_ATOMIC,
   FAKES3_SLOT_CHECK, /* of the server: there is no plan yet when the headers have come */
@@ -280,6 +287,10 @@ struct fakes3_request_s {
   s3l_span_t path; /* raw */
   char* bucket;    /* "": none */
   char* key;       /* "": none */
+  /* Conditions, as the log and the rules see them: If-Match and If-None-Match, or what the protocol
+   * has in their place. Absent: none. */
+  s3l_span_t if_match;
+  s3l_span_t if_none_match;
   size_t params_n;
 
   int64_t arrived_ms; /* by the server's wall clock */
@@ -326,11 +337,9 @@ void fakes3_control(fakes3_request_t* r);
 void fakes3_reply(fakes3_request_t* r);
 void fakes3_handle_malformed(fakes3_conn_t* conn, const char* code);
 
-/** True if the signature is valid; else makes the error reply. */
+/** True if the request is authorised; else makes the error reply. */
 bool fakes3_auth_check(fakes3_request_t* r);
 void fakes3_auth_free(fakes3_t* s);
-/** The access key that the request names; absent if it names none. */
-s3l_span_t fakes3_auth_access_key(const fakes3_request_t* r);
 
 /** Whether the request's bucket is a directory bucket, by its name. */
 bool fakes3_is_express(const fakes3_request_t* r);
@@ -346,13 +355,14 @@ void fakes3_op_run(fakes3_request_t* r);
 
 /* ---- Replies: reply.c ---- */
 
-/** Makes the error reply of that S3 code, with AWS's status and message. */
+/** Makes the error reply of that code, S3's or the protocol's, with its status and message. */
 void fakes3_error(fakes3_request_t* r, const char* code);
-/** The same with another status or message; 0 or NULL: AWS's. */
+/** The same with another status or message; 0 or NULL: the code's. */
 void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message);
 /** Adds an element to the error that was made last. */
 void fakes3_error_add(fakes3_request_t* r, const char* element, s3l_span_t text);
-const char* fakes3_default_code(int status);
+/** The most frequent code of that status. */
+const char* fakes3_default_code(const fakes3_request_t* r, int status);
 /** Makes it empty, for another one. */
 void fakes3_reply_clear(fakes3_reply_t* reply);
 /** Makes a reply as from a proxy. */
@@ -404,6 +414,7 @@ void fakes3_conn_reset(fakes3_conn_t* c);
 
 struct fakes3_s {
   uv_loop_t* loop;
+  const fakes3_protocol_t* protocol;
   s3l_test_server_t tcp;
   bool stopping;
   uv_timer_t relisten;
@@ -419,8 +430,8 @@ struct fakes3_s {
   fakes3_session_t sessions[FAKES3_SESSIONS_MAX]; /* the newest ones */
   uint64_t sessions_made;
   uint64_t session_ms;
-  uint64_t etags; /* of directory buckets */
-  EVP_MD* sha256; /* auth.c's */
+  uint64_t unique; /* the last number that fakes3_unique has given */
+  EVP_MD* sha256;  /* auth.c's */
   EVP_MD_CTX* hashing;
   struct {
     char* scope; /* NULL: none yet */

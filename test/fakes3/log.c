@@ -2,7 +2,7 @@
  * ends. */
 #include <stdlib.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 
 void fakes3_log_set(const char** field, s3l_span_t value) {
   free((void*)(uintptr_t)*field);
@@ -42,9 +42,9 @@ fakes3_log_entry_t* fakes3_log_begin(fakes3_request_t* r) {
   fakes3_log_set(&e->method, s3l_span_cstr(fakes3_request_method(r)));
   fakes3_log_set(&e->bucket, s3l_span_cstr(r->bucket));
   fakes3_log_set(&e->key, s3l_span_cstr(r->key));
-  fakes3_log_set(&e->if_match, fakes3_header_value(r, "if-match"));
-  fakes3_log_set(&e->if_none_match, fakes3_header_value(r, "if-none-match"));
-  fakes3_log_set(&e->access_key, fakes3_auth_access_key(r));
+  fakes3_log_set(&e->if_match, r->if_match);
+  fakes3_log_set(&e->if_none_match, r->if_none_match);
+  fakes3_log_set(&e->access_key, r->server->protocol->access_key(r));
   s3l_list_push_back(&s->log, &entry->link);
   s->log_n++;
   s->counters.requests++;

@@ -41,6 +41,8 @@ static const char help[] =
     "A fake S3 server. It checks signatures, honours conditional writes as AWS does, and injects\n"
     "faults on command.\n"
     "\n"
+    "  --protocol NAME        s3 (default), azure (Azure Blob Storage) or gcs (Google Cloud "
+    "Storage)\n"
     "  --host ADDRESS         address to listen on: 127.0.0.1 (default), ::1, localhost, ...\n"
     "  --port N               port to listen on; 0 (default): any free port\n"
     "  --ready-file FILE      write the endpoint's URL to this file when the server listens;\n"
@@ -132,6 +134,7 @@ static const struct {
   size_t at; /* where the text, or the flag if there is no value, is */
   void (*take)(app_t* app, char* text);
 } known[] = {
+    {"protocol", required_argument, offsetof(app_t, options.protocol), NULL},
     {"host", required_argument, offsetof(app_t, options.host), NULL},
     {"port", required_argument, 0, take_port},
     {"ready-file", required_argument, offsetof(app_t, ready_file), NULL},

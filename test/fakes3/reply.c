@@ -1,89 +1,95 @@
-/* fakes3/reply.c: error bodies with AWS's texts, and the bytes of a reply. */
+/* fakes3/reply.c: error bodies, with AWS's texts unless the protocol has its own, and the bytes of
+ * a reply. */
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 #include "http/server_reply.h"
 #include "util/timefmt.h"
 
 #define HTML "text/html"
 
-typedef struct fakes3_error_s {
-  const char* code;
-  int status;
-  const char* message;
-} fakes3_error_t;
-
-static const fakes3_error_t errors[] = {
-    {"AccessDenied", 403, "Access Denied"},
-    {"AuthorizationHeaderMalformed", 400, "The authorization header is malformed."},
-    {"BadDigest", 400, "The Content-MD5 you specified did not match what we received."},
-    {"BadRequest", 400, "An error occurred when parsing the HTTP request."},
-    {"BucketNotEmpty", 409, "The bucket you tried to delete is not empty"},
+const fakes3_error_t fakes3_s3_errors[] = {
+    {"AccessDenied", 403, "Access Denied", NULL},
     {"ConditionalRequestConflict", 409,
      "The conditional request cannot succeed due to a conflicting operation against this "
-     "resource."},
-    {"EntityTooLarge", 400, "Your proposed upload exceeds the maximum allowed size"},
-    {"ExpiredToken", 400, "The provided token has expired."},
-    {"InternalError", 500, "We encountered an internal error. Please try again."},
-    {"InvalidAccessKeyId", 403,
-     "The AWS Access Key Id you provided does not exist in our records."},
-    {"InvalidArgument", 400, "Invalid Argument"},
-    {"InvalidBucketName", 400, "The specified bucket is not valid."},
-    {"InvalidDigest", 400, "The Content-MD5 you specified was invalid."},
-    {"InvalidRequest", 400, "Invalid Request"},
-    {"InvalidToken", 400, "The provided token is malformed or otherwise invalid."},
-    {"InvalidURI", 400, "Couldn't parse the specified URI."},
-    {"KeyTooLongError", 400, "Your key is too long"},
-    {"MethodNotAllowed", 405, "The specified method is not allowed against this resource."},
-    {"MissingContentLength", 411, "You must provide the Content-Length HTTP header."},
-    {"NoSuchBucket", 404, "The specified bucket does not exist"},
-    {"NoSuchKey", 404, "The specified key does not exist."},
-    {"NotImplemented", 501, "A header you provided implies functionality that is not implemented"},
-    {"OperationAborted", 409,
-     "A conflicting conditional operation is currently in progress against this resource. Please "
-     "try again."},
-    {"PreconditionFailed", 412, "At least one of the pre-conditions you specified did not hold"},
-    {"RequestHeaderSectionTooLarge", 400,
-     "Your request header section exceeds the maximum allowed header section size"},
+     "resource.",
+     NULL},
+    {"NoSuchKey", 404, "The specified key does not exist.", NULL},
     {"RequestTimeout", 400,
      "Your socket connection to the server was not read from or written to within the timeout "
-     "period. Idle connections will be closed."},
+     "period. Idle connections will be closed.",
+     NULL},
+    {"SlowDown", 503, "Please reduce your request rate.", NULL},
+    {"AuthorizationHeaderMalformed", 400, "The authorization header is malformed.", NULL},
+    {"BadDigest", 400, "The Content-MD5 you specified did not match what we received.", NULL},
+    {"BadRequest", 400, "An error occurred when parsing the HTTP request.", NULL},
+    {"BucketNotEmpty", 409, "The bucket you tried to delete is not empty", NULL},
+    {"EntityTooLarge", 400, "Your proposed upload exceeds the maximum allowed size", NULL},
+    {"ExpiredToken", 400, "The provided token has expired.", NULL},
+    {"InternalError", 500, "We encountered an internal error. Please try again.", NULL},
+    {"InvalidAccessKeyId", 403, "The AWS Access Key Id you provided does not exist in our records.",
+     NULL},
+    {"InvalidArgument", 400, "Invalid Argument", NULL},
+    {"InvalidBucketName", 400, "The specified bucket is not valid.", NULL},
+    {"InvalidDigest", 400, "The Content-MD5 you specified was invalid.", NULL},
+    {"InvalidRequest", 400, "Invalid Request", NULL},
+    {"InvalidToken", 400, "The provided token is malformed or otherwise invalid.", NULL},
+    {"InvalidURI", 400, "Couldn't parse the specified URI.", NULL},
+    {"KeyTooLongError", 400, "Your key is too long", NULL},
+    {"MethodNotAllowed", 405, "The specified method is not allowed against this resource.", NULL},
+    {"MissingContentLength", 411, "You must provide the Content-Length HTTP header.", NULL},
+    {"NoSuchBucket", 404, "The specified bucket does not exist", NULL},
+    {"NotImplemented", 501, "A header you provided implies functionality that is not implemented",
+     NULL},
+    {"OperationAborted", 409,
+     "A conflicting conditional operation is currently in progress against this resource. Please "
+     "try again.",
+     NULL},
+    {"PreconditionFailed", 412, "At least one of the pre-conditions you specified did not hold",
+     NULL},
+    {"RequestHeaderSectionTooLarge", 400,
+     "Your request header section exceeds the maximum allowed header section size", NULL},
     {"RequestTimeTooSkewed", 403,
-     "The difference between the request time and the current time is too large."},
-    {"ServiceUnavailable", 503, "Service is unable to handle request."},
+     "The difference between the request time and the current time is too large.", NULL},
+    {"ServiceUnavailable", 503, "Service is unable to handle request.", NULL},
     {"SignatureDoesNotMatch", 403,
      "The request signature we calculated does not match the signature you provided. Check your "
-     "key and signing method."},
-    {"SlowDown", 503, "Please reduce your request rate."},
-    {"TooManyRequests", 429, "Please reduce your request rate."},
+     "key and signing method.",
+     NULL},
+    {"TooManyRequests", 429, "Please reduce your request rate.", NULL},
     {"XAmzContentSHA256Mismatch", 400,
-     "The provided 'x-amz-content-sha256' header does not match what was computed."},
+     "The provided 'x-amz-content-sha256' header does not match what was computed.", NULL},
+    {NULL, 0, NULL, NULL},
 };
 
-static const fakes3_error_t* find_error(const char* code) {
-  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-    if (strcmp(errors[i].code, code) == 0)
-      return &errors[i];
+static bool is_code(const char* wanted, const char* code) {
+  return code != NULL && strcmp(wanted, code) == 0;
+}
+
+/* The row of that code, or the one that stands for this S3 code. */
+static const fakes3_error_t* find_error(const fakes3_request_t* r, const char* code) {
+  const fakes3_error_t* const* tables = r->server->protocol->errors;
+  for (size_t t = 0; t < 2; t++) {
+    for (const fakes3_error_t* e = tables[t]; e != NULL && e->code != NULL; e++) {
+      if (is_code(code, e->code) || is_code(code, e->s3))
+        return e;
+    }
   }
   return NULL;
 }
 
-const char* fakes3_default_code(int status) {
-  /* Several codes share a status: prefer the most frequent one. */
-  static const char* const usual[] = {"AccessDenied", "ConditionalRequestConflict", "NoSuchKey",
-                                      "RequestTimeout", "SlowDown"};
-  for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-    if (find_error(usual[i])->status == status)
-      return usual[i];
-  }
-  for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-    if (errors[i].status == status)
-      return errors[i].code;
+const char* fakes3_default_code(const fakes3_request_t* r, int status) {
+  const fakes3_error_t* const* tables = r->server->protocol->errors;
+  for (size_t t = 0; t < 2; t++) {
+    for (const fakes3_error_t* e = tables[t]; e != NULL && e->code != NULL; e++) {
+      if (e->status == status)
+        return e->code;
+    }
   }
   return status >= 500 ? "InternalError" : "InvalidRequest";
 }
 
-static void put_request_id(fakes3_bytes_t* b, const fakes3_request_t* r) {
+void fakes3_put_request_id(const fakes3_request_t* r, fakes3_bytes_t* b) {
   uint64_t seq = r->entry != NULL ? r->entry->e.seq : 0;
   fakes3_printf(b, "FA4E53%010llX", (unsigned long long)seq);
 }
@@ -102,17 +108,22 @@ static void put_element(fakes3_bytes_t* b, const char* name, s3l_span_t text) {
 
 /* fakes3_error_add can add to the body until fakes3_reply_bytes ends it. */
 void fakes3_error_with(fakes3_request_t* r, const char* code, int status, const char* message) {
-  const fakes3_error_t* known = find_error(code);
+  const fakes3_error_t* known = find_error(r, code);
   fakes3_reply_t* reply = &r->reply;
   fakes3_reply_clear(reply);
   if (message == NULL)
     message = known != NULL ? known->message : "An error.";
   reply->status = status != 0 ? status : known != NULL ? known->status : 500;
-  reply->code = code;
+  reply->code = known != NULL ? known->code : code;
   reply->type = "application/xml";
-  fakes3_puts(&reply->body, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>");
-  put_element(&reply->body, "Code", s3l_span_cstr(code));
-  put_element(&reply->body, "Message", s3l_span_cstr(message));
+  fakes3_puts(&reply->body, r->server->protocol->xml);
+  fakes3_puts(&reply->body, "<Error>");
+  put_element(&reply->body, "Code", s3l_span_cstr(reply->code));
+  fakes3_puts(&reply->body, "<Message>");
+  fakes3_put_xml(&reply->body, s3l_span_cstr(message));
+  if (r->server->protocol->end_message != NULL)
+    r->server->protocol->end_message(r, &reply->body);
+  fakes3_puts(&reply->body, "</Message>");
 }
 
 void fakes3_error(fakes3_request_t* r, const char* code) {
@@ -124,9 +135,9 @@ void fakes3_error_add(fakes3_request_t* r, const char* element, s3l_span_t text)
 }
 
 static void end_error(fakes3_request_t* r) {
-  fakes3_puts(&r->reply.body, "<RequestId>");
-  put_request_id(&r->reply.body, r);
-  fakes3_puts(&r->reply.body, "</RequestId><HostId>fakes3</HostId></Error>");
+  if (r->server->protocol->end_error != NULL)
+    r->server->protocol->end_error(r, &r->reply.body);
+  fakes3_puts(&r->reply.body, "</Error>");
 }
 
 void fakes3_html(fakes3_request_t* r, int status, const char* html) {
@@ -199,16 +210,13 @@ void fakes3_reply_bytes(fakes3_request_t* r, fakes3_bytes_t* out) {
   fakes3_printf(out, "HTTP/1.%d %d %s\r\n", http10 ? 0 : 1, reply->status,
                 s3l_http_status_text(reply->status));
   bool page = reply->type != NULL && strcmp(reply->type, HTML) == 0;
-  if (!page) {
-    fakes3_puts(out, "x-amz-id-2: fakes3\r\nx-amz-request-id: ");
-    put_request_id(out, r);
-    fakes3_puts(out, "\r\n");
-  }
+  if (!page)
+    r->server->protocol->put_headers(r, out);
   if (s3l_time_format_http(r->date_ms != 0 ? r->date_ms : fakes3_wall_ms(r->server), date))
     fakes3_printf(out, "Date: %s\r\n", date);
   if (fakes3_plan_has(r, FAKES3_DO_added_etag) && (reply->status >= 300 || r->key[0] == '\0'))
     fakes3_puts(out, "ETag: \"added\"\r\n");
-  fakes3_puts(out, page ? "Server: proxy\r\n" : "Server: AmazonS3\r\n");
+  fakes3_printf(out, "Server: %s\r\n", page ? "proxy" : r->server->protocol->server);
   fakes3_put(out, reply->headers.p, reply->headers.n);
   if (reply->type != NULL)
     fakes3_printf(out, "Content-Type: %s\r\n", reply->type);

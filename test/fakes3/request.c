@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 
 fakes3_request_t* fakes3_request_new(fakes3_conn_t* conn) {
   fakes3_request_t* r = malloc(sizeof(*r));
@@ -107,40 +107,6 @@ bool fakes3_request_is_control(const fakes3_request_t* r) {
   return s3l_span_starts_with(fakes3_span(&r->target), S3L_SPAN(FAKES3_CONTROL_PATH));
 }
 
-static bool ends_with(s3l_span_t s, s3l_span_t tail) {
-  return s.n >= tail.n && s3l_span_ieq((s3l_span_t){s.p + s.n - tail.n, tail.n}, tail);
-}
-
-/* Removes ".suffix", which leaves the bucket. A host that is the suffix itself names no bucket. */
-static bool cut_suffix(s3l_span_t* host, s3l_span_t suffix) {
-  if (s3l_span_ieq(*host, suffix)) {
-    host->n = 0;
-    return true;
-  }
-  if (host->n <= suffix.n + 1 || !ends_with(*host, suffix) ||
-      host->p[host->n - suffix.n - 1] != '.')
-    return false;
-  host->n -= suffix.n + 1;
-  return true;
-}
-
-/* The bucket that the Host header names; empty in path style. */
-static s3l_span_t host_bucket(const fakes3_request_t* r) {
-  s3l_span_t host = fakes3_header_value(r, "host");
-  if (host.n > 0 && host.p[0] == '[')
-    host.n = 0;
-  for (size_t i = 0; i < host.n; i++) {
-    if (host.p[i] == ':')
-      host.n = i;
-  }
-  if (r->server->domain != NULL && cut_suffix(&host, s3l_span_cstr(r->server->domain)))
-    return host;
-  if (cut_suffix(&host, S3L_SPAN("s3.localhost")) || cut_suffix(&host, S3L_SPAN("localhost")))
-    return host;
-  host.n = 0;
-  return host;
-}
-
 static const char* parse_query(fakes3_request_t* r, s3l_span_t query) {
   while (query.n > 0) {
     s3l_span_t value = fakes3_take(&query, '&');
@@ -167,20 +133,7 @@ static bool is_bucket_name(s3l_span_t s) {
   return s.n >= 1 && s.n <= FAKES3_BUCKET_MAX;
 }
 
-const char* fakes3_request_route(fakes3_request_t* r) {
-  s3l_span_t query = fakes3_span(&r->target);
-  r->bucket = fakes3_dup(S3L_SPAN(""));
-  r->key = fakes3_dup(S3L_SPAN(""));
-  if (query.n == 0 || query.p[0] != '/')
-    return "InvalidURI";
-  s3l_span_t key = r->path = fakes3_take(&query, '?');
-  const char* error = parse_query(r, query);
-  if (error != NULL)
-    return error;
-  s3l_span_t bucket = host_bucket(r);
-  s3l_span_skip(&key, 1);
-  if (bucket.n == 0)
-    bucket = fakes3_take(&key, '/');
+const char* fakes3_request_address(fakes3_request_t* r, s3l_span_t bucket, s3l_span_t key) {
   if (bucket.n > 0 && !is_bucket_name(bucket))
     return "InvalidBucketName";
   free(r->bucket);
@@ -194,6 +147,19 @@ const char* fakes3_request_route(fakes3_request_t* r) {
   bool fits = decoded.n <= FAKES3_KEY_MAX;
   fakes3_bytes_free(&decoded);
   return !good ? "InvalidURI" : !fits ? "KeyTooLongError" : NULL;
+}
+
+const char* fakes3_request_route(fakes3_request_t* r) {
+  s3l_span_t query = fakes3_span(&r->target);
+  r->bucket = fakes3_dup(S3L_SPAN(""));
+  r->key = fakes3_dup(S3L_SPAN(""));
+  r->if_match = fakes3_header_value(r, "if-match");
+  r->if_none_match = fakes3_header_value(r, "if-none-match");
+  if (query.n == 0 || query.p[0] != '/')
+    return "InvalidURI";
+  r->path = fakes3_take(&query, '?');
+  const char* error = parse_query(r, query);
+  return error != NULL ? error : r->server->protocol->route(r);
 }
 
 void fakes3_request_normalise(fakes3_request_t* r) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 #include "loop/clock.h"
 
 uint64_t fakes3_lease_ns(void) {
@@ -61,13 +61,14 @@ uint16_t fakes3_port(const fakes3_t* server) {
 /* ---- Starting ---- */
 
 static void set_keys(fakes3_t* s, const fakes3_options_t* o) {
-  static const fakes3_key_t standard[2] = {{FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL}};
+  const fakes3_key_t standard[FAKES3_KEYS_MAX] = {s->protocol->key};
   const fakes3_key_t* from = o->keys[0].access_key != NULL ? o->keys : standard;
   while (s->keys_n < FAKES3_KEYS_MAX && from[s->keys_n].access_key != NULL) {
     const fakes3_key_t* key = &from[s->keys_n];
-    s->keys[s->keys_n++] = (fakes3_key_t){fakes3_dup(s3l_span_cstr(key->access_key)),
-                                          fakes3_dup(s3l_span_cstr(key->secret_key)),
-                                          fakes3_dup(s3l_span_cstr(key->token))};
+    const char* secret = key->secret_key != NULL ? key->secret_key : "";
+    s->keys[s->keys_n++] =
+        (fakes3_key_t){fakes3_dup(s3l_span_cstr(key->access_key)),
+                       fakes3_dup(s3l_span_cstr(secret)), fakes3_dup(s3l_span_cstr(key->token))};
   }
 }
 
@@ -120,9 +121,21 @@ void fakes3_handle_closed(fakes3_t* s) {
   end_if_closed(s);
 }
 
-static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o) {
+/* NULL: there is no such one. */
+static const fakes3_protocol_t* find_protocol(const char* name) {
+  static const fakes3_protocol_t* const all[] = {&fakes3_s3, &fakes3_azure, &fakes3_gcs};
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    if (name == NULL || strcmp(name, all[i]->name) == 0)
+      return all[i];
+  }
+  return NULL;
+}
+
+static fakes3_t* make_server(uv_loop_t* loop, const fakes3_options_t* o,
+                             const fakes3_protocol_t* protocol) {
   fakes3_t* s = fakes3_alloc(sizeof(*s));
   s->loop = loop;
+  s->protocol = protocol;
   s->host = fakes3_dup(s3l_span_cstr(o->host != NULL ? o->host : "127.0.0.1"));
   s->region = fakes3_dup(s3l_span_cstr(o->region));
   s->domain = fakes3_dup(s3l_span_cstr(o->domain));
@@ -171,7 +184,12 @@ static int prepare(fakes3_t* s, const fakes3_options_t* o, char* why, size_t cap
 
 int fakes3_start(uv_loop_t* loop, const fakes3_options_t* options, fakes3_t** server, char* why,
                  size_t why_cap) {
-  fakes3_t* s = make_server(loop, options);
+  const fakes3_protocol_t* protocol = find_protocol(options->protocol);
+  if (protocol == NULL) {
+    snprintf(why, why_cap, "\"%s\" is no protocol; there are s3, azure and gcs", options->protocol);
+    return UV_EINVAL;
+  }
+  fakes3_t* s = make_server(loop, options, protocol);
   int err = prepare(s, options, why, why_cap);
   if (err != 0) {
     free_server(s);

@@ -3,19 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/internal.h"
+#include "fakes3/protocol.h"
 #include "util/timefmt.h"
 
 #define SUFFIX "--x-s3"
 
 bool fakes3_is_express(const fakes3_request_t* r) {
   size_t n = r->bucket != NULL ? strlen(r->bucket) : 0;
-  return n > strlen(SUFFIX) && strcmp(r->bucket + n - strlen(SUFFIX), SUFFIX) == 0;
+  return r->server->protocol == &fakes3_s3 && n > strlen(SUFFIX) &&
+         strcmp(r->bucket + n - strlen(SUFFIX), SUFFIX) == 0;
 }
 
 bool fakes3_is_create_session(const fakes3_request_t* r) {
-  return r->method == HTTP_GET && r->key != NULL && r->key[0] == '\0' &&
-         fakes3_param(r, "session") != NULL;
+  return r->server->protocol == &fakes3_s3 && r->method == HTTP_GET && r->key != NULL &&
+         r->key[0] == '\0' && fakes3_param(r, "session") != NULL;
 }
 
 static void put_element(fakes3_bytes_t* b, const char* name, const char* text) {
