@@ -92,6 +92,7 @@ static void put_headers(const fakes3_request_t* r, fakes3_bytes_t* out) {
 
 static const fakes3_error_t errors[] = {
     {"InvalidArgument", 400, "Invalid argument.", NULL},
+    {"AccessDenied", 403, "Access denied.", NULL},
     {"AuthenticationRequired", 401, "Authentication required.", NULL},
     {"ExcessHeaderValues", 400, "Multiple HTTP header values where one was expected.", NULL},
     {"InvalidSecurity", 403, "The provided security credentials are not valid.",

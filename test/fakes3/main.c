@@ -1,6 +1,6 @@
-/* s3lect-fakes3: the fake S3 as a command. With --relay-to it is a TCP relay before another store,
- * with which a test makes outages: after SIGSTOP the relay forwards nothing, and after SIGCONT it
- * delivers late what was sent meanwhile. */
+/* s3lect-fakes3: the fake S3, Azure or Google store as a command. With --relay-to it is a TCP relay
+ * before another store, with which a test makes outages: after SIGSTOP the relay forwards nothing,
+ * and after SIGCONT it delivers late what was sent meanwhile. */
 #include <errno.h>
 #include <getopt.h>
 #include <netdb.h>
@@ -38,8 +38,8 @@ typedef struct app_s {
 
 static const char help[] =
     "Usage: s3lect-fakes3 [OPTION]...\n"
-    "A fake S3 server. It checks signatures, honours conditional writes as AWS does, and injects\n"
-    "faults on command.\n"
+    "A fake S3 server, which can also be Azure Blob Storage or Google Cloud Storage. It checks\n"
+    "signatures, honours conditional writes as the store does, and injects faults on command.\n"
     "\n"
     "  --protocol NAME        s3 (default), azure (Azure Blob Storage) or gcs (Google Cloud "
     "Storage)\n"
@@ -47,8 +47,9 @@ static const char help[] =
     "  --port N               port to listen on; 0 (default): any free port\n"
     "  --ready-file FILE      write the endpoint's URL to this file when the server listens;\n"
     "                         without this option, to standard output\n"
-    "  --key KEY:SECRET[:TOKEN]  accept these keys, too (always accepted: test:testtest); may be\n"
-    "                         repeated\n"
+    "  --key KEY:SECRET[:TOKEN]  accept these keys, too (always accepted: test:testtest, or with\n"
+    "                         azure the well-known key of devstoreaccount1); may be repeated.\n"
+    "                         azure: ACCOUNT:KEY; azure, gcs: NAME::TOKEN is a bearer token\n"
     "  --buckets A,B          only these buckets exist (default: buckets appear on first use)\n"
     "  --domain NAME          the host BUCKET.NAME names a bucket, as BUCKET.localhost does\n"
     "  --tls-self DIR         serve TLS with a throwaway certificate; write DIR/ca.pem\n"
@@ -162,7 +163,6 @@ static void take_options(app_t* app, int argc, char** argv) {
   int option, i;
   for (size_t k = 0; k < KNOWN; k++)
     options[k] = (struct option){known[k].name, known[k].has_value, NULL, 0};
-  app->options.keys[0] = (fakes3_key_t){FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
   while ((option = getopt_long(argc, argv, "", options, &i)) != -1) {
     if (option == '?') /* getopt_long has printed what is wrong */
       exit(2);
@@ -176,6 +176,9 @@ static void take_options(app_t* app, int argc, char** argv) {
   }
   if (optind < argc)
     refuse("unexpected argument", argv[optind]);
+  bool azure = app->options.protocol != NULL && strcmp(app->options.protocol, "azure") == 0;
+  app->options.keys[0] = azure ? (fakes3_key_t){FAKES3_ACCOUNT, FAKES3_ACCOUNT_KEY, NULL}
+                               : (fakes3_key_t){FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
 }
 
 /* The parent may have ended before the call of prctl; then it is no longer our parent. */

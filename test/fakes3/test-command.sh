@@ -83,6 +83,10 @@ test_command() {
   "$program" --host nowhere 2>"$dir/err" || status=$?
   [ "$status" = 1 ] && grep -q nowhere "$dir/err" || fail "--host nowhere: exit $status"
 
+  status=0
+  "$program" --protocol ftp 2>"$dir/err" || status=$?
+  [ "$status" = 1 ] && grep -q '"ftp"' "$dir/err" || fail "--protocol ftp: exit $status"
+
   start
   case $url in http://127.0.0.1:[0-9]*) ;; *) fail "URL $url" ;; esac
   stop TERM
@@ -96,6 +100,30 @@ test_command() {
     until [ -e "$1/ready" ]; do read -r -t 0.02 <>"$1/never" || true; done' "$program" "$dir"
   grep -q '^http://127.0.0.1:[0-9]*$' "$dir/ready" || fail "ready file: $(cat "$dir/ready")"
   timeout 30 tail --pid="$(cat "$dir/pid")" -f /dev/null || fail "it outlives its parent"
+}
+
+# Azure and Google, with bearer tokens.
+other() {
+  curl -sS -D "$dir/head" -o "$dir/body" -w '%{http_code}' -H 'Expect:' \
+    -H 'Authorization: Bearer a:token' "$@"
+}
+
+test_others() {
+  start --protocol azure --buckets box --key name::a:token
+  blob=$url/devstoreaccount1/box/k
+  azure=(-H 'x-ms-version: 2023-11-03' -H 'x-ms-blob-type: BlockBlob')
+  expect "$(other "${azure[@]}" -T "$dir/upload" "$blob")" 201 "PUT of a blob"
+  expect "$(other "${azure[@]}" -T "$dir/upload" -H 'If-None-Match: *' "$blob")" 409 "twice"
+  expect "$(other "${azure[@]}" "${blob/box/none}")" 404 "another container"
+  grep -q ContainerNotFound "$dir/body" || fail "ContainerNotFound"
+  expect "$(curl -sS -o "$dir/body" -w '%{http_code}' "$blob")" 401 "unsigned"
+  stop TERM
+  start --protocol gcs --key name::a:token
+  expect "$(other -T "$dir/upload" -H 'x-goog-if-generation-match: 0' "$url/b/k")" 200 "gcs: PUT"
+  expect "$(other -T "$dir/upload" -H 'x-goog-if-generation-match: 0' "$url/b/k")" 412 "twice"
+  expect "$(other "$url/b/k")" 200 "gcs: GET"
+  grep -qi '^x-goog-generation: [0-9]' "$dir/head" || fail "x-goog-generation"
+  stop TERM
 }
 
 test_curl() {
@@ -130,6 +158,7 @@ test_curl() {
   expect "$(get "$url/bucket/b")" 503 fault
   stop TERM
   expect "$(wc -l <"$dir/log")" 16 "lines of the log"
+  test_others
   start --fault '{"match":{"method":"PUT"},"status":503}' --fault '{"match":{"method":"GET"},"status":500}'
   expect "$(put one "$url/bucket/b")" 503 "fault from the start"
   expect "$(get "$url/bucket/b")" 500 "a second one"

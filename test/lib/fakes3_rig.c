@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fakes3/bytes.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "loop/clock.h"
@@ -147,11 +148,25 @@ int s3l_raw_reply(s3l_raw_t* raw, bool head) {
 
 /* ---- The rig ---- */
 
+static bool speaks(const char* protocol) {
+  return strcmp(rig.protocol, protocol) == 0;
+}
+
 void s3l_fakes3_open(const fakes3_options_t* options) {
   char why[256] = "";
+  fakes3_options_t o = *options;
+  const char* protocol = o.protocol != NULL ? o.protocol : rig.protocol;
   memset(&rig, 0, sizeof(rig));
+  o.protocol = rig.protocol = protocol != NULL ? protocol : "s3";
+  rig.written = speaks("azure") ? 201 : 200;
+  rig.deleted = speaks("azure") ? 202 : 204;
+  if (!speaks("s3") && o.keys[0].access_key == NULL) {
+    o.keys[0] = speaks("azure") ? (fakes3_key_t){FAKES3_ACCOUNT, FAKES3_ACCOUNT_KEY, NULL}
+                                : (fakes3_key_t){FAKES3_ACCESS_KEY, FAKES3_SECRET_KEY, NULL};
+    o.keys[1] = (fakes3_key_t){"rig", "", S3L_RIG_TOKEN};
+  }
   assert_int_equal(uv_loop_init(&rig.loop), 0);
-  if (fakes3_start(&rig.loop, options, &rig.server, why, sizeof(why)) != 0)
+  if (fakes3_start(&rig.loop, &o, &rig.server, why, sizeof(why)) != 0)
     fail_msg("%s", why);
   assert_true(s3l_signer_open(&rig.signer));
 }
@@ -184,9 +199,77 @@ static s3l_span_t text_or(const char* s, const char* standard) {
   return s3l_span_cstr(s != NULL ? s : standard);
 }
 
+static const char* host_of(const s3l_fakes3_request_t* q) {
+  return q->host != NULL ? q->host : strstr(fakes3_url(rig.server), "//") + 2;
+}
+
+/* ---- Requests of Azure and Google ---- */
+
+static void put_address(fakes3_bytes_t* b, const s3l_fakes3_request_t* q) {
+  static const char* const methods[] = {
+      [S3L_S3_GET] = "GET",       [S3L_S3_HEAD] = "HEAD", [S3L_S3_PUT] = "PUT",
+      [S3L_S3_DELETE] = "DELETE", [S3L_S3_LIST] = "GET",
+  };
+  bool azure = speaks("azure");
+  bool list = q->op == S3L_S3_LIST;
+  const char* after = azure ? "marker" : "start-after";
+  fakes3_printf(b, "%s /%s%s", methods[q->op], azure ? FAKES3_ACCOUNT "/" : "",
+                q->bucket != NULL ? q->bucket : "bucket");
+  fakes3_puts(b, !list   ? "/"
+                 : azure ? "?restype=container&comp=list&prefix="
+                         : "?list-type=2&prefix=");
+  fakes3_put_uri(b, text_or(q->key, ""), !list);
+  if (list && q->after != NULL) {
+    fakes3_printf(b, "&%s=", after);
+    fakes3_put_uri(b, s3l_span_cstr(q->after), 0);
+  }
+  if (list)
+    fakes3_printf(b, "&%s=%u", azure ? "maxresults" : "max-keys",
+                  q->max_keys > 0 ? q->max_keys : 1000);
+  fakes3_printf(b, " HTTP/1.1\r\nHost: %s\r\n", host_of(q));
+}
+
+static void put_header(fakes3_bytes_t* b, const char* name, const char* value) {
+  if (value != NULL)
+    fakes3_printf(b, "%s: %s\r\n", name, value);
+}
+
+static void put_headers(fakes3_bytes_t* b, const s3l_fakes3_request_t* q) {
+  bool azure = speaks("azure");
+  bool put = q->op == S3L_S3_PUT;
+  bool generation = !azure && (put || q->op == S3L_S3_DELETE);
+  const char* absent = q->if_none_match != NULL ? "0" : NULL;
+  put_header(b, "User-Agent", q->user_agent != NULL ? q->user_agent : "rig");
+  fakes3_printf(b, "Authorization: Bearer %s\r\n", q->token != NULL ? q->token : S3L_RIG_TOKEN);
+  put_header(b, "x-ms-version", azure ? "2023-11-03" : NULL);
+  put_header(b, "x-ms-blob-type", azure && put ? "BlockBlob" : NULL);
+  put_header(b, generation ? "x-goog-if-generation-match" : "If-Match", q->if_match);
+  put_header(b, generation ? "x-goog-if-generation-match" : "If-None-Match",
+             generation ? absent : q->if_none_match);
+  if (put)
+    fakes3_printf(b, "Content-Length: %zu\r\n", q->body != NULL ? strlen(q->body) : 0);
+  fakes3_puts(b, "\r\n");
+  if (put)
+    fakes3_put_span(b, text_or(q->body, ""));
+}
+
+static void write_with_token(const s3l_fakes3_request_t* q) {
+  fakes3_bytes_t b = {NULL, 0, 0};
+  put_address(&b, q);
+  put_headers(&b, q);
+  assert_true(b.n < sizeof(rig.bytes));
+  memcpy(rig.bytes, fakes3_cstr(&b), b.n + 1);
+  rig.bytes_n = b.n;
+  fakes3_bytes_free(&b);
+}
+
 void s3l_fakes3_sign(const s3l_fakes3_request_t* q) {
+  if (!speaks("s3")) {
+    write_with_token(q);
+    return;
+  }
   const s3l_s3_target_t target = {
-      .host = s3l_span_cstr(q->host != NULL ? q->host : strstr(fakes3_url(rig.server), "//") + 2),
+      .host = s3l_span_cstr(host_of(q)),
       .bucket = text_or(q->bucket, "bucket"),
       .region = text_or(q->region, "us-east-1"),
       .user_agent = text_or(q->user_agent, "rig"),

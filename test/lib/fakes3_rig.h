@@ -1,6 +1,8 @@
 /* The fake S3 and a raw client on one loop. The library signs requests, which a test can change
  * before they are sent; the rig itself parses the replies, so that a test can inspect broken ones.
- */
+ *
+ * The server can also be Azure Blob Storage or Google Cloud Storage. Then the rig writes the
+ * requests itself, with the bearer token S3L_RIG_TOKEN. */
 #ifndef S3L_TEST_FAKES3_RIG_H
 #define S3L_TEST_FAKES3_RIG_H
 
@@ -13,7 +15,8 @@
 #include "lib/test_server.h"
 #include "wire/s3_request.h"
 
-#define S3L_RAW_MAX (64 * 1024)
+#define S3L_RAW_MAX   (64 * 1024)
+#define S3L_RIG_TOKEN "rig-token"
 
 /* A connection. */
 typedef struct s3l_raw_s {
@@ -38,7 +41,7 @@ typedef struct s3l_fakes3_request_s {
   const char* if_match;
   const char* if_none_match;
   const char* body;
-  const char* after;
+  const char* after; /* the marker, of Azure */
   uint32_t max_keys; /* 0: 1000 */
   const char* host;  /* NULL: the server's address */
   const char* access_key;
@@ -52,6 +55,9 @@ typedef struct s3l_fakes3_request_s {
 
 typedef struct s3l_fakes3_s {
   uv_loop_t loop;
+  const char* protocol; /* as the server's option; may be set before the rig is opened */
+  int written;          /* the status of a PUT that took effect, */
+  int deleted;          /* and of a DELETE */
   fakes3_t* server;
   s3l_signer_t signer;
   s3l_raw_t raw; /* the connection used by s3l_fakes3_do */
@@ -62,6 +68,7 @@ typedef struct s3l_fakes3_s {
 
 extern s3l_fakes3_rig_t rig; /* which all functions here use */
 
+/* Options that name no protocol are for rig.protocol. */
 void s3l_fakes3_open(const fakes3_options_t* options);
 void s3l_fakes3_close(void);
 
