@@ -8,6 +8,7 @@
  *   s3lect/record.h    the content of the lockfile
  *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
  *   s3lect/verify.h    tests whether a store can hold an election
+ *   s3lect/list.h      which elections a store holds, and who leads them
  *   s3lect/fenced.h    objects that only the newest leader can write
  *   s3lect/errno.h     error codes
  *   s3lect/testing.h   fast time and faults, for the tests of programs that use the library
@@ -24,6 +25,7 @@
 #include "s3lect/errno.h"
 #include "s3lect/export.h"
 #include "s3lect/fenced.h"
+#include "s3lect/list.h"
 #include "s3lect/peer.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"

@@ -10,6 +10,7 @@ my %what = (
     cli         => 'the s3lect command',
     elector     => 'public API, options, executor of the core\'s effects',
     verify      => 'the checks of a store, a table of steps',
+    inspect     => 'elections as a store shows them',
     peer        => 'health client and server',
     store       => 'S3, directory, memory',
     credentials => 'providers, chain, cache',

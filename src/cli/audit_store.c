@@ -175,7 +175,11 @@ static void finish(source_t* source, int error, const s3lect_store_result_t* res
   if (error == 0 && source->full)
     cli_say("only the newest %u versions of %s are read: --last N reads more", options->last,
             options->store);
-  source->once.exit_code = error == 0 ? 0 : cli_store_failed(options, error, result);
+  source->once.exit_code =
+      error == 0
+          ? 0
+          : cli_store_failed(options, error,
+                             result->status != 0 && result->message != NULL ? result->message : "");
   for (size_t i = 0; i < source->len; i++)
     s3l_free(source->items[i].version);
   s3l_free(source->items);

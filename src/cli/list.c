@@ -10,69 +10,68 @@
 #include "util/mem.h"
 
 #define ROW_SIZE 4096 /* bytes of a row, at most */
+#define KEY_SIZE 1025 /* the S3 limit on a key, and a NUL */
 
 typedef struct list_s {
   cli_once_t once; /* first: start is given its address */
-  cli_scan_t scan;
+  s3lect_list_t all;
   const cli_terminal_t* terminal;
 } list_t;
 
-cli_scan_t cli_list_scan(cli_once_t* once) {
+int cli_list_begin(cli_once_t* once, s3lect_list_t* list, s3lect_list_cb cb) {
   const s3lect_elector_options_t* given = &once->options->elector;
-  uint32_t request = given->request_timeout_ms, leader = given->leader_timeout_ms;
-  return (cli_scan_t){.store = &once->store,
-                      .prefix = given->lockfile_path,
-                      .timeout_ms = request != 0 ? request : once->defaults.request_timeout_ms,
-                      .default_timeout_ms = leader != 0 ? leader : once->defaults.leader_timeout_ms,
-                      .data = once};
-}
-
-static const char* protocol_of(const cli_election_t* e) {
-  return e->epoch != 0 ? "epochs" : "lockfile";
-}
-
-bool cli_list_is_election(const cli_election_t* e) {
-  return !e->other && e->verdict.present;
-}
-
-int64_t cli_list_unchanged_ms(const cli_scan_t* scan, const cli_election_t* e) {
-  int64_t ms = (scan->listed_ns - e->read_ns) / 1000000;
-  return ms > 0 ? ms : 0;
+  s3lect_list_options_t options;
+  s3lect_list_options_init(&options, sizeof options);
+  options.store = &once->store;
+  if (once->options->prefix) {
+    options.prefix = given->lockfile_path;
+  } else {
+    options.lockfile_path = given->lockfile_path;
+    options.protocol = given->protocol;
+  }
+  options.request_timeout_ms = given->request_timeout_ms != 0 ? given->request_timeout_ms
+                                                              : once->defaults.request_timeout_ms;
+  options.leader_timeout_ms =
+      given->leader_timeout_ms != 0 ? given->leader_timeout_ms : once->defaults.leader_timeout_ms;
+  int r = s3lect_list_init(list, &options, NULL);
+  if (r == 0)
+    r = s3lect_list_start(list, cb);
+  if (r != 0)
+    s3lect_list_free(list);
+  return r;
 }
 
 /* ---- list ---- */
 
-static void print_json(const cli_scan_t* scan) {
-  for (size_t i = 0; i < scan->len; i++) {
-    const cli_election_t* e = &scan->all[i];
-    char line[CLI_EVENT_LINE + 6 * CLI_KEY_SIZE];
-    s3l_buf_t json;
-    if (!cli_list_is_election(e))
-      continue;
-    cli_json_open(&json, line, sizeof line);
-    s3l_json_string(&json, "election", e->key);
-    s3l_json_string(&json, "protocol", protocol_of(e));
-    cli_verdict_json(&e->verdict, &json);
-    if (cli_json_close(&json) > 0)
-      fputs(line, stdout);
-  }
+static void print_json(const s3lect_election_t* e) {
+  char line[CLI_EVENT_LINE + 6 * KEY_SIZE];
+  s3l_buf_t json;
+  cli_json_open(&json, line, sizeof line);
+  s3l_json_string(&json, "election", e->key);
+  s3l_json_string(&json, "protocol", e->protocol == S3LECT_PROTOCOL_EPOCHS ? "epochs" : "lockfile");
+  cli_election_json(e, &json);
+  if (cli_json_close(&json) > 0)
+    fputs(line, stdout);
 }
 
-cli_view_row_t* cli_list_rows(const cli_scan_t* scan, size_t* len) {
-  cli_view_row_t* rows = s3l_calloc(scan->len + 1, sizeof *rows);
+cli_view_row_t* cli_list_rows(const s3lect_list_t* list, size_t* len) {
+  size_t all = 0;
+  while (s3lect_list_at(list, all) != NULL)
+    all++;
+  cli_view_row_t* rows = s3l_calloc(all + 1, sizeof *rows);
   *len = 0;
-  for (size_t i = 0; rows != NULL && i < scan->len; i++) {
-    const cli_election_t* e = &scan->all[i];
-    if (cli_list_is_election(e))
-      rows[(*len)++] = cli_verdict_row(&e->verdict, e->key, cli_list_unchanged_ms(scan, e),
-                                       (s3lect_now_ns() - e->read_ns) / 1000000);
+  for (size_t i = 0; rows != NULL && i < all; i++) {
+    const s3lect_election_t* e = s3lect_list_at(list, i);
+    if (cli_election_exists(e))
+      rows[(*len)++] = cli_election_row(e);
   }
   return rows;
 }
 
 static int print_table(const list_t* list) {
-  size_t len, size = (list->scan.len + 2) * ROW_SIZE;
-  cli_view_row_t* rows = cli_list_rows(&list->scan, &len);
+  size_t len = 0;
+  cli_view_row_t* rows = cli_list_rows(&list->all, &len);
+  size_t size = (len + 2) * ROW_SIZE;
   char* table = s3l_malloc(size);
   int r = rows != NULL && table != NULL ? 0 : CLI_EXIT_FAILED;
   if (r == 0 && len > 0)
@@ -84,17 +83,15 @@ static int print_table(const list_t* list) {
 
 static int print(const list_t* list) {
   size_t led = 0, all = 0, others = 0;
-  for (size_t i = 0; i < list->scan.len; i++) {
-    const cli_election_t* e = &list->scan.all[i];
-    all += cli_list_is_election(e);
-    led += cli_list_is_election(e) && cli_verdict_is_led(&e->verdict, 0);
-    others += e->other;
+  const s3lect_election_t* e;
+  for (size_t i = 0; (e = s3lect_list_at(&list->all, i)) != NULL; i++) {
+    all += cli_election_exists(e);
+    led += cli_election_is_led(e);
+    others += e->state == S3LECT_ELECTION_FOREIGN;
+    if (list->terminal == NULL && cli_election_exists(e))
+      print_json(e);
   }
-  int r = 0;
-  if (list->terminal != NULL)
-    r = print_table(list);
-  else
-    print_json(&list->scan);
+  int r = list->terminal != NULL ? print_table(list) : 0;
   if (r != 0)
     cli_say("cannot print: %s", uv_strerror(UV_ENOMEM));
   r = r != 0 ? r : cli_flush();
@@ -105,27 +102,26 @@ static int print(const list_t* list) {
   return r != 0 ? r : all > 0 && led == all ? 0 : CLI_EXIT_NO_LEADER;
 }
 
-int cli_list_failed(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
+int cli_list_failed(const cli_options_t* options, int error, const char* why) {
   if (error != S3LECT_ETOOBIG)
-    return cli_store_failed(options, error, result);
-  cli_say("more than %d objects under %s: give a longer prefix", CLI_SCAN_MAX, options->store);
+    return cli_store_failed(options, error, why);
+  cli_say("more than %d objects under %s: give a longer prefix", S3LECT_LIST_MAX, options->store);
   return CLI_EXIT_FAILED;
 }
 
-static void on_scanned(cli_scan_t* scan, int error, const s3lect_store_result_t* result) {
-  list_t* list = scan->data;
+static void on_listed(s3lect_list_t* all, int error, const char* message) {
+  list_t* list = all->data;
   list->once.exit_code =
-      error == 0 ? print(list) : cli_list_failed(list->once.options, error, result);
-  cli_scan_free(scan);
+      error == 0 ? print(list) : cli_list_failed(list->once.options, error, message);
+  s3lect_list_free(all);
   s3lect_store_close(&list->once.store, NULL);
 }
 
 static int start(cli_once_t* once) {
-  list_t* list = (list_t*)once;
-  list->scan = cli_list_scan(once);
-  list->scan.cb = on_scanned;
+  list_t* list = (list_t*)(void*)once;
   list->terminal = cli_terminal(once->options);
-  return cli_scan_start(&list->scan);
+  list->all.data = list;
+  return cli_list_begin(once, &list->all, on_listed);
 }
 
 int cli_list(const cli_options_t* options) {

@@ -49,9 +49,8 @@ int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t
   return r;
 }
 
-int cli_store_failed(const cli_options_t* options, int error, const s3lect_store_result_t* result) {
+int cli_store_failed(const cli_options_t* options, int error, const char* why) {
   const char* what = s3lect_strerror(error);
-  const char* why = result->status != 0 && result->message != NULL ? result->message : "";
   if (why[0] == '\0')
     cli_say("cannot read %s: %s", options->store, what);
   else if (options->directory[0] != '\0' || strstr(why, what) != NULL) /* it says all */

@@ -12,9 +12,9 @@ int cli_store_check(const cli_options_t* options);
 /** Opens it. Returns 0, or a code after a line on stderr, with nothing to clean up. */
 int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store);
 
-/** Says that a read of the store has failed, with `error` and what the store said. Returns
+/** Says that a read of the store has failed, with `error` and what the store said, or "". Returns
  * CLI_EXIT_FAILED. */
-int cli_store_failed(const cli_options_t* options, int error, const s3lect_store_result_t* result);
+int cli_store_failed(const cli_options_t* options, int error, const char* why);
 
 /** Says what is wrong with an elector's or store's option, if anything. Returns 0 or
  * CLI_EXIT_USAGE. */

@@ -12,6 +12,7 @@
 #include "text.h"
 #include "util/mem.h"
 
+#define KEY_SIZE 1025 /* the S3 limit on a key, and a NUL */
 #define DRAW_MS  250
 #define FLUSH_MS 1000 /* how long the exit waits for a slow reader of the events */
 
@@ -26,7 +27,7 @@ typedef struct report_s {
 
 typedef struct watch_s {
   cli_once_t once; /* first: start is given its address */
-  cli_scan_t scan;
+  s3lect_list_t list;
   cli_events_t events;
   cli_view_t view;
   uv_timer_t again; /* for the next pass */
@@ -41,7 +42,7 @@ typedef struct watch_s {
 } watch_t;
 
 static void report_json(watch_t* w, const char* election, const report_t* report) {
-  char line[CLI_EVENT_LINE + 6 * CLI_KEY_SIZE];
+  char line[CLI_EVENT_LINE + 6 * KEY_SIZE];
   s3l_buf_t json;
   cli_json_open(&json, line, sizeof line);
   s3l_json_string(&json, "event", report->led ? "new_leader" : "no_leader");
@@ -70,11 +71,10 @@ static void report_line(watch_t* w, const char* election, const report_t* report
   (void)cli_events_line(&w->events, line, len);
 }
 
-/* What has been reported of the election at a place in the scan, which keeps its place. NULL
- * without memory. */
-static report_t* report_at(watch_t* w, size_t at) {
-  if (at >= w->reports_len) {
-    size_t len = w->scan.len;
+/* What has been reported of an election. NULL without memory. */
+static report_t* report_of(watch_t* w, const s3lect_election_t* e) {
+  if (e->number >= w->reports_len) {
+    size_t len = e->number + 1;
     report_t* grown = s3l_realloc(w->reports, len * sizeof *grown);
     if (grown == NULL)
       return NULL;
@@ -82,30 +82,29 @@ static report_t* report_at(watch_t* w, size_t at) {
     w->reports = grown;
     w->reports_len = len;
   }
-  return &w->reports[at];
+  return &w->reports[e->number];
 }
 
 /* Says who leads if that is not what has been said. */
-static void report(watch_t* w, size_t at) {
-  const cli_election_t* e = &w->scan.all[at];
-  const s3lect_record_t* record = &e->verdict.record;
-  bool exists = cli_list_is_election(e);
-  report_t* said = report_at(w, at);
-  if (said == NULL || (!exists && !said->any))
+static void report(watch_t* w, const s3lect_election_t* e) {
+  const s3lect_record_t* record = &e->record;
+  bool led = cli_election_is_led(e);
+  report_t* said = report_of(w, e);
+  report_t now = {.any = true, .led = led, .epoch = record->epoch};
+  if (said == NULL || (!cli_election_exists(e) && !said->any))
     return;
-  bool led = exists && cli_verdict_is_led(&e->verdict, cli_list_unchanged_ms(&w->scan, e));
-  bool same =
-      said->any && led == said->led &&
-      (!led || (said->epoch == record->epoch && strcmp(said->leader, record->leader_id) == 0 &&
-                strcmp(said->addr, record->leader_addr) == 0));
+  cli_format(now.leader, sizeof now.leader, "%s", cli_election_leader(e));
+  cli_format(now.addr, sizeof now.addr, "%s", record->leader_addr);
+  cli_visible(now.leader);
+  cli_visible(now.addr);
+  bool same = said->any && led == said->led &&
+              (!led || (said->epoch == record->epoch && strcmp(said->leader, now.leader) == 0 &&
+                        strcmp(said->addr, now.addr) == 0));
   if (same)
     return;
-  said->any = true;
-  said->led = led;
-  if (record->epoch > said->epoch && record->claim == 0)
-    said->epoch = record->epoch;
-  memcpy(said->leader, record->leader_id, sizeof said->leader);
-  memcpy(said->addr, record->leader_addr, sizeof said->addr);
+  if (now.epoch <= said->epoch || record->claim != 0)
+    now.epoch = said->epoch;
+  *said = now;
   if (w->events.terminal != NULL)
     report_line(w, e->key, said);
   else
@@ -114,7 +113,7 @@ static void report(watch_t* w, size_t at) {
 
 static void draw(watch_t* w) {
   size_t len;
-  cli_view_row_t* rows = cli_list_rows(&w->scan, &len);
+  cli_view_row_t* rows = cli_list_rows(&w->list, &len);
   if (rows != NULL)
     (void)cli_view_draw(&w->view, w->events.writer, rows, len);
   s3l_free(rows);
@@ -130,9 +129,11 @@ static void end(watch_t* w) {
   w->ending = true;
   uv_timer_stop(&w->again);
   uv_timer_stop(&w->draw);
-  if (w->scanning)
-    return; /* the pass ends when the store has answered or its time is over */
-  cli_scan_free(&w->scan);
+  if (w->scanning) {
+    s3lect_list_cancel(&w->list);
+    return;
+  }
+  s3lect_list_free(&w->list);
   s3l_free(w->reports);
   uv_close((uv_handle_t*)&w->again, NULL);
   uv_close((uv_handle_t*)&w->draw, NULL);
@@ -144,18 +145,19 @@ static void end(watch_t* w) {
 
 static void on_again(uv_timer_t* timer);
 
-static void on_pass(cli_scan_t* scan, int error, const s3lect_store_result_t* result) {
-  watch_t* w = scan->data;
+static void on_pass(s3lect_list_t* list, int error, const char* message) {
+  watch_t* w = list->data;
+  const s3lect_election_t* e;
   w->scanning = false;
   if (error == 0) {
     w->scanned = true;
     w->failing = false;
     w->once.exit_code = 0;
-    for (size_t i = 0; i < w->scan.len; i++)
-      report(w, i);
-  } else if (!w->failing) {
+    for (size_t i = 0; (e = s3lect_list_at(list, i)) != NULL; i++)
+      report(w, e);
+  } else if (!w->failing && !w->ending) {
     (void)cli_view_erase(&w->view, w->events.writer);
-    (void)cli_list_failed(w->once.options, error, result);
+    (void)cli_list_failed(w->once.options, error, message);
     w->failing = true;
   }
   if (w->ending || !w->scanned) {
@@ -170,17 +172,17 @@ static void on_pass(cli_scan_t* scan, int error, const s3lect_store_result_t* re
 
 static void on_again(uv_timer_t* timer) {
   watch_t* w = timer->data;
-  const s3lect_store_result_t none = {.size = sizeof none};
-  int r = cli_scan_start(&w->scan);
+  int r = s3lect_list_start(&w->list, on_pass);
   w->scanning = r == 0;
   if (r != 0)
-    on_pass(&w->scan, r, &none);
+    on_pass(&w->list, r, "");
 }
 
 static void on_signal(uv_signal_t* signal, int signum) {
   watch_t* w = signal->data;
   if (w->ending)
     _exit(128 + signum);
+  w->once.exit_code = 0; /* also if the first pass is under way */
   end(w);
 }
 
@@ -198,8 +200,13 @@ static int start_watch(cli_once_t* once) {
   int r = cli_writer_open(&w->events.writer, &once->loop, STDOUT_FILENO, on_writer_error, w);
   if (r != 0)
     return r;
-  w->scan = cli_list_scan(once);
-  w->scan.cb = on_pass;
+  w->list.data = w;
+  r = cli_list_begin(once, &w->list, on_pass);
+  if (r != 0) {
+    cli_writer_close(w->events.writer, FLUSH_MS);
+    return r;
+  }
+  w->scanning = true;
   w->events.terminal = w->view.terminal = cli_terminal(once->options);
   if (w->view.terminal != NULL && w->view.terminal->live)
     w->events.view = &w->view;
@@ -212,8 +219,7 @@ static int start_watch(cli_once_t* once) {
     w->signals[i].data = w;
     (void)uv_signal_start(&w->signals[i], on_signal, signums[i]);
   }
-  w->scanning = true;
-  return cli_scan_start(&w->scan);
+  return 0;
 }
 
 int cli_watch_prefix(const cli_options_t* options) {

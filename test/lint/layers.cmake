@@ -7,7 +7,7 @@
 cmake_minimum_required(VERSION 3.22)
 
 # Folder of src/ -> rung. A folder in a folder belongs to its layer.
-set(FOLDERS util core wire loop net http credentials store peer verify elector cli)
+set(FOLDERS util core wire loop net http credentials store peer verify inspect elector cli)
 set(RUNG_util 0)
 set(RUNG_core 1)
 set(RUNG_wire 1)
@@ -18,13 +18,14 @@ set(RUNG_credentials 5)
 set(RUNG_store 6)
 set(RUNG_peer 7)
 set(RUNG_verify 7)
+set(RUNG_inspect 7)
 set(RUNG_elector 8)
 set(RUNG_cli 9)
 
 # Third-party header (a regular expression) -> the folders that may know it.
 set(THIRD_PARTY uv openssl libssl llhttp jsmn)
 set(HEADER_uv "^uv(/|\\.h$)")
-set(KNOWN_uv loop net http credentials store peer verify elector cli public)
+set(KNOWN_uv loop net http credentials store peer verify inspect elector cli public)
 set(HEADER_openssl "^openssl/")
 set(KNOWN_openssl wire net)
 set(HEADER_libssl "^openssl/ssl\\.h$")
