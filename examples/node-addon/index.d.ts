@@ -96,6 +96,55 @@ export class MemoryStore extends Store {
   fault(fault: 'works' | 'silent' | 'loses-replies' | 'refuses'): void;
 }
 
+/** Of list(). */
+export interface ListOptions {
+  /** A store, or 's3://BUCKET/PREFIX' or 'file:///DIRECTORY/PREFIX', which is closed in the end. */
+  store: S3Store | FileStore | MemoryStore | string;
+  /** With 's3://BUCKET/PREFIX': the store's other options. */
+  s3?: Omit<S3Options, 'bucket'>;
+  /** What the keys begin with; default: all keys, or what `store` names. */
+  prefix?: string;
+  /** In place of a prefix: this election only. */
+  lockfilePath?: string;
+  /** Of lockfilePath. */
+  protocol?: 'lockfile' | 'epochs';
+  /** Of records that do not tell theirs; default 15000. */
+  leaderTimeoutMs?: number;
+  /** Of each request; default 5000. */
+  requestTimeoutMs?: number;
+  /** Cancels it. */
+  signal?: AbortSignal;
+}
+
+/** What an election's object says. It may be out of date: never decide by it who may write. */
+export interface Election {
+  /** The lockfile, or what the keys of the epoch files begin with: an elector's lockfilePath. */
+  key: string;
+  protocol: 'lockfile' | 'epochs';
+  /** 'claiming': a provisional claim. 'expired': not renewed in time, by the store's clock. 'absent', with
+   * lockfilePath only: there is no object. */
+  state: 'led' | 'claiming' | 'released' | 'expired' | 'absent';
+  /** Of the leader, or of the last one: */
+  leaderId: string;
+  leaderAddr: string;
+  epoch: bigint;
+  /** What it publishes, or ''. */
+  value: string;
+  /** Since its last write. */
+  ageMs: number;
+  /** Whether that is by the store's clock; else by this machine's. */
+  byStore: boolean;
+  leaderTimeoutMs: number;
+  /** Unix time in ms, by the leader's clock. */
+  lastUpdated: number;
+  acquired: number;
+  transitions: number;
+  successor: string;
+}
+
+/** All elections under a prefix, of both protocols and in the order of their keys, or one. */
+export function list(options: ListOptions): Promise<Election[]>;
+
 /** Lets time pass so many times as fast (1 to 1000) for s3lect in this process: for tests, before any store is opened. From
  * then on electors accept only stores in memory. */
 export function testingSpeed(speed: number): void;

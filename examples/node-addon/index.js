@@ -1,6 +1,7 @@
 'use strict';
 
 const { Elector } = require('./lib/elector');
+const { list } = require('./lib/inspect');
 const { PeerClient, PeerServer } = require('./lib/peer');
 const { FileStore, MemoryStore, S3Store, testingSpeed } = require('./lib/store');
 const { version } = require('./lib/binding');
@@ -11,6 +12,7 @@ exports.FileStore = FileStore;
 exports.MemoryStore = MemoryStore;
 exports.PeerClient = PeerClient;
 exports.PeerServer = PeerServer;
+exports.list = list;
 exports.testingSpeed = testingSpeed;
 /** The version of the native library. */
 exports.version = version;

@@ -5,16 +5,43 @@ const { fileURLToPath } = require('node:url');
 const binding = require('./binding');
 const { ADDRESSING, S3, checked, choice, construct, kindOf, refuse } = require('./options');
 const { Shared, nativeOf } = require('./shared');
+const { throwIfAborted, whenAborted } = require('./signals');
 
 const WITHIN_MS = 30000;
 
 // As s3lect_memory_fault_t numbers them.
 const FAULTS = ['works', 'silent', 'loses-replies', 'refuses'];
 
-// Requests for fenced objects that are under way: a store that only they refer to must not be
-// collected.
+// Requests that are under way: a store that only they refer to must not be collected.
 const pending = new Map();
 let lastId = 0;
+
+/** Begins a request of the native part, which a signal may cancel. */
+function request(store, signal, method, ...args) {
+  throwIfAborted(signal);
+  return new Promise((resolve, reject) => {
+    const id = lastId = (lastId + 1) % 2 ** 32;
+    const native = nativeOf(store);
+    native[method](id, ...args);
+    pending.set(id, { store, resolve, reject, signal, off: signal && whenAborted(signal, () => native.cancel(id)) });
+  });
+}
+
+/* The end of a request: what waits for it, or undefined after an abort. */
+function take(id) {
+  const { resolve, reject, signal, off } = pending.get(id);
+  pending.delete(id);
+  off?.();
+  return { resolve, reject: (err) => reject(signal?.aborted ? signal.reason : err) };
+}
+
+function onEnded(id, error, value) {
+  const { resolve, reject } = take(id);
+  if (error === undefined)
+    resolve(value);
+  else
+    reject(error);
+}
 
 function epochOf(epoch, least) {
   if (typeof epoch !== 'bigint' || epoch < least || epoch >= 2n ** 64n)
@@ -44,43 +71,32 @@ function contentOf(content) {
 
 /** What the electors of one thread share: connections, or objects in memory. */
 class Store extends Shared {
-  #native;
-
   constructor(kind, options) {
     if (new.target === Store)
       throw new TypeError('use S3Store, FileStore or MemoryStore');
     const native = construct(binding.Store, kind, options);
     super(native);
-    this.#native = native;
     native.onFenced = onFenced;
+    native.onListed = onEnded;
     if (typeof options.credentials === 'function')
       native.onCredentials = questioner(native, options.credentials);
-  }
-
-  #fenced(key, epoch, timeoutMs, content) {
-    return new Promise((resolve, reject) => {
-      const id = lastId = (lastId + 1) % 2 ** 32;
-      this.#native.fenced(id, key, epoch, timeoutMs, content);
-      pending.set(id, { store: this, resolve, reject });
-    });
   }
 
   /** Writes an object, unless a leader with a greater epoch has. */
   async put(key, content, options = {}) {
     const epoch = epochOf(options.epoch, 1n);
-    await this.#fenced(keyOf(key), epoch, withinOf(options), contentOf(content));
+    await request(this, undefined, 'fenced', keyOf(key), epoch, withinOf(options), contentOf(content));
   }
 
   /** Reads what put has written. With an epoch, no earlier leader can change that any more. */
   async get(key, options = {}) {
     const epoch = options.epoch === undefined ? 0n : epochOf(options.epoch, 1n);
-    return this.#fenced(keyOf(key), epoch, withinOf(options), undefined);
+    return request(this, undefined, 'fenced', keyOf(key), epoch, withinOf(options), undefined);
   }
 }
 
 function onFenced(id, error, content, epoch) {
-  const { resolve, reject } = pending.get(id);
-  pending.delete(id);
+  const { resolve, reject } = take(id);
   if (error === undefined)
     resolve({ content, epoch });
   else if (error.code === 'S3LECT_ENOTFOUND')
@@ -205,18 +221,20 @@ function testingSpeed(speed) {
   binding.testingSpeed(speed);
 }
 
-/** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name. */
-function storeOfUrl(text, s3) {
-  const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/.exec(text) ?? [];
+/** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name; the key may be empty if it is a
+ * prefix. */
+function storeOfUrl(text, s3, isPrefix = false) {
+  const least = isPrefix ? 0 : 1;
+  const [, bucket, key] = new RegExp(`^s3://([^/]+)/(.{${least},})$`).exec(text) ?? [];
   if (bucket) {
     if (checked('s3', s3, S3).bucket !== undefined)
       throw refuse(`s3.bucket: "${text}" names the bucket already`);
     return { store: new S3Store({ ...s3, bucket }), key };
   }
-  const [, directory, name] = /^file:\/\/(\/.*?)\/*([^/]+)$/.exec(text) ?? [];
-  if (name)
+  const [, directory, name] = new RegExp(`^file://(/.*?)/*([^/]{${least},})$`).exec(text) ?? [];
+  if (directory)
     return { store: new FileStore(directory), key: name };
   throw refuse(`store must be "s3://BUCKET/KEY", "file:///DIRECTORY/NAME" or a store, not "${text}"`);
 }
 
-module.exports = { FileStore, MemoryStore, S3Store, Store, storeOfUrl, testingSpeed };
+module.exports = { FileStore, MemoryStore, S3Store, Store, request, storeOfUrl, testingSpeed };

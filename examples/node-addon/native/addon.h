@@ -31,6 +31,7 @@ typedef struct object_s object_t;
 typedef struct class_s class_t;
 typedef struct field_s field_t;
 typedef struct texts_s texts_t;
+typedef struct request_s request_t;
 
 struct addon_s {
   napi_env env;
@@ -159,6 +160,30 @@ napi_value value_bool(napi_env env, bool value);
 napi_value value_number(napi_env env, double value);
 napi_value value_bigint(napi_env env, uint64_t value);
 napi_value value_undefined(napi_env env);
+/** Sets a property of an object. */
+void value_put(napi_env env, napi_value object, const char* name, napi_value value);
+
+/* ---- store.c: requests on a store ---- */
+
+/** A request that is under way, at the beginning of what its owner took with memory_zeroed. A store
+ * that is to be closed cancels its requests first, and waits for their ends. */
+struct request_s {
+  object_t* store;
+  request_t *next, **link;
+  uint32_t id;
+  void (*cancel)(request_t* request);
+};
+
+/** It has been started. */
+void request_begin(request_t* request, object_t* store, void (*cancel)(request_t* request));
+/** It has ended: frees it. */
+void request_end(request_t* request);
+
+/* ---- inspect.c ---- */
+
+/** list(id, options), which calls onListed(id, error, elections). */
+napi_value list_begin(napi_env env, object_t* store, s3lect_store_t* handle,
+                      const napi_value* argv);
 
 /* ---- store.c, provider.c, peer.c, elector.c ---- */
 

@@ -290,10 +290,6 @@ static napi_value elector_leader(napi_env env, napi_callback_info info) {
 
 /* ---- Snapshots ---- */
 
-static void put(napi_env env, napi_value object, const char* name, napi_value value) {
-  (void)napi_set_named_property(env, object, name, value);
-}
-
 static napi_value elector_status(napi_env env, napi_callback_info info) {
   elector_t* e = elector_this(env, info, 0, NULL);
   s3lect_status_t s = {.size = sizeof s};
@@ -307,21 +303,21 @@ static napi_value elector_status(napi_env env, napi_callback_info info) {
     return error_throw_last(env);
   char code[64];
   code_of(s.last_error, code, sizeof code);
-  put(env, out, "role", value_number(env, s.role));
-  put(env, out, "lastError", value_text(env, s.last_error != 0 ? code : NULL));
+  value_put(env, out, "role", value_number(env, s.role));
+  value_put(env, out, "lastError", value_text(env, s.last_error != 0 ? code : NULL));
   code_of(s.peer_error, code, sizeof code);
-  put(env, out, "peerError", value_text(env, s.peer_error != 0 ? code : NULL));
-  put(env, out, "epoch", value_bigint(env, s.epoch));
-  put(env, out, "leaderId", value_text(env, s.record.leader_id));
-  put(env, out, "leaderAddr", value_text(env, s.record.leader_addr));
-  put(env, out, "leaderEpoch", value_bigint(env, s.record.epoch));
-  put(env, out, "lastUpdated", value_number(env, (double)s.record.last_updated_ms));
-  put(env, out, "acquired", value_number(env, (double)s.record.acquired_ms));
-  put(env, out, "transitions", value_number(env, (double)s.record.transitions));
-  put(env, out, "released", value_bool(env, s.record.released != 0));
-  put(env, out, "claim", value_bool(env, s.record.claim != 0));
-  put(env, out, "successor", value_text(env, s.record.successor));
-  put(env, out, "value", value_text(env, s.record.value));
+  value_put(env, out, "peerError", value_text(env, s.peer_error != 0 ? code : NULL));
+  value_put(env, out, "epoch", value_bigint(env, s.epoch));
+  value_put(env, out, "leaderId", value_text(env, s.record.leader_id));
+  value_put(env, out, "leaderAddr", value_text(env, s.record.leader_addr));
+  value_put(env, out, "leaderEpoch", value_bigint(env, s.record.epoch));
+  value_put(env, out, "lastUpdated", value_number(env, (double)s.record.last_updated_ms));
+  value_put(env, out, "acquired", value_number(env, (double)s.record.acquired_ms));
+  value_put(env, out, "transitions", value_number(env, (double)s.record.transitions));
+  value_put(env, out, "released", value_bool(env, s.record.released != 0));
+  value_put(env, out, "claim", value_bool(env, s.record.claim != 0));
+  value_put(env, out, "successor", value_text(env, s.record.successor));
+  value_put(env, out, "value", value_text(env, s.record.value));
   return out;
 }
 
@@ -382,7 +378,7 @@ static napi_value elector_stats(napi_env env, napi_callback_info info) {
     return error_throw_last(env);
   for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
     const uint64_t* value = (const void*)((const char*)&s + counters[i].offset);
-    put(env, out, counters[i].name, value_number(env, (double)*value));
+    value_put(env, out, counters[i].name, value_number(env, (double)*value));
   }
   return out;
 }

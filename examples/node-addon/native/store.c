@@ -1,12 +1,13 @@
 /* The class Store of the addon, which lib/store.js wraps: one of s3lect's stores, and the provider
- * of credentials that goes with it. It calls two methods of its object:
+ * of credentials that goes with it. It calls methods of its object:
  *
  *   onCredentials(question)   see provider.c
  *   onFenced(id, error, content, epoch)   the end of a request of fenced()
+ *   onListed(id, error, elections)   the end of a request of list(); see inspect.c
  *   onClosed()
  *
- * A store is closed when that is asked for and no elector uses it any more. Requests of fenced()
- * that are under way then are cancelled. */
+ * A store is closed when that is asked for and no elector uses it any more. Requests that are under
+ * way then are cancelled. */
 #include <string.h>
 
 #include "addon.h"
@@ -14,8 +15,6 @@
 #define HEADERS_MAX 16
 #define KEY_SIZE    1025 /* the S3 limit, and a NUL */
 #define BODY_MAX    (64u * 1024 * 1024)
-
-typedef struct request_s request_t;
 
 typedef struct store_s {
   object_t object; /* first */
@@ -25,14 +24,12 @@ typedef struct store_s {
   bool closing;
 } store_t;
 
-struct request_s {
+typedef struct fenced_s {
+  request_t request; /* first */
   s3lect_fenced_t fenced;
-  store_t* store;
-  request_t *next, **link;
-  uint32_t id;
   char key[KEY_SIZE];
   char body[];
-};
+} fenced_t;
 
 /* ---- Life ---- */
 
@@ -54,7 +51,7 @@ static void store_close(object_t* object) {
   store_t* s = (store_t*)object;
   s->closing = true;
   for (request_t* r = s->requests; r != NULL; r = r->next)
-    s3lect_fenced_cancel(&r->fenced);
+    r->cancel(r);
   if (s->requests == NULL)
     s3lect_store_close(&s->handle, on_closed);
 }
@@ -199,28 +196,49 @@ s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object) {
   return &s->handle;
 }
 
-/* ---- Fenced objects ---- */
+/* ---- Requests ---- */
 
-static void on_fenced(s3lect_fenced_t* fenced, const s3lect_fenced_result_t* result) {
-  request_t* r = fenced->data;
-  store_t* s = r->store;
-  napi_env env = s->object.addon->env;
-  napi_handle_scope scope;
-  if (object_enter(&s->object, &scope)) {
-    napi_value argv[4] = {value_number(env, r->id), value_undefined(env), value_undefined(env),
-                          value_bigint(env, result->epoch)};
-    if (result->status != 0)
-      argv[1] = error_make(env, result->status, result->message);
-    else if (fenced->body == NULL)
-      (void)napi_create_buffer_copy(env, result->body_len, result->body, NULL, &argv[2]);
-    object_call(&s->object, scope, "onFenced", 4, argv);
-  }
+void request_begin(request_t* r, object_t* store, void (*cancel)(request_t* request)) {
+  store_t* s = (store_t*)store;
+  r->store = store;
+  r->cancel = cancel;
+  r->next = s->requests;
+  r->link = &s->requests;
+  if (r->next != NULL)
+    r->next->link = &r->next;
+  s->requests = r;
+}
+
+void request_end(request_t* r) {
+  store_t* s = (store_t*)r->store;
   *r->link = r->next;
   if (r->next != NULL)
     r->next->link = r->link;
   memory_free(r);
   if (s->closing && s->requests == NULL)
     s3lect_store_close(&s->handle, on_closed);
+}
+
+/* ---- Fenced objects ---- */
+
+static void on_fenced(s3lect_fenced_t* fenced, const s3lect_fenced_result_t* result) {
+  request_t* r = fenced->data;
+  napi_env env = r->store->addon->env;
+  napi_handle_scope scope;
+  if (object_enter(r->store, &scope)) {
+    napi_value argv[4] = {value_number(env, r->id), value_undefined(env), value_undefined(env),
+                          value_bigint(env, result->epoch)};
+    if (result->status != 0)
+      argv[1] = error_make(env, result->status, result->message);
+    else if (fenced->body == NULL)
+      (void)napi_create_buffer_copy(env, result->body_len, result->body, NULL, &argv[2]);
+    object_call(r->store, scope, "onFenced", 4, argv);
+  }
+  request_end(r);
+}
+
+static void cancel_fenced(request_t* request) {
+  s3lect_fenced_cancel(&((fenced_t*)request)->fenced);
 }
 
 /* fenced(id, key, epoch, timeoutMs, content): content undefined gets, and a Buffer puts. */
@@ -232,10 +250,10 @@ static napi_value start_fenced(napi_env env, store_t* s, const napi_value* argv)
     return error_throw_last(env);
   if (content_len > BODY_MAX)
     return error_throw(env, S3LECT_EOPTION, "content: more than 64 MiB");
-  request_t* r = memory_zeroed(sizeof *r + content_len + 1);
+  fenced_t* r = memory_zeroed(sizeof *r + content_len + 1);
   if (r == NULL)
     return error_throw(env, UV_ENOMEM, NULL);
-  if (napi_get_value_uint32(env, argv[0], &r->id) != napi_ok ||
+  if (napi_get_value_uint32(env, argv[0], &r->request.id) != napi_ok ||
       napi_get_value_string_utf8(env, argv[1], r->key, sizeof r->key, &key_len) != napi_ok ||
       napi_get_value_bigint_uint64(env, argv[2], &r->fenced.epoch, &lossless) != napi_ok ||
       napi_get_value_uint32(env, argv[3], &r->fenced.timeout_ms) != napi_ok) {
@@ -244,7 +262,6 @@ static napi_value start_fenced(napi_env env, store_t* s, const napi_value* argv)
   }
   if (content_len > 0)
     memcpy(r->body, content, content_len);
-  r->store = s;
   r->fenced.data = r;
   r->fenced.key = r->key;
   r->fenced.body = put ? r->body : NULL;
@@ -257,11 +274,7 @@ static napi_value start_fenced(napi_env env, store_t* s, const napi_value* argv)
     memory_free(r);
     return error_throw(env, err, NULL);
   }
-  r->next = s->requests;
-  r->link = &s->requests;
-  if (r->next != NULL)
-    r->next->link = &r->next;
-  s->requests = r;
+  request_begin(&r->request, &s->object, cancel_fenced);
   return value_undefined(env);
 }
 
@@ -293,6 +306,27 @@ static napi_value store_fenced(napi_env env, napi_callback_info info) {
   return s != NULL ? start_fenced(env, s, argv) : NULL;
 }
 
+static napi_value store_list(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  store_t* s = object_wanted(store_this(env, info, 2, argv));
+  return s != NULL ? list_begin(env, &s->object, &s->handle, argv) : NULL;
+}
+
+/* cancel(id): of a request that may have ended */
+static napi_value store_cancel(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  uint32_t id = 0;
+  store_t* s = store_this(env, info, 1, argv);
+  if (s == NULL || napi_get_value_uint32(env, argv[0], &id) != napi_ok)
+    return error_throw_last(env);
+  for (request_t* r = s->requests; r != NULL; r = r->next)
+    if (r->id == id) {
+      r->cancel(r);
+      break;
+    }
+  return value_undefined(env);
+}
+
 /* fault(number): an s3lect_memory_fault_t, of a store in memory */
 static napi_value store_fault(napi_env env, napi_callback_info info) {
   napi_value argv[1];
@@ -311,6 +345,8 @@ bool store_define(napi_env env, napi_value exports) {
       {.utf8name = "answerCredentials", .method = store_answer},
       {.utf8name = "refuseCredentials", .method = store_refuse},
       {.utf8name = "fenced", .method = store_fenced},
+      {.utf8name = "list", .method = store_list},
+      {.utf8name = "cancel", .method = store_cancel},
       {.utf8name = "fault", .method = store_fault},
   };
   return class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods);

@@ -200,3 +200,7 @@ napi_value value_bigint(napi_env env, uint64_t number) {
   napi_value value;
   return napi_create_bigint_uint64(env, number, &value) == napi_ok ? value : value_undefined(env);
 }
+
+void value_put(napi_env env, napi_value object, const char* name, napi_value value) {
+  (void)napi_set_named_property(env, object, name, value);
+}

@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
 // not.
-import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, testingSpeed, version } from 's3lect';
+import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, testingSpeed, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -26,6 +26,12 @@ async function main() {
   const s = e.status(); s.role === 'leader'; e.stats().reads + 1; const l: LeadingEvent | null = null; void l; void version;
   await store.put('k', 'text', { epoch: 5n, timeoutMs: 100 });
   const read = await store.get('k', { epoch: 5n }); if (read !== null) { const n: bigint = read.epoch; read.content.length + Number(n); }
+  for (const election of await list({ store: 's3://b/locks/', s3: { region: 'x' }, signal: AbortSignal.timeout(5) })) {
+    const n: bigint = election.epoch; election.state === 'led'; election.value.length + Number(n) + election.ageMs;
+  }
+  await list({ store, lockfilePath: 'k', protocol: 'epochs' });
+  // @ts-expect-error
+  await list({ prefix: 'x' });
   testingSpeed(100); const memory = new MemoryStore(); memory.share().fault('loses-replies'); new MemoryStore({ share: memory });
   // @ts-expect-error
   memory.fault('nonsense');
