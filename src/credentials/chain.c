@@ -52,9 +52,7 @@ void s3l_chain_fail(s3l_chain_t* c, const char* text) {
 
 static void on_service_ended(void* arg, int status, s3lect_credentials_t* creds) {
   s3l_chain_t* c = arg;
-  if (status == S3LECT_ENOTFOUND)
-    s3l_chain_skip(c, "");
-  else if (c->kind->ended != NULL)
+  if (c->kind->ended != NULL)
     c->kind->ended(c, status, creds);
   else
     s3l_chain_end(c, status, creds);

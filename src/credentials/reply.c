@@ -10,6 +10,8 @@
 
 #define SHOWN_CODE_MAX    64
 #define SHOWN_MESSAGE_MAX 240
+#define MESSAGE_MAX       2048
+#define SECONDS_MAX       UINT64_C(253402300799) /* the end of the year 9999 */
 
 /* The texts of a document; wiped after use. Each has room for one character more than is allowed,
  * so that s3l_creds_new says what is wrong with a text that is too long. */
@@ -37,8 +39,19 @@ static int fail(s3l_buf_t* why, const char* text) {
   return S3LECT_ECREDENTIALS;
 }
 
+static bool contains(const char* text, s3l_span_t part) {
+  s3l_span_t rest = s3l_span_cstr(text);
+  while (rest.n >= part.n && !s3l_span_starts_with(rest, part))
+    s3l_span_skip(&rest, 1);
+  return part.n > 0 && rest.n >= part.n;
+}
+
 /* ": CODE: MESSAGE", or what there is of it. */
-static void put_code(s3l_buf_t* why, const char* code, const char* message) {
+static void put_code(s3l_buf_t* why, const char* code, const char* message, s3l_span_t secret) {
+  if (contains(code, secret) || contains(message, secret)) {
+    s3l_buf_puts(why, ": an error that is not shown, since it repeats a secret");
+    return;
+  }
   s3l_buf_puts(why, code[0] != '\0' ? ": " : "");
   s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
   s3l_buf_puts(why, message[0] != '\0' ? ": " : "");
@@ -99,11 +112,21 @@ static int read_json(const s3l_json_t* j, const s3l_http_reply_t* reply, int64_t
   return err;
 }
 
-static void put_json_error(const s3l_json_t* j, s3l_buf_t* why) {
-  char code[SHOWN_CODE_MAX + 1] = "", message[SHOWN_MESSAGE_MAX + 1] = "";
-  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Code", code, sizeof code);
-  (void)s3l_json_get_string(j, S3L_JSON_ROOT, "Message", message, sizeof message);
-  put_code(why, code, message);
+/* The forms of AWS (Code, Message), of OAuth (error, error_description) and of Google's interfaces
+ * (error, an object with status and message). */
+static void put_json_error(const s3l_json_t* j, s3l_span_t secret, s3l_buf_t* why) {
+  char code[SHOWN_CODE_MAX + 1] = "", message[MESSAGE_MAX] = "";
+  const char *code_name = "Code", *message_name = "Message";
+  int object = S3L_JSON_ROOT;
+  if (s3l_json_get_object(j, S3L_JSON_ROOT, "error", &object) == 0) {
+    code_name = "status";
+  } else if (s3l_json_has(j, S3L_JSON_ROOT, "error")) {
+    code_name = "error";
+    message_name = "error_description";
+  }
+  (void)s3l_json_get_string(j, object, code_name, code, sizeof code);
+  (void)s3l_json_get_string(j, object, message_name, message, sizeof message);
+  put_code(why, code, message, secret);
 }
 
 int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
@@ -114,8 +137,70 @@ int s3l_reply_service_json(const s3l_http_reply_t* reply, int64_t now_ms,
   if (s3l_json_has(&j, S3L_JSON_ROOT, "AccessKeyId"))
     return read_json(&j, reply, now_ms, out, why);
   s3l_buf_puts(why, "the answer holds no credentials"); /* IMDS reports failures with a 200 */
-  put_json_error(&j, why);
+  put_json_error(&j, (s3l_span_t){NULL, 0}, why);
   return S3LECT_ECREDENTIALS;
+}
+
+/* ---- Tokens ---- */
+
+/* 0, or as s3l_json_get_u64. */
+static int get_seconds(const s3l_json_t* j, const char* name, uint64_t* out) {
+  char text[24];
+  int err = s3l_json_get_u64(j, S3L_JSON_ROOT, name, out);
+  if (err == S3LECT_ERECORD && s3l_json_get_string(j, S3L_JSON_ROOT, name, text, sizeof text) == 0)
+    err = s3l_span_to_u64(s3l_span_cstr(text), out) ? 0 : S3LECT_ERECORD;
+  return err == 0 && *out > SECONDS_MAX ? S3LECT_ERECORD : err;
+}
+
+/* NULL, or what is wrong. */
+static const char* find_end(const s3l_json_t* j, const s3l_http_reply_t* reply, int64_t now_ms,
+                            int64_t* out) {
+  uint64_t seconds;
+  int err = get_seconds(j, "expires_in", &seconds);
+  if (err == 0) {
+    *out = now_ms + (int64_t)seconds * 1000;
+    return NULL;
+  }
+  if (err == S3LECT_ENOTFOUND)
+    err = get_seconds(j, "expires_on", &seconds);
+  if (err != 0)
+    return err == S3LECT_ENOTFOUND ? "the answer holds no expires_in"
+                                   : "expires_in or expires_on of the answer is no number of "
+                                     "seconds";
+  *out = local_ms(reply, (int64_t)seconds * 1000, now_ms);
+  if (*out <= 0)
+    *out = 1; /* long ago; 0 would mean never */
+  return NULL;
+}
+
+int s3l_reply_token_json(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
+                         s3l_buf_t* why) {
+  const s3l_span_t none = {NULL, 0};
+  char token[S3L_CREDS_TOKEN_MAX + 2], type[24];
+  s3l_json_t j;
+  int64_t expires_ms = 0;
+  s3lect_error_t error = {0};
+  if (s3l_json_parse(&j, reply->body) != 0)
+    return fail(why, "the answer is not a JSON object");
+  if (!s3l_json_has(&j, S3L_JSON_ROOT, "access_token")) {
+    s3l_buf_puts(why, "the answer holds no access_token");
+    put_json_error(&j, none, why);
+    return S3LECT_ECREDENTIALS;
+  }
+  if (!take(&j, "token_type", type, sizeof type) ||
+      (type[0] != '\0' && !s3l_span_ieq(s3l_span_cstr(type), S3L_SPAN("Bearer"))))
+    return fail(why, "token_type of the answer is not Bearer");
+  const char* fault = find_end(&j, reply, now_ms, &expires_ms);
+  if (fault != NULL)
+    return fail(why, fault);
+  if (!take(&j, "access_token", token, sizeof token) || token[0] == '\0') {
+    s3l_wipe(token, sizeof token);
+    return fail(why, "access_token of the answer is not a string, empty, or too long");
+  }
+  int err = s3l_creds_new(none, none, s3l_span_cstr(token), expires_ms, out, &error);
+  s3l_wipe(token, sizeof token);
+  s3l_buf_puts(why, error.text);
+  return err;
 }
 
 int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why) {
@@ -151,7 +236,7 @@ int s3l_reply_service_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_
   return err;
 }
 
-void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why) {
+void s3l_reply_put_error(s3l_span_t body, s3l_span_t secret, s3l_buf_t* why) {
   char code[SHOWN_CODE_MAX + 1], message[SHOWN_MESSAGE_MAX + 1];
   s3l_span_t inner;
   s3l_json_t j;
@@ -159,8 +244,8 @@ void s3l_reply_put_error(s3l_span_t body, s3l_buf_t* why) {
     (void)s3l_xml_text(inner, "Code", code, sizeof code);
     (void)s3l_xml_text(inner, "Message", message, sizeof message);
     if (code[0] != '\0')
-      put_code(why, code, message);
+      put_code(why, code, message, secret);
   } else if (s3l_json_parse(&j, body) == 0) {
-    put_json_error(&j, why);
+    put_json_error(&j, secret, why);
   }
 }

@@ -13,6 +13,7 @@
 #define TLS_MS       3000
 #define IDLE_MS      1000 /* the connection's buffers hold secrets until it is closed */
 #define RETRY_MAX_MS 5000
+#define HEAD_MAX     3072 /* of a form: path and host at their longest, and the rest */
 
 /* ---- Where secrets may go ---- */
 
@@ -32,6 +33,13 @@ bool s3l_service_allows(const s3l_url_t* url) {
       return true;
   }
   return false;
+}
+
+static bool is_allowed(const s3l_service_origin_t* origin, const s3l_url_t* url) {
+  return s3l_service_allows(url) ||
+         (origin->link_local && s3l_url_host_is_ip(url->host) &&
+          s3l_span_starts_with(url->host, S3L_SPAN("169.254."))) ||
+         (origin->google_metadata && s3l_span_ieq(url->host, S3L_SPAN("metadata.google.internal")));
 }
 
 /* ---- Questions ---- */
@@ -56,6 +64,7 @@ void s3l_service_init(s3l_service_t* s, const s3l_settings_t* settings, s3l_buf_
 void s3l_service_begin(s3l_service_t* s, s3l_loop_t* loop) {
   s->loop = loop;
   s->cancelled = false;
+  s->secret = (s3l_span_t){NULL, 0};
 }
 
 void s3l_service_end(s3l_service_t* s, int status, s3lect_credentials_t* creds) {
@@ -82,7 +91,7 @@ void s3l_service_fail_reply(s3l_service_t* s, const s3l_http_reply_t* reply, con
   else
     s3l_buf_printf(s->why, "%s answered %d", s->host_header, reply->http_status);
   if (note == NULL && reply->http_status != 0)
-    s3l_reply_put_error(reply->body, s->why);
+    s3l_reply_put_error(reply->body, s->secret, s->why);
   s3l_service_fail(s, note != NULL ? note : "");
 }
 
@@ -162,10 +171,10 @@ static int point_at(s3l_service_t* s, const s3l_service_origin_t* origin, const 
   s3l_buf_init(&b, header, sizeof header);
   s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
   (void)s3l_buf_cstr(&b);
-  if (!s3l_service_allows(url)) {
+  if (!is_allowed(origin, url)) {
     s3l_buf_printf(s->why,
                    "http://%s: plain http is only for loopback and for the metadata addresses of "
-                   "AWS; use https",
+                   "clouds; use https",
                    header);
     return S3LECT_ECREDENTIALS;
   }
@@ -234,6 +243,31 @@ void s3l_service_put_head(const s3l_service_t* s, s3l_buf_t* b, const char* meth
                  method, slash, s->path, more, last, s->host_header);
 }
 
+void s3l_service_put_form_head(const s3l_service_t* s, s3l_buf_t* b, const char* accept,
+                               size_t length) {
+  s3l_service_put_head(s, b, "POST", "", "");
+  s3l_buf_printf(b, "accept: %s\r\ncontent-type: " S3L_SERVICE_FORM "\r\ncontent-length: %zu\r\n",
+                 accept, length);
+}
+
+/* The head needs the length of the form, so room is kept for it. */
+bool s3l_service_put_form(s3l_service_t* s, s3l_buf_t* b, const char* accept,
+                          void (*put_form)(s3l_service_t* service, s3l_buf_t* b)) {
+  s3l_buf_t head, body;
+  if (b->cap <= HEAD_MAX)
+    return false;
+  s3l_buf_init(&head, b->p, HEAD_MAX);
+  s3l_buf_init(&body, b->p + HEAD_MAX, b->cap - HEAD_MAX);
+  put_form(s, &body);
+  s3l_service_put_form_head(s, &head, accept, body.len);
+  s3l_buf_puts(&head, "\r\n");
+  if (head.overflow || body.overflow)
+    return false;
+  memmove(b->p + head.len, body.p, body.len);
+  b->len = head.len + body.len;
+  return true;
+}
+
 static ssize_t on_compose(s3l_http_req_t* req, char* buf, size_t cap) {
   s3l_service_t* s = req->data;
   s3l_buf_t b;
@@ -247,7 +281,7 @@ static bool is_worth_another(s3l_service_t* s, const s3l_http_reply_t* reply) {
   if (s->attempt >= s->attempts)
     return false;
   if (reply->http_status == 0)
-    return s3l_error_is_transient(reply->status);
+    return s->call->absent == NULL && s3l_error_is_transient(reply->status);
   return reply->http_status >= 500 || reply->http_status == 429 ||
          (s->call->is_transient != NULL && reply->status == 0 && s->call->is_transient(s, reply));
 }
@@ -257,7 +291,7 @@ static void end_with(s3l_service_t* s, const s3l_http_reply_t* reply) {
   s3lect_credentials_t* creds = NULL;
   int64_t now = s->settings->wall_ms();
   if (!s3l_service_is_good(reply)) {
-    s3l_service_fail_reply(s, reply, NULL);
+    s3l_service_fail_reply(s, reply, reply->http_status == 0 ? s->call->absent : NULL);
     return;
   }
   int status = s->call->parse(reply, now, &creds, s->why);

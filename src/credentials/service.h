@@ -1,8 +1,9 @@
 /* credentials/service.h: questions to a service that gives credentials: IMDS, a container's agent
- * (metadata.h), STS (sts.h).
+ * (metadata.h), STS (sts.h), a token service (oauth.h).
  *
- * - This module alone decides where secrets may go: https anywhere; plain http only to loopback and
- *   to AWS's link-local metadata addresses. Redirects are not followed.
+ * - This module alone decides where secrets may go: https anywhere; plain http only to loopback, to
+ *   the link-local metadata addresses of AWS, which Azure and Google share, and where the flags of
+ *   an origin allow more. Redirects are not followed.
  * - A proxy never sees secrets: what goes through one is https, through a tunnel.
  * - A question is one or more calls. A call is retried, with growing pauses, where that may help
  *   (no connection, 5xx, 429). The last one is answered by the credentials.
@@ -26,6 +27,9 @@
 
 #define S3L_SERVICE_HOST_MAX 264 /* with brackets, port and NUL */
 #define S3L_SERVICE_BODY_MAX 65536
+#define S3L_SERVICE_TOKEN_MAX                                                                      \
+  20000 /* of a token in a file; percent-encoded it still fits into the send buffer */
+#define S3L_SERVICE_FORM "application/x-www-form-urlencoded"
 
 typedef struct s3l_service_s s3l_service_t;
 
@@ -42,6 +46,8 @@ typedef struct s3l_service_call_s {
   void (*done)(s3l_service_t* service, const s3l_http_reply_t* reply);
   /* Whether a reply that is neither 200 nor a 5xx is worth another attempt; may be NULL. */
   bool (*is_transient)(s3l_service_t* service, const s3l_http_reply_t* reply);
+  const char* absent; /* where no reply means that there is no such service, it is not worth another
+                         attempt: what its message ends with. Else NULL */
 } s3l_service_call_t;
 
 struct s3l_service_s {
@@ -52,7 +58,9 @@ struct s3l_service_s {
   s3l_file_t token_file;                  /* freed at the end of the question */
   char token[512];                        /* that the service itself gave; wiped likewise */
   char role[128];                         /* that the service named */
-  void* data;                             /* the source's */
+  s3l_span_t secret; /* that requests hold, set by the source; an error of the service that repeats
+                        it is not shown. n == 0 at the start of a question */
+  void* data;        /* the source's */
 
   /* Private. */
   s3l_loop_t* loop;
@@ -105,6 +113,9 @@ typedef struct s3l_service_origin_s {
   s3l_span_t url;
   const char* name;                 /* that messages have for it */
   bool query;                       /* it may have one */
+  bool link_local;                  /* plain http may go to any address of 169.254.0.0/16 */
+  bool google_metadata;             /* plain http may go to metadata.google.internal: requests hold
+                                       no secret, since a name leads where DNS says */
   const s3l_proxy_rules_t* proxies; /* for https; not copied. NULL: it is reached directly, as
                                        machines' own services must be */
 } s3l_service_origin_t;
@@ -126,6 +137,15 @@ void s3l_service_call(s3l_service_t* service, const s3l_service_call_t* call, ui
  * with `more` and `last` behind it. */
 void s3l_service_put_head(const s3l_service_t* service, s3l_buf_t* b, const char* method,
                           const char* more, const char* last);
+
+/** The head of a POST of a form, without the empty line after it. */
+void s3l_service_put_form_head(const s3l_service_t* service, s3l_buf_t* b, const char* accept,
+                               size_t length);
+
+/** A whole POST. put_form writes the form, which may be long and a secret, to the place from which
+ * it goes out. False if it does not fit. */
+bool s3l_service_put_form(s3l_service_t* service, s3l_buf_t* b, const char* accept,
+                          void (*put_form)(s3l_service_t* service, s3l_buf_t* b));
 
 /** The question under way, if any, ends soon with UV_ECANCELED. */
 void s3l_service_cancel(s3l_service_t* service);

@@ -44,6 +44,7 @@
   XX(tenant_id, "AZURE_TENANT_ID")                                                                 \
   XX(client_id, "AZURE_CLIENT_ID")                                                                 \
   XX(client_secret, "AZURE_CLIENT_SECRET")                                                         \
+  XX(client_certificate, "AZURE_CLIENT_CERTIFICATE_PATH")                                          \
   XX(authority_host, "AZURE_AUTHORITY_HOST")                                                       \
   XX(token_file, "AZURE_FEDERATED_TOKEN_FILE")                                                     \
   XX(identity_endpoint, "IDENTITY_ENDPOINT")                                                       \

@@ -8,11 +8,8 @@
 #include "wire/aws_host.h"
 #include "wire/sigv4.h"
 
-#define TOKEN_FILE_MAX 20000 /* percent-encoded it still fits into the send buffer */
-#define BODY_MAX       10240 /* of AssumeRole: ARN and external ID, percent-encoded */
-#define HEAD_MAX       1024  /* of AssumeRoleWithWebIdentity */
-#define ATTEMPTS       3
-#define FORM           "application/x-www-form-urlencoded"
+#define BODY_MAX 10240 /* of AssumeRole: ARN and external ID, percent-encoded */
+#define ATTEMPTS 3
 
 s3l_span_t s3l_sts_endpoint(const s3l_settings_t* s) {
   if (s3l_settings_is_true(s->ignore_endpoints))
@@ -35,12 +32,6 @@ static void put_form(s3l_buf_t* b, const char* action, const s3l_sts_role_t* rol
     s3l_buf_printf(b, "&DurationSeconds=%u", (unsigned)role->duration_s);
 }
 
-static void put_common_headers(const s3l_sts_t* sts, s3l_buf_t* b, size_t length) {
-  s3l_service_put_head(sts->service, b, "POST", "", "");
-  s3l_buf_printf(b, "accept: text/xml\r\ncontent-type: " FORM "\r\ncontent-length: %zu\r\n",
-                 length);
-}
-
 static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
   s3l_signer_t signer;
   s3l_sigv4_scope_t scope;
@@ -52,7 +43,7 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
             s3l_sha256_hex(&signer.engine, body, hash);
   s3l_span_t token = s3l_span_cstr(sts->keys->session_token);
   const char* path = sts->service->path[0] != '\0' ? sts->service->path : "/";
-  const s3l_sigv4_pair_t headers[] = {{S3L_SPAN("content-type"), S3L_SPAN(FORM)},
+  const s3l_sigv4_pair_t headers[] = {{S3L_SPAN("content-type"), S3L_SPAN(S3L_SERVICE_FORM)},
                                       {S3L_SPAN("host"), s3l_span_cstr(sts->service->host_header)},
                                       {S3L_SPAN("x-amz-date"), s3l_span_cstr(scope.time)},
                                       {S3L_SPAN("x-amz-security-token"), token}};
@@ -85,7 +76,7 @@ static bool compose_assume_role(s3l_service_t* service, s3l_buf_t* b) {
     put_param(&body, "&ExternalId=", sts->role.external_id);
   if (body.overflow)
     return false;
-  put_common_headers(sts, b, body.len);
+  s3l_service_put_form_head(service, b, "text/xml", body.len);
   if (!put_signature(sts, b, s3l_buf_span(&body)))
     return false;
   s3l_buf_puts(b, "\r\n\r\n");
@@ -93,24 +84,14 @@ static bool compose_assume_role(s3l_service_t* service, s3l_buf_t* b) {
   return true;
 }
 
-/* The token is long and a secret, so the body is written where it goes out, with room before it for
- * the head, which needs its length. */
+static void put_web_identity(s3l_service_t* service, s3l_buf_t* b) {
+  const s3l_sts_t* sts = service->data;
+  put_form(b, "AssumeRoleWithWebIdentity", &sts->role);
+  put_param(b, "&WebIdentityToken=", s3l_file_line(&service->token_file));
+}
+
 static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
-  s3l_sts_t* sts = service->data;
-  s3l_buf_t head, body;
-  if (b->cap <= HEAD_MAX)
-    return false;
-  s3l_buf_init(&head, b->p, HEAD_MAX);
-  s3l_buf_init(&body, b->p + HEAD_MAX, b->cap - HEAD_MAX);
-  put_form(&body, "AssumeRoleWithWebIdentity", &sts->role);
-  put_param(&body, "&WebIdentityToken=", s3l_file_line(&service->token_file));
-  put_common_headers(sts, &head, body.len);
-  s3l_buf_puts(&head, "\r\n");
-  if (head.overflow || body.overflow)
-    return false;
-  memmove(b->p + head.len, body.p, body.len);
-  b->len = head.len + body.len;
-  return true;
+  return s3l_service_put_form(service, b, "text/xml", put_web_identity);
 }
 
 /* A signature that STS refused while the clocks differ is made anew once, with the time of STS. */
@@ -129,7 +110,7 @@ static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) 
   char text[128];
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
-  s3l_reply_put_error(reply->body, &b);
+  s3l_reply_put_error(reply->body, (s3l_span_t){NULL, 0}, &b);
   return reclock(service->data, reply) ||
          s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
 }
@@ -212,6 +193,7 @@ void s3l_sts_assume_role(s3l_sts_t* sts, const s3l_sts_role_t* role,
 }
 
 static void call_with_token(s3l_service_t* s) {
+  s->secret = s3l_file_line(&s->token_file);
   static const s3l_service_call_t call = {.compose = compose_web_identity,
                                           .parse = s3l_reply_service_xml,
                                           .is_transient = is_transient};
@@ -221,6 +203,6 @@ static void call_with_token(s3l_service_t* s) {
 void s3l_sts_web_identity(s3l_sts_t* sts, const s3l_sts_role_t* role, const char* token_file) {
   sts->keys = NULL;
   if (begin(sts, "AssumeRoleWithWebIdentity", role))
-    s3l_service_read_token(sts->service, token_file, TOKEN_FILE_MAX, "the token file",
+    s3l_service_read_token(sts->service, token_file, S3L_SERVICE_TOKEN_MAX, "the token file",
                            call_with_token);
 }

@@ -187,7 +187,7 @@ static void keeps_secrets_from_the_open_network(void** state) {
     host[strcspn(host, "/")] = '\0';
     snprintf(want, sizeof(want),
              "container: http://%s: plain http is only for loopback and for the metadata "
-             "addresses of AWS; use https",
+             "addresses of clouds; use https",
              host);
     s3l_creds_rig_failed(&rig, want);
   }

@@ -126,7 +126,7 @@ static void asks_only_where_it_may(void** state) {
   begin(NULL, 0);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://10.1.2.3/", 1);
   failed("instance metadata: http://10.1.2.3: plain http is only for loopback and for the metadata "
-         "addresses of AWS; use https");
+         "addresses of clouds; use https");
   begin(NULL, 0);
   setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", "169.254.169.254", 1);
   failed(

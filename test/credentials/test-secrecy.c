@@ -393,7 +393,7 @@ static void nothing_goes_out_in_the_clear(void** state) {
     s3l_creds_rig_open(&rig);
     s3l_creds_rig_failed(&rig,
                          "...http://10.9.8.7: plain http is only for loopback and for the metadata "
-                         "addresses of AWS; use https");
+                         "addresses of clouds; use https");
   }
 }
 

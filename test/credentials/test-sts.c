@@ -158,7 +158,7 @@ static void minds_its_inputs(void** state) {
        "web identity: AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not"},
       {"AWS_ENDPOINT_URL_STS", "http://sts.internal",
        WEB "http://sts.internal: plain http is only for loopback and for the metadata addresses of "
-           "AWS; use https"},
+           "clouds; use https"},
       {"AWS_ENDPOINT_URL_STS", "sts.internal",
        WEB "the endpoint of STS must begin with http:// or https://"}};
   const char* const tokens[][2] = {{" \n", "is empty"}, {large, "is too large to be one"}};

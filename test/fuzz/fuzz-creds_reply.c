@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     err = s3l_reply_service_xml(&reply, NOW, &creds, &why);
     break;
   default:
-    s3l_reply_put_error(reply.body, &why);
+    s3l_reply_put_error(reply.body, (s3l_span_t){NULL, 0}, &why);
     break;
   }
   FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && fuzz_is_line(text));
