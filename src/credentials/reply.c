@@ -39,23 +39,27 @@ static int fail(s3l_buf_t* why, const char* text) {
   return S3LECT_ECREDENTIALS;
 }
 
-static bool contains(const char* text, s3l_span_t part) {
-  s3l_span_t rest = s3l_span_cstr(text);
-  while (rest.n >= part.n && !s3l_span_starts_with(rest, part))
-    s3l_span_skip(&rest, 1);
-  return part.n > 0 && rest.n >= part.n;
+static bool contains(s3l_span_t text, s3l_span_t part) {
+  while (text.n >= part.n && !s3l_span_starts_with(text, part))
+    s3l_span_skip(&text, 1);
+  return part.n > 0 && text.n >= part.n;
 }
 
-/* ": CODE: MESSAGE", or what there is of it. */
+/* ": CODE: MESSAGE", or what there is of it. It could repeat the secret as it came, and then show a
+ * part of it, or only as it is shown, without control characters. */
 static void put_code(s3l_buf_t* why, const char* code, const char* message, s3l_span_t secret) {
-  if (contains(code, secret) || contains(message, secret)) {
-    s3l_buf_puts(why, ": an error that is not shown, since it repeats a secret");
-    return;
-  }
+  size_t start = why->len;
   s3l_buf_puts(why, code[0] != '\0' ? ": " : "");
   s3l_reply_put_shown(why, s3l_span_cstr(code), SHOWN_CODE_MAX);
   s3l_buf_puts(why, message[0] != '\0' ? ": " : "");
   s3l_reply_put_shown(why, s3l_span_cstr(message), SHOWN_MESSAGE_MAX);
+  s3l_span_t shown = {why->p + start, why->len - start};
+  if (!contains(shown, secret) && !contains(s3l_span_cstr(code), secret) &&
+      !contains(s3l_span_cstr(message), secret))
+    return;
+  s3l_wipe(why->p + start, why->len - start);
+  why->len = start;
+  s3l_buf_puts(why, ": an error that is not shown, since it repeats a secret");
 }
 
 /* The Unix time of this machine that stands for the service's `time_ms`: one of the clocks may be

@@ -32,9 +32,9 @@
   S3L_EXPECT("GET /metadata/identity/oauth2/token?api-version=2018-02-01" RESOURCE),               \
       S3L_EXPECT("metadata: true\r\n\r\n")
 
-#define TOKEN(name)                                                                                \
-  S3L_SEND(S3L_OK("{\"token_type\":\"Bearer\",\"expires_in\":3599,\"access_token\":\"" name "\""   \
-                                                                                            "}"))
+#define TOKEN_OF(name)                                                                             \
+  "{\"token_type\":\"Bearer\",\"expires_in\":3599,\"access_token\":\"" name "\"}"
+#define TOKEN(name) S3L_SEND(S3L_OK(TOKEN_OF(name)))
 #define STRINGS(name)                                                                              \
   S3L_SEND(S3L_OK("{\"access_token\":\"" name "\",\"client_id\":\"c-1\",\"expires_in\":\"86399\"," \
                   "\"expires_on\":\"1730109599\",\"resource\":\"https://storage.azure.com\","      \

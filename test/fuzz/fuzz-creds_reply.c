@@ -1,8 +1,9 @@
-/* The documents in which credentials come, from IMDS and containers' agents, STS and programs, and
- * the errors of such services.
+/* The documents in which credentials come, from IMDS and containers' agents, STS, programs and
+ * token services, and the errors of such services.
  *
- * Input: which of them (a digit: 0 service, 1 program, 2 STS, 3 an error), a line that is the
- * reply's Date (empty: it has none), then the document. */
+ * Input: which of them (a digit: 0 service, 1 program, 2 STS, 3 an error, which must not show
+ * SECRET, 4 token service), a line that is the reply's Date (empty: it has none), then the
+ * document. */
 #include "credentials/reply.h"
 #include "fuzz.h"
 #include "s3lect/errno.h"
@@ -25,12 +26,19 @@ static void check_creds(const s3lect_credentials_t* creds, bool temporary) {
   FUZZ_CHECK(!temporary || (creds->session_token != NULL && creds->expires_ms > 0));
 }
 
+static void check_token(const s3lect_credentials_t* creds) {
+  FUZZ_CHECK(creds->access_key_id[0] == '\0' && creds->secret_access_key[0] == '\0');
+  FUZZ_CHECK(creds->session_token[0] != '\0' && is_clean(creds->session_token));
+  FUZZ_CHECK(strlen(creds->session_token) <= S3L_CREDS_TOKEN_MAX);
+  FUZZ_CHECK(creds->expires_ms > 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_input_t in = {data, size};
   char text[1024];
   s3l_buf_t why;
   s3lect_credentials_t* creds = NULL;
-  unsigned which = fuzz_choice(&in, 4);
+  unsigned which = fuzz_choice(&in, 5);
   (void)fuzz_line(&in); /* the rest of the digit's line */
   char* date = fuzz_string(fuzz_line(&in));
   const s3l_http_header_t header = {S3L_SPAN("date"), s3l_span_cstr(date)};
@@ -50,15 +58,21 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   case 2:
     err = s3l_reply_service_xml(&reply, NOW, &creds, &why);
     break;
+  case 4:
+    err = s3l_reply_token_json(&reply, NOW, &creds, &why);
+    break;
   default:
-    s3l_reply_put_error(reply.body, (s3l_span_t){NULL, 0}, &why);
+    s3l_reply_put_error(reply.body, S3L_SPAN("SECRET"), &why);
+    FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && strstr(text, "SECRET") == NULL);
     break;
   }
   FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && fuzz_is_line(text));
   FUZZ_CHECK(err == 0 || err == S3LECT_ECREDENTIALS);
   FUZZ_CHECK((err == 0) == (creds != NULL));
   FUZZ_CHECK(err == 0 || which == 3 || text[0] != '\0');
-  if (creds != NULL)
+  if (creds != NULL && which == 4)
+    check_token(creds);
+  else if (creds != NULL)
     check_creds(creds, which != 1);
   s3l_creds_free(creds);
   free(date);
