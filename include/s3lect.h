@@ -5,6 +5,7 @@
  *   s3lect/store.h     the store: S3, memory, or your own
  *   s3lect/credentials.h   where the S3 store's keys come from
  *   s3lect/peer.h      peer mode: followers ask the leader instead of the store
+ *   s3lect/plan.h      what given options do and cost
  *   s3lect/record.h    the content of the lockfile
  *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
  *   s3lect/verify.h    tests whether a store can hold an election
@@ -27,6 +28,7 @@
 #include "s3lect/fenced.h"
 #include "s3lect/list.h"
 #include "s3lect/peer.h"
+#include "s3lect/plan.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
 #include "s3lect/testing.h"

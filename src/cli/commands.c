@@ -222,7 +222,7 @@ static const struct {
      "  leader_puts, leader_lists, leader_gets, follower_...  requests in 30 days, at most\n"
      "  leader_usd, follower_usd, prices, prices_of  what they cost, by which prices\n"
      "  connections         that --electors need\n"
-     "  policy              the IAM policy\n"
+     "  policy              the IAM policy, or the role\n"
      "  advice              each with kind (unsafe or wasteful) and text\n",
      "  s3lect plan --store s3://my-bucket/locks/db.json\n"
      "  s3lect plan --store s3://my-bucket/locks/db.json --leader-timeout 1m --infrequent 20s\n"

@@ -255,13 +255,14 @@ const cli_option_t* cli_option_nearest(cli_command_t command, const char* word, 
   return found;
 }
 
-/* The command's name of the library's option, or NULL. */
-static const char* name_of(const char* option, bool peer, char name[64]) {
+const char* cli_option_of(const char* option, bool peer, char name[CLI_OPTION_SIZE]) {
   static const char* const others[][2] = {{"lockfile_path", "the key in --store"},
                                           {"bucket", "the bucket in --store"},
                                           {"directory", "--store"},
                                           {"addressing", "--virtual-host"},
-                                          {"client_ca_file", "--peer-ca"}};
+                                          {"client_ca_file", "--peer-ca"},
+                                          {"electors", "--electors"},
+                                          {"peers", "--peer-plain-http"}};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
     if (strcmp(option, others[i][0]) == 0)
       return others[i][1];
@@ -271,15 +272,15 @@ static const char* name_of(const char* option, bool peer, char name[64]) {
     bool of_peer = strncmp(member, "server.", 7) == 0 || strncmp(member, "client.", 7) == 0;
     if (strcmp(dot != NULL ? dot + 1 : member, option) != 0 || of_peer != peer)
       continue;
-    snprintf(name, 64, "--%s", cli_option_table[i].name);
+    snprintf(name, CLI_OPTION_SIZE, "--%s", cli_option_table[i].name);
     return name;
   }
   return NULL;
 }
 
 void cli_say_error(const char* before, bool peer, const s3lect_error_t* error) {
-  char buf[64];
-  const char* name = name_of(error->option, peer, buf);
+  char buf[CLI_OPTION_SIZE];
+  const char* name = cli_option_of(error->option, peer, buf);
   if (name != NULL)
     cli_say("%s%s%s", before, name, error->text + strlen(error->option));
   else

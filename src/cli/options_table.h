@@ -45,6 +45,12 @@ const cli_option_t* cli_option_find(const char* name, size_t len);
 /** The command's option that may have been meant, or NULL. */
 const cli_option_t* cli_option_nearest(cli_command_t command, const char* word, size_t len);
 
+#define CLI_OPTION_SIZE 64
+
+/** The command's name of an option of the library's, static or in `name`; NULL if there is none.
+ * `peer`: it is an option of a peer client or server. */
+const char* cli_option_of(const char* option, bool peer, char name[CLI_OPTION_SIZE]);
+
 /** Says on stderr what the library found wrong, with the command's name of the option. `peer`: it
  * is an option of a peer client or server. */
 void cli_say_error(const char* before, bool peer, const s3lect_error_t* error);

@@ -323,15 +323,17 @@ static int check_values(s3lect_error_t* error, s3lect_elector_options_t* o) {
   return r != 0 ? r : check_path(error, o->peer_health_path);
 }
 
+int s3l_elector_options_settle(s3lect_elector_options_t* o, s3lect_error_t* error) {
+  s3lect_elector_options_t given = *o;
+  put_defaults(o);
+  int r = check_values(error, o);
+  return r != 0 ? r : check_timing(error, o, &given);
+}
+
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                                 s3lect_error_t* error) {
   int r = s3l_versioned_copy(error, "s3lect_elector_options", in, out, sizeof *out);
-  if (r != 0)
-    return r;
-  s3lect_elector_options_t given = *out;
-  put_defaults(out);
-  r = check_values(error, out);
-  return r != 0 ? r : check_timing(error, out, &given);
+  return r != 0 ? r : s3l_elector_options_settle(out, error);
 }
 
 /* Only whom its leader knows by a certificate may be granted leadership (core/grant.h). */
@@ -384,10 +386,9 @@ int s3lect_elector_options_resolve(const s3lect_elector_options_t* options,
   s3lect_elector_options_t all;
   size_t size = resolved->size;
   s3l_error_clear(error);
-  if (size < sizeof all || size > S3L_SIZED_MAX)
-    return s3l_error_say(error, UV_EINVAL, "size", NULL,
-                         "%zu of `resolved` is not a size of s3lect_elector_options_t", size);
-  int r = s3l_elector_options_resolve(options, &all, error);
+  int r = s3l_versioned_check(error, "resolved", "s3lect_elector_options", size, sizeof all);
+  if (r == 0)
+    r = s3l_elector_options_resolve(options, &all, error);
   if (r != 0)
     return r;
   memset(resolved, 0, size);

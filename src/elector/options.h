@@ -11,6 +11,10 @@
 int s3l_elector_options_resolve(const s3lect_elector_options_t* in, s3lect_elector_options_t* out,
                                 s3lect_error_t* error);
 
+/** The second half of it: puts defaults in place of zeros and checks. Errors: S3LECT_EOPTION,
+ * S3LECT_ETIMING. */
+int s3l_elector_options_settle(s3lect_elector_options_t* o, s3lect_error_t* error);
+
 /** The configuration of the core; id and addr are borrowed. `options` must have been resolved. */
 s3l_core_config_t s3l_elector_options_core(const s3lect_elector_options_t* options, const char* id,
                                            const char* addr);

@@ -21,3 +21,11 @@ int s3l_versioned_copy(s3lect_error_t* error, const char* type, const void* from
   memcpy(to, &known, sizeof known);
   return 0;
 }
+
+int s3l_versioned_check(s3lect_error_t* error, const char* name, const char* type, size_t size,
+                        size_t known) {
+  if (size >= known && size <= S3L_SIZED_MAX)
+    return 0;
+  return s3l_error_say(error, -EINVAL, "size", NULL, "%zu of `%s` is not a size of %s_t", size,
+                       name, type);
+}

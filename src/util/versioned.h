@@ -19,6 +19,10 @@
 int s3l_versioned_copy(s3lect_error_t* error, const char* type, const void* from, void* to,
                        size_t known);
 
+/** Checks the size of a struct that the library fills, `name`. Errors: -EINVAL. */
+int s3l_versioned_check(s3lect_error_t* error, const char* name, const char* type, size_t size,
+                        size_t known);
+
 /** The value of an option, or its default where it is 0. */
 static inline uint32_t s3l_or_default(uint32_t value, uint32_t otherwise) {
   return value != 0 ? value : otherwise;

@@ -73,9 +73,8 @@ static void in_text(void** state) {
   proc_line(p, PROC_OUT, "Time without a leader, if requests take at most 20 ms:");
   proc_line(p, PROC_OUT, "  crash of the process       at most 20.7 s");
   proc_line(p, PROC_OUT, "  leader                     576000 PUT, 0 LIST, 0 GET: at most $2.88");
-  proc_line(p, PROC_OUT,
-            "  (prices: AWS S3 Standard, us-east-1, https://aws.amazon.com/s3/pricing");
-  proc_line(p, PROC_OUT, "10000 electors x 20 ms / 5000 ms: 40 connections");
+  proc_line(p, PROC_OUT, "  (prices: AWS S3 Standard, us-east-1, aws.amazon.com/s3/pricing");
+  proc_line(p, PROC_OUT, "10000 electors, requests of 20 ms: 40 connections");
   proc_line(p, PROC_OUT, "IAM policy of an elector:");
   assert_int_equal(proc_wait(p), 0);
 }
@@ -116,25 +115,35 @@ static void advice(void** state) {
     int status;
     const char* says;
   } rows[] = {
-      {{"--drift", "1ppm"}, 1, "{\"kind\":\"unsafe\",\"text\":\"--drift 1ppm is less than"},
-      {{"--expiry", "store-clock"}, 1, "\"unsafe\",\"text\":\"--expiry store-clock: two leaders"},
+      {{"--drift", "1ppm"}, 1, "{\"kind\":\"unsafe\",\"text\":\"--drift: 1 is less than"},
+      {{"--expiry", "store-clock"},
+       1,
+       "\"unsafe\",\"text\":\"--expiry: store-clock makes two leaders"},
       {{"--peer-plain-http"}, 1, "\"unsafe\",\"text\":\"--peer-plain-http: "},
-      {{"--latency", "5s"}, 1, "\"unsafe\",\"text\":\"--request-timeout 3s is less than the 5s"},
-      {{"--leader-timeout", "30s", "--renew", "20s"}, 1, "\"unsafe\",\"text\":\"--renew 20s: "},
+      {{"--latency", "5s"},
+       1,
+       "\"unsafe\",\"text\":\"--request-timeout: 3000 ms is less than the 5000 ms"},
+      {{"--leader-timeout", "30s", "--renew", "20s"},
+       1,
+       "\"unsafe\",\"text\":\"--renew: 20000 ms leaves room for one renewal"},
       {{"--electors", "10000", "--latency", "50ms"},
        1,
-       "need 100 connections, and the store has 64"},
-      {{"--electors", "100000", "--latency", "100ms"}, 1, "need 2000 connections, more than"},
-      {{"--infrequent", "1m"}, 0, "\"wasteful\",\"text\":\"--infrequent 60s is longer than"},
-      {{"--frequent", "8s", "--infrequent", "5s"}, 0, "\"--frequent 8s is longer than"},
-      {{"--infrequent", "500ms"},
+       "\"--electors: need 100 connections, and the store has 64"},
+      {{"--electors", "100000", "--latency", "100ms"},
+       1,
+       "need 2000 connections, and the store has 64"},
+      {{"--infrequent", "1m"},
        0,
-       "\"--infrequent 500ms: followers read a record more than five"},
-      {{"--renew", "1s"}, 0, "\"wasteful\",\"text\":\"--renew 1s: more than ten renewals"},
-      {{"--leader-timeout", "10m"}, 0, "\"--leader-timeout 600s: nobody leads for so long"},
+       "\"wasteful\",\"text\":\"--infrequent: 60000 ms makes a hand-over take as long"},
+      {{"--frequent", "8s", "--infrequent", "5s"}, 0, "\"--frequent: 8000 ms is longer than"},
+      {{"--infrequent", "500ms"}, 0, "\"--infrequent: 500 ms makes more than five reads"},
+      {{"--renew", "1s"},
+       0,
+       "\"wasteful\",\"text\":\"--renew: 1000 ms makes more than ten renewals"},
+      {{"--leader-timeout", "10m"}, 0, "\"--leader-timeout: nobody leads for 600000 ms"},
       {{"--no-release"}, 0, "\"wasteful\",\"text\":\"--no-release: "},
-      {{"--grace", "2s"}, 0, "\"wasteful\",\"text\":\"--grace 2s: "},
-      {{"--protocol", "epochs"}, 0, "\"wasteful\",\"text\":\"--protocol epochs costs twice"},
+      {{"--grace", "2s"}, 0, "\"wasteful\",\"text\":\"--grace: nobody leads for 2000 ms more"},
+      {{"--protocol", "epochs"}, 0, "\"wasteful\",\"text\":\"--protocol: epoch files cost"},
       {{"--protocol", "epochs", "--keep-epochs"}, 0, "\"--keep-epochs: files are never removed"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -151,6 +160,10 @@ static void what_cannot_be_planned(void** state) {
   proc_t* p = plan((const char*[]){STORE, "--leader-timeout", "1s", NULL});
   proc_line(p, PROC_ERR, "s3lect plan: --leader-timeout: 1000 ms is unsafe: ");
   assert_int_equal(proc_wait(p), 1);
+  p = plan(
+      (const char*[]){"--store", "s3://locks--usw2-az1--x-s3/db/", "--protocol", "epochs", NULL});
+  proc_line(p, PROC_ERR, "--protocol: epoch files need a store that can list");
+  assert_int_equal(proc_wait(p), 2);
   p = plan((const char*[]){STORE, "--electors", "many", NULL});
   proc_line(p, PROC_ERR, "--electors many is no count: write a number from 1 to 10000000");
   assert_int_equal(proc_wait(p), 2);

@@ -1,14 +1,14 @@
-/* What `s3lect plan` says about the time without a leader and about requests is never exceeded:
- * elections in virtual time, whose leaders crash, leave, or begin on an empty store, at many
- * instants, with the options that an elector would use.
+/* What s3lect_elector_plan says about the time without a leader and about requests is never
+ * exceeded: elections in virtual time, whose leaders crash, leave, or begin on an empty store, at
+ * many instants, with the options that an elector would use.
  *
  * ctest labels: slow computes. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/plan_times.h"
 #include "elector/options.h"
 #include "lib/test.h"
+#include "s3lect/plan.h"
 #include "sim/world.h"
 
 #define NODES 3
@@ -60,16 +60,11 @@ static const row_t rows[] = {
     {.timeout = 15000, .epochs = true, .peers = true},
 };
 
-static s3lect_elector_options_t resolve(const row_t* row) {
-  static s3lect_store_t store;
-  static s3lect_peer_client_t* const client = (s3lect_peer_client_t*)(void*)&store;
-  s3lect_elector_options_t given, all = {.size = sizeof all};
+static s3lect_elector_options_t given_of(const row_t* row) {
+  s3lect_elector_options_t given;
   s3lect_elector_options_init(&given, sizeof given);
   given.lockfile_path = row->epochs ? "x/" : "x";
-  given.server_id = "a";
-  given.store = &store;
   given.protocol = row->epochs ? S3LECT_PROTOCOL_EPOCHS : S3LECT_PROTOCOL_LOCKFILE;
-  given.peer_client = row->peers ? client : NULL;
   given.leader_timeout_ms = row->timeout;
   given.renew_interval_ms = row->renew;
   given.frequent_interval_ms = row->frequent;
@@ -77,8 +72,32 @@ static s3lect_elector_options_t resolve(const row_t* row) {
   given.grace_period_ms = row->grace;
   given.priority = row->priority;
   given.no_release = row->no_release;
+  return given;
+}
+
+/* With the defaults, as an elector uses them. */
+static s3lect_elector_options_t resolve(const row_t* row) {
+  static s3lect_store_t store;
+  static s3lect_peer_client_t* const client = (s3lect_peer_client_t*)(void*)&store;
+  s3lect_elector_options_t given = given_of(row), all = {.size = sizeof all};
+  given.server_id = "a";
+  given.store = &store;
+  given.peer_client = row->peers ? client : NULL;
   assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL), 0);
   return all;
+}
+
+static s3lect_plan_t plan_of(const row_t* row) {
+  s3lect_elector_options_t given = given_of(row);
+  s3lect_plan_options_t options;
+  s3lect_plan_t said = {.size = sizeof said};
+  s3lect_plan_options_init(&options, sizeof options);
+  options.latency_ms = LATENCY_MS;
+  options.peers = row->plain   ? S3LECT_PLAN_PLAIN_PEERS
+                  : row->peers ? S3LECT_PLAN_PEERS
+                               : S3LECT_PLAN_NO_PEERS;
+  assert_int_equal(s3lect_elector_plan(&given, &options, &said, NULL), 0);
+  return said;
 }
 
 static void begin(const row_t* row, uint64_t seed) {
@@ -102,8 +121,8 @@ static void begin(const row_t* row, uint64_t seed) {
 
 /* Lets time pass until there is a leadership that began after `from`. Returns how long that took.
  */
-static double until_led(s3l_ns_t from, double worst_ms) {
-  while (started_at <= from && (double)(w.t - from) / 1e6 < 2 * worst_ms + 10000)
+static double until_led(s3l_ns_t from, uint64_t worst_ms) {
+  while (started_at <= from && w.t - from < (s3l_ns_t)(2 * worst_ms + 10000) * S3L_MS)
     sim_world_advance(&w, 10 * S3L_MS);
   assert_true(started_at > from);
   return (double)(started_at - from) / 1e6;
@@ -118,11 +137,11 @@ static void count(seen_t* seen, double ms) {
   seen->sum += ms / SEEDS;
 }
 
-static void judge(const char* what, size_t row, const seen_t* seen, cli_plan_time_t said) {
+static void judge(const char* what, size_t row, const seen_t* seen, s3lect_plan_time_t said) {
   printf("row %zu, %s: worst %.0f of %.0f ms, mean %.0f, said %.0f\n", row, what, seen->worst,
-         said.worst_ms, seen->sum, said.mean_ms);
-  assert_true(seen->worst <= said.worst_ms);
-  assert_true(said.worst_ms <= 2 * seen->worst + 1500); /* it says something */
+         (double)said.worst_ms, seen->sum, (double)said.mean_ms);
+  assert_true(seen->worst <= (double)said.worst_ms);
+  assert_true((double)said.worst_ms <= 2 * seen->worst + 1500); /* it says something */
 }
 
 /* The world rests for long enough that all follow, and then for some part of an interval. */
@@ -133,7 +152,7 @@ static void rest(uint64_t seed, const s3lect_elector_options_t* o) {
 
 static void play(size_t k) {
   const s3lect_elector_options_t o = resolve(&rows[k]);
-  const cli_plan_times_t said = cli_plan_times(&o, !rows[k].plain, LATENCY_MS);
+  const s3lect_plan_t said = plan_of(&rows[k]);
   seen_t start = {0}, crash = {0}, hand_over = {0};
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {
     begin(&rows[k], seed);
@@ -160,12 +179,15 @@ static void play(size_t k) {
 
 #define HOURS 4
 
+static double part_of(uint64_t month) {
+  return (double)month * HOURS / 720;
+}
+
 /* Quiet hours, which cost no more than their part of the month. */
 static void test_requests(void** state) {
   for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
     const s3lect_elector_options_t o = resolve(&rows[k]);
-    const cli_plan_requests_t led = cli_plan_leader_requests(&o);
-    const cli_plan_requests_t follows = cli_plan_follower_requests(&o, !rows[k].plain);
+    const s3lect_plan_t of_row = plan_of(&rows[k]);
     begin(&rows[k], 1);
     (void)until_led(S3L_SECOND, 60000);
     rest(1, &o);
@@ -175,13 +197,13 @@ static void test_requests(void** state) {
     sim_world_advance(&w, HOURS * 3600 * S3L_SECOND);
     int leader = sim_leader(&w);
     for (int i = 0; i < NODES; i++) {
-      const cli_plan_requests_t* said = i == leader ? &led : &follows;
+      const s3lect_plan_requests_t* said = i == leader ? &of_row.leader : &of_row.follower;
       printf("row %zu, %s: %u writes of %.0f, %u lists of %.0f, %u reads of %.0f\n", k,
-             i == leader ? "leader" : "follower", writes[i], said->puts * HOURS / 720, lists[i],
-             said->lists * HOURS / 720, reads[i], said->gets * HOURS / 720);
-      assert_true(writes[i] <= said->puts * HOURS / 720 + 1);
-      assert_true(lists[i] <= said->lists * HOURS / 720 + 1);
-      assert_true(reads[i] <= said->gets * HOURS / 720 + 1);
+             i == leader ? "leader" : "follower", writes[i], part_of(said->puts), lists[i],
+             part_of(said->lists), reads[i], part_of(said->gets));
+      assert_true(writes[i] <= part_of(said->puts) + 1);
+      assert_true(lists[i] <= part_of(said->lists) + 1);
+      assert_true(reads[i] <= part_of(said->gets) + 1);
     }
   }
 }
