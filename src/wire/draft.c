@@ -49,7 +49,7 @@ static bool draft_path(s3l_draft_t* d) {
   s3l_buf_t b;
   s3l_buf_init(&b, d->path, sizeof(d->path));
   s3l_buf_putc(&b, '/');
-  s3l_url_encode(&b, d->target->bucket, false);
+  s3l_url_encode(&b, d->target->bucket, true); /* of Azure, the account may stand before it */
   if (!is_of_bucket(d->request->op)) {
     if (d->target->bucket.n > 0)
       s3l_buf_putc(&b, '/');
@@ -59,16 +59,12 @@ static bool draft_path(s3l_draft_t* d) {
   return !b.overflow;
 }
 
-static bool set_query(s3l_draft_t* d, const s3l_sigv4_pair_t* params, size_t n) {
+bool s3l_draft_query(s3l_draft_t* d, const s3l_sigv4_pair_t* params, size_t n) {
   s3l_buf_t b;
   s3l_buf_init(&b, d->query, sizeof(d->query));
   s3l_sigv4_query(&b, params, n);
   d->sig.query = s3l_buf_span(&b);
   return !b.overflow;
-}
-
-bool s3l_draft_query(s3l_draft_t* d, s3l_span_t name, s3l_span_t value) {
-  return set_query(d, &(s3l_sigv4_pair_t){name, value}, 1);
 }
 
 static bool draft_list(s3l_draft_t* d) {
@@ -89,12 +85,12 @@ static bool draft_list(s3l_draft_t* d) {
                                      r->after};
   if (r->after.n > 0 && r->version.n > 0)
     params[n++] = (s3l_sigv4_pair_t){S3L_SPAN("version-id-marker"), r->version};
-  return set_query(d, params, n);
+  return s3l_draft_query(d, params, n);
 }
 
 static bool draft_payload(s3l_draft_t* d, s3l_signer_t* signer) {
   d->sig.payload_hash = (s3l_span_t){s3l_sha256_empty_hex, S3L_SHA256_HEX_SIZE};
-  if (d->request->op != S3L_S3_PUT || d->request->body.n == 0)
+  if (d->request->op != S3L_S3_PUT || d->request->body.n == 0 || signer == NULL)
     return true;
   d->sig.payload_hash = (s3l_span_t){d->hash, S3L_SHA256_HEX_SIZE};
   return s3l_sha256_hex(&signer->engine, d->request->body, d->hash);
@@ -122,6 +118,7 @@ bool s3l_draft_begin(s3l_draft_t* d, s3l_signer_t* signer, const s3l_s3_target_t
   d->request = request;
   d->sig.method = method_of(request->op);
   d->sig.query = S3L_SPAN("");
+  d->grant = S3L_SPAN("");
   d->sig.headers = d->headers;
   d->sig.headers_len = 0;
   return inputs_are_valid(target, keys, request) && draft_path(d) &&
@@ -138,7 +135,7 @@ static void put_header(s3l_buf_t* b, s3l_span_t name, s3l_span_t value) {
 }
 
 /* The request line and the headers but authorization. Host comes first, as RFC 9110 recommends. */
-static void put_head(s3l_buf_t* b, const s3l_draft_t* d) {
+void s3l_draft_put_head(const s3l_draft_t* d, s3l_buf_t* b) {
   s3l_buf_put(b, d->sig.method);
   s3l_buf_putc(b, ' ');
   s3l_buf_put(b, d->target->origin); /* not signed: the store never sees it */
@@ -146,6 +143,10 @@ static void put_head(s3l_buf_t* b, const s3l_draft_t* d) {
   if (d->sig.query.n > 0) {
     s3l_buf_putc(b, '?');
     s3l_buf_put(b, d->sig.query);
+  }
+  if (d->grant.n > 0) {
+    s3l_buf_putc(b, d->sig.query.n > 0 ? '&' : '?');
+    s3l_buf_put(b, d->grant);
   }
   s3l_buf_put(b, S3L_SPAN(" HTTP/1.1\r\n"));
   put_header(b, S3L_SPAN("host"), d->target->host);
@@ -174,18 +175,23 @@ static bool put_authorization(s3l_buf_t* b, const s3l_draft_t* d, s3l_signer_t* 
   return true;
 }
 
+void s3l_draft_put_rest(const s3l_draft_t* d, s3l_buf_t* b) {
+  s3l_buf_put(b, S3L_SPAN("\r\n"));
+  if (d->request->op == S3L_S3_PUT)
+    s3l_buf_put(b, d->request->body);
+}
+
 int s3l_draft_end(s3l_draft_t* d, s3l_signer_t* signer, char* buf, size_t cap, size_t* len) {
   s3l_buf_t b;
   s3l_buf_init(&b, buf, cap);
-  put_head(&b, d);
+  s3l_draft_put_head(d, &b);
   s3l_buf_put(&b, S3L_SPAN("authorization: "));
   if (b.overflow)
     return S3LECT_ETOOBIG;
   if (!put_authorization(&b, d, signer))
     return b.overflow ? S3LECT_ETOOBIG : S3LECT_EOPTION;
-  s3l_buf_put(&b, S3L_SPAN("\r\n\r\n"));
-  if (d->request->op == S3L_S3_PUT)
-    s3l_buf_put(&b, d->request->body);
+  s3l_buf_put(&b, S3L_SPAN("\r\n"));
+  s3l_draft_put_rest(d, &b);
   if (b.overflow)
     return S3LECT_ETOOBIG;
   *len = b.len;

@@ -1,5 +1,5 @@
-/* wire/draft.h: a request in the making, for stores whose requests have S3's form: S3 itself, and
- * Google Cloud Storage.
+/* wire/draft.h: a request in the making, for stores whose requests have S3's form: S3 itself,
+ * Google Cloud Storage and Azure Blob Storage.
  *
  * A writer begins the draft, adds its query and its headers, and ends the draft, which signs and
  * writes the request. The same headers are signed and sent. With keys that are a token alone the
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/buf.h"
 #include "util/span.h"
 #include "wire/sigv4.h"
 #include "wire/store_reply.h"
@@ -69,27 +70,34 @@ typedef struct s3l_draft_s {
   s3l_sigv4_request_t sig;
   s3l_sigv4_pair_t headers[S3L_DRAFT_HEADERS_MAX];
   s3l_sigv4_scope_t scope; /* set by the writer */
+  s3l_span_t grant;        /* a further part of the query, encoded and not signed; n == 0: none */
   char hash[S3L_SHA256_HEX_SIZE + 1];
   char path[S3L_DRAFT_PATH_MAX];
   char query[S3L_DRAFT_QUERY_MAX];
 } s3l_draft_t;
 
 /** Checks what every request has, and drafts method, path, the body's hash and, for a list, the
- * query. The other parts are empty. False: a value cannot be sent. */
+ * query. The other parts are empty. Without a signer the body is not hashed. False: a value cannot
+ * be sent. */
 bool s3l_draft_begin(s3l_draft_t* draft, s3l_signer_t* signer, const s3l_s3_target_t* target,
                      const s3l_s3_keys_t* keys, const s3l_s3_request_t* request);
 
 /** Whether the value may stand in a header line. */
 bool s3l_draft_is_clean(s3l_span_t value);
 
-/** Replaces the query by one parameter. False: it does not fit. */
-bool s3l_draft_query(s3l_draft_t* draft, s3l_span_t name, s3l_span_t value);
+/** Replaces the query. False: it does not fit. */
+bool s3l_draft_query(s3l_draft_t* draft, const s3l_sigv4_pair_t* params, size_t n);
 
 /** Adds a header. The signer sorts them, with the least work if they come sorted by name. */
 void s3l_draft_header(s3l_draft_t* draft, s3l_span_t name, s3l_span_t value);
 
-/** Writes the request. Returns 0 and *len; S3LECT_EOPTION if it cannot be signed, or
- * S3LECT_ETOOBIG. */
+/** The two parts of s3l_draft_end: the head without authorization; the end of the head, and the
+ * body of a PUT. */
+void s3l_draft_put_head(const s3l_draft_t* draft, s3l_buf_t* b);
+void s3l_draft_put_rest(const s3l_draft_t* draft, s3l_buf_t* b);
+
+/** Signs and writes the request as SigV4 has it. Returns 0 and *len; S3LECT_EOPTION if it cannot be
+ * signed, or S3LECT_ETOOBIG. */
 int s3l_draft_end(s3l_draft_t* draft, s3l_signer_t* signer, char* buf, size_t cap, size_t* len);
 
 #endif

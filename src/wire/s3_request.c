@@ -9,9 +9,9 @@
 static bool draft_query(s3l_draft_t* d) {
   const s3l_s3_request_t* r = d->request;
   if (r->op == S3L_S3_SESSION)
-    return s3l_draft_query(d, S3L_SPAN("session"), S3L_SPAN(""));
+    return s3l_draft_query(d, &(s3l_sigv4_pair_t){S3L_SPAN("session"), S3L_SPAN("")}, 1);
   if (r->op == S3L_S3_GET && r->version.n > 0)
-    return s3l_draft_query(d, S3L_SPAN("versionId"), r->version);
+    return s3l_draft_query(d, &(s3l_sigv4_pair_t){S3L_SPAN("versionId"), r->version}, 1);
   return true;
 }
 
