@@ -76,7 +76,7 @@ static const case_t cases[] = {
     {404, "XAdminUserNotFound", ALL, S3LECT_ESIGNATURE, NOT, false,
      "does not know this access key"},
     {404, "NoSuchWhatever", ALL, S3LECT_ESERVER, LOST, true, "says nothing about the object"},
-    {404, "", ALL, S3LECT_ESERVER, LOST, true, "check that the endpoint is an S3 API"},
+    {404, "", ALL, S3LECT_ESERVER, LOST, true, "says nothing about the object: check the endpoint"},
 
     {408, "RequestCanceled", ALL, S3LECT_ESERVER, LOST, true, "gave up waiting"},
     {499, "", ALL, S3LECT_ESERVER, LOST, true, "a proxy before the store lost the request"},

@@ -10,7 +10,10 @@
 #include "lib/test.h"
 #include "s3lect/errno.h"
 #include "util/error_kind.h"
+#include "wire/azure_reply.h"
+#include "wire/http_errors.h"
 #include "wire/s3_reply.h"
+#include "wire/store_table.h"
 
 #define PAGE     S3L_TEST_DIR "/../docs/errors.md"
 #define PAGE_MAX 65536
@@ -87,18 +90,11 @@ static const char* retried(const s3l_store_row_t* row) {
   }
 }
 
-static void put_rows(void) {
-  size_t n;
-  const s3l_store_row_t* rows = s3l_s3_rows(&n);
-  put("\n## Replies of the store\n\n"
-      "The first matching row decides. \"Code\" is the `<Code>` in the body; a reply without a "
-      "code\n"
-      "(a proxy's page) is classified by its status alone. \"Effect\" says whether a write with "
-      "this\n"
-      "reply took effect: if this is unknown, s3lect reads the lockfile back before anything "
-      "else.\n\n"
+static void put_rows(const char* title, const s3l_store_row_t* rows, size_t n) {
+  put("\n### %s\n\n"
       "| status | code | for | error | effect | retried at once | what to do |\n"
-      "|---|---|---|---|---|---|---|\n");
+      "|---|---|---|---|---|---|---|\n",
+      title);
   for (size_t i = 0; i < n; i++) {
     const s3l_store_row_t* r = &rows[i];
     if (r->advice == NULL)
@@ -110,9 +106,32 @@ static void put_rows(void) {
   }
 }
 
+static const s3l_store_row_t of_all[] = {S3L_HTTP_ERRORS(S3L_STORE_ROW)};
+#define OF_ALL (sizeof(of_all) / sizeof(of_all[0]))
+
+static void put_replies(void) {
+  size_t n;
+  put("\n## Replies of the store\n\n"
+      "The first matching row decides; the rows of all stores come after those of the store. "
+      "\"Code\" "
+      "is the\n"
+      "`<Code>` in the body, or Azure's header `x-ms-error-code`; a reply without a code (a "
+      "proxy's "
+      "page) is\n"
+      "classified by its status alone. \"Effect\" says whether a write with this reply took "
+      "effect: "
+      "if this is\n"
+      "unknown, s3lect reads the lockfile back before anything else.\n");
+  const s3l_store_row_t* rows = s3l_s3_rows(&n);
+  put_rows("S3", rows, n - OF_ALL);
+  rows = s3l_azure_rows(&n);
+  put_rows("Azure Blob Storage", rows, n - OF_ALL);
+  put_rows("All stores", of_all, OF_ALL);
+}
+
 static void make_page(void) {
   put("# Errors\n\n"
-      "<!-- Made from include/s3lect/errno.h and src/wire/s3_errors.h by "
+      "<!-- Made from include/s3lect/errno.h and src/wire/*_errors.h by "
       "test/wire/test-errors_page.c: edit those. -->\n\n"
       "This page lists the errors, what s3lect does about each, and what the operator should "
       "do.\n\n"
@@ -126,7 +145,7 @@ static void make_page(void) {
       "different\n"
       "error is reported at once, and so is the same error after a while without it.\n\n");
   put_codes();
-  put_rows();
+  put_replies();
 }
 
 static void says_what_the_tables_say(void** state) {
@@ -148,16 +167,14 @@ static void says_what_the_tables_say(void** state) {
 }
 
 /* The first matching row decides, so a row that can never be reached is a mistake. */
-static void every_row_can_be_reached(void** state) {
-  size_t n;
-  const s3l_store_row_t* rows = s3l_s3_rows(&n);
+static void can_be_reached(const s3l_store_row_t* rows, size_t n) {
   for (size_t i = 0; i < n; i++) {
     bool reached = false;
     for (int http = rows[i].first; http <= rows[i].last && !reached; http++) {
-      for (int op = 0; op <= S3L_S3_SESSION && !reached; op++) {
+      for (int op = 0; op <= S3L_OP_SESSION && !reached; op++) {
         char code[64];
         snprintf(code, sizeof(code), "%s", rows[i].code != NULL ? rows[i].code : "SomethingElse");
-        s3l_store_verdict_t v = s3l_s3_verdict((s3l_s3_op_t)op, http, s3l_span_cstr(code), false);
+        s3l_store_verdict_t v = s3l_store_verdict(rows, n, (s3l_op_t)op, http, s3l_span_cstr(code));
         reached = (rows[i].ops & 1u << op) != 0 && v.advice == rows[i].advice &&
                   v.status == rows[i].status;
       }
@@ -166,6 +183,14 @@ static void every_row_can_be_reached(void** state) {
       fail_msg("row %zu (%d %s) is never reached", i, rows[i].first,
                rows[i].code != NULL ? rows[i].code : "any");
   }
+}
+
+static void every_row_can_be_reached(void** state) {
+  size_t n;
+  const s3l_store_row_t* rows = s3l_s3_rows(&n);
+  can_be_reached(rows, n);
+  rows = s3l_azure_rows(&n);
+  can_be_reached(rows, n);
 }
 
 int main(void) {
