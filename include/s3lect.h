@@ -31,6 +31,7 @@
 #include "s3lect/plan.h"
 #include "s3lect/record.h"
 #include "s3lect/store.h"
+#include "s3lect/store_azure.h"
 #include "s3lect/testing.h"
 #include "s3lect/types.h"
 #include "s3lect/verify.h"

@@ -116,10 +116,18 @@ static void tell(s3l_remote_t* m, s3lect_store_result_t* r) {
     r->message = s3l_buf_cstr(&b);
 }
 
-/* Sends the request again if the reason of its refusal could be removed. */
+/* Sends the request again if the reason of its refusal could be removed, or for a listing's next
+ * page. */
 static bool send_again(s3l_remote_t* m, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
                        s3lect_store_result_t* r) {
-  if (m->closing || r->http_status < 300 || s3l_clock_lease_ns() >= rr->http.until_ns)
+  bool more = r->status == S3L_REMOTE_MORE;
+  if (more)
+    r->status = m->closing ? UV_ECANCELED : UV_ETIMEDOUT; /* unless it is sent */
+  if (m->closing || s3l_clock_lease_ns() >= rr->http.until_ns)
+    return false;
+  if (more)
+    return s3l_remote_send(m, rr);
+  if (r->http_status < 300)
     return false;
   if (m->dialect->again != NULL && m->dialect->again(m, rr, reply, r))
     return true;

@@ -26,6 +26,10 @@
 #define S3L_REMOTE_MESSAGE_MAX 1024
 #define S3L_REMOTE_HOST_MAX    254 /* with its NUL */
 
+/* What `list` of a dialect returns for a page that has nothing of what was asked for: the request
+ * is sent again, for the next page. */
+#define S3L_REMOTE_MORE 1
+
 typedef struct s3l_remote_s s3l_remote_t;
 
 typedef struct s3l_remote_req_s {

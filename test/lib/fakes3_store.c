@@ -48,6 +48,10 @@ void open_store(const s3lect_store_s3_options_t* options) {
   if (s3lect_store_s3_options_check(options, &error) != 0)
     fail_msg("%s", error.text);
   assert_int_equal(s3lect_store_s3_init(&loop, &store, options, NULL), 0);
+  use_store();
+}
+
+void use_store(void) {
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
                               .timeout_ms = 20000,

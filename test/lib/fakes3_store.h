@@ -24,6 +24,9 @@ s3lect_store_s3_options_t server_options(const char* bucket, const char* region)
 void open_store(const s3lect_store_s3_options_t* options);
 void close_store(void);
 
+/** Prepares the suite for a store of another kind, which the test has opened as `store`. */
+void use_store(void);
+
 /** A server with a certificate of its own, and a store that trusts its authority; ends them. */
 void open_tls_store(const char* bucket, const char* region);
 void close_tls_store(void);

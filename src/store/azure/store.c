@@ -1,0 +1,273 @@
+/* store/azure/store.c: Azure Blob Storage as a store: a dialect of store/remote.h.
+ *
+ * Azure lists from the start of the prefix, or from an opaque marker of its own that the page
+ * before gave. So a listing after a key reads pages until one has a greater key. The store keeps
+ * the last marker with the key before it: a listing that goes on from there needs one page only. */
+#include <string.h>
+
+#include "credentials/azure.h"
+#include "credentials/credentials.h"
+#include "s3lect/version.h"
+#include "store/azure/options.h"
+#include "store/remote.h"
+#include "util/mem.h"
+#include "util/mutant.h"
+#include "util/timefmt.h"
+#include "util/xml.h"
+#include "wire/azure_reply.h"
+#include "wire/azure_request.h"
+
+#define PAGE_MAX   1000 /* keys */
+#define MARKER_MAX 2048
+
+/* Where a page ended: all keys up to `last` come before the marker. */
+typedef struct position_s {
+  char prefix[S3L_STORE_KEY_MAX + 1];
+  char last[S3L_STORE_KEY_MAX + 1];
+  char marker[MARKER_MAX];
+} position_t;
+
+typedef struct azure_s {
+  s3l_remote_t remote;
+  s3l_sha256_t engine;
+  s3l_s3_target_t target;
+  position_t* position; /* of the last listing that had more; or NULL */
+  char host_header[S3L_AZURE_HOST_MAX + 8];
+  char path[S3L_AZURE_PATH_MAX];
+} azure_t;
+
+typedef struct state_s {
+  s3l_remote_req_t rr;
+  position_t* position; /* of a listing that reads further pages */
+} state_t;
+
+S3L_STORE_REQ_STATE_FITS(state_t);
+
+static azure_t* azure_of(s3l_remote_t* remote) {
+  return S3L_CONTAINER_OF(remote, azure_t, remote);
+}
+
+static state_t* state_of(s3l_remote_req_t* rr) {
+  return S3L_CONTAINER_OF(rr, state_t, rr);
+}
+
+/* ---- One request ---- */
+
+/* Where the listing can begin, without leaving out a key that is asked for. */
+static s3l_span_t marker_for(const azure_t* azure, const state_t* s) {
+  const s3lect_store_req_t* req = s->rr.req;
+  const position_t* p = s->position != NULL ? s->position : azure->position;
+  bool fits = p != NULL && req->after != NULL && strcmp(p->prefix, req->key) == 0 &&
+              strcmp(p->last, req->after) <= 0;
+  return fits ? s3l_span_cstr(p->marker) : S3L_SPAN("");
+}
+
+static s3l_s3_request_t describe_request(const azure_t* azure, const state_t* s) {
+  const s3lect_store_req_t* req = s->rr.req;
+  s3l_s3_request_t r = {.op = (s3l_s3_op_t)req->op, .key = s3l_span_cstr(req->key)};
+  if (req->condition == S3LECT_IF_ABSENT && !S3L_MUTANT(CREATES_ANYWAY))
+    r.if_none_match = S3L_SPAN("*");
+  if (req->condition == S3LECT_IF_MATCH)
+    r.if_match = s3l_span_cstr(req->etag);
+  if (req->condition == S3LECT_IF_CHANGED)
+    r.if_none_match = s3l_span_cstr(req->etag);
+  if (req->op == S3LECT_OP_PUT)
+    r.body = (s3l_span_t){req->body, req->body_len};
+  if (req->op == S3LECT_OP_LIST) {
+    r.max_keys = req->after != NULL ? PAGE_MAX : req->max_keys;
+    r.after = marker_for(azure, s);
+  }
+  return r;
+}
+
+static int azure_write(s3l_remote_t* remote, s3l_remote_req_t* rr,
+                       const s3lect_credentials_t* creds, int64_t now_ms, char* buf, size_t cap,
+                       size_t* len) {
+  azure_t* azure = azure_of(remote);
+  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
+                              s3l_span_cstr(creds->secret_access_key),
+                              s3l_span_cstr(creds->session_token)};
+  const s3l_s3_request_t request = describe_request(azure, state_of(rr));
+  return s3l_azure_request_write(&azure->engine, &azure->target, &keys, &request, now_ms, buf, cap,
+                                 len);
+}
+
+static void azure_read(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
+                       s3lect_store_result_t* r) {
+  s3l_store_error_t error = {0};
+  if (reply->http_status >= 300)
+    s3l_azure_error_parse(s3l_http_reply_header(reply, "x-ms-error-code"),
+                          s3l_http_reply_header(reply, "x-ms-request-id"), reply->body, &error);
+  s3l_store_verdict_t v =
+      s3l_azure_verdict((s3l_op_t)rr->req->op, reply->http_status, s3l_span_cstr(error.code));
+  s3l_remote_judge(remote, rr, reply, &v, &error, r);
+}
+
+static bool azure_again(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
+                        s3lect_store_result_t* r) {
+  (void)reply;
+  return remote->recovery == S3L_RECOVER_KEYS && s3l_remote_renew(remote, rr, r);
+}
+
+/* ---- Listings ---- */
+
+/* Listings have ETags without the quotes that belong to them everywhere else. */
+static const char* take_etag(s3l_span_t inner, s3l_buf_t* text) {
+  size_t start = text->len;
+  s3l_buf_putc(text, '"');
+  const char* etag = s3l_remote_take_text(inner, "Etag", text);
+  if (etag == NULL || etag[0] == '"' || etag[0] == '\0')
+    return etag;
+  text->p[text->len - 1] = '"';
+  s3l_buf_putc(text, '\0');
+  return text->p + start;
+}
+
+static bool read_entry(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* text) {
+  char number[24], time[40];
+  e->key = s3l_remote_take_text(inner, "Name", text);
+  e->etag = take_etag(inner, text);
+  if (s3l_xml_text(inner, "Content-Length", number, sizeof(number)) &&
+      !s3l_span_to_u64(s3l_span_cstr(number), &e->body_len))
+    return false;
+  if (!s3l_xml_text(inner, "Last-Modified", time, sizeof(time)) ||
+      !s3l_time_parse_http(s3l_span_cstr(time), &e->modified_ms))
+    e->modified_ms = 0;
+  return true;
+}
+
+/* Notes where the page ended, for the pages behind it. Azure may give an empty page: then `last` is
+ * NULL, and that of the page before stands. */
+static int note_position(state_t* s, const char* last, const char* marker) {
+  position_t* p = s->position != NULL ? s->position : s3l_calloc(1, sizeof(*p));
+  if (p == NULL)
+    return UV_ENOMEM;
+  s->position = p;
+  bool fits = s3l_span_copy(s3l_span_cstr(s->rr.req->key), p->prefix, sizeof(p->prefix)) &&
+              s3l_span_copy(s3l_span_cstr(marker), p->marker, sizeof(p->marker)) &&
+              (last == NULL || s3l_span_copy(s3l_span_cstr(last), p->last, sizeof(p->last)));
+  return fits ? 0 : S3LECT_EBADREPLY;
+}
+
+/* Leaves out the keys that were not asked for. */
+static void trim(const s3lect_store_req_t* req, s3lect_store_result_t* r) {
+  while (req->after != NULL && r->entries_len > 0 && strcmp(r->entries->key, req->after) <= 0) {
+    r->entries++;
+    r->entries_len--;
+  }
+  if (r->entries_len > req->max_keys) {
+    r->entries_len = req->max_keys;
+    r->truncated = true;
+  }
+}
+
+static int azure_list(s3l_remote_t* remote, s3l_remote_req_t* rr, s3l_span_t body,
+                      s3lect_store_result_t* r) {
+  static const s3l_remote_listing_t blobs = {"EnumerationResults", "Blob", read_entry};
+  const s3lect_store_req_t* req = rr->req;
+  char marker[MARKER_MAX];
+  s3l_span_t doc;
+  int err = s3l_remote_read_listing(remote, req, body, &blobs, r, &doc);
+  if (err != 0)
+    return err;
+  r->truncated = s3l_xml_text(doc, "NextMarker", marker, sizeof(marker)) && marker[0] != '\0';
+  bool more = r->truncated;
+  if (more)
+    err = note_position(state_of(rr),
+                        r->entries_len > 0 ? r->entries[r->entries_len - 1].key : NULL, marker);
+  if (err != 0)
+    return err;
+  trim(req, r);
+  return more && r->entries_len == 0 ? S3L_REMOTE_MORE : 0;
+}
+
+/* The position of a listing that succeeded serves the next one. */
+static void azure_end(s3l_remote_t* remote, s3l_remote_req_t* rr, s3lect_store_result_t* r) {
+  azure_t* azure = azure_of(remote);
+  state_t* s = state_of(rr);
+  if (s->position == NULL)
+    return;
+  if (r->status == 0) {
+    s3l_free(azure->position);
+    azure->position = s->position;
+  } else {
+    s3l_free(s->position);
+  }
+  s->position = NULL;
+}
+
+/* ---- The store ---- */
+
+static void azure_release(s3l_remote_t* remote) {
+  azure_t* azure = azure_of(remote);
+  s3l_sha256_close(&azure->engine);
+  s3l_free(azure->position);
+  s3l_free(azure);
+}
+
+static const s3l_remote_dialect_t azure_dialect = {
+    .etag_header = "etag",
+    .write = azure_write,
+    .read = azure_read,
+    .list = azure_list,
+    .again = azure_again,
+    .end = azure_end,
+    .release = azure_release,
+};
+
+static const s3lect_store_ops_t azure_ops = {
+    .version = S3LECT_STORE_VERSION,
+    .flags = S3LECT_STORE_OWN_CLOCK,
+    .get = s3l_remote_submit,
+    .put = s3l_remote_submit,
+    .del = s3l_remote_submit,
+    .list = s3l_remote_submit,
+    .cancel = s3l_remote_cancel,
+    .close = s3l_remote_close,
+};
+
+static int open_creds(uv_loop_t* loop, azure_t* azure, const s3l_azure_config_t* c) {
+  s3l_creds_cache_t** cache = &azure->remote.creds.cache;
+  s3lect_error_t* error = c->remote.http.error;
+  if (c->key[0] != '\0')
+    return s3l_creds_cache_fixed(loop, c->account, c->key, NULL, cache, error);
+  if (c->sas[0] != '\0')
+    return s3l_creds_cache_fixed(loop, NULL, NULL, c->sas, cache, error);
+  s3lect_credentials_chain_options_t chain; /* of Entra's identities */
+  s3lect_credentials_chain_options_init(&chain, sizeof(chain));
+  chain.ca_file = c->remote.http.ca_file;
+  chain.proxy = c->remote.proxies.option;
+  return s3l_creds_azure(loop, &chain, cache, error);
+}
+
+static int open_parts(uv_loop_t* loop, azure_t* azure, const s3l_azure_config_t* c) {
+  int err = s3l_remote_init(&azure->remote, &azure_dialect, &c->remote);
+  memcpy(azure->host_header, c->host_header, sizeof(azure->host_header));
+  memcpy(azure->path, c->path, sizeof(azure->path));
+  azure->target = (s3l_s3_target_t){.host = s3l_span_cstr(azure->host_header),
+                                    .bucket = s3l_span_cstr(azure->path),
+                                    .user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING),
+                                    .origin = azure->remote.origin,
+                                    .proxy_authorization = azure->remote.proxy_authorization};
+  if (err == 0 && !s3l_sha256_open(&azure->engine))
+    err = UV_ENOMEM;
+  return err == 0 && c->remote.credentials == NULL ? open_creds(loop, azure, c) : err;
+}
+
+int s3lect_store_azure_init(uv_loop_t* loop, s3lect_store_t* store,
+                            const s3lect_store_azure_options_t* options, s3lect_error_t* error) {
+  s3l_azure_config_t config;
+  s3l_error_clear(error);
+  int err = s3l_azure_configure(options, &config, error);
+  azure_t* azure = err == 0 ? s3l_calloc(1, sizeof(*azure)) : NULL;
+  if (err == 0 && azure == NULL)
+    err = UV_ENOMEM;
+  if (err == 0)
+    err = open_parts(loop, azure, &config);
+  if (err == 0)
+    err = s3l_remote_open(loop, store, &azure->remote, &azure_ops, &config.remote);
+  if (err != 0 && azure != NULL)
+    s3l_remote_discard(&azure->remote);
+  s3l_wipe(&config, sizeof(config));
+  return s3l_error_end(error, err);
+}
