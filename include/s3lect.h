@@ -10,6 +10,7 @@
  *   s3lect/types.h     outcomes, conditions and results of the store; kinds of events
  *   s3lect/verify.h    tests whether a store can hold an election
  *   s3lect/list.h      which elections a store holds, and who leads them
+ *   s3lect/audit.h     whether two leaders of one election ever led together
  *   s3lect/fenced.h    objects that only the newest leader can write
  *   s3lect/errno.h     error codes
  *   s3lect/testing.h   fast time and faults, for the tests of programs that use the library
@@ -21,6 +22,7 @@
 #ifndef S3LECT_H
 #define S3LECT_H
 
+#include "s3lect/audit.h"
 #include "s3lect/credentials.h"
 #include "s3lect/elector.h"
 #include "s3lect/errno.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "options.h"
 #include "terminal.h"
 #include "text.h"
 #include "util/timefmt.h"
@@ -19,7 +20,8 @@
 
 typedef struct svg_s {
   FILE* file;
-  const cli_audit_t* audit;
+  const s3lect_audit_t* audit;
+  const s3lect_audit_report_t* report;
   int64_t from_ms, to_ms;
   size_t lanes[LANES_MAX]; /* the first leadership of each candidate */
   size_t lanes_len;
@@ -44,9 +46,9 @@ static void put_text(FILE* file, const char* id) {
 
 /* Candidates beyond the last lane share it. */
 static size_t lane_of(svg_t* svg, size_t at) {
-  const cli_leadership_t* l = &svg->audit->all[at];
+  const s3lect_leadership_t* l = s3lect_audit_leadership(svg->audit, at);
   for (size_t i = 0; i < svg->lanes_len; i++)
-    if (strcmp(svg->audit->all[svg->lanes[i]].id, l->id) == 0)
+    if (strcmp(s3lect_audit_leadership(svg->audit, svg->lanes[i])->id, l->id) == 0)
       return i;
   if (svg->lanes_len == LANES_MAX)
     return LANES_MAX - 1;
@@ -61,25 +63,24 @@ static void put_bar(const svg_t* svg, size_t lane, int64_t from, int64_t to, con
 }
 
 static void put_leadership(svg_t* svg, size_t at) {
-  const cli_leadership_t* l = &svg->audit->all[at];
+  const s3lect_leadership_t* l = s3lect_audit_leadership(svg->audit, at);
   size_t lane = lane_of(svg, at);
   char from[S3L_TIME_RFC3339_SIZE];
-  (void)s3l_time_format_rfc3339_ms(l->start.wall_ms, from);
-  if (l->latest.wall_ms > l->certain.wall_ms) {
-    put_bar(svg, lane, l->certain.wall_ms, l->latest.wall_ms,
-            "fill=\"#58b368\" fill-opacity=\"0.35\"");
+  (void)s3l_time_format_rfc3339_ms(l->from_ms, from);
+  if (l->latest_ms > l->until_ms) {
+    put_bar(svg, lane, l->until_ms, l->latest_ms, "fill=\"#58b368\" fill-opacity=\"0.35\"");
     fprintf(svg->file, "/>\n");
   }
-  put_bar(svg, lane, l->start.wall_ms, l->certain.wall_ms, "fill=\"#1d7a35\"");
+  put_bar(svg, lane, l->from_ms, l->until_ms, "fill=\"#1d7a35\"");
   fprintf(svg->file, "><title>");
   put_text(svg->file, l->id);
   fprintf(svg->file, ", epoch %" PRIu64 ", from %s</title></rect>\n", l->epoch, from);
 }
 
-static void put_finding(svg_t* svg, const cli_finding_t* f) {
-  const cli_leadership_t* second = &svg->audit->all[f->second];
-  bool maybe = f->kind == CLI_POSSIBLE_OVERLAP;
-  int64_t from = second->start.wall_ms, to = from + (f->ms > 0 ? f->ms : 0);
+static void put_finding(svg_t* svg, const s3lect_finding_t* f) {
+  const s3lect_leadership_t* second = s3lect_audit_leadership(svg->audit, f->second);
+  bool maybe = f->kind == S3LECT_FINDING_POSSIBLE_OVERLAP;
+  int64_t from = second->from_ms, to = from + (f->ms > 0 ? f->ms : 0);
   double x = x_of(svg, from), width = x_of(svg, to) - x;
   fprintf(svg->file,
           "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" "
@@ -103,7 +104,7 @@ static void put_axis(const svg_t* svg) {
 }
 
 static void put_picture(svg_t* svg) {
-  const cli_audit_t* audit = svg->audit;
+  const s3lect_audit_report_t* report = svg->report;
   char day[S3L_TIME_RFC3339_SIZE];
   (void)s3l_time_format_rfc3339_ms(svg->from_ms, day);
   double height = TOP + LANE * (double)svg->lanes_len + 30;
@@ -114,29 +115,30 @@ static void put_picture(svg_t* svg) {
           "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
           "<text x=\"10\" y=\"22\" font-size=\"14\">%.10s: %zu leaderships, %zu overlaps, %zu "
           "possible</text>\n",
-          LEFT + WIDTH + 60, height, day, audit->len, audit->count[CLI_OVERLAP],
-          audit->count[CLI_POSSIBLE_OVERLAP]);
+          LEFT + WIDTH + 60, height, day, report->leaderships, report->overlaps,
+          report->possible_overlaps);
   put_axis(svg);
   for (size_t i = 0; i < svg->lanes_len; i++) {
     fprintf(svg->file, "<text x=\"10\" y=\"%.1f\">", TOP + LANE * (double)i + LANE / 2 + 4);
-    put_text(svg->file, audit->all[svg->lanes[i]].id);
+    put_text(svg->file, s3lect_audit_leadership(svg->audit, svg->lanes[i])->id);
     fprintf(svg->file, "</text>\n");
   }
-  for (size_t i = 0; i < audit->len; i++)
+  for (size_t i = 0; i < report->leaderships; i++)
     put_leadership(svg, i);
-  for (size_t i = 0; i < audit->findings_len; i++)
-    put_finding(svg, &audit->findings[i]);
+  for (size_t i = 0; i < report->findings; i++)
+    put_finding(svg, s3lect_audit_finding(svg->audit, i));
   fprintf(svg->file, "</svg>\n");
 }
 
-int cli_audit_draw(const cli_audit_t* audit, const char* path) {
-  svg_t svg = {.audit = audit, .from_ms = INT64_MAX, .to_ms = INT64_MIN};
-  for (size_t i = 0; i < audit->len; i++) {
-    const cli_leadership_t* l = &audit->all[i];
-    if (l->start.wall_ms < svg.from_ms)
-      svg.from_ms = l->start.wall_ms;
-    if (l->latest.wall_ms > svg.to_ms)
-      svg.to_ms = l->latest.wall_ms;
+int cli_audit_draw(const s3lect_audit_t* audit, const s3lect_audit_report_t* report,
+                   const char* path) {
+  svg_t svg = {.audit = audit, .report = report, .from_ms = INT64_MAX, .to_ms = INT64_MIN};
+  for (size_t i = 0; i < report->leaderships; i++) {
+    const s3lect_leadership_t* l = s3lect_audit_leadership(audit, i);
+    if (l->from_ms < svg.from_ms)
+      svg.from_ms = l->from_ms;
+    if (l->latest_ms > svg.to_ms)
+      svg.to_ms = l->latest_ms;
     (void)lane_of(&svg, i);
   }
   if (svg.to_ms <= svg.from_ms)

@@ -19,20 +19,7 @@ typedef struct list_s {
 } list_t;
 
 int cli_list_begin(cli_once_t* once, s3lect_list_t* list, s3lect_list_cb cb) {
-  const s3lect_elector_options_t* given = &once->options->elector;
-  s3lect_list_options_t options;
-  s3lect_list_options_init(&options, sizeof options);
-  options.store = &once->store;
-  if (once->options->prefix) {
-    options.prefix = given->lockfile_path;
-  } else {
-    options.lockfile_path = given->lockfile_path;
-    options.protocol = given->protocol;
-  }
-  options.request_timeout_ms = given->request_timeout_ms != 0 ? given->request_timeout_ms
-                                                              : once->defaults.request_timeout_ms;
-  options.leader_timeout_ms =
-      given->leader_timeout_ms != 0 ? given->leader_timeout_ms : once->defaults.leader_timeout_ms;
+  s3lect_list_options_t options = cli_list_options(once);
   int r = s3lect_list_init(list, &options, NULL);
   if (r == 0)
     r = s3lect_list_start(list, cb);

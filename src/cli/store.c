@@ -102,3 +102,20 @@ int cli_once(cli_once_t* once, const cli_options_t* options, int (*start)(cli_on
   uv_loop_close(&once->loop);
   return once->exit_code;
 }
+
+s3lect_list_options_t cli_list_options(cli_once_t* once) {
+  const s3lect_elector_options_t* given = &once->options->elector;
+  uint32_t request = given->request_timeout_ms, leader = given->leader_timeout_ms;
+  s3lect_list_options_t options;
+  s3lect_list_options_init(&options, sizeof options);
+  options.store = &once->store;
+  if (once->options->prefix) {
+    options.prefix = given->lockfile_path;
+  } else {
+    options.lockfile_path = given->lockfile_path;
+    options.protocol = given->protocol;
+  }
+  options.request_timeout_ms = request != 0 ? request : once->defaults.request_timeout_ms;
+  options.leader_timeout_ms = leader != 0 ? leader : once->defaults.leader_timeout_ms;
+  return options;
+}

@@ -34,4 +34,7 @@ typedef struct cli_once_s {
  * status. */
 int cli_once(cli_once_t* once, const cli_options_t* options, int (*start)(cli_once_t* once));
 
+/** The prefix or the election that the options name, for a store that is open. */
+s3lect_list_options_t cli_list_options(cli_once_t* once);
+
 #endif

@@ -2,7 +2,7 @@
  *
  * The elections are kept in the order of their keys, each in memory of its own, so that what a pass
  * has found stays in place while later passes find more. */
-#include "s3lect/list.h"
+#include "inspect/list.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -248,18 +248,26 @@ static int check(const s3lect_list_options_t* o, s3lect_error_t* error) {
   return 0;
 }
 
+int s3l_list_options(const s3lect_list_options_t* given, s3lect_list_options_t* out,
+                     s3lect_error_t* error) {
+  int err = s3l_versioned_copy(error, "s3lect_list_options", given, out, sizeof *out);
+  out->leader_timeout_ms = s3l_or_default(out->leader_timeout_ms, LEADER_TIMEOUT_DEFAULT);
+  out->request_timeout_ms = s3l_or_default(out->request_timeout_ms, TIMEOUT_DEFAULT);
+  return err != 0 ? err : check(out, error);
+}
+
 static int fill(run_t* run, const s3lect_list_options_t* o) {
   const char* prefix = o->lockfile_path != NULL ? o->lockfile_path : o->prefix;
   bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   run->one = o->lockfile_path != NULL;
-  run->leader_timeout_ms = s3l_or_default(o->leader_timeout_ms, LEADER_TIMEOUT_DEFAULT);
+  run->leader_timeout_ms = o->leader_timeout_ms;
   (void)snprintf(run->prefix, sizeof run->prefix, "%s", prefix != NULL ? prefix : "");
   (void)snprintf(run->stem, sizeof run->stem, "%s" S3L_EPOCHS_STEM, run->one ? prefix : "");
   run->bulk = (s3l_bulk_t){.store = o->store,
                            .prefix = !run->one ? run->prefix
                                      : files   ? run->stem
                                                : NULL,
-                           .timeout_ms = s3l_or_default(o->request_timeout_ms, TIMEOUT_DEFAULT),
+                           .timeout_ms = o->request_timeout_ms,
                            .data = run,
                            .list = on_entry,
                            .listed = on_listed,
@@ -274,9 +282,7 @@ int s3lect_list_init(s3lect_list_t* list, const s3lect_list_options_t* options,
                      s3lect_error_t* error) {
   s3lect_list_options_t o;
   s3l_error_clear(error);
-  int err = s3l_versioned_copy(error, "s3lect_list_options", options, &o, sizeof o);
-  if (err == 0)
-    err = check(&o, error);
+  int err = s3l_list_options(options, &o, error);
   if (err != 0)
     return err;
   run_t* run = s3l_calloc(1, sizeof *run);
