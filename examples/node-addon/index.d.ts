@@ -234,6 +234,63 @@ export interface ElectorOptions extends LibraryOptions {
   signal?: AbortSignal;
 }
 
+/** Options of a plan: those of an elector, of which serverId, peerClient and signal are not used, and: */
+export interface PlanOptions extends Omit<ElectorOptions, 'store'> {
+  /** 's3://BUCKET/KEY', 'az://ACCOUNT/CONTAINER/KEY', 'gs://BUCKET/KEY' or 'file:///DIRECTORY/NAME'. */
+  store: string;
+  /** Whether followers ask the leader. Default: 'tls' with a peerClient, else 'none'. */
+  peers?: 'none' | 'tls' | 'plain';
+  /** How long a request to the store, or a question to a peer, takes at most; default 100. */
+  latencyMs?: number;
+  /** How many electors this process has on the store. */
+  electors?: number;
+}
+
+/** For how long nobody leads. The worst time holds while the store answers each request within latencyMs. */
+export interface PlanTime {
+  worstMs: number;
+  meanMs: number;
+}
+
+/** The requests of 30 days, at most, and their price, where one is known. */
+export interface PlanRequests {
+  puts: number;
+  lists: number;
+  gets: number;
+  usd?: number;
+}
+
+/** Options that are unsafe or wasteful together. The message names the option and says what to do. */
+export interface Advice {
+  kind: 'unsafe' | 'wasteful';
+  option: string;
+  message: string;
+}
+
+export interface Plan {
+  /** Of the leader's process. */
+  crash: PlanTime;
+  /** The leader's machine or network is gone, without a word. */
+  lostMachine: PlanTime;
+  handOver: PlanTime;
+  /** There is no lockfile yet, and no epoch file. */
+  firstStart: PlanTime;
+  leader: PlanRequests;
+  /** Under a stable leader. */
+  follower: PlanRequests;
+  /** That the electors need; 0 if their number was not given. */
+  connections: number;
+  /** Whose prices, and of when. */
+  prices?: string;
+  pricesDate?: string;
+  /** The smallest IAM policy, or a custom role of Azure or Google, as JSON. */
+  policy?: string;
+  advice: Advice[];
+}
+
+/** What an election with these options does and costs. Reaches no store. */
+export function plan(options: PlanOptions): Plan;
+
 export type Reason = 'expired' | 'lost' | 'resigned' | 'stopped' | 'closed';
 
 /** This elector leads. */

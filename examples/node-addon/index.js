@@ -3,6 +3,7 @@
 const { Elector } = require('./lib/elector');
 const { list } = require('./lib/inspect');
 const { PeerClient, PeerServer } = require('./lib/peer');
+const { plan } = require('./lib/plan');
 const { FileStore, MemoryStore, S3Store, testingSpeed } = require('./lib/store');
 const { version } = require('./lib/binding');
 
@@ -13,6 +14,7 @@ exports.MemoryStore = MemoryStore;
 exports.PeerClient = PeerClient;
 exports.PeerServer = PeerServer;
 exports.list = list;
+exports.plan = plan;
 exports.testingSpeed = testingSpeed;
 /** The version of the native library. */
 exports.version = version;

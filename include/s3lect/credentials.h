@@ -13,7 +13,7 @@
  * expire.
  *
  * Secrets are never logged, and wiped from memory after use. They are sent over plain HTTP only to
- * loopback and to AWS's link-local metadata addresses. */
+ * loopback and to link-local metadata addresses of the clouds. */
 #ifndef S3LECT_CREDENTIALS_H
 #define S3LECT_CREDENTIALS_H
 

@@ -76,7 +76,6 @@ typedef enum {
   S3LECT_ADVICE_SLOW_STORE = 4,   /* request_timeout_ms is less than latency_ms */
   S3LECT_ADVICE_RARE_RENEWAL = 5, /* a leadership has room for one renewal only */
   S3LECT_ADVICE_CONNECTIONS = 6,  /* renewals would wait for connections */
-  S3LECT_ADVICE_FAST_WRITES = 7,  /* more writes of one object than the store takes */
   S3LECT_ADVICE_WASTEFUL = 100,
   S3LECT_ADVICE_RARE_READS = 101,      /* infrequent_interval_ms exceeds the leader timeout */
   S3LECT_ADVICE_RARE_SEARCH = 102,     /* frequent_interval_ms exceeds the infrequent one */
@@ -87,6 +86,7 @@ typedef enum {
   S3LECT_ADVICE_GRACE = 107,           /* nobody leads for longer at each change */
   S3LECT_ADVICE_EPOCHS = 108,          /* epoch files where a lockfile would do */
   S3LECT_ADVICE_GROWING_HISTORY = 109, /* epoch files are never removed */
+  S3LECT_ADVICE_FAST_WRITES = 110,     /* the store turns some renewals away at first */
 } s3lect_advice_code_t;
 
 /** One advice. */

@@ -16,8 +16,9 @@
 
 /* What the options of an elector are checked against. */
 static s3lect_store_ops_t ops_of(const s3l_plan_input_t* in) {
+  uint32_t slow = in->plan.store == S3LECT_PLAN_GCS ? S3LECT_STORE_SLOW_WRITES : 0;
   return (s3lect_store_ops_t){.version = S3LECT_STORE_VERSION,
-                              .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_IN_PROCESS,
+                              .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_IN_PROCESS | slow,
                               .list = in->is_express ? NULL : s3lect_store_list};
 }
 

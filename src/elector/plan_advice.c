@@ -49,10 +49,6 @@ static void advise_safety(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
     advise(plan, S3LECT_ADVICE_RARE_RENEWAL, "renew_interval_ms",
            "%u ms leaves room for one renewal only in a leadership; lower it to %u ms",
            o->renew_interval_ms, o->leader_timeout_ms / 3);
-  if (in->plan.store == S3LECT_PLAN_GCS && o->renew_interval_ms < RENEWAL_MS_MIN)
-    advise(plan, S3LECT_ADVICE_FAST_WRITES, "renew_interval_ms",
-           "%u ms writes more than once a second, which this store refuses; raise it to %u ms",
-           o->renew_interval_ms, RENEWAL_MS_MIN);
 }
 
 static void advise_connections(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
@@ -81,7 +77,12 @@ static void advise_followers(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
            "%u ms makes more than five reads per renewal; peer mode needs none", infrequent, 0);
 }
 
-static void advise_leader(const s3lect_elector_options_t* o, s3lect_plan_t* plan) {
+static void advise_leader(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
+  const s3lect_elector_options_t* o = &in->elector;
+  if (in->plan.store == S3LECT_PLAN_GCS && o->renew_interval_ms < RENEWAL_MS_MIN)
+    advise(plan, S3LECT_ADVICE_FAST_WRITES, "renew_interval_ms",
+           "%u ms: some renewals come within a second, and are refused at first; raise it to %u ms",
+           o->renew_interval_ms, RENEWAL_MS_MIN);
   if ((uint64_t)o->renew_interval_ms * MANY_RENEWALS < o->leader_timeout_ms)
     advise(plan, S3LECT_ADVICE_OFTEN_RENEWALS, "renew_interval_ms",
            "%u ms makes more than ten renewals in a leader timeout; %u ms is as safe",
@@ -112,7 +113,7 @@ static void advise_protocol(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
 void s3l_plan_advise(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
   advise_safety(in, plan);
   advise_connections(in, plan);
-  advise_leader(&in->elector, plan);
+  advise_leader(in, plan);
   advise_followers(in, plan);
   advise_protocol(in, plan);
 }

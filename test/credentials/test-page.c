@@ -9,7 +9,7 @@
 
 static const char* const read_ones[] = {
 #define XX(field, name) name,
-    S3L_SETTINGS_AWS(XX)
+    S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX)
 #undef XX
 };
 
@@ -43,9 +43,9 @@ static void every_variable_is_named(void** state) {
   }
 }
 
-static void no_other_is(void** state) {
+static unsigned check_names(const char* prefix) {
   unsigned seen = 0;
-  for (const char* at = page; (at = strstr(at, "`AWS_")) != NULL; at++) {
+  for (const char* at = page; (at = strstr(at, prefix)) != NULL; at++) {
     size_t len = strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (at[1 + len] != '`')
       continue; /* a pattern, or a message that begins so */
@@ -54,7 +54,12 @@ static void no_other_is(void** state) {
         !is_in(told, sizeof(told) / sizeof(told[0]), at + 1, len))
       fail_msg("%.*s is on the page, but not read", (int)len, at + 1);
   }
-  assert_true(seen >= sizeof(read_ones) / sizeof(read_ones[0]));
+  return seen;
+}
+
+static void no_other_is(void** state) {
+  assert_true(check_names("`AWS_") + check_names("`AZURE_") + check_names("`IDENTITY_") >=
+              sizeof(read_ones) / sizeof(read_ones[0]));
 }
 
 int main(void) {

@@ -9,6 +9,11 @@
 
 static s3lect_advice_t advice[S3LECT_ADVICE_MAX];
 
+static void has(const char* text, const char* part) {
+  if (strstr(text, part) == NULL)
+    fail_msg("%s\nlacks %s", text, part);
+}
+
 static s3lect_elector_options_t some_elector(void) {
   s3lect_elector_options_t o;
   s3lect_elector_options_init(&o, sizeof o);
@@ -166,6 +171,8 @@ static void test_unsafe(void** state) {
 
 /* Google's limit of one write a second; others have none. */
 static void test_fast_writes(void** state) {
+  s3lect_plan_t p = {.size = sizeof p};
+  s3lect_error_t error;
   o = some_elector();
   options = some_plan(S3LECT_PLAN_GCS);
   o.leader_timeout_ms = 8000;
@@ -176,6 +183,12 @@ static void test_fast_writes(void** state) {
   expect_none();
   options.store = S3LECT_PLAN_GCS;
   expect(S3LECT_ADVICE_FAST_WRITES, "renew_interval_ms", "raise it to 1112 ms");
+  o.leader_timeout_ms = 8000;
+  o.renew_interval_ms = 999;
+  expect_none();
+  options.store = S3LECT_PLAN_GCS;
+  assert_int_equal(s3lect_elector_plan(&o, &options, &p, &error), S3LECT_EOPTION);
+  has(error.text, "renew_interval_ms: 999 ms is too short for this store");
 }
 
 static void test_wasteful(void** state) {
@@ -230,11 +243,6 @@ static const char* policy(void) {
   if (s3lect_plan_policy(&o, &options, text, sizeof text, &error) != 0)
     fail_msg("%s", error.text);
   return text;
-}
-
-static void has(const char* text, const char* part) {
-  if (strstr(text, part) == NULL)
-    fail_msg("%s\nlacks %s", text, part);
 }
 
 #define STATEMENT(actions, resource)                                                               \

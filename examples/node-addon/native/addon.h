@@ -185,7 +185,7 @@ void request_end(request_t* request);
 napi_value list_begin(napi_env env, object_t* store, s3lect_store_t* handle,
                       const napi_value* argv);
 
-/* ---- store.c, provider.c, peer.c, elector.c ---- */
+/* ---- store.c, provider.c, peer.c, elector.c, plan.c ---- */
 
 /** Credentials that a function of JavaScript's gives. It calls one method of `object`:
  *   onCredentials(question)   to be answered once with provider_answer or provider_refuse
@@ -203,6 +203,14 @@ napi_value provider_refuse(napi_env env, s3lect_credentials_provider_t* provider
 s3lect_store_t* store_of(napi_env env, napi_value value, object_t** object);
 s3lect_peer_client_t* peer_client_of(napi_env env, napi_value value, object_t** object);
 s3lect_elector_t* elector_of(napi_env env, napi_value value);
+
+/** Fills the options of an elector from the properties of an object; else an exception is pending.
+ */
+bool elector_fields_read(napi_env env, napi_value from, s3lect_elector_options_t* options,
+                         texts_t* texts);
+
+/** plan(elector, options) */
+napi_value plan_make(napi_env env, napi_callback_info info);
 
 bool store_define(napi_env env, napi_value exports);
 bool peer_define(napi_env env, napi_value exports);

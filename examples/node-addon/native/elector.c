@@ -94,6 +94,11 @@ static const field_t fields[] = {
     OPTION(FIELD_UINT32, "peerTimeoutMs", peer_timeout_ms),
 };
 
+bool elector_fields_read(napi_env env, napi_value from, s3lect_elector_options_t* options,
+                         texts_t* texts) {
+  return fields_read(env, from, fields, sizeof fields / sizeof *fields, options, texts);
+}
+
 static void set_callbacks(s3lect_elector_options_t* options) {
   options->on_started_leading = on_event;
   options->on_stopped_leading = on_event;
@@ -121,7 +126,7 @@ static int elector_open(object_t* object, const napi_value* argv, texts_t* texts
     if (options.peer_client == NULL)
       return 1;
   }
-  if (!fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, texts))
+  if (!elector_fields_read(env, argv[0], &options, texts))
     return 1;
   set_callbacks(&options);
   int r = s3lect_elector_init(object->addon->loop, &e->handle, &options, error);
@@ -232,7 +237,7 @@ static napi_value elector_update(napi_env env, napi_callback_info info) {
   options.peer_client = given ? peer_client_of(env, argv[2], &peer_client) : NULL;
   if (options.store == NULL || (given && options.peer_client == NULL))
     return NULL;
-  bool read = fields_read(env, argv[0], fields, sizeof fields / sizeof *fields, &options, &texts);
+  bool read = elector_fields_read(env, argv[0], &options, &texts);
   int r = read ? s3lect_elector_update(&e->handle, &options, &error) : 0;
   texts_free(&texts);
   if (r != 0)

@@ -87,7 +87,8 @@ describe('package', () => {
     const store = new s3lect.MemoryStore();
     const elector = new s3lect.Elector({ store, lockfilePath: 'x' });
     for (const [object, head] of [[elector.status(), 'export interface Status'],
-      [elector.stats(), 'export interface Stats']]) {
+      [elector.stats(), 'export interface Stats'],
+      [s3lect.plan({ store: 's3://bucket/key' }), 'export interface Plan']]) {
       const names = [...declared(head).matchAll(/^ {2}(\w+)\??:/gm)].map(([, name]) => name);
       assert.deepEqual(Object.keys(object).sort(), names.sort());
     }
@@ -104,10 +105,10 @@ describe('package', () => {
   const include = path.join(PACKAGE, '..', '..', 'include', 's3lect');
   it('has all options of the library', { skip: !fs.existsSync(include) && 'not in the repository' }, () => {
     const read = (file) => fs.readFileSync(file, 'utf8');
-    const native = ['elector', 'store', 'peer'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
+    const native = ['elector', 'store', 'peer', 'plan'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
     const ours = /^(size|on_\w+|store|peer_client|credentials|headers|headers_len)$/; // by other ways
     for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_store_s3_options_s'],
-      ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s']]) {
+      ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s'], ['plan.h', 's3lect_plan_options_s']]) {
       const text = read(path.join(include, header)).replace(/\/\*[^]*?\*\//g, '');
       const from = text.indexOf(`struct ${struct} {`);
       const body = text.slice(from, text.indexOf('}', from));

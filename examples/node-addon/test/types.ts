@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
 // not.
-import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, testingSpeed, version } from 's3lect';
+import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -32,6 +32,8 @@ async function main() {
   await list({ store, lockfilePath: 'k', protocol: 'epochs' });
   // @ts-expect-error
   await list({ prefix: 'x' });
+  const { crash, leader, advice, policy } = plan({ store: 'gs://b/k', leaderTimeoutMs: 9000, peers: 'tls', electors: 5, s3: { maxConnections: 9 } });
+  const usd: number | undefined = leader.usd; const text: string | undefined = policy; crash.worstMs + advice.filter((a) => a.kind === 'unsafe').length; void usd; void text;
   testingSpeed(100); const memory = new MemoryStore(); memory.share().fault('loses-replies'); new MemoryStore({ share: memory });
   // @ts-expect-error
   memory.fault('nonsense');
@@ -41,6 +43,8 @@ async function main() {
   new Elector({ store: 5 });
   // @ts-expect-error
   new Elector({ store: new MemoryStore(), leaderTimeout: 5 });
+  // @ts-expect-error
+  plan({ store });
   // @ts-expect-error
   e.update({ serverId: 'x' });
   // @ts-expect-error
