@@ -26,30 +26,24 @@ static s3l_oauth_t* begin(s3l_chain_t* c, const char* header, s3l_span_t header_
   return o;
 }
 
-/* ---- Entra ID ---- */
-
-/* It becomes a part of the path. */
-static bool is_tenant(s3l_span_t s) {
-  for (size_t i = 0; i < s.n; i++) {
-    char c = s.p[i];
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-          c == '.'))
-      return false;
-  }
-  return true;
+static s3l_span_t without_slashes(const char* url) {
+  s3l_span_t s = s3l_span_cstr(url);
+  while (s3l_span_ends_with(s, S3L_SPAN("/")))
+    s.n--;
+  return s;
 }
+
+/* ---- Entra ID ---- */
 
 /* The URL of the tenant's token service. SDKs take the authority with and without a scheme. */
 static void put_authority(const s3l_settings_t* s, s3l_buf_t* b) {
-  s3l_span_t host = s3l_span_cstr(s->azure.authority_host);
-  while (s3l_span_ends_with(host, S3L_SPAN("/")))
-    host.n--;
-  if (host.n == 0)
-    host = S3L_SPAN(AUTHORITY);
-  else if (strstr(host.p, "://") == NULL)
+  s3l_span_t host = without_slashes(s->azure.authority_host);
+  if (host.n > 0 && strstr(host.p, "://") == NULL)
     s3l_buf_puts(b, "https://");
-  s3l_buf_put(b, host);
-  s3l_buf_printf(b, "/%s/oauth2/v2.0/token", s->azure.tenant_id);
+  s3l_buf_put(b, host.n > 0 ? host : S3L_SPAN(AUTHORITY));
+  s3l_buf_putc(b, '/');
+  s3l_url_encode(b, s3l_span_cstr(s->azure.tenant_id), false);
+  s3l_buf_puts(b, "/oauth2/v2.0/token");
 }
 
 /* Points the service at the tenant's token service, and begins the request. NULL: the question has
@@ -66,8 +60,8 @@ static s3l_oauth_t* begin_entra(s3l_chain_t* c, const char* variable) {
   }
   s3l_buf_init(&b, url, sizeof url);
   put_authority(s, &b);
-  if (b.overflow || !is_tenant(s3l_span_cstr(s->azure.tenant_id))) {
-    s3l_chain_fail(c, "AZURE_TENANT_ID is no tenant, or AZURE_AUTHORITY_HOST too long");
+  if (b.overflow) {
+    s3l_chain_fail(c, "AZURE_AUTHORITY_HOST or AZURE_TENANT_ID is too long");
     return NULL;
   }
   const s3l_service_origin_t origin = {
@@ -165,11 +159,9 @@ static void ask_imds(s3l_chain_t* c) {
       .parse = s3l_reply_token_json,
       .is_transient = is_updating,
       .absent = " (not a machine of Azure, or one that blocks its metadata service)"};
-  s3l_span_t host = s3l_span_cstr(c->settings.azure.imds_host);
+  s3l_span_t host = without_slashes(c->settings.azure.imds_host);
   char url[URL_MAX];
   s3l_buf_t b;
-  while (s3l_span_ends_with(host, S3L_SPAN("/")))
-    host.n--;
   s3l_buf_init(&b, url, sizeof url);
   s3l_buf_put(&b, host.n > 0 ? host : S3L_SPAN(IMDS));
   s3l_buf_puts(&b, IMDS_PATH);

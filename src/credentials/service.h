@@ -25,11 +25,10 @@
 #include "util/prng.h"
 #include "util/url.h"
 
-#define S3L_SERVICE_HOST_MAX 264 /* with brackets, port and NUL */
-#define S3L_SERVICE_BODY_MAX 65536
-#define S3L_SERVICE_TOKEN_MAX                                                                      \
-  20000 /* of a token in a file; percent-encoded it still fits into the send buffer */
-#define S3L_SERVICE_FORM "application/x-www-form-urlencoded"
+#define S3L_SERVICE_HOST_MAX  264 /* with brackets, port and NUL */
+#define S3L_SERVICE_BODY_MAX  65536
+#define S3L_SERVICE_TOKEN_MAX 20000 /* of a token in a file; a form has room for it */
+#define S3L_SERVICE_FORM      "application/x-www-form-urlencoded"
 
 typedef struct s3l_service_s s3l_service_t;
 
