@@ -22,14 +22,6 @@ static s3l_span_t agent_token(const s3l_service_t* s) {
                                                    : s3l_span_cstr(s->settings->container_token);
 }
 
-static bool is_header_value(s3l_span_t s) {
-  for (size_t i = 0; i < s.n; i++) {
-    if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
-      return false;
-  }
-  return true;
-}
-
 static bool compose_agent(s3l_service_t* s, s3l_buf_t* b) {
   s3l_span_t token = agent_token(s);
   s3l_service_put_head(s, b, "GET", "", "");
@@ -43,7 +35,7 @@ static bool compose_agent(s3l_service_t* s, s3l_buf_t* b) {
 static void ask_agent(s3l_service_t* s) {
   static const s3l_service_call_t call = {.compose = compose_agent,
                                           .parse = s3l_reply_service_json};
-  if (!is_header_value(agent_token(s))) /* it would smuggle other headers in */
+  if (!s3l_service_is_header_value(agent_token(s))) /* it would smuggle other headers in */
     s3l_service_fail(s, "the authorization token holds a line end or another control character");
   else
     s3l_service_call(s, &call, s->settings->service_timeout_ms, ATTEMPTS);

@@ -71,8 +71,9 @@ static int64_t local_ms(const s3l_http_reply_t* reply, int64_t time_ms, int64_t 
   return time_ms - date_ms + now_ms;
 }
 
-/* `expiration` is empty for keys that do not end. `reply` NULL: by this machine's clock. */
-static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
+/* Keys, or, if `alone`, a token. `expiration` is empty for keys that do not end. `reply` NULL: by
+ * this machine's clock. */
+static int make(const texts_t* t, bool alone, const s3l_http_reply_t* reply, int64_t now_ms,
                 s3lect_credentials_t** out, s3l_buf_t* why) {
   s3lect_error_t error = {0};
   int64_t expires_ms = 0;
@@ -84,8 +85,9 @@ static int make(const texts_t* t, const s3l_http_reply_t* reply, int64_t now_ms,
     if (expires_ms <= 0)
       expires_ms = 1; /* long ago; 0 would mean never */
   }
-  int err = s3l_creds_new_keys(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
-                               s3l_span_cstr(t->token), expires_ms, out, &error);
+  int err = (alone ? s3l_creds_new
+                   : s3l_creds_new_keys)(s3l_span_cstr(t->access_key), s3l_span_cstr(t->secret),
+                                         s3l_span_cstr(t->token), expires_ms, out, &error);
   s3l_buf_puts(why, error.text);
   return err;
 }
@@ -111,7 +113,7 @@ static int read_json(const s3l_json_t* j, const s3l_http_reply_t* reply, int64_t
   else if (reply != NULL && (t.token[0] == '\0' || t.expiration[0] == '\0'))
     err = fail(why, "the JSON lacks AccessKeyId, SecretAccessKey, Token or Expiration");
   else
-    err = make(&t, reply, now_ms, out, why);
+    err = make(&t, false, reply, now_ms, out, why);
   s3l_wipe(&t, sizeof t);
   return err;
 }
@@ -207,6 +209,22 @@ int s3l_reply_token_json(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_c
   return err;
 }
 
+int s3l_reply_impersonated_json(const s3l_http_reply_t* reply, int64_t now_ms,
+                                s3lect_credentials_t** out, s3l_buf_t* why) {
+  texts_t t = {0};
+  s3l_json_t j;
+  int err;
+  if (s3l_json_parse(&j, reply->body) != 0)
+    return fail(why, "the answer is not a JSON object");
+  if (take(&j, "accessToken", t.token, sizeof t.token) && t.token[0] != '\0' &&
+      take(&j, "expireTime", t.expiration, sizeof t.expiration) && t.expiration[0] != '\0')
+    err = make(&t, true, reply, now_ms, out, why);
+  else
+    err = fail(why, "the answer lacks accessToken or expireTime, or one is not a string");
+  s3l_wipe(&t, sizeof t);
+  return err;
+}
+
 int s3l_reply_process_json(s3l_span_t text, s3lect_credentials_t** out, s3l_buf_t* why) {
   s3l_json_t j;
   uint64_t version;
@@ -233,7 +251,7 @@ int s3l_reply_service_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_
       s3l_xml_text(inner, "SessionToken", t.token, sizeof t.token) &&
       s3l_xml_text(inner, "Expiration", t.expiration, sizeof t.expiration) && t.token[0] != '\0' &&
       t.expiration[0] != '\0')
-    err = make(&t, reply, now_ms, out, why);
+    err = make(&t, false, reply, now_ms, out, why);
   else
     err = fail(why, "the answer of the service lacks a part of the credentials");
   s3l_wipe(&t, sizeof t);

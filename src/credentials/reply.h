@@ -28,6 +28,11 @@ int s3l_reply_service_xml(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_
 int s3l_reply_token_json(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_credentials_t** out,
                          s3l_buf_t* why);
 
+/** The answer of Google's IAM to an impersonation: accessToken, which becomes a token alone, and
+ * expireTime. */
+int s3l_reply_impersonated_json(const s3l_http_reply_t* reply, int64_t now_ms,
+                                s3lect_credentials_t** out, s3l_buf_t* why);
+
 /** Appends ": CODE: MESSAGE" from the XML or JSON of an error reply, in one line; nothing if it has
  * neither. An error that repeats `secret` is not shown; n == 0: there is none. */
 void s3l_reply_put_error(s3l_span_t body, s3l_span_t secret, s3l_buf_t* why);

@@ -243,6 +243,14 @@ void s3l_service_put_head(const s3l_service_t* s, s3l_buf_t* b, const char* meth
                  method, slash, s->path, more, last, s->host_header);
 }
 
+bool s3l_service_is_header_value(s3l_span_t s) {
+  for (size_t i = 0; i < s.n; i++) {
+    if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+      return false;
+  }
+  return true;
+}
+
 void s3l_service_put_form_head(const s3l_service_t* s, s3l_buf_t* b, const char* accept,
                                size_t length) {
   s3l_service_put_head(s, b, "POST", "", "");

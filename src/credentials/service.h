@@ -137,6 +137,9 @@ void s3l_service_call(s3l_service_t* service, const s3l_service_call_t* call, ui
 void s3l_service_put_head(const s3l_service_t* service, s3l_buf_t* b, const char* method,
                           const char* more, const char* last);
 
+/** Whether a header may hold it: another value would smuggle other headers in. */
+bool s3l_service_is_header_value(s3l_span_t value);
+
 /** The head of a POST of a form, without the empty line after it. */
 void s3l_service_put_form_head(const s3l_service_t* service, s3l_buf_t* b, const char* accept,
                                size_t length);

@@ -41,6 +41,7 @@ static bool copy_environment(s3l_settings_t* s, const char* const* names, size_t
 
 static void set_defaults(s3l_settings_t* s) {
   s->container_host = "http://169.254.170.2";
+  s->metadata_host = "169.254.169.254";
   s->service_timeout_ms = 2000;
   s->remote_timeout_ms = 5000;
   s->retry_delay_ms = 1000;

@@ -52,6 +52,12 @@
   XX(imds_host, "AZURE_POD_IDENTITY_AUTHORITY_HOST")                                               \
   XX(selected, "AZURE_TOKEN_CREDENTIALS")
 
+#define S3L_SETTINGS_GOOGLE(XX)                                                                    \
+  XX(file, "GOOGLE_APPLICATION_CREDENTIALS")                                                       \
+  XX(config, "CLOUDSDK_CONFIG")                                                                    \
+  XX(metadata_host, "GCE_METADATA_HOST")                                                           \
+  XX(no_metadata, "NO_GCE_CHECK")
+
 #define S3L_SETTINGS_VARIABLES_MAX 32 /* of one cloud */
 
 #define XX(field, name)            char* field;
@@ -65,6 +71,9 @@ typedef struct s3l_settings_s {
     struct {
       S3L_SETTINGS_AZURE(XX)
     } azure;
+    struct {
+      S3L_SETTINGS_GOOGLE(XX)
+    } google;
   };
   char* home; /* HOME, or what the system says; NULL: there is none */
 
@@ -86,6 +95,7 @@ typedef struct s3l_settings_s {
 
   /* Constants, which tests change. */
   const char* container_host; /* for the relative URI */
+  const char* metadata_host;  /* of Google */
   uint32_t service_timeout_ms;
   uint32_t remote_timeout_ms; /* of services that are not the machine's own */
   uint32_t retry_delay_ms;    /* between attempts */

@@ -355,6 +355,14 @@ int s3l_json_get_object(const s3l_json_t* j, int object, const char* name, int* 
   return r;
 }
 
+int s3l_json_get_text(const s3l_json_t* j, int object, const char* name, s3l_span_t* text) {
+  int found = find(j, object, name);
+  if (found < 0)
+    return S3LECT_ENOTFOUND;
+  *text = token_text(j, found);
+  return 0;
+}
+
 /* ---- Writing ---- */
 
 static void put_escape(s3l_buf_t* b, uint32_t code) {

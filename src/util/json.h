@@ -64,6 +64,9 @@ int s3l_json_get_bool(const s3l_json_t* j, int object, const char* name, bool* o
 /** A nested object's token, to look into with the functions above. */
 int s3l_json_get_object(const s3l_json_t* j, int object, const char* name, int* token);
 
+/** The text of a value of any type, a string's without its quotes. */
+int s3l_json_get_text(const s3l_json_t* j, int object, const char* name, s3l_span_t* text);
+
 /* ---- Writing, into a buffer: the caller puts the brackets. ---- */
 
 /** Writes the string with its quotes. Like Go, it also escapes <, >, & and U+2028/9, so that the

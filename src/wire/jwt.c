@@ -5,7 +5,6 @@
 
 #include "wire/jwt.h"
 
-#include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -15,6 +14,7 @@
 
 #include "util/base64.h"
 
+#define PEM_MAX   16384 /* a key of 4096 bits has 3300 bytes */
 #define NO_KEY    "holds no private key in PEM form"
 #define NO_MEMORY "out of memory"
 
@@ -71,7 +71,7 @@ static const char* read_key(s3l_span_t pem, EVP_PKEY** key) {
   char* kind = NULL;
   long len = 0;
   *key = NULL;
-  if (pem.n == 0 || pem.n > INT_MAX)
+  if (pem.n == 0 || pem.n > PEM_MAX)
     return NO_KEY;
   BIO* bio = BIO_new_mem_buf(pem.p, (int)pem.n);
   if (bio == NULL)

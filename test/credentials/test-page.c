@@ -9,7 +9,7 @@
 
 static const char* const read_ones[] = {
 #define XX(field, name) name,
-    S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX)
+    S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX) S3L_SETTINGS_GOOGLE(XX)
 #undef XX
 };
 
@@ -58,7 +58,9 @@ static unsigned check_names(const char* prefix) {
 }
 
 static void no_other_is(void** state) {
-  assert_true(check_names("`AWS_") + check_names("`AZURE_") + check_names("`IDENTITY_") >=
+  assert_true(check_names("`AWS_") + check_names("`AZURE_") + check_names("`IDENTITY_") +
+                  check_names("`GOOGLE_") + check_names("`CLOUDSDK_") + check_names("`GCE_") +
+                  check_names("`NO_GCE_") >=
               sizeof(read_ones) / sizeof(read_ones[0]));
 }
 

@@ -2,8 +2,8 @@
  * token services, and the errors of such services.
  *
  * Input: which of them (a digit: 0 service, 1 program, 2 STS, 3 an error, which must not show
- * SECRET, 4 token service), a line that is the reply's Date (empty: it has none), then the
- * document. */
+ * SECRET, 4 token service, 5 impersonation by Google), a line that is the reply's Date (empty: it
+ * has none), then the document. */
 #include "credentials/reply.h"
 #include "fuzz.h"
 #include "s3lect/errno.h"
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   char text[1024];
   s3l_buf_t why;
   s3lect_credentials_t* creds = NULL;
-  unsigned which = fuzz_choice(&in, 5);
+  unsigned which = fuzz_choice(&in, 6);
   (void)fuzz_line(&in); /* the rest of the digit's line */
   char* date = fuzz_string(fuzz_line(&in));
   const s3l_http_header_t header = {S3L_SPAN("date"), s3l_span_cstr(date)};
@@ -61,6 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   case 4:
     err = s3l_reply_token_json(&reply, NOW, &creds, &why);
     break;
+  case 5:
+    err = s3l_reply_impersonated_json(&reply, NOW, &creds, &why);
+    break;
   default:
     s3l_reply_put_error(reply.body, S3L_SPAN("SECRET"), &why);
     FUZZ_CHECK(s3l_buf_cstr(&why) != NULL && strstr(text, "SECRET") == NULL);
@@ -70,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(err == 0 || err == S3LECT_ECREDENTIALS);
   FUZZ_CHECK((err == 0) == (creds != NULL));
   FUZZ_CHECK(err == 0 || which == 3 || text[0] != '\0');
-  if (creds != NULL && which == 4)
+  if (creds != NULL && which >= 4)
     check_token(creds);
   else if (creds != NULL)
     check_creds(creds, which != 1);

@@ -27,7 +27,7 @@ const char* s3l_creds_rig_reply(const char* status, const char* headers, const c
 void s3l_creds_rig_clear_environment(void) {
   static const char* const names[] = {
 #define XX(field, name) name,
-      S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX)
+      S3L_SETTINGS_AWS(XX) S3L_SETTINGS_AZURE(XX) S3L_SETTINGS_GOOGLE(XX)
 #undef XX
   };
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -189,6 +189,20 @@ static void reads_values(void** state) {
   assert_int_equal(s3l_json_get_string(&j, 0, "t", s, sizeof(s)), S3LECT_ERECORD);
 }
 
+static void gives_texts_as_they_are_written(void** state) {
+  static const char text[] = "{\"l\":[1, {\"a\":2}],\"s\":\"x\\n\",\"n\":null,\"t\":true}";
+  static const char* const want[][2] = {{"l", "[1, {\"a\":2}]"}, {"s", "x\\n"}, {"t", "true"}};
+  s3l_json_t j;
+  s3l_span_t s;
+  assert_int_equal(s3l_json_parse(&j, s3l_span_cstr(text)), 0);
+  for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+    assert_int_equal(s3l_json_get_text(&j, S3L_JSON_ROOT, want[i][0], &s), 0);
+    assert_true(s3l_span_eq(s, s3l_span_cstr(want[i][1])));
+  }
+  assert_int_equal(s3l_json_get_text(&j, S3L_JSON_ROOT, "n", &s), S3LECT_ENOTFOUND);
+  assert_int_equal(s3l_json_get_text(&j, S3L_JSON_ROOT, "x", &s), S3LECT_ENOTFOUND);
+}
+
 static void unescapes(void** state) {
   s3l_json_t j;
   char s[64];
@@ -300,11 +314,17 @@ static void walks_members(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(accepts_objects),     cmocka_unit_test(refuses_what_is_not_json),
-      cmocka_unit_test(walks_members),       cmocka_unit_test(keeps_to_its_limits),
-      cmocka_unit_test(looks_up_as_go_does), cmocka_unit_test(reads_values),
-      cmocka_unit_test(unescapes),           cmocka_unit_test(writes_strings),
-      cmocka_unit_test(writes_members),      cmocka_unit_test(replaces_invalid_utf8),
+      cmocka_unit_test(accepts_objects),
+      cmocka_unit_test(refuses_what_is_not_json),
+      cmocka_unit_test(walks_members),
+      cmocka_unit_test(keeps_to_its_limits),
+      cmocka_unit_test(looks_up_as_go_does),
+      cmocka_unit_test(reads_values),
+      cmocka_unit_test(gives_texts_as_they_are_written),
+      cmocka_unit_test(unescapes),
+      cmocka_unit_test(writes_strings),
+      cmocka_unit_test(writes_members),
+      cmocka_unit_test(replaces_invalid_utf8),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/ui.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/rsa_key.h"
@@ -184,6 +185,9 @@ static void names_what_is_no_key(void** state) {
       "-----BEGIN PUBLIC KEY-----\nMIIEvQ==\n-----END PUBLIC KEY-----\n"};
   for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
     refuses(none[i], "holds no private key in PEM form");
+  static char large[20000];
+  snprintf(large, sizeof(large), "%*s%s", 16384, "\n", S3L_RSA_KEY("\n"));
+  refuses(large, "holds no private key in PEM form");
   refuses("-----BEGIN RSA PRIVATE KEY-----\nMIIEvQ==\n-----END RSA PRIVATE KEY-----\n",
           "holds a damaged RSA key");
 }
