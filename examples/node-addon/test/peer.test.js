@@ -87,12 +87,18 @@ describe('peer mode', { concurrency: true }, () => {
     assert.equal(server.remove(a), false);
   });
 
-  it('does so over TLS', async (t) => {
+  /* A certificate that signs itself, so that it is its own authority. */
+  function certificate(t) {
     const dir = scratch(t);
     const [keyFile, certFile] = ['key.pem', 'cert.pem'].map((name) => path.join(dir, name));
     execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1',
       '-nodes', '-subj', '/CN=a', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', keyFile,
       '-out', certFile], { stdio: 'ignore', env: { ...process.env, LD_PRELOAD: '' } });
+    return { dir, keyFile, certFile };
+  }
+
+  it('does so over TLS', async (t) => {
+    const { dir, keyFile, certFile } = certificate(t);
     const { a, b, peerClient, server } = await pair(t, 'tls', { certFile, keyFile }, { caFile: certFile });
     await isAsked(b);
     server.reload();
@@ -103,6 +109,42 @@ describe('peer mode', { concurrency: true }, () => {
     const leads = event(b, 'leading');
     await a.close();
     assert.equal((await leads).epoch, 9n);
+  });
+
+  it('hands over by one write, that of the leader, between certificates that both sides know', async (t) => {
+    const { keyFile, certFile } = certificate(t);
+    const store = new S3Store(fake.options);
+    const peerClient = new PeerClient({ caFile: certFile, certFile, keyFile });
+    t.after(() => Promise.all([store.close(), peerClient.close()]));
+    const lockfilePath = await fake.released('granted');
+    const timing = { ...SLOW, leaderTimeoutMs: 6000, renewIntervalMs: 300, peerIntervalMs: 2000 };
+    let [leader, follower] = ['a', 'b'].map((serverId) => {
+      const server = new PeerServer({ listen: '127.0.0.1:0', certFile, keyFile, clientCaFile: certFile });
+      const serverAddr = `127.0.0.1:${server.port}`;
+      const elector = new Elector({ store, lockfilePath, serverId, serverAddr, peerClient, ...timing });
+      server.add(elector);
+      t.after(() => server.close());
+      return elector;
+    });
+    await leader.start();
+    await event(leader, 'leading');
+    await follower.start();
+    // A question may be on its way when the leader resigns, which then releases as without peers.
+    for (let granted = false, turn = 0; !granted; turn++) {
+      assert.ok(turn < 10, 'nothing was granted');
+      const { peerAnswers } = follower.stats();
+      while (follower.stats().peerAnswers === peerAnswers)
+        await event(leader, 'renewed');
+      await event(leader, 'renewed');
+      const { epoch } = leader;
+      const before = follower.stats();
+      const leads = new Promise((resolve) => follower.once('leading', (now) => resolve([now, follower.stats()])));
+      await leader.resign();
+      const [now, after] = await leads;
+      assert.equal(now.epoch, epoch + 1n);
+      granted = after.writes === before.writes && after.reads === before.reads;
+      [leader, follower] = [follower, leader];
+    }
   });
 
   it('has a server that nobody has to refer to, and that holds no process open', async () => {
