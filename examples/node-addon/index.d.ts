@@ -145,6 +145,77 @@ export interface Election {
 /** All elections under a prefix, of both protocols and in the order of their keys, or one. */
 export function list(options: ListOptions): Promise<Election[]>;
 
+/** Of audit(): either logs or a store. */
+export interface AuditOptions {
+  /** The text of each log: what `s3lect elect` prints, or `s3lect run --events` writes. */
+  logs?: (string | NodeJS.ArrayBufferView)[];
+  /** What remembers an election: a store with lockfilePath, or 's3://BUCKET/KEY' or 'file:///DIRECTORY/NAME', which is
+   * closed in the end. */
+  store?: S3Store | FileStore | MemoryStore | string;
+  /** With 's3://BUCKET/KEY': the store's other options. */
+  s3?: Omit<S3Options, 'bucket'>;
+  lockfilePath?: string;
+  /** 'epochs': the files that keepEpochs has kept. 'lockfile' (default): the versions of a lockfile. */
+  protocol?: 'lockfile' | 'epochs';
+  /** Of records that do not tell theirs; default 15000. */
+  leaderTimeoutMs?: number;
+  /** Of each request, as the electors have it; default 5000. */
+  requestTimeoutMs?: number;
+  /** Cancels the reading of a store. */
+  signal?: AbortSignal;
+  /** All logs are of one machine: their lease times are compared, exactly. */
+  oneMachine?: boolean;
+  /** By how much a wall clock may be wrong; default 1000. */
+  clockErrorMs?: number;
+  /** Of a lockfile, the newest; default 1000. */
+  maxVersions?: number;
+}
+
+/** One epoch of one candidate. Times are Unix time in ms. */
+export interface Leadership {
+  id: string;
+  epoch: bigint;
+  /** Counts candidates and logs from 0. */
+  source: number;
+  /** Whether its end is known, */
+  ended: boolean;
+  /** and why it ended, or ''. */
+  reason: string;
+  from: number;
+  /** It led until then for certain, */
+  until: number;
+  /** and not after this. */
+  latest: number;
+}
+
+export interface Finding {
+  /** 'possible_overlap': clocks or a missing end may be the reason. 'epoch_fell': the later one has the smaller epoch. */
+  what: 'overlap' | 'possible_overlap' | 'same_epoch' | 'epoch_fell';
+  first: Leadership;
+  /** This one began later, as far as can be seen. */
+  second: Leadership;
+  /** Overlaps: for how long. */
+  ms: number;
+}
+
+export interface Audit {
+  /** Something is wrong for certain: any finding but a possible overlap. */
+  wrong: boolean;
+  /** In the order of their starts. */
+  leaderships: Leadership[];
+  findings: Finding[];
+  sources: number;
+  /** Hand-overs that were shorter than clockErrorMs can tell. */
+  close: number;
+  unloggedEnds: number;
+  /** The lockfile has more versions than maxVersions. */
+  moreVersions: boolean;
+}
+
+/** Whether two leaders of one election ever led together, and whether epochs grew. Rejects with `code` S3LECT_ERECORD if
+ * a line of a log is no event. */
+export function audit(options: AuditOptions): Promise<Audit>;
+
 /** Lets time pass so many times as fast (1 to 1000) for s3lect in this process: for tests, before any store is opened. From
  * then on electors accept only stores in memory. */
 export function testingSpeed(speed: number): void;

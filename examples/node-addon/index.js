@@ -1,7 +1,7 @@
 'use strict';
 
 const { Elector } = require('./lib/elector');
-const { list } = require('./lib/inspect');
+const { audit, list } = require('./lib/inspect');
 const { PeerClient, PeerServer } = require('./lib/peer');
 const { plan } = require('./lib/plan');
 const { FileStore, MemoryStore, S3Store, testingSpeed } = require('./lib/store');
@@ -13,6 +13,7 @@ exports.FileStore = FileStore;
 exports.MemoryStore = MemoryStore;
 exports.PeerClient = PeerClient;
 exports.PeerServer = PeerServer;
+exports.audit = audit;
 exports.list = list;
 exports.plan = plan;
 exports.testingSpeed = testingSpeed;

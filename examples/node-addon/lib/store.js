@@ -77,7 +77,7 @@ class Store extends Shared {
     const native = construct(binding.Store, kind, options);
     super(native);
     native.onFenced = onFenced;
-    native.onListed = onEnded;
+    native.onListed = native.onAudited = onEnded;
     if (typeof options.credentials === 'function')
       native.onCredentials = questioner(native, options.credentials);
   }

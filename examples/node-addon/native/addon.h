@@ -184,6 +184,11 @@ void request_end(request_t* request);
 /** list(id, options), which calls onListed(id, error, elections). */
 napi_value list_begin(napi_env env, object_t* store, s3lect_store_t* handle,
                       const napi_value* argv);
+/** audit(id, options), which calls onAudited(id, error, judgement). */
+napi_value audit_begin(napi_env env, object_t* store, s3lect_store_t* handle,
+                       const napi_value* argv);
+/** auditLogs(options, logs) gives the judgement of Buffers. */
+napi_value audit_logs(napi_env env, napi_callback_info info);
 
 /* ---- store.c, provider.c, peer.c, elector.c, plan.c ---- */
 

@@ -276,6 +276,7 @@ static bool define_module(addon_t* addon, napi_value exports) {
        .value = value_text(addon->env, s3lect_version_string()),
        .attributes = napi_enumerable},
       {.utf8name = "blocks", .method = get_blocks, .attributes = napi_enumerable},
+      {.utf8name = "auditLogs", .method = audit_logs, .attributes = napi_enumerable},
       {.utf8name = "plan", .method = plan_make, .attributes = napi_enumerable},
       {.utf8name = "testingSpeed", .method = set_testing_speed, .attributes = napi_enumerable},
   };

@@ -4,6 +4,7 @@
  *   onCredentials(question)   see provider.c
  *   onFenced(id, error, content, epoch)   the end of a request of fenced()
  *   onListed(id, error, elections)   the end of a request of list(); see inspect.c
+ *   onAudited(id, error, judgement)   the end of a request of audit(); see inspect.c
  *   onClosed()
  *
  * A store is closed when that is asked for and no elector uses it any more. Requests that are under
@@ -312,6 +313,12 @@ static napi_value store_list(napi_env env, napi_callback_info info) {
   return s != NULL ? list_begin(env, &s->object, &s->handle, argv) : NULL;
 }
 
+static napi_value store_audit(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  store_t* s = object_wanted(store_this(env, info, 2, argv));
+  return s != NULL ? audit_begin(env, &s->object, &s->handle, argv) : NULL;
+}
+
 /* cancel(id): of a request that may have ended */
 static napi_value store_cancel(napi_env env, napi_callback_info info) {
   napi_value argv[1];
@@ -346,6 +353,7 @@ bool store_define(napi_env env, napi_value exports) {
       {.utf8name = "refuseCredentials", .method = store_refuse},
       {.utf8name = "fenced", .method = store_fenced},
       {.utf8name = "list", .method = store_list},
+      {.utf8name = "audit", .method = store_audit},
       {.utf8name = "cancel", .method = store_cancel},
       {.utf8name = "fault", .method = store_fault},
   };

@@ -47,6 +47,7 @@ for block in "$dir"/block*.js; do
     grep -q 'const elector =' "$block" || echo "declare const elector: import('s3lect').Elector;"
     grep -q 'const store =' "$block" || echo "declare const store: import('s3lect').S3Store;"
     cat <<'DECLARATIONS'
+declare const firstLog: string, secondLog: Buffer;
 declare const certFile: string, keyFile: string, caFile: string, shards: string[];
 declare const vault: { lease(): Promise<{ key: string; secret: string; token: string; until: Date }> };
 declare function work(epoch: bigint, signal: AbortSignal): void;

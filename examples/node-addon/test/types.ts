@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
 // not.
-import { Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
+import { audit, Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -34,6 +34,11 @@ async function main() {
   await list({ prefix: 'x' });
   const { crash, leader, advice, policy } = plan({ store: 'gs://b/k', leaderTimeoutMs: 9000, peers: 'tls', electors: 5, s3: { maxConnections: 9 } });
   const usd: number | undefined = leader.usd; const text: string | undefined = policy; crash.worstMs + advice.filter((a) => a.kind === 'unsafe').length; void usd; void text;
+  const judged = await audit({ logs: ['', Buffer.from('')], oneMachine: true, clockErrorMs: 5 });
+  if (judged.wrong) { const n: bigint = judged.findings[0].first.epoch; judged.findings[0].what === 'overlap'; void n; }
+  await audit({ store: 's3://b/k', s3: { region: 'x' }, maxVersions: 5 });
+  // @ts-expect-error
+  await audit({ logs: 'text' });
   testingSpeed(100); const memory = new MemoryStore(); memory.share().fault('loses-replies'); new MemoryStore({ share: memory });
   // @ts-expect-error
   memory.fault('nonsense');
