@@ -372,7 +372,8 @@ static void on_wait(s3l_creds_wait_t* wait, int status, const char* why) {
   waited++;
 }
 
-static void on_second_answer(s3l_script_server_t* server) {
+static void on_second_request(s3l_script_server_t* server) {
+  s3l_wait_pace(S3L_PACE_REAL);
   asked_again++;
 }
 
@@ -394,9 +395,9 @@ static void a_token_is_replaced_before_its_end(void** state) {
   waited = asked_again = closed = 0;
   BEGIN(WORKLOAD,
         S3L_SCRIPT(WITH_FILE("jwt.one"),
-                   S3L_SEND(S3L_OK("{\"access_token\":\"T1\",\"expires_in\":8}"))),
-        S3L_SCRIPT(WITH_FILE("jwt.two"), TOKEN("T2"), S3L_CALL));
-  rig.server.on_call = on_second_answer;
+                   S3L_SEND(S3L_OK("{\"access_token\":\"T1\",\"expires_in\":40}"))),
+        S3L_SCRIPT(WITH_FILE("jwt.two"), S3L_CALL, TOKEN("T2")));
+  rig.server.on_call = on_second_request;
   s3l_creds_rig_configure(&rig, NULL, 0);
   options.wall_ms = rig.settings.wall_ms;
   s3l_creds_rig_open(&rig);
@@ -409,7 +410,6 @@ static void a_token_is_replaced_before_its_end(void** state) {
   s3l_wait_pace(S3L_PACE_SOCKETS);
   s3l_wait_count(&rig.loop, &asked_again, 1, "the service to be asked again");
   s3l_wait(&rig.loop, has_second, user.cache, "the second token");
-  s3l_wait_pace(S3L_PACE_REAL);
   s3l_creds_cache_close(user.cache, on_closed, NULL);
   s3l_wait_count(&rig.loop, &closed, 1, "the cache to be closed");
   s3l_creds_rig_end(&rig);
