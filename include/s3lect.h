@@ -3,6 +3,7 @@
  *
  *   s3lect/elector.h   one candidate in one election: start here
  *   s3lect/store.h     the store: S3, memory, or your own
+ *   s3lect/store_azure.h, s3lect/store_gcs.h   Azure Blob Storage, Google Cloud Storage
  *   s3lect/credentials.h   where the S3 store's keys come from
  *   s3lect/peer.h      peer mode: followers ask the leader instead of the store
  *   s3lect/plan.h      what given options do and cost
@@ -34,6 +35,7 @@
 #include "s3lect/record.h"
 #include "s3lect/store.h"
 #include "s3lect/store_azure.h"
+#include "s3lect/store_gcs.h"
 #include "s3lect/testing.h"
 #include "s3lect/types.h"
 #include "s3lect/verify.h"

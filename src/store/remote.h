@@ -173,6 +173,13 @@ int s3l_remote_read_listing(s3l_remote_t* remote, const s3lect_store_req_t* req,
 /** Decodes one element's text behind what `text` has; NULL if there is none. */
 const char* s3l_remote_take_text(s3l_span_t inner, const char* name, s3l_buf_t* text);
 
+/** Reads an entry of a listing as S3 writes it; its ETag is the text of the element `etag`. */
+bool s3l_remote_read_contents(s3l_span_t inner, const char* etag, s3lect_store_entry_t* entry,
+                              s3l_buf_t* text);
+
+/** Whether a listing as S3 writes it says that more keys follow. */
+bool s3l_remote_is_truncated(s3l_span_t doc);
+
 /** Appends "; NAME REASON" to the result's message, if it fits. */
 void s3l_remote_amend(s3lect_store_result_t* result, s3l_remote_t* remote, const char* name,
                       const char* reason);

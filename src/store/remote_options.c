@@ -1,7 +1,9 @@
 #include "store/remote_options.h"
 
+#include <string.h>
 #include <unistd.h>
 
+#include "credentials/credentials.h"
 #include "net/tls_context.h"
 #include "util/versioned.h"
 
@@ -19,6 +21,26 @@ int s3l_remote_parse_endpoint(s3l_source_t s, s3l_url_t* url, s3lect_error_t* er
     return s3l_error_say(error, S3LECT_EOPTION, s.name, s.value,
                          "must end with the host or port; the bucket is an option of its own");
   return 0;
+}
+
+int s3l_remote_check_secret(s3l_source_t s, size_t max, s3lect_error_t* error) {
+  if (s.value != NULL && strlen(s.value) > max)
+    return s3l_remote_refuse(error, s.name, "too long to be one");
+  for (const char* p = s.value; p != NULL && *p != '\0'; p++) {
+    if (*p <= 0x20 || *p >= 0x7f)
+      return s3l_remote_refuse(error, s.name,
+                               "holds a blank, a line end or another character that no key has");
+  }
+  return 0;
+}
+
+int s3l_remote_check_keys(s3l_source_t access_key, s3l_source_t secret, s3lect_error_t* error) {
+  if (access_key.value == NULL || secret.value == NULL)
+    return s3l_error_say(error, S3LECT_ECREDENTIALS,
+                         access_key.value == NULL ? access_key.name : secret.name, NULL,
+                         "not set; access key and secret are needed together");
+  int err = s3l_remote_check_secret(access_key, S3L_CREDS_ACCESS_KEY_MAX, error);
+  return err != 0 ? err : s3l_remote_check_secret(secret, S3L_CREDS_SECRET_MAX, error);
 }
 
 static int build_connection(const s3l_remote_options_t* o, s3l_remote_config_t* c) {

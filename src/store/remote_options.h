@@ -61,6 +61,14 @@ int s3l_remote_check_tls(const s3l_remote_config_t* config);
 /** Parses an endpoint http[s]://host[:port], which is not NULL. Errors: S3LECT_EOPTION. */
 int s3l_remote_parse_endpoint(s3l_source_t endpoint, s3l_url_t* url, s3lect_error_t* error);
 
+/** Checks a secret of at most `max` bytes, or none (value NULL). Messages do not show it. Errors:
+ * S3LECT_EOPTION. */
+int s3l_remote_check_secret(s3l_source_t secret, size_t max, s3lect_error_t* error);
+
+/** Checks a pair of keys, of which at least one is set. Errors: as before, and S3LECT_ECREDENTIALS
+ * (the other one is not). */
+int s3l_remote_check_keys(s3l_source_t access_key, s3l_source_t secret, s3lect_error_t* error);
+
 /** S3LECT_EOPTION, with what is wrong of the option `name`. */
 int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reason);
 

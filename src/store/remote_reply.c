@@ -26,6 +26,26 @@ const char* s3l_remote_take_text(s3l_span_t inner, const char* name, s3l_buf_t* 
   return at;
 }
 
+bool s3l_remote_read_contents(s3l_span_t inner, const char* etag, s3lect_store_entry_t* e,
+                              s3l_buf_t* text) {
+  char number[24], time[40];
+  e->key = s3l_remote_take_text(inner, "Key", text);
+  e->etag = s3l_remote_take_text(inner, etag, text);
+  if (s3l_xml_text(inner, "Size", number, sizeof(number)) &&
+      !s3l_span_to_u64(s3l_span_cstr(number), &e->body_len))
+    return false;
+  if (s3l_xml_text(inner, "LastModified", time, sizeof(time)) &&
+      !s3l_time_parse_rfc3339(s3l_span_cstr(time), &e->modified_ms))
+    e->modified_ms = 0;
+  return true;
+}
+
+bool s3l_remote_is_truncated(s3l_span_t doc) {
+  char truncated[8];
+  return s3l_xml_text(doc, "IsTruncated", truncated, sizeof(truncated)) &&
+         s3l_span_eq(s3l_span_cstr(truncated), S3L_SPAN("true"));
+}
+
 /* Memory for a listing. It is kept, so that a listing like the one before allocates nothing. */
 static void* make_room(s3l_remote_scratch_t* scratch, size_t size) {
   if (scratch->listing_size < size) {

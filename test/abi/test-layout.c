@@ -52,6 +52,8 @@
 static void defaults_fit_into_the_options(void** state) {
   WITHIN(s3lect_elector_options_init, s3lect_elector_options_t);
   WITHIN(s3lect_store_s3_options_init, s3lect_store_s3_options_t);
+  WITHIN(s3lect_store_azure_options_init, s3lect_store_azure_options_t);
+  WITHIN(s3lect_store_gcs_options_init, s3lect_store_gcs_options_t);
   WITHIN(s3lect_audit_options_init, s3lect_audit_options_t);
   WITHIN(s3lect_list_options_init, s3lect_list_options_t);
   WITHIN(s3lect_verify_options_init, s3lect_verify_options_t);

@@ -43,14 +43,6 @@ s3lect_store_s3_options_t server_options(const char* bucket, const char* region)
   return o;
 }
 
-void open_store(const s3lect_store_s3_options_t* options) {
-  s3lect_error_t error;
-  if (s3lect_store_s3_options_check(options, &error) != 0)
-    fail_msg("%s", error.text);
-  assert_int_equal(s3lect_store_s3_init(&loop, &store, options, NULL), 0);
-  use_store();
-}
-
 void use_store(void) {
   suite = (s3l_store_suite_t){.loop = &loop,
                               .store = &store,
@@ -58,6 +50,14 @@ void use_store(void) {
                               .guarded_deletes = true,
                               .clear_conflicts = true};
   s3l_suite_prefix(&suite);
+}
+
+void open_store(const s3lect_store_s3_options_t* options) {
+  s3lect_error_t error;
+  if (s3lect_store_s3_options_check(options, &error) != 0)
+    fail_msg("%s", error.text);
+  assert_int_equal(s3lect_store_s3_init(&loop, &store, options, NULL), 0);
+  use_store();
 }
 
 static void on_closed(s3lect_store_t* s) {
@@ -71,19 +71,30 @@ void close_store(void) {
   s3l_wait_count(&loop, &closed, 1, "the store to be closed");
 }
 
-void open_tls_store(const char* bucket, const char* region) {
+const char* start_tls_server(const fakes3_options_t* options) {
+  fakes3_options_t o = *options;
   snprintf(ca_dir, sizeof(ca_dir), "/tmp/s3lect-ca-XXXXXX");
   assert_non_null(mkdtemp(ca_dir));
-  start_server(&(fakes3_options_t){.tls_self = ca_dir});
-  s3lect_store_s3_options_t o = server_options(bucket, region);
+  o.tls_self = ca_dir;
+  start_server(&o);
   snprintf(ca_file, sizeof(ca_file), "%s/ca.pem", ca_dir);
-  o.ca_file = ca_file;
+  return ca_file;
+}
+
+void stop_tls_server(void) {
+  stop_server();
+  assert_int_equal(remove(ca_file), 0);
+  assert_int_equal(remove(ca_dir), 0);
+}
+
+void open_tls_store(const char* bucket, const char* region) {
+  const char* ca = start_tls_server(&(fakes3_options_t){0});
+  s3lect_store_s3_options_t o = server_options(bucket, region);
+  o.ca_file = ca;
   open_store(&o);
 }
 
 void close_tls_store(void) {
   close_store();
-  stop_server();
-  assert_int_equal(remove(ca_file), 0);
-  assert_int_equal(remove(ca_dir), 0);
+  stop_tls_server();
 }

@@ -27,6 +27,11 @@ void close_store(void);
 /** Prepares the suite for a store of another kind, which the test has opened as `store`. */
 void use_store(void);
 
+/** Begins the loop with a server that has a certificate of its own; returns the file of its
+ * authority, which stop_tls_server removes with the server. */
+const char* start_tls_server(const fakes3_options_t* options);
+void stop_tls_server(void);
+
 /** A server with a certificate of its own, and a store that trusts its authority; ends them. */
 void open_tls_store(const char* bucket, const char* region);
 void close_tls_store(void);

@@ -66,12 +66,20 @@ void s3l_suite_swaps(void** state) {
   free(r);
 }
 
+/* An ETag as this store gives them, of another object. */
+static void get_wrong_etag(s3l_store_suite_t* suite, s3l_suite_req_t* r, char etag[256]) {
+  assert_done(s3l_suite_put(suite, r, "wrong", S3LECT_ALWAYS, NULL, "another object"));
+  snprintf(etag, 256, "%s", r->result.etag);
+}
+
 void s3l_suite_missing_objects(void** state) {
   s3l_store_suite_t* suite = *state;
   s3l_suite_req_t* r = new_requests(1);
+  char wrong[256];
+  get_wrong_etag(suite, r, wrong);
   assert_int_equal(s3l_suite_get(suite, r, "missing", NULL)->status, S3LECT_ENOTFOUND);
   assert_int_equal(r->result.outcome, S3LECT_SETTLED);
-  int status = s3l_suite_put(suite, r, "missing", S3LECT_IF_MATCH, "\"nothing\"", "x")->status;
+  int status = s3l_suite_put(suite, r, "missing", S3LECT_IF_MATCH, wrong, "x")->status;
   assert_true(status == S3LECT_ENOTFOUND || status == S3LECT_EPRECONDITION);
   assert_int_equal(r->result.outcome, S3LECT_SETTLED);
   assert_int_equal(s3l_suite_get(suite, r, "missing", NULL)->status, S3LECT_ENOTFOUND);
@@ -228,13 +236,14 @@ void s3l_suite_takes_any_key(void** state) {
 void s3l_suite_deletes(void** state) {
   s3l_store_suite_t* suite = *state;
   s3l_suite_req_t* r = new_requests(1);
-  char etag[256];
+  char etag[256], wrong[256];
+  get_wrong_etag(suite, r, wrong);
   assert_done(s3l_suite_put(suite, r, "delete", S3LECT_ALWAYS, NULL, "x"));
   snprintf(etag, sizeof(etag), "%s", r->result.etag);
   if (suite->guarded_deletes) {
     s3l_suite_prepare(suite, r, "delete");
     r->req.condition = S3LECT_IF_MATCH;
-    r->req.etag = "\"wrong\"";
+    r->req.etag = wrong;
     assert_lost(s3l_suite_do(r, s3lect_store_del));
     assert_done(s3l_suite_get(suite, r, "delete", NULL));
     s3l_suite_prepare(suite, r, "delete");

@@ -11,6 +11,7 @@
 #include "s3lect/errno.h"
 #include "util/error_kind.h"
 #include "wire/azure_reply.h"
+#include "wire/gcs_reply.h"
 #include "wire/http_errors.h"
 #include "wire/s3_reply.h"
 #include "wire/store_table.h"
@@ -126,6 +127,8 @@ static void put_replies(void) {
   put_rows("S3", rows, n - OF_ALL);
   rows = s3l_azure_rows(&n);
   put_rows("Azure Blob Storage", rows, n - OF_ALL);
+  rows = s3l_gcs_rows(&n);
+  put_rows("Google Cloud Storage", rows, n - OF_ALL);
   put_rows("All stores", of_all, OF_ALL);
 }
 
@@ -191,6 +194,8 @@ static void every_row_can_be_reached(void** state) {
   can_be_reached(rows, n);
   rows = s3l_azure_rows(&n);
   can_be_reached(rows, n);
+  rows = s3l_gcs_rows(&n); /* which has rows of its own for some of those of all stores */
+  can_be_reached(rows, n - OF_ALL);
 }
 
 int main(void) {

@@ -32,29 +32,17 @@ static keys_t keys_of_environment(void) {
   return k;
 }
 
-/* Error messages name the source only: the values are secrets. */
 static int take_keys(const keys_t* k, s3l_s3_config_t* c) {
-  static const size_t limits[3] = {S3L_CREDS_ACCESS_KEY_MAX, S3L_CREDS_SECRET_MAX,
-                                   S3L_CREDS_TOKEN_MAX};
-  for (int i = 0; i < 2; i++) {
-    if (k->values[i] == NULL)
-      return s3l_error_say(c->remote.http.error, S3LECT_ECREDENTIALS, k->names[i], NULL,
-                           "not set; access key and secret are needed together");
-  }
-  for (int i = 0; i < 3; i++) {
-    const char* value = k->values[i];
-    if (value != NULL && strlen(value) > limits[i])
-      return refuse(c, k->names[i], "too long to be one");
-    for (const char* p = value; p != NULL && *p != '\0'; p++) {
-      if (*p <= 0x20 || *p >= 0x7f)
-        return refuse(c, k->names[i],
-                      "holds a blank, a line end or another character that no key has");
-    }
-  }
+  s3lect_error_t* error = c->remote.http.error;
+  int err = s3l_remote_check_keys((s3l_source_t){k->names[0], k->values[0]},
+                                  (s3l_source_t){k->names[1], k->values[1]}, error);
+  if (err == 0)
+    err = s3l_remote_check_secret((s3l_source_t){k->names[2], k->values[2]}, S3L_CREDS_TOKEN_MAX,
+                                  error);
   c->access_key = k->values[0];
   c->secret = k->values[1];
   c->token = k->values[2];
-  return 0;
+  return err;
 }
 
 static int build_credentials(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c) {

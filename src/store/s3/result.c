@@ -2,25 +2,14 @@
 
 #include <string.h>
 
-#include "util/timefmt.h"
 #include "util/url.h"
-#include "util/xml.h"
 #include "wire/aws_host.h"
 #include "wire/s3_reply.h"
 
 /* ---- Listings ---- */
 
 static bool read_entry(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* text) {
-  char number[24], time[40];
-  e->key = s3l_remote_take_text(inner, "Key", text);
-  e->etag = s3l_remote_take_text(inner, "ETag", text);
-  if (s3l_xml_text(inner, "Size", number, sizeof(number)) &&
-      !s3l_span_to_u64(s3l_span_cstr(number), &e->body_len))
-    return false;
-  if (s3l_xml_text(inner, "LastModified", time, sizeof(time)) &&
-      !s3l_time_parse_rfc3339(s3l_span_cstr(time), &e->modified_ms))
-    e->modified_ms = 0;
-  return true;
+  return s3l_remote_read_contents(inner, "ETag", e, text);
 }
 
 static bool read_version(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* text) {
@@ -34,13 +23,11 @@ int s3l_s3_list(s3l_remote_t* remote, s3l_remote_req_t* rr, s3l_span_t body,
   static const s3l_remote_listing_t objects = {"ListBucketResult", "Contents", read_entry};
   static const s3l_remote_listing_t versions = {"ListVersionsResult", "Version", read_version};
   bool of_versions = (rr->req->flags & S3LECT_REQ_VERSIONS) != 0;
-  char truncated[8];
   s3l_span_t doc;
   int err =
       s3l_remote_read_listing(remote, rr->req, body, of_versions ? &versions : &objects, r, &doc);
   if (err == 0)
-    r->truncated = s3l_xml_text(doc, "IsTruncated", truncated, sizeof(truncated)) &&
-                   s3l_span_eq(s3l_span_cstr(truncated), S3L_SPAN("true"));
+    r->truncated = s3l_remote_is_truncated(doc);
   return err;
 }
 
