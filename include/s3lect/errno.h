@@ -38,8 +38,7 @@ extern "C" {
   XX(ESIGNATURE, -5012, LASTING,                                                                   \
      "the store refused the signature: check the access key and its secret")                       \
   XX(ECREDENTIALS, -5013, LASTING,                                                                 \
-     "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a "     \
-     "role")                                                                                       \
+     "no credentials: set the access key in options or environment, or use a profile or a role")   \
   XX(EREFUSED, -5014, TRANSIENT, "the store refused the request (4xx)")                            \
   XX(EREDIRECT, -5015, LASTING,                                                                    \
      "the store redirects: use the endpoint of the bucket's own region")                           \

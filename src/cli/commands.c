@@ -330,8 +330,9 @@ static const char* group_of(const cli_option_t* option) {
   if (option->kind == CLI_KIND_DURATION || option->kind == CLI_KIND_RATE ||
       strcmp(name, "expiry") == 0)
     return groups[1];
-  bool of_store = (option->commands & CLI_OPTION_S3) != 0 || strcmp(name, "store") == 0 ||
-                  strcmp(name, "protocol") == 0 || strcmp(name, "keep-epochs") == 0;
+  bool of_store = (option->commands & (CLI_OPTION_S3 | CLI_OPTION_HTTP)) != 0 ||
+                  strcmp(name, "store") == 0 || strcmp(name, "protocol") == 0 ||
+                  strcmp(name, "keep-epochs") == 0;
   return groups[of_store ? 0 : 4];
 }
 
@@ -350,7 +351,7 @@ static void help_group(cli_command_t command, const char* group) {
 
 static void help_general(void) {
   printf("s3lect: elects one leader among many processes, using an object store that honours\n"
-         "conditional writes (S3, MinIO, Ceph, R2 and others).\n"
+         "conditional writes (S3, MinIO, Ceph, R2, Azure Blob Storage and others).\n"
          "\n"
          "Usage: s3lect COMMAND [OPTION]...\n"
          "\n"
@@ -364,12 +365,14 @@ static void help_general(void) {
          "  s3lect run --store s3://my-bucket/locks/worker.json -- ./worker --queue jobs\n"
          "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
          "  s3lect status --store s3://my-bucket/locks/db.json\n"
+         "  s3lect status --store az://my-account/my-container/locks/db.json\n"
          "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
          "\n"
          "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
          "AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_CA_BUNDLE, as in AWS's own tools. Without\n"
          "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
-         "the instance.\n"
+         "the instance. For az://: AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY or\n"
+         "AZURE_STORAGE_SAS_TOKEN, else Entra's identity of the process (AZURE_CLIENT_ID, ...).\n"
          "\n"
          "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status, list) or no\n"
          "object (get), 4 a newer leader has written the object (put, get). run exits with its\n"

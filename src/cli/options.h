@@ -36,6 +36,13 @@ enum {
   CLI_EXIT_NOT_FOUND = 127,
 };
 
+/** What --store names. */
+typedef enum {
+  CLI_STORE_S3,
+  CLI_STORE_FILE,
+  CLI_STORE_AZURE,
+} cli_store_kind_t;
+
 /** The values of an option that may be given more than once. */
 typedef struct cli_list_s {
   const char* all[CLI_LIST_MAX];
@@ -46,11 +53,13 @@ typedef struct cli_list_s {
 typedef struct cli_options_s {
   cli_command_t command;
   bool help;
-  const char* store;                  /* s3://BUCKET/KEY or file:///DIRECTORY/NAME as given */
-  char bucket[CLI_BUCKET_SIZE];       /* its parts; "" with a file, */
-  char directory[CLI_DIRECTORY_SIZE]; /* "" with a bucket; the key is elector.lockfile_path */
+  const char* store; /* as given: s3://BUCKET/KEY, file:///DIRECTORY/NAME, ... */
+  cli_store_kind_t kind;
+  char account[CLI_BUCKET_SIZE];      /* its parts, or "": the account of Azure, */
+  char bucket[CLI_BUCKET_SIZE];       /* the bucket or container, */
+  char directory[CLI_DIRECTORY_SIZE]; /* of files. The key is elector.lockfile_path */
   s3lect_elector_options_t elector;
-  s3lect_store_s3_options_t s3;
+  s3lect_store_s3_options_t s3; /* with the options that all stores behind HTTP have */
   s3lect_peer_client_options_t client;
   s3lect_peer_server_options_t server; /* its certificate and plain_http are those of `client` */
   cli_list_t headers;

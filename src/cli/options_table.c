@@ -13,6 +13,7 @@
 #define ANY                (ONE | CLI_LIST | CLI_AUDIT | FENCED)
 #define READING            (FOLLOWING | CLI_STATUS | CLI_LIST)
 #define ANY_S3             (ANY | CLI_OPTION_S3)
+#define ANY_HTTP           (ANY | CLI_OPTION_HTTP)
 
 #define STRING             CLI_KIND_STRING
 #define DURATION           CLI_KIND_DURATION
@@ -28,9 +29,9 @@
 const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, STRING, AT(store),
      "the lockfile that decides the election, or the object of put and get\n"
-     "(required); or a file (file:///DIRECTORY/NAME), for processes on one\n"
-     "machine. list, watch: a key that ends with '/' is a prefix of\n"
-     "elections"},
+     "(required). Or az://ACCOUNT/CONTAINER/KEY, in Azure Blob Storage; or\n"
+     "a file (file:///DIRECTORY/NAME), for processes on one machine. list,\n"
+     "watch: a key that ends with '/' is a prefix of elections"},
     {"protocol", "lockfile|epochs", ONE | CLI_AUDIT, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, named KEY + lock-0000000042.json, for stores without\n"
@@ -38,21 +39,21 @@ const cli_option_t cli_option_table[] = {
     {"keep-epochs", NULL, ELECTING, FLAG, SET(elector.keep_epochs, 1),
      "keep old epoch files; by default a leader removes all but the\n"
      "newest two"},
-    {"endpoint", "URL", ANY_S3, STRING, AT(s3.endpoint),
+    {"endpoint", "URL", ANY_HTTP, STRING, AT(s3.endpoint),
      "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, the\n"
-     "profile's, else AWS)"},
+     "profile's, else AWS; az://: the connection string's, else Azure)"},
     {"region", "NAME", ANY_S3, STRING, AT(s3.region),
      "the region to sign for (AWS_REGION, the profile's, else us-east-1)"},
     {"path-style", NULL, ANY_S3, FLAG, SET(s3.addressing, S3LECT_ADDRESSING_PATH),
      "name the bucket in the path (default with --endpoint)"},
     {"virtual-host", NULL, ANY_S3, FLAG, SET(s3.addressing, S3LECT_ADDRESSING_VIRTUAL_HOST),
      "name the bucket in the host name (default on AWS)"},
-    {"ca-file", "FILE", ANY_S3, STRING, AT(s3.ca_file),
+    {"ca-file", "FILE", ANY_HTTP, STRING, AT(s3.ca_file),
      "PEM file of the CA certificates to trust (AWS_CA_BUNDLE, else the\n"
      "system's)"},
     {"dualstack", NULL, ANY_S3, FLAG, SET(s3.use_dualstack, 1),
      "use the AWS hosts that also have IPv6 addresses"},
-    {"proxy", "URL", ANY_S3, STRING, AT(s3.proxy),
+    {"proxy", "URL", ANY_HTTP, STRING, AT(s3.proxy),
      "the proxy, http://[USER:PASSWORD@]HOST[:PORT], or \"none\"\n"
      "(HTTPS_PROXY, http_proxy, NO_PROXY)"},
     {"profile", "NAME", ANY_S3, STRING, AT(s3.profile),
@@ -258,6 +259,8 @@ const cli_option_t* cli_option_nearest(cli_command_t command, const char* word, 
 const char* cli_option_of(const char* option, bool peer, char name[CLI_OPTION_SIZE]) {
   static const char* const others[][2] = {{"lockfile_path", "the key in --store"},
                                           {"bucket", "the bucket in --store"},
+                                          {"account", "the account in --store"},
+                                          {"container", "the container in --store"},
                                           {"directory", "--store"},
                                           {"addressing", "--virtual-host"},
                                           {"client_ca_file", "--peer-ca"},

@@ -17,12 +17,14 @@ typedef enum {
   CLI_KIND_HELP,
 } cli_kind_t;
 
-#define CLI_OPTION_S3 0x10000
+/* Beside the commands of an option: only stores that speak S3 use it, or only those behind HTTP. */
+#define CLI_OPTION_S3   0x10000
+#define CLI_OPTION_HTTP 0x20000
 
 typedef struct cli_option_s {
   const char* name;
   const char* meta; /* stands for its value in messages; NULL for a flag */
-  int commands;     /* a set of cli_command_t, with CLI_OPTION_S3 if other stores do not use it */
+  int commands;     /* a set of cli_command_t, perhaps with one of CLI_OPTION_* */
   cli_kind_t kind;
   size_t offset;      /* of its value in cli_options_t */
   const char* member; /* the same as text: "elector.server_id" */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "options_table.h"
+#include "parse_store.h"
 #include "text.h"
 
 #define DURATION_MAX_MS 86400000u /* a day: longer ones are typing errors */
@@ -166,93 +167,6 @@ static int parse_option(cli_options_t* options, int argc, char** argv, int* i,
   return set_value(options, option, value, error);
 }
 
-/* ---- --store ---- */
-
-#define S3_SCHEME   "s3://"
-#define FILE_SCHEME "file://"
-
-/* list and watch accept the beginning of keys. With epoch files, watch takes it as one election's.
- */
-static bool may_be_prefix(const cli_options_t* options) {
-  return options->command == CLI_LIST ||
-         (options->command == CLI_WATCH && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS);
-}
-
-static int parse_s3(cli_options_t* options, s3lect_error_t* error) {
-  const char* store = options->store;
-  const char* bucket = store + sizeof S3_SCHEME - 1;
-  const char* slash = strchr(bucket, '/');
-  size_t bucket_len = slash != NULL ? (size_t)(slash - bucket) : strlen(bucket);
-  if (bucket_len == 0 || bucket_len >= CLI_BUCKET_SIZE)
-    return cli_refuse(error, "--store %.200s names %s bucket: write s3://BUCKET/KEY", store,
-                      bucket_len == 0 ? "no" : "too long a");
-  if (slash == NULL || (slash[1] == '\0' && !may_be_prefix(options)))
-    return cli_refuse(error, "--store %.200s names no key: add the lockfile's, %.200s%sleader.json",
-                      store, store, slash == NULL ? "/" : "");
-  memcpy(options->bucket, bucket, bucket_len);
-  options->elector.lockfile_path = slash + 1;
-  return 0;
-}
-
-static bool is_given(const cli_options_t* options, const cli_option_t* option) {
-  const char* field = (const char*)options + option->offset;
-  const char* string;
-  uint32_t number;
-  switch (option->kind) {
-  case CLI_KIND_STRING:
-    memcpy(&string, field, sizeof string);
-    return string != NULL;
-  case CLI_KIND_LIST:
-    return ((const cli_list_t*)(const void*)field)->len > 0;
-  default:
-    memcpy(&number, field, sizeof number);
-    return number == option->flag; /* several may share the field */
-  }
-}
-
-/* The path is taken as it stands, as shells write it. */
-static int parse_file(cli_options_t* options, s3lect_error_t* error) {
-  const char* store = options->store;
-  const char* path = store + sizeof FILE_SCHEME - 1;
-  const char* slash = strrchr(path, '/');
-  size_t len = slash != NULL && slash > path ? (size_t)(slash - path) : 1;
-  bool in_directory = options->elector.protocol == S3LECT_PROTOCOL_EPOCHS; /* all its files */
-  if (path[0] != '/')
-    return cli_refuse(error, "--store %.200s is no absolute path: write file:///DIRECTORY/NAME",
-                      store);
-  if (slash[1] == '\0' && !in_directory && !may_be_prefix(options))
-    return cli_refuse(error,
-                      "--store %.200s names no file: add the lockfile's name, %.200sleader.json",
-                      store, store);
-  if (len >= CLI_DIRECTORY_SIZE)
-    return cli_refuse(error, "--store %.100s... is too long: a path has at most %d bytes", store,
-                      CLI_DIRECTORY_SIZE - 1);
-  memcpy(options->directory, path, len);
-  options->elector.lockfile_path = slash + 1;
-  for (size_t i = 0; i < cli_option_count; i++)
-    if ((cli_option_table[i].commands & CLI_OPTION_S3) != 0 &&
-        is_given(options, &cli_option_table[i]))
-      return cli_refuse(error,
-                        "--%s is for stores that speak S3: with --store %.200s leave it away",
-                        cli_option_table[i].name, store);
-  return 0;
-}
-
-static int parse_store(cli_options_t* options, s3lect_error_t* error) {
-  const char* store = options->store;
-  if (store == NULL && options->command == CLI_AUDIT)
-    return cli_refuse(error, "nothing to audit: give event logs, or --store");
-  if (store == NULL)
-    return cli_refuse(error, "--store is missing: name the lockfile, --store s3://BUCKET/KEY or "
-                             "--store file:///DIRECTORY/NAME");
-  if (strncmp(store, S3_SCHEME, sizeof S3_SCHEME - 1) == 0)
-    return parse_s3(options, error);
-  if (strncmp(store, FILE_SCHEME, sizeof FILE_SCHEME - 1) == 0)
-    return parse_file(options, error);
-  return cli_refuse(
-      error, "--store %.200s is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME", store);
-}
-
 /* ---- All of them together ---- */
 
 /* HOST:PORT, with an IPv6 address in brackets. */
@@ -338,7 +252,7 @@ static int check_together(cli_options_t* options, s3lect_error_t* error) {
     return cli_refuse(error, "--keep-epochs is for epoch files: add --protocol epochs");
   if (options->command == CLI_AUDIT && options->files_len > 0)
     return check_files(options, error);
-  int r = parse_store(options, error);
+  int r = cli_store_parse(options, error);
   if (r != 0)
     return r;
   r = parse_count("electors", options->electors_text, 0, &options->electors, error);
@@ -394,14 +308,10 @@ static void finish(cli_options_t* options) {
   options->elector.observer = options->command == CLI_WATCH;
   const char* key = options->elector.lockfile_path;
   bool ends_open = key != NULL && (key[0] == '\0' || key[strlen(key) - 1] == '/');
-  options->prefix = options->command == CLI_LIST || (may_be_prefix(options) && ends_open);
-  options->s3.bucket = options->bucket;
+  options->prefix = options->command == CLI_LIST || (cli_store_may_be_prefix(options) && ends_open);
+  cli_store_finish(options);
   make_http_listen(options);
   limit_reads(options);
-  if (options->s3.proxy != NULL && strcmp(options->s3.proxy, "none") == 0)
-    options->s3.proxy = "";
-  options->s3.headers = options->headers.all;
-  options->s3.headers_len = options->headers.len;
 }
 
 static bool is_file_name(const char* word) {

@@ -137,9 +137,12 @@ static bool is_set(const char* variable) {
 
 static s3lect_plan_options_t plan_options(const cli_options_t* options) {
   s3lect_plan_options_t given;
-  bool is_s3 = options->bucket[0] != '\0', peers = cli_peer_asks(options);
+  static const int32_t stores[] = {[CLI_STORE_S3] = S3LECT_PLAN_S3,
+                                   [CLI_STORE_FILE] = S3LECT_PLAN_OTHER,
+                                   [CLI_STORE_AZURE] = S3LECT_PLAN_AZURE};
+  bool peers = cli_peer_asks(options);
   s3lect_plan_options_init(&given, sizeof given);
-  given.store = is_s3 ? S3LECT_PLAN_S3 : S3LECT_PLAN_OTHER;
+  given.store = stores[options->kind];
   given.peers = !peers                       ? S3LECT_PLAN_NO_PEERS
                 : options->client.plain_http ? S3LECT_PLAN_PLAIN_PEERS
                                              : S3LECT_PLAN_PEERS;

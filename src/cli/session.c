@@ -52,8 +52,10 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
   /* Most likely a typing error in --store: end now instead of repeating the error every five
    * seconds. A bucket that disappears later is an error like others. */
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_ENOBUCKET && !session->answered) {
-    cli_say("--store %s: there is no bucket %s there: check its name, --endpoint and --region",
-            session->options->store, session->options->bucket);
+    bool azure = session->options->kind == CLI_STORE_AZURE;
+    cli_say("--store %s: there is no %s %s there: check its name, %s", session->options->store,
+            azure ? "container" : "bucket", session->options->bucket,
+            azure ? "the account and --endpoint" : "--endpoint and --region");
     leave(session, CLI_EXIT_USAGE);
     return;
   }

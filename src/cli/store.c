@@ -15,10 +15,6 @@ int cli_usage(const s3lect_error_t* error) {
   return CLI_EXIT_USAGE;
 }
 
-static bool is_file(const cli_options_t* options) {
-  return options->directory[0] != '\0';
-}
-
 static int check_directory(const cli_options_t* options) {
   s3lect_error_t error;
   bool looks = (options->command & (CLI_STATUS | CLI_WATCH | CLI_LIST | CLI_AUDIT)) != 0 ||
@@ -32,18 +28,55 @@ static int check_directory(const cli_options_t* options) {
   return CLI_EXIT_USAGE;
 }
 
+static s3lect_store_azure_options_t azure_options(const cli_options_t* options) {
+  s3lect_store_azure_options_t azure;
+  s3lect_store_azure_options_init(&azure, sizeof azure);
+  azure.account = options->account;
+  azure.container = options->bucket;
+  azure.endpoint = options->s3.endpoint;
+  azure.ca_file = options->s3.ca_file;
+  azure.proxy = options->s3.proxy;
+  return azure;
+}
+
+static int check_azure(const cli_options_t* options, s3lect_error_t* error) {
+  const s3lect_store_azure_options_t azure = azure_options(options);
+  return s3lect_store_azure_options_check(&azure, error);
+}
+
+static int open_azure(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store,
+                      s3lect_error_t* error) {
+  const s3lect_store_azure_options_t azure = azure_options(options);
+  return s3lect_store_azure_init(loop, store, &azure, error);
+}
+
 int cli_store_check(const cli_options_t* options) {
   s3lect_error_t error;
-  if (is_file(options))
+  if (options->kind == CLI_STORE_FILE)
     return check_directory(options);
-  (void)s3lect_store_s3_options_check(&options->s3, &error);
+  if (options->kind == CLI_STORE_AZURE)
+    (void)check_azure(options, &error);
+  else
+    (void)s3lect_store_s3_options_check(&options->s3, &error);
   return cli_usage(&error);
+}
+
+static int open_store(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store,
+                      s3lect_error_t* error) {
+  switch (options->kind) {
+  case CLI_STORE_FILE:
+    return s3lect_store_file_init(loop, store, options->directory, error);
+  case CLI_STORE_AZURE:
+    return open_azure(options, loop, store, error);
+  case CLI_STORE_S3:
+  default:
+    return s3lect_store_s3_init(loop, store, &options->s3, error);
+  }
 }
 
 int cli_store_open(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store) {
   s3lect_error_t error;
-  int r = is_file(options) ? s3lect_store_file_init(loop, store, options->directory, &error)
-                           : s3lect_store_s3_init(loop, store, &options->s3, &error);
+  int r = open_store(options, loop, store, &error);
   if (r != 0)
     cli_say_error("cannot open the store: ", false, &error);
   return r;
@@ -53,7 +86,7 @@ int cli_store_failed(const cli_options_t* options, int error, const char* why) {
   const char* what = s3lect_strerror(error);
   if (why[0] == '\0')
     cli_say("cannot read %s: %s", options->store, what);
-  else if (options->directory[0] != '\0' || strstr(why, what) != NULL) /* it says all */
+  else if (options->kind == CLI_STORE_FILE || strstr(why, what) != NULL) /* it says all */
     cli_say("cannot read %s: %s", options->store, why);
   else
     cli_say("cannot read %s: %s (%s)", options->store, what, why);

@@ -297,7 +297,8 @@ static void choices(void** state) {
 }
 
 /* A store, and words behind it. */
-#define GOOD "--store s3://bucket/path/to/lock.json"
+#define FORMS "s3://BUCKET/KEY, az://ACCOUNT/CONTAINER/KEY or file:///DIRECTORY/NAME"
+#define GOOD  "--store s3://bucket/path/to/lock.json"
 
 static void each_problem_gets_its_line(void** state) {
   static const struct {
@@ -305,16 +306,12 @@ static void each_problem_gets_its_line(void** state) {
     const char* words; /* with one blank between */
     const char* says;
   } bad[] = {
-      {CLI_ELECT, "",
-       "--store is missing: name the lockfile, --store s3://BUCKET/KEY or --store "
-       "file:///DIRECTORY/NAME"},
+      {CLI_ELECT, "", "--store is missing: name the lockfile, " FORMS},
       {CLI_ELECT, "--store", "--store needs a value: --store s3://BUCKET/KEY"},
       {CLI_ELECT, "--store --id a", "--store needs a value: --store s3://BUCKET/KEY"},
       {CLI_ELECT, "--store=", "--store is empty: give it a value, --store s3://BUCKET/KEY"},
-      {CLI_ELECT, "--store bucket/key",
-       "--store bucket/key is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
-      {CLI_ELECT, "--store file:/lock.json",
-       "--store file:/lock.json is no store: write s3://BUCKET/KEY or file:///DIRECTORY/NAME"},
+      {CLI_ELECT, "--store bucket/key", "--store bucket/key is no store: write " FORMS},
+      {CLI_ELECT, "--store file:/lock.json", "--store file:/lock.json is no store: write " FORMS},
       {CLI_ELECT, "--store file://dir/lock.json",
        "--store file://dir/lock.json is no absolute path: write file:///DIRECTORY/NAME"},
       {CLI_ELECT, "--store file:///dir/",
@@ -323,6 +320,12 @@ static void each_problem_gets_its_line(void** state) {
        "--virtual-host is for stores that speak S3: with --store file:///dir/x leave it away"},
       {CLI_ELECT, "--store file:///dir/x --header X-A:b",
        "--header is for stores that speak S3: with --store file:///dir/x leave it away"},
+      {CLI_ELECT, "--store az://acct/locks/k --region x",
+       "--region is for stores that speak S3: with --store az://acct/locks/k leave it away"},
+      {CLI_ELECT, "--store az://acct/locks",
+       "--store az://acct/locks names no key: add the lockfile's, az://acct/locks/leader.json"},
+      {CLI_ELECT, "--store az://acct",
+       "--store az://acct names no container: write az://ACCOUNT/CONTAINER/KEY"},
       {CLI_ELECT, GOOD " -store x", "unknown option -store: did you mean --store?"},
       {CLI_ELECT, "--store s3:///key", "--store s3:///key names no bucket: write s3://BUCKET/KEY"},
       {CLI_ELECT, "--store s3://", "--store s3:// names no bucket: write s3://BUCKET/KEY"},

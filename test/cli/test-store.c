@@ -42,7 +42,7 @@ static void says_what_is_wrong_with_a_file(void** state) {
            store);
   refused("elect", store, NULL, says);
   snprintf(says, sizeof says,
-           "s3lect elect: --endpoint is for stores that speak S3: with --store %s leave it away",
+           "s3lect elect: --endpoint is for stores behind HTTP: with --store %s leave it away",
            s3.store);
   refused("elect", s3.store, "--endpoint=http://127.0.0.1:1", says);
 }
