@@ -102,7 +102,8 @@ static void advise_protocol(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
   const s3lect_elector_options_t* o = &in->elector;
   if (o->protocol != S3LECT_PROTOCOL_EPOCHS)
     return;
-  if (in->plan.store != S3LECT_PLAN_OTHER && !in->plan.custom_endpoint)
+  bool may_need_files = in->plan.store == S3LECT_PLAN_S3 && in->plan.custom_endpoint;
+  if (in->plan.store != S3LECT_PLAN_OTHER && !may_need_files)
     advise(plan, S3LECT_ADVICE_EPOCHS, "protocol",
            "epoch files cost the leader twice as much as a lockfile; use that", 0, 0);
   if (o->keep_epochs)

@@ -68,6 +68,17 @@ static void express(void** state) {
   assert_null(strstr(line, "s3:GetObject"));
 }
 
+/* A role in place of a policy; the prices are those of the hot tier. */
+static void azure(void** state) {
+  const char* line = json((const char*[]){"--store", "az://account/container/db", NULL}, 0);
+  assert_non_null(strstr(line, "\"leader_usd\":2.88,"));
+  assert_non_null(strstr(line, "\"prices\":\"Azure Blob Storage, hot LRS, eastus, "));
+  assert_non_null(strstr(line, "containers/blobs/write\"   ],   \"AssignableScopes\""));
+  proc_t* p = plan((const char*[]){"--store", "az://account/container/db", NULL});
+  proc_line(p, PROC_OUT, "Azure role of an elector, to be assigned at the container:");
+  assert_int_equal(proc_wait(p), 0);
+}
+
 static void in_text(void** state) {
   proc_t* p = plan((const char*[]){STORE, "--electors", "10000", "--latency", "20ms", NULL});
   proc_line(p, PROC_OUT, "Time without a leader, if requests take at most 20 ms:");
@@ -175,8 +186,8 @@ static void what_cannot_be_planned(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(the_defaults),           T(express), T(in_text), T(peers), T(policies), T(advice),
-      T(what_cannot_be_planned),
+      T(the_defaults), T(express),  T(azure),  T(in_text),
+      T(peers),        T(policies), T(advice), T(what_cannot_be_planned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,6 +214,9 @@ static void test_wasteful(void** state) {
   o.protocol = S3LECT_PROTOCOL_EPOCHS;
   options.custom_endpoint = 1;
   expect_none();
+  options.store = S3LECT_PLAN_AZURE; /* elsewhere, but with all that Azure can */
+  expect(S3LECT_ADVICE_EPOCHS, "protocol", "twice as much");
+  o.protocol = S3LECT_PROTOCOL_EPOCHS;
   o.keep_epochs = 1;
   expect(S3LECT_ADVICE_GROWING_HISTORY, "keep_epochs", "never removed");
 }
