@@ -91,6 +91,7 @@ typedef struct chaos_s {
   char key[64], etag[128], body[64];
   chaos_node_t nodes[CHAOS_NODES];
   chaos_oracle_t oracle;
+  s3lect_audit_t audit; /* what the library makes of the same events */
   chaos_tail_t writes;
   chaos_fault_t* plan;
   size_t plan_len;

@@ -266,10 +266,13 @@ static void take_event(chaos_t* chaos, chaos_node_t* node, const char* line) {
   int64_t valid_ns = proc_json_i64(line, "valid_until_ns");
   uint64_t epoch = (uint64_t)proc_json_i64(line, "epoch");
   bool lost = strstr(line, "\"reason\":\"lost\"") != NULL;
+  s3lect_error_t error;
   const char* event = proc_json_string(line, "event");
   if (strcmp(event, "renewed") != 0)
     chaos_note(chaos, "life %u: %s", node->life, line);
   node->has_told = true;
+  if (s3lect_audit_add_event(&chaos->audit, node->life, line, strlen(line), &error) != 0)
+    chaos_violated(chaos, "life %u: an audit refuses an event: %s", node->life, error.text);
   check_clock(chaos, node, lease_ns);
   chaos->errors += strcmp(event, "error") == 0;
   for (unsigned kind = 0; kind < 3; kind++)

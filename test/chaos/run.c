@@ -168,6 +168,11 @@ static void open_all(chaos_t* chaos, unsigned seconds) {
   if (chaos->log == NULL || writes == NULL || fclose(writes) != 0)
     abort();
   chaos->writes.file = fopen(s3proc_path(&chaos->s3, "writes"), "re");
+  s3lect_audit_options_t audit;
+  s3lect_audit_options_init(&audit, sizeof audit);
+  audit.one_machine = 1;
+  if (s3lect_audit_init(&chaos->audit, &audit, NULL) != 0)
+    abort();
   chaos->lock = -1;
   chaos->oracle.leader_timeout_ns = CHAOS_T_MS * CHAOS_MS;
   chaos->oracle.violated = on_violated;
@@ -180,6 +185,25 @@ static void open_all(chaos_t* chaos, unsigned seconds) {
   chaos->begun_ns = s3lect_now_ns();
   for (unsigned i = 0; i < CHAOS_NODES; i++)
     chaos_node_open(chaos, i);
+}
+
+/* The audit of the library must come to the same judgement. It does not know when a process died,
+ * so that an overlap with its last validity is only a possible one. */
+static void judge_by_audit(chaos_t* chaos) {
+  const s3lect_audit_report_t* report;
+  if (s3lect_audit_judge(&chaos->audit, &report) != 0)
+    abort();
+  size_t found = report->overlaps + report->possible_overlaps;
+  chaos_note(chaos, "audit: %zu leaderships, %zu overlaps, %zu possible ones", report->leaderships,
+             report->overlaps, report->possible_overlaps);
+  if (report->wrong && chaos->oracle.violations == 0)
+    chaos_violated(chaos, "an audit finds %zu overlaps, %zu equal epochs and %zu that fell",
+                   report->overlaps, report->same_epochs, report->epochs_fell);
+  if (chaos->oracle.overlaps > 0 && found == 0)
+    chaos_violated(chaos, "an audit misses the two leaders");
+  else if (chaos->oracle.overlaps > 0)
+    fprintf(stderr, "an audit finds the two leaders, too\n");
+  s3lect_audit_free(&chaos->audit);
 }
 
 /* What a process has started must end with it, unless nobody was left to see to that. */
@@ -241,5 +265,6 @@ void chaos_run(chaos_t* chaos, unsigned seconds) {
   end_leaked(chaos);
   read_writes(chaos);
   chaos_oracle_judge(&chaos->oracle);
+  judge_by_audit(chaos);
   close_all(chaos);
 }
