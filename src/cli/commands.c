@@ -351,7 +351,7 @@ static void help_group(cli_command_t command, const char* group) {
 
 static void help_general(void) {
   printf("s3lect: elects one leader among many processes, using an object store that honours\n"
-         "conditional writes (S3, MinIO, Ceph, R2, Azure Blob Storage and others).\n"
+         "conditional writes (S3, MinIO, Ceph, R2, Azure Blob Storage, Google Cloud Storage).\n"
          "\n"
          "Usage: s3lect COMMAND [OPTION]...\n"
          "\n"
@@ -366,6 +366,7 @@ static void help_general(void) {
          "  s3lect elect --store s3://my-bucket/locks/db.json --id db-1 --addr 10.0.1.42:5432\n"
          "  s3lect status --store s3://my-bucket/locks/db.json\n"
          "  s3lect status --store az://my-account/my-container/locks/db.json\n"
+         "  s3lect status --store gs://my-bucket/locks/db.json\n"
          "  s3lect run --store file:///var/lib/worker/lock.json -- ./worker   # on one machine\n"
          "\n"
          "Environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,\n"
@@ -373,6 +374,8 @@ static void help_general(void) {
          "keys there: a profile (AWS_PROFILE), a web identity, or the role of the container or\n"
          "the instance. For az://: AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY or\n"
          "AZURE_STORAGE_SAS_TOKEN, else Entra's identity of the process (AZURE_CLIENT_ID, ...).\n"
+         "For gs://: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY (an HMAC key), else Google's\n"
+         "application default credentials (GOOGLE_APPLICATION_CREDENTIALS, ...).\n"
          "\n"
          "Exit status: 0 done, 1 failed, 2 usage error, 3 no leader (status, list) or no\n"
          "object (get), 4 a newer leader has written the object (put, get). run exits with its\n"

@@ -41,6 +41,7 @@ typedef enum {
   CLI_STORE_S3,
   CLI_STORE_FILE,
   CLI_STORE_AZURE,
+  CLI_STORE_GOOGLE,
 } cli_store_kind_t;
 
 /** The values of an option that may be given more than once. */

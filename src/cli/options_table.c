@@ -29,9 +29,10 @@
 const cli_option_t cli_option_table[] = {
     {"store", "s3://BUCKET/KEY", ANY, STRING, AT(store),
      "the lockfile that decides the election, or the object of put and get\n"
-     "(required). Or az://ACCOUNT/CONTAINER/KEY, in Azure Blob Storage; or\n"
-     "a file (file:///DIRECTORY/NAME), for processes on one machine. list,\n"
-     "watch: a key that ends with '/' is a prefix of elections"},
+     "(required). Or az://ACCOUNT/CONTAINER/KEY, in Azure Blob Storage;\n"
+     "gs://BUCKET/KEY, in Google Cloud Storage; or a file\n"
+     "(file:///DIRECTORY/NAME), for processes on one machine. list, watch:\n"
+     "a key that ends with '/' is a prefix of elections"},
     {"protocol", "lockfile|epochs", ONE | CLI_AUDIT, CHOICE, AT(elector.protocol),
      "lockfile: one object (the default). epochs: one object per\n"
      "leadership, named KEY + lock-0000000042.json, for stores without\n"
@@ -41,7 +42,8 @@ const cli_option_t cli_option_table[] = {
      "newest two"},
     {"endpoint", "URL", ANY_HTTP, STRING, AT(s3.endpoint),
      "the store, http[s]://HOST[:PORT] (AWS_ENDPOINT_URL_S3, the\n"
-     "profile's, else AWS; az://: the connection string's, else Azure)"},
+     "profile's, else AWS; az://: the connection string's, else Azure;\n"
+     "gs://: STORAGE_EMULATOR_HOST, else Google)"},
     {"region", "NAME", ANY_S3, STRING, AT(s3.region),
      "the region to sign for (AWS_REGION, the profile's, else us-east-1)"},
     {"path-style", NULL, ANY_S3, FLAG, SET(s3.addressing, S3LECT_ADDRESSING_PATH),
@@ -82,7 +84,7 @@ const cli_option_t cli_option_table[] = {
      "how long a leadership lasts without a renewal (15s)"},
     {"renew", "DUR", ELECTING, DURATION, AT(elector.renew_interval_ms),
      "how often a leader renews (a third of --leader-timeout, at most 5s\n"
-     "or, if given, --frequent)"},
+     "or, if given, --frequent; at least 1s with gs://)"},
     {"frequent", "DUR", FOLLOWING, DURATION, AT(elector.frequent_interval_ms),
      "how often a follower reads the lockfile while there is no leader\n"
      "(the smaller of 5s and --infrequent)"},
@@ -115,7 +117,7 @@ const cli_option_t cli_option_table[] = {
     {"no-release", NULL, ELECTING, FLAG, SET(elector.no_release, 1),
      "do not release the lockfile at the end; let it expire"},
     {"release-timeout", "DUR", ELECTING, DURATION, AT(elector.release_timeout_ms),
-     "time limit of the release at the end (1s)"},
+     "time limit of the release at the end (1s, or 2.5s with gs://)"},
     {"stop-ack", "DUR", CLI_ELECT | CLI_PLAN, DURATION, AT(elector.stop_ack_ms),
      "after stopped_leading, wait up to DUR for a line with its epoch on\n"
      "standard input (a pipe or a socket), and release the lockfile only\n"

@@ -39,6 +39,11 @@ static int parse_s3(cli_options_t* options, const char* rest, s3lect_error_t* er
   return r != 0 ? r : take_key(options, rest, error);
 }
 
+static int parse_google(cli_options_t* options, const char* rest, s3lect_error_t* error) {
+  int r = take_part(options, &rest, "bucket", "gs://BUCKET/KEY", options->bucket, error);
+  return r != 0 ? r : take_key(options, rest, error);
+}
+
 static int parse_azure(cli_options_t* options, const char* rest, s3lect_error_t* error) {
   static const char form[] = "az://ACCOUNT/CONTAINER/KEY";
   int r = take_part(options, &rest, "account", form, options->account, error);
@@ -108,9 +113,11 @@ static const struct {
   int (*parse)(cli_options_t* options, const char* rest, s3lect_error_t* error);
 } schemes[] = {{"s3://", CLI_STORE_S3, parse_s3},
                {"az://", CLI_STORE_AZURE, parse_azure},
+               {"gs://", CLI_STORE_GOOGLE, parse_google},
                {"file://", CLI_STORE_FILE, parse_file}};
 
-#define FORMS "s3://BUCKET/KEY, az://ACCOUNT/CONTAINER/KEY or file:///DIRECTORY/NAME"
+#define FORMS                                                                                      \
+  "s3://BUCKET/KEY, az://ACCOUNT/CONTAINER/KEY, gs://BUCKET/KEY or file:///DIRECTORY/NAME"
 
 int cli_store_parse(cli_options_t* options, s3lect_error_t* error) {
   const char* store = options->store;

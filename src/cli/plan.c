@@ -139,7 +139,8 @@ static s3lect_plan_options_t plan_options(const cli_options_t* options) {
   s3lect_plan_options_t given;
   static const int32_t stores[] = {[CLI_STORE_S3] = S3LECT_PLAN_S3,
                                    [CLI_STORE_FILE] = S3LECT_PLAN_OTHER,
-                                   [CLI_STORE_AZURE] = S3LECT_PLAN_AZURE};
+                                   [CLI_STORE_AZURE] = S3LECT_PLAN_AZURE,
+                                   [CLI_STORE_GOOGLE] = S3LECT_PLAN_GCS};
   bool peers = cli_peer_asks(options);
   s3lect_plan_options_init(&given, sizeof given);
   given.store = stores[options->kind];

@@ -52,10 +52,13 @@ static void on_event(s3lect_elector_t* elector, const s3lect_event_t* event) {
   /* Most likely a typing error in --store: end now instead of repeating the error every five
    * seconds. A bucket that disappears later is an error like others. */
   if (event->kind == S3LECT_EVENT_ERROR && event->error == S3LECT_ENOBUCKET && !session->answered) {
-    bool azure = session->options->kind == CLI_STORE_AZURE;
+    static const char* const check[] = {[CLI_STORE_S3] = "--endpoint and --region",
+                                        [CLI_STORE_AZURE] = "the account and --endpoint",
+                                        [CLI_STORE_GOOGLE] = "and --endpoint"};
+    cli_store_kind_t kind = session->options->kind;
     cli_say("--store %s: there is no %s %s there: check its name, %s", session->options->store,
-            azure ? "container" : "bucket", session->options->bucket,
-            azure ? "the account and --endpoint" : "--endpoint and --region");
+            kind == CLI_STORE_AZURE ? "container" : "bucket", session->options->bucket,
+            check[kind]);
     leave(session, CLI_EXIT_USAGE);
     return;
   }

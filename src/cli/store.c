@@ -50,12 +50,35 @@ static int open_azure(const cli_options_t* options, uv_loop_t* loop, s3lect_stor
   return s3lect_store_azure_init(loop, store, &azure, error);
 }
 
+static s3lect_store_gcs_options_t gcs_options(const cli_options_t* options) {
+  s3lect_store_gcs_options_t gcs;
+  s3lect_store_gcs_options_init(&gcs, sizeof gcs);
+  gcs.bucket = options->bucket;
+  gcs.endpoint = options->s3.endpoint;
+  gcs.ca_file = options->s3.ca_file;
+  gcs.proxy = options->s3.proxy;
+  return gcs;
+}
+
+static int check_gcs(const cli_options_t* options, s3lect_error_t* error) {
+  const s3lect_store_gcs_options_t gcs = gcs_options(options);
+  return s3lect_store_gcs_options_check(&gcs, error);
+}
+
+static int open_gcs(const cli_options_t* options, uv_loop_t* loop, s3lect_store_t* store,
+                    s3lect_error_t* error) {
+  const s3lect_store_gcs_options_t gcs = gcs_options(options);
+  return s3lect_store_gcs_init(loop, store, &gcs, error);
+}
+
 int cli_store_check(const cli_options_t* options) {
   s3lect_error_t error;
   if (options->kind == CLI_STORE_FILE)
     return check_directory(options);
   if (options->kind == CLI_STORE_AZURE)
     (void)check_azure(options, &error);
+  else if (options->kind == CLI_STORE_GOOGLE)
+    (void)check_gcs(options, &error);
   else
     (void)s3lect_store_s3_options_check(&options->s3, &error);
   return cli_usage(&error);
@@ -68,6 +91,8 @@ static int open_store(const cli_options_t* options, uv_loop_t* loop, s3lect_stor
     return s3lect_store_file_init(loop, store, options->directory, error);
   case CLI_STORE_AZURE:
     return open_azure(options, loop, store, error);
+  case CLI_STORE_GOOGLE:
+    return open_gcs(options, loop, store, error);
   case CLI_STORE_S3:
   default:
     return s3lect_store_s3_init(loop, store, &options->s3, error);

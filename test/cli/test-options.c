@@ -297,8 +297,9 @@ static void choices(void** state) {
 }
 
 /* A store, and words behind it. */
-#define FORMS "s3://BUCKET/KEY, az://ACCOUNT/CONTAINER/KEY or file:///DIRECTORY/NAME"
-#define GOOD  "--store s3://bucket/path/to/lock.json"
+#define FORMS                                                                                      \
+  "s3://BUCKET/KEY, az://ACCOUNT/CONTAINER/KEY, gs://BUCKET/KEY or file:///DIRECTORY/NAME"
+#define GOOD "--store s3://bucket/path/to/lock.json"
 
 static void each_problem_gets_its_line(void** state) {
   static const struct {
@@ -322,6 +323,11 @@ static void each_problem_gets_its_line(void** state) {
        "--header is for stores that speak S3: with --store file:///dir/x leave it away"},
       {CLI_ELECT, "--store az://acct/locks/k --region x",
        "--region is for stores that speak S3: with --store az://acct/locks/k leave it away"},
+      {CLI_ELECT, "--store gs://locks/k --path-style",
+       "--path-style is for stores that speak S3: with --store gs://locks/k leave it away"},
+      {CLI_ELECT, "--store gs://locks",
+       "--store gs://locks names no key: add the lockfile's, gs://locks/leader.json"},
+      {CLI_ELECT, "--store gs:///k", "--store gs:///k names no bucket: write gs://BUCKET/KEY"},
       {CLI_ELECT, "--store az://acct/locks",
        "--store az://acct/locks names no key: add the lockfile's, az://acct/locks/leader.json"},
       {CLI_ELECT, "--store az://acct",

@@ -68,7 +68,7 @@ static void bad_input(void** state) {
       {{"help", "rum"}, "s3lect: unknown command rum: did you mean run?"},
       {{"elect"},
        "s3lect elect: --store is missing: name the lockfile, s3://BUCKET/KEY, "
-       "az://ACCOUNT/CONTAINER/KEY or file:///DIRECTORY/NAME"},
+       "az://ACCOUNT/CONTAINER/KEY, gs://BUCKET/KEY or file:///DIRECTORY/NAME"},
       {{"status", "--store", "s3://b//jobs/x", "--endpoint", "http://127.0.0.1:1"},
        "s3lect status: the key in --store \"/jobs/x\": has an empty segment..."},
       {{"verify", "--store", "s3://b/locks/tr/"},
