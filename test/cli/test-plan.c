@@ -79,6 +79,23 @@ static void azure(void** state) {
   assert_int_equal(proc_wait(p), 0);
 }
 
+/* The same, and the limit of one write a second: refused below it, advised near it. */
+static void google(void** state) {
+#define GOOGLE "--store", "gs://bucket/db", "--leader-timeout", "8s"
+  const char* line = json((const char*[]){GOOGLE, "--renew", "1112ms", NULL}, 0);
+  assert_non_null(strstr(line, "\"prices\":\"Google Cloud Storage Standard, one region, "));
+  assert_non_null(strstr(line, "\"storage.objects.create\",     \"storage.objects.delete\""));
+  assert_non_null(strstr(line, "\"advice\":[]}"));
+  line = json((const char*[]){GOOGLE, "--renew", "1111ms", NULL}, 0);
+  assert_non_null(strstr(line, "\"wasteful\",\"text\":\"--renew: 1111 ms: some renewals come"));
+  proc_t* p = plan((const char*[]){GOOGLE, "--renew", "999ms", NULL});
+  proc_line(p, PROC_ERR, "s3lect plan: --renew: 999 ms is too short for this store");
+  assert_int_equal(proc_wait(p), 2);
+  p = plan((const char*[]){GOOGLE, NULL});
+  proc_line(p, PROC_OUT, "Google role of an elector, to be granted on the bucket:");
+  assert_int_equal(proc_wait(p), 0);
+}
+
 static void in_text(void** state) {
   proc_t* p = plan((const char*[]){STORE, "--electors", "10000", "--latency", "20ms", NULL});
   proc_line(p, PROC_OUT, "Time without a leader, if requests take at most 20 ms:");
@@ -186,8 +203,9 @@ static void what_cannot_be_planned(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-      T(the_defaults), T(express),  T(azure),  T(in_text),
-      T(peers),        T(policies), T(advice), T(what_cannot_be_planned),
+      T(the_defaults), T(express), T(azure),
+      T(google),       T(in_text), T(peers),
+      T(policies),     T(advice),  T(what_cannot_be_planned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
