@@ -11,18 +11,21 @@
 
 #define S3L_AUDIT_STORE_ERROR_MS 1000 /* Last-Modified has a grain of a second */
 
-/* A point in time by the clocks of a source: lease time, which only sources of one machine share,
- * and wall time, which is wrong by up to the source's clock error. */
-typedef struct s3l_instant_s {
-  unsigned clock;   /* instants of the same clock, not 0, have comparable lease times */
-  int64_t lease_ns; /* if clock is not 0 */
-  int64_t wall_ms;  /* Unix time */
-  int64_t error_ms; /* of wall_ms */
+/* The instants of a leadership. */
+typedef enum {
+  S3L_START,
+  S3L_CERTAIN, /* it led until here, unless it was over before it was told */
+  S3L_LATEST,  /* it did not lead after this */
+  S3L_INSTANTS
 } s3l_instant_t;
 
 typedef struct s3l_leadership_s {
   s3lect_leadership_t seen; /* first: s3lect_audit_leadership gives its address */
-  s3l_instant_t start, certain, latest;
+  unsigned clock;           /* leaderships of the same one, not 0, have comparable lease times */
+  int64_t lease_ns[S3L_INSTANTS]; /* if clock is not 0 */
+  int64_t wall_ms[S3L_INSTANTS];  /* Unix time */
+  int64_t start_error_ms;         /* of the start's wall time, */
+  int64_t error_ms;               /* and of the two others */
 } s3l_leadership_t;
 
 /* A candidate within a log. */
@@ -48,7 +51,6 @@ typedef struct s3l_audit_s {
   size_t len, cap;
   s3l_audit_source_t* sources;
   size_t sources_len, sources_cap;
-  size_t found;           /* the source of the last event */
   s3l_audit_read_t* read; /* under way, or NULL */
   bool from_store;
   bool freed;
@@ -65,7 +67,8 @@ int s3l_audit_event(s3l_audit_t* audit, uint32_t log, const char* line, size_t l
 /* ---- audit_judge.c ---- */
 
 /** Adds a leadership. Returns 0, S3LECT_ETOOBIG or UV_ENOMEM. */
-int s3l_audit_add(s3l_audit_t* audit, const char* id, uint64_t epoch, s3l_leadership_t** out);
+int s3l_audit_add(s3l_audit_t* audit, const char id[S3LECT_ID_SIZE], uint64_t epoch,
+                  s3l_leadership_t** out);
 
 /** Its end is known, for that reason. */
 void s3l_audit_set_end(s3l_leadership_t* leadership, bool ended, const char* reason);

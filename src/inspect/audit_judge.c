@@ -1,12 +1,14 @@
 /* inspect/audit_judge.c: the leaderships: which of them overlap, and whether epochs grow. */
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 #include "inspect/audit.h"
 #include "util/mem.h"
+#include "util/span.h"
 
-int s3l_audit_add(s3l_audit_t* audit, const char* id, uint64_t epoch, s3l_leadership_t** out) {
+int s3l_audit_add(s3l_audit_t* audit, const char id[S3LECT_ID_SIZE], uint64_t epoch,
+                  s3l_leadership_t** out) {
   if (audit->len == S3LECT_AUDIT_MAX)
     return S3LECT_ETOOBIG;
   s3l_leadership_t** grown =
@@ -19,7 +21,7 @@ int s3l_audit_add(s3l_audit_t* audit, const char* id, uint64_t epoch, s3l_leader
     return UV_ENOMEM;
   l->seen.size = sizeof l->seen;
   l->seen.epoch = epoch;
-  (void)snprintf(l->seen.id, sizeof l->seen.id, "%s", id);
+  memcpy(l->seen.id, id, sizeof l->seen.id);
   grown[audit->len++] = l;
   *out = l;
   return 0;
@@ -27,21 +29,27 @@ int s3l_audit_add(s3l_audit_t* audit, const char* id, uint64_t epoch, s3l_leader
 
 void s3l_audit_set_end(s3l_leadership_t* l, bool ended, const char* reason) {
   l->seen.ended = ended;
-  (void)snprintf(l->seen.reason, sizeof l->seen.reason, "%s", reason);
+  (void)s3l_span_copy(s3l_span_cstr(reason), l->seen.reason, sizeof l->seen.reason);
 }
 
 /* ---- The judgement ---- */
 
-/* Whether the time between the two is exact. */
-static bool is_exact(const s3l_instant_t* a, const s3l_instant_t* b) {
+/* Whether lease times of the two are comparable. */
+static bool is_exact(const s3l_leadership_t* a, const s3l_leadership_t* b) {
   return a->clock != 0 && a->clock == b->clock;
 }
 
-/* The time from a to b, and by how much it may be wrong. */
-static int64_t diff_ms(const s3l_instant_t* a, const s3l_instant_t* b, int64_t* error_ms) {
+static int64_t error_of(const s3l_leadership_t* l, s3l_instant_t at) {
+  return at == S3L_START ? l->start_error_ms : l->error_ms;
+}
+
+/* The time from an instant of a to one of b, and by how much it may be wrong. */
+static int64_t diff_ms(const s3l_leadership_t* a, s3l_instant_t from, const s3l_leadership_t* b,
+                       s3l_instant_t to, int64_t* error_ms) {
   bool exact = is_exact(a, b);
-  *error_ms = exact ? 0 : a->error_ms + b->error_ms;
-  return exact ? (b->lease_ns - a->lease_ns) / 1000000 : b->wall_ms - a->wall_ms;
+  *error_ms = exact ? 0 : error_of(a, from) + error_of(b, to);
+  return exact ? (b->lease_ns[to] - a->lease_ns[from]) / 1000000
+               : b->wall_ms[to] - a->wall_ms[from];
 }
 
 static size_t* count_of(s3lect_audit_report_t* report, s3lect_finding_kind_t kind) {
@@ -71,28 +79,31 @@ static int note(s3l_audit_t* audit, s3lect_finding_kind_t kind, size_t first, si
   return 0;
 }
 
+static int order_of(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
 static int by_start(const void* a, const void* b) {
   const s3l_leadership_t *x = *(s3l_leadership_t*const*)a, *y = *(s3l_leadership_t*const*)b;
-  if (x->start.wall_ms != y->start.wall_ms)
-    return x->start.wall_ms < y->start.wall_ms ? -1 : 1;
-  if (is_exact(&x->start, &y->start) && x->start.lease_ns != y->start.lease_ns)
-    return x->start.lease_ns < y->start.lease_ns ? -1 : 1;
-  return x->seen.epoch < y->seen.epoch ? -1 : x->seen.epoch > y->seen.epoch;
+  int order = order_of(x->wall_ms[S3L_START], y->wall_ms[S3L_START]);
+  if (order == 0 && is_exact(x, y))
+    order = order_of(x->lease_ns[S3L_START], y->lease_ns[S3L_START]);
+  return order != 0 ? order : (x->seen.epoch > y->seen.epoch) - (x->seen.epoch < y->seen.epoch);
 }
 
 /* Whether a began before b for certain. */
 static bool is_before(const s3l_leadership_t* a, const s3l_leadership_t* b) {
-  int64_t error, ms = diff_ms(&a->start, &b->start, &error);
-  return is_exact(&a->start, &b->start) ? b->start.lease_ns > a->start.lease_ns : ms > error;
+  int64_t error, ms = diff_ms(a, S3L_START, b, S3L_START, &error);
+  return is_exact(a, b) ? b->lease_ns[S3L_START] > a->lease_ns[S3L_START] : ms > error;
 }
 
 /* a starts before b, as far as can be seen. */
 static int judge_pair(s3l_audit_t* audit, size_t first, size_t second) {
   const s3l_leadership_t *a = audit->all[first], *b = audit->all[second];
   int64_t error, latest_error, order_error;
-  int64_t order = diff_ms(&a->start, &b->certain, &order_error);
-  int64_t gap = diff_ms(&a->certain, &b->start, &error);
-  int64_t latest_gap = diff_ms(&a->latest, &b->start, &latest_error);
+  int64_t order = diff_ms(a, S3L_START, b, S3L_CERTAIN, &order_error);
+  int64_t gap = diff_ms(a, S3L_CERTAIN, b, S3L_START, &error);
+  int64_t latest_gap = diff_ms(a, S3L_LATEST, b, S3L_START, &latest_error);
   int r = 0;
   if (a->seen.epoch == b->seen.epoch)
     r = note(audit, S3LECT_FINDING_SAME_EPOCH, first, second, 0);
@@ -110,7 +121,8 @@ static int judge_pair(s3l_audit_t* audit, size_t first, size_t second) {
 
 /* Whether b, and all that begin after it, begin long after a's end. */
 static bool is_past(const s3l_leadership_t* a, const s3l_leadership_t* b) {
-  return b->start.wall_ms - a->latest.wall_ms > 2 * (a->latest.error_ms + b->start.error_ms) + 1000;
+  return b->wall_ms[S3L_START] - a->wall_ms[S3L_LATEST] >
+         2 * (a->error_ms + b->start_error_ms) + 1000;
 }
 
 /* `running` holds the leaderships that may reach as far as the present one. */
@@ -158,9 +170,9 @@ int s3l_audit_judge(s3l_audit_t* audit) {
   qsort(audit->all, audit->len, sizeof(s3l_leadership_t*), by_start);
   for (size_t i = 0; i < audit->len; i++) {
     s3l_leadership_t* l = audit->all[i];
-    l->seen.from_ms = l->start.wall_ms;
-    l->seen.until_ms = l->certain.wall_ms;
-    l->seen.latest_ms = l->latest.wall_ms;
+    l->seen.from_ms = l->wall_ms[S3L_START];
+    l->seen.until_ms = l->wall_ms[S3L_CERTAIN];
+    l->seen.latest_ms = l->wall_ms[S3L_LATEST];
   }
   size_t* running = s3l_calloc(audit->len, sizeof *running);
   int r = running != NULL ? judge_all(audit, running) : UV_ENOMEM;

@@ -21,65 +21,70 @@ typedef struct event_s {
 
 /* ---- Sources ---- */
 
-/* Events come log by log, so that the next source is mostly the last one. */
+/* Events mostly come log by log: the newest source first. */
 static s3l_audit_source_t* find_source(s3l_audit_t* audit, uint32_t log, const event_t* event) {
-  for (size_t i = 0; i < audit->sources_len; i++) {
-    size_t at = (audit->found + i) % audit->sources_len;
-    s3l_audit_source_t* source = &audit->sources[at];
-    if (source->log == log && strcmp(source->id, event->id) == 0) {
-      audit->found = at;
+  for (size_t i = audit->sources_len; i-- > 0;) {
+    s3l_audit_source_t* source = &audit->sources[i];
+    if (source->log == log && strcmp(source->id, event->id) == 0)
       return source;
-    }
   }
   s3l_audit_source_t* grown =
       s3l_grow(audit->sources, audit->sources_len, &audit->sources_cap, sizeof *grown);
   if (grown == NULL)
     return NULL;
   audit->sources = grown;
-  audit->found = audit->sources_len++;
-  s3l_audit_source_t* source = &grown[audit->found];
+  s3l_audit_source_t* source = &grown[audit->sources_len++];
   *source = (s3l_audit_source_t){.log = log, .last_ns = INT64_MIN};
   memcpy(source->id, event->id, sizeof source->id);
   source->clock = audit->one_machine ? ONE_CLOCK : ++audit->clocks;
   return source;
 }
 
-static s3l_instant_t instant_of(s3l_audit_t* audit, const s3l_audit_source_t* source,
-                                const event_t* event, int64_t lease_ns) {
-  int64_t ahead_ms = event->wall_ms - event->lease_ns / 1000000;
-  if (source->clock == ONE_CLOCK) { /* one wall clock, too, so that both give the same order */
-    if (audit->ahead_ms == 0)
-      audit->ahead_ms = ahead_ms;
-    ahead_ms = audit->ahead_ms;
-  }
-  return (s3l_instant_t){.clock = source->clock,
-                         .lease_ns = lease_ns,
-                         .wall_ms = lease_ns / 1000000 + ahead_ms,
-                         .error_ms = audit->clock_error_ms};
+/* Sets an instant by lease time. */
+static void set(s3l_leadership_t* l, s3l_instant_t at, int64_t lease_ns, int64_t ahead_ms) {
+  l->lease_ns[at] = lease_ns;
+  l->wall_ms[at] = lease_ns / 1000000 + ahead_ms;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+  return a < b ? a : b;
 }
 
 /* The leadership led at this event for certain, unless its validity had passed. */
-static void note_alive(s3l_audit_t* audit, s3l_audit_source_t* source, const event_t* event) {
-  s3l_leadership_t* l = source->open;
-  if (l == NULL)
-    return;
-  int64_t alive = event->lease_ns < l->latest.lease_ns ? event->lease_ns : l->latest.lease_ns;
-  if (alive > l->certain.lease_ns)
-    l->certain = instant_of(audit, source, event, alive);
+static void note_alive(s3l_leadership_t* l, const event_t* event, int64_t ahead_ms) {
+  int64_t alive = l != NULL ? earlier(event->lease_ns, l->lease_ns[S3L_LATEST]) : 0;
+  if (l != NULL && alive > l->lease_ns[S3L_CERTAIN])
+    set(l, S3L_CERTAIN, alive, ahead_ms);
 }
 
 /* A process that was stopped before it could tell of its leadership tells of it when it is over. */
-static int note_start(s3l_audit_t* audit, s3l_audit_source_t* source, const event_t* event) {
-  int64_t at = event->lease_ns < event->valid_until_ns ? event->lease_ns : event->valid_until_ns;
+static int note_start(s3l_audit_t* audit, s3l_audit_source_t* source, const event_t* event,
+                      int64_t ahead_ms) {
+  int64_t at = earlier(event->lease_ns, event->valid_until_ns);
   s3l_leadership_t* l = NULL;
   int r = s3l_audit_add(audit, event->id, event->epoch, &l);
   if (r != 0)
     return r;
   l->seen.source = (uint32_t)(source - audit->sources);
-  l->start = l->certain = instant_of(audit, source, event, at);
-  l->latest = instant_of(audit, source, event, event->valid_until_ns);
+  l->clock = source->clock;
+  l->start_error_ms = l->error_ms = audit->clock_error_ms;
+  set(l, S3L_START, at, ahead_ms);
+  set(l, S3L_CERTAIN, at, ahead_ms);
+  set(l, S3L_LATEST, event->valid_until_ns, ahead_ms);
   source->open = l;
   return 0;
+}
+
+/* Wall time less lease time. Sources of one machine share their wall clock, too, so that both give
+ * the same order. */
+static int64_t ahead_of(s3l_audit_t* audit, const s3l_audit_source_t* source,
+                        const event_t* event) {
+  int64_t ahead_ms = event->wall_ms - event->lease_ns / 1000000;
+  if (source->clock != ONE_CLOCK)
+    return ahead_ms;
+  if (audit->ahead_ms == 0)
+    audit->ahead_ms = ahead_ms;
+  return audit->ahead_ms;
 }
 
 static int take(s3l_audit_t* audit, uint32_t log, const event_t* event) {
@@ -91,18 +96,20 @@ static int take(s3l_audit_t* audit, uint32_t log, const event_t* event) {
     source->open = NULL;
   }
   source->last_ns = event->lease_ns;
+  int64_t ahead_ms = ahead_of(audit, source, event);
   if (strcmp(event->kind, "started_leading") == 0)
-    return note_start(audit, source, event);
+    return note_start(audit, source, event, ahead_ms);
   s3l_leadership_t* l = source->open;
   bool own = l != NULL && l->seen.epoch == event->epoch;
   if (own && strcmp(event->kind, "renewed") == 0) {
-    l->latest = instant_of(audit, source, event, event->valid_until_ns);
+    set(l, S3L_LATEST, event->valid_until_ns, ahead_ms);
   } else if (own && strcmp(event->kind, "stopped_leading") == 0) {
-    l->latest = l->certain = instant_of(audit, source, event, event->valid_until_ns);
+    set(l, S3L_CERTAIN, event->valid_until_ns, ahead_ms);
+    set(l, S3L_LATEST, event->valid_until_ns, ahead_ms);
     s3l_audit_set_end(l, true, event->reason);
     source->open = NULL;
   }
-  note_alive(audit, source, event);
+  note_alive(source->open, event, ahead_ms);
   return 0;
 }
 

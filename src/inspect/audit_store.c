@@ -4,7 +4,6 @@
  * A file's last write is told by the store's clock, its beginning by the leader's. Its last write
  * is the last sign of the leadership; unless it is the release, validity may last for a leader
  * timeout longer. The versions of a lockfile are in one order, and all times are the store's. */
-#include <stdio.h>
 #include <string.h>
 
 #include "core/epochs.h"
@@ -12,7 +11,7 @@
 #include "inspect/audit.h"
 #include "inspect/bulk.h"
 #include "s3lect/elector.h"
-#include "util/buf.h"
+#include "util/list.h"
 #include "util/mem.h"
 
 /* One object to read. */
@@ -31,8 +30,8 @@ struct s3l_audit_read_s {
   item_t* items; /* versions: the newest first */
   size_t len, cap;
   s3l_bulk_t bulk;
-  char path[S3L_BULK_KEY_SIZE];   /* the lockfile, or what is before the tail of files */
-  char prefix[S3L_BULK_KEY_SIZE]; /* of the listing */
+  size_t path_len; /* of lockfile_path, with which the prefix begins */
+  char prefix[S3L_BULK_KEY_SIZE];
 };
 
 static int64_t timeout_of(const s3l_audit_read_t* read, const s3lect_record_t* record) {
@@ -52,14 +51,15 @@ static int add_file(s3l_audit_read_t* read, const s3lect_record_t* record, int64
   if (r != 0 || l == NULL)
     return r;
   bool by_store = modified_ms != 0;
-  l->certain = (s3l_instant_t){.wall_ms = by_store ? modified_ms : record->last_updated_ms,
-                               .error_ms = by_store ? S3L_AUDIT_STORE_ERROR_MS : error};
-  l->start = l->latest = l->certain;
-  if (record->acquired_ms != 0)
-    l->start = (s3l_instant_t){.wall_ms = record->acquired_ms, .error_ms = error};
+  int64_t written_ms = by_store ? modified_ms : record->last_updated_ms;
+  bool acquired = record->acquired_ms != 0;
+  l->error_ms = by_store ? S3L_AUDIT_STORE_ERROR_MS : error;
+  l->start_error_ms = acquired ? error : l->error_ms;
+  l->wall_ms[S3L_START] = acquired ? record->acquired_ms : written_ms;
+  l->wall_ms[S3L_CERTAIN] = l->wall_ms[S3L_LATEST] = written_ms;
   set_released(l, record);
   if (!l->seen.ended)
-    l->latest.wall_ms += timeout_of(read, record);
+    l->wall_ms[S3L_LATEST] += timeout_of(read, record);
   return 0;
 }
 
@@ -67,11 +67,10 @@ static int add_file(s3l_audit_read_t* read, const s3lect_record_t* record, int64
 
 /* The order of versions is certain, though their times have a grain: the place makes lease times
  * differ. */
-static s3l_instant_t instant_of(const item_t* item, size_t place) {
-  return (s3l_instant_t){.clock = 1,
-                         .lease_ns = item->modified_ms * 1000000 + (int64_t)place,
-                         .wall_ms = item->modified_ms,
-                         .error_ms = S3L_AUDIT_STORE_ERROR_MS};
+static void set(s3l_leadership_t* l, s3l_instant_t at, const item_t* item, size_t place,
+                int64_t later_ms) {
+  l->wall_ms[at] = item->modified_ms + later_ms;
+  l->lease_ns[at] = l->wall_ms[at] * 1000000 + (int64_t)place;
 }
 
 static bool continues(const s3l_leadership_t* l, const s3lect_record_t* last,
@@ -86,12 +85,9 @@ static void prolong(const s3l_audit_read_t* read, s3l_leadership_t* l, const ite
                     size_t place) {
   int64_t ms =
       timeout_of(read, item->record) * 98 / 100 - read->bulk.timeout_ms - S3L_AUDIT_STORE_ERROR_MS;
-  l->certain = l->latest = instant_of(item, place);
   set_released(l, item->record);
-  if (l->seen.ended || ms <= 0)
-    return;
-  l->latest.lease_ns += ms * 1000000;
-  l->latest.wall_ms += ms;
+  set(l, S3L_CERTAIN, item, place, 0);
+  set(l, S3L_LATEST, item, place, l->seen.ended || ms < 0 ? 0 : ms);
 }
 
 static int add_versions(s3l_audit_read_t* read) {
@@ -107,7 +103,9 @@ static int add_versions(s3l_audit_read_t* read) {
       r = s3l_audit_add(read->audit, record->leader_id, record->epoch, &l);
       if (r != 0)
         break;
-      l->start = instant_of(item, place);
+      l->clock = 1;
+      l->start_error_ms = l->error_ms = S3L_AUDIT_STORE_ERROR_MS;
+      set(l, S3L_START, item, place, 0);
     }
     prolong(read, l, item, place);
     last = record;
@@ -119,15 +117,8 @@ static int add_versions(s3l_audit_read_t* read) {
 
 static bool next_key(s3l_bulk_t* bulk, size_t at, char key[S3L_BULK_KEY_SIZE],
                      const char** version) {
-  const s3l_audit_read_t* read = bulk->data;
-  char tail[S3L_EPOCHS_TAIL_SIZE] = "";
-  if (read->files)
-    s3l_epochs_tail(read->items[at].file, tail);
-  s3l_buf_t b;
-  s3l_buf_init(&b, key, S3L_BULK_KEY_SIZE);
-  s3l_buf_puts(&b, read->path);
-  s3l_buf_puts(&b, tail);
-  (void)s3l_buf_cstr(&b);
+  const s3l_audit_read_t* read = S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk);
+  s3l_bulk_key(key, (s3l_span_t){read->prefix, read->path_len}, read->items[at].file);
   *version = read->items[at].version;
   return true;
 }
@@ -143,7 +134,7 @@ static int keep(item_t* item, const s3lect_record_t* record) {
 /* A file or version that has been removed meanwhile is an old one. A version that is no record is
  * none of an elector. */
 static int on_object(s3l_bulk_t* bulk, size_t at, const s3lect_store_result_t* result) {
-  s3l_audit_read_t* read = bulk->data;
+  s3l_audit_read_t* read = S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk);
   item_t* item = &read->items[at];
   s3l_span_t body = {result->body != NULL ? result->body : "", result->body_len};
   s3lect_record_t record;
@@ -168,7 +159,7 @@ static void destroy(s3l_audit_read_t* read) {
 }
 
 static void on_end(s3l_bulk_t* bulk, int error, const char* message) {
-  s3l_audit_read_t* read = bulk->data;
+  s3l_audit_read_t* read = S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk);
   s3l_audit_t* audit = read->audit;
   int r = error == 0 && !read->files ? add_versions(read) : error;
   audit->read = NULL;
@@ -188,11 +179,11 @@ static item_t* add_item(s3l_audit_read_t* read) {
 }
 
 static int on_file(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
-  s3l_audit_read_t* read = bulk->data;
-  s3l_span_t tail = s3l_span_cstr(entry->key), path = s3l_span_cstr(read->path);
-  if (!s3l_span_starts_with(tail, path))
+  s3l_audit_read_t* read = S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk);
+  s3l_span_t tail = s3l_span_cstr(entry->key);
+  if (!s3l_span_starts_with(tail, s3l_span_cstr(read->prefix)))
     return 0;
-  s3l_span_skip(&tail, path.n);
+  s3l_span_skip(&tail, read->path_len);
   uint64_t number = s3l_epochs_number(tail);
   item_t* item = number != 0 ? add_item(read) : NULL;
   if (item != NULL)
@@ -202,8 +193,8 @@ static int on_file(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
 
 /* UV_EOF ends the listing: no more versions are wanted, or other keys follow. */
 static int on_version(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
-  s3l_audit_read_t* read = bulk->data;
-  if (strcmp(entry->key, read->path) != 0 || entry->version == NULL)
+  s3l_audit_read_t* read = S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk);
+  if (strcmp(entry->key, read->prefix) != 0 || entry->version == NULL)
     return UV_EOF;
   if (read->len == read->audit->max_versions) {
     read->audit->report.more_versions = 1;
@@ -218,11 +209,13 @@ static int on_version(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
 }
 
 static size_t on_listed(s3l_bulk_t* bulk) {
-  return ((s3l_audit_read_t*)bulk->data)->len;
+  return S3L_CONTAINER_OF(bulk, s3l_audit_read_t, bulk)->len;
 }
 
 int s3l_audit_read(s3l_audit_t* audit, const s3lect_list_options_t* election,
                    void (*then)(s3l_audit_t* audit, int error, const char* message)) {
+  static const s3l_bulk_ops_t of_files = {on_file, on_listed, next_key, on_object, on_end};
+  static const s3l_bulk_ops_t of_versions = {on_version, on_listed, next_key, on_object, on_end};
   s3l_audit_read_t* read = s3l_calloc(1, sizeof *read);
   if (read == NULL)
     return UV_ENOMEM;
@@ -230,19 +223,13 @@ int s3l_audit_read(s3l_audit_t* audit, const s3lect_list_options_t* election,
   read->then = then;
   read->files = election->protocol == S3LECT_PROTOCOL_EPOCHS;
   read->leader_timeout_ms = election->leader_timeout_ms;
-  (void)snprintf(read->path, sizeof read->path, "%s", election->lockfile_path);
-  (void)snprintf(read->prefix, sizeof read->prefix, "%s%s", election->lockfile_path,
-                 read->files ? S3L_EPOCHS_STEM : "");
-  read->bulk = (s3l_bulk_t){.store = election->store,
-                            .prefix = read->prefix,
-                            .versions = !read->files,
-                            .timeout_ms = election->request_timeout_ms,
-                            .data = read,
-                            .list = read->files ? on_file : on_version,
-                            .listed = on_listed,
-                            .key = next_key,
-                            .take = on_object,
-                            .cb = on_end};
+  read->path_len = strlen(election->lockfile_path);
+  s3l_bulk_prefix(read->prefix, election->lockfile_path, read->files);
+  read->bulk.ops = read->files ? &of_files : &of_versions;
+  read->bulk.store = election->store;
+  read->bulk.prefix = read->prefix;
+  read->bulk.versions = !read->files;
+  read->bulk.timeout_ms = election->request_timeout_ms;
   int r = s3l_bulk_start(&read->bulk);
   if (r == 0)
     audit->read = read;

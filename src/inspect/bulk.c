@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/epochs.h"
 #include "util/buf.h"
 
 #define PAGE_KEYS 1000
@@ -21,13 +22,17 @@ static void fail(s3l_bulk_t* bulk, int error, const s3lect_store_result_t* resul
 static void settle(s3l_bulk_t* bulk, int error, const s3lect_store_result_t* result) {
   fail(bulk, error, result);
   if (bulk->active == 0)
-    bulk->cb(bulk, bulk->error, bulk->message);
+    bulk->ops->end(bulk, bulk->error, bulk->message);
 }
 
+/* Starts a request that is filled but for this. */
 static int submit(s3l_bulk_t* bulk, int (*how)(s3lect_store_t*, s3lect_store_req_t*),
-                  s3lect_store_req_t* req) {
+                  s3lect_store_req_t* req, bool versions, s3lect_store_cb cb) {
   req->data = bulk;
+  req->flags = versions ? S3LECT_REQ_VERSIONS : 0;
+  req->max_keys = PAGE_KEYS;
   req->timeout_ms = bulk->timeout_ms;
+  req->cb = cb;
   int r = how(bulk->store, req);
   if (r == 0)
     bulk->active++;
@@ -45,19 +50,17 @@ static int fill_lanes(s3l_bulk_t* bulk) {
   int r = 0;
   for (size_t i = 0; r == 0 && i < S3L_BULK_LANES; i++) {
     s3lect_store_req_t* req = &bulk->lanes[i].req;
-    const char* version = NULL;
     if (req->data != NULL)
       continue;
-    while (bulk->next < bulk->len && !bulk->key(bulk, bulk->next, bulk->lanes[i].key, &version))
+    req->etag = req->after = NULL;
+    req->key = bulk->lanes[i].key;
+    while (bulk->next < bulk->len &&
+           !bulk->ops->key(bulk, bulk->next, bulk->lanes[i].key, &req->etag))
       bulk->next++;
     if (bulk->next == bulk->len)
       break;
     bulk->lanes[i].at = bulk->next++;
-    *req = (s3lect_store_req_t){.key = bulk->lanes[i].key,
-                                .etag = version,
-                                .flags = version != NULL ? S3LECT_REQ_VERSIONS : 0,
-                                .cb = on_read};
-    r = submit(bulk, s3lect_store_get, req);
+    r = submit(bulk, s3lect_store_get, req, req->etag != NULL, on_read);
   }
   return r;
 }
@@ -70,7 +73,7 @@ static void on_read(s3lect_store_req_t* req, const s3lect_store_result_t* result
   req->data = NULL;
   bulk->active--;
   if (bulk->error == 0)
-    fail(bulk, bulk->take(bulk, bulk->lanes[lane].at, result), result);
+    fail(bulk, bulk->ops->take(bulk, bulk->lanes[lane].at, result), result);
   settle(bulk, bulk->error == 0 ? fill_lanes(bulk) : 0, NULL);
 }
 
@@ -80,13 +83,10 @@ static void on_page(s3lect_store_req_t* req, const s3lect_store_result_t* result
 
 static int next_page(s3l_bulk_t* bulk) {
   s3lect_store_req_t* req = &bulk->lanes[0].req;
-  *req = (s3lect_store_req_t){.key = bulk->prefix,
-                              .after = bulk->after[0] != '\0' ? bulk->after : NULL,
-                              .etag = bulk->after_version[0] != '\0' ? bulk->after_version : NULL,
-                              .flags = bulk->versions ? S3LECT_REQ_VERSIONS : 0,
-                              .max_keys = PAGE_KEYS,
-                              .cb = on_page};
-  return submit(bulk, s3lect_store_list, req);
+  req->key = bulk->prefix;
+  req->after = bulk->after[0] != '\0' ? bulk->after : NULL;
+  req->etag = bulk->after_version[0] != '\0' ? bulk->after_version : NULL;
+  return submit(bulk, s3lect_store_list, req, bulk->versions, on_page);
 }
 
 /* A page that is not after the one before it would never end the listing. */
@@ -102,7 +102,7 @@ static int take_page(s3l_bulk_t* bulk, const s3lect_store_result_t* result) {
     else if (strlen(last) >= sizeof bulk->after || strlen(version) >= sizeof bulk->after_version)
       r = S3LECT_ELISTING;
     else
-      r = bulk->list(bulk, entry);
+      r = bulk->ops->list(bulk, entry);
   }
   if (r != 0 || result->truncated == 0)
     return r;
@@ -122,10 +122,24 @@ static void on_page(s3lect_store_req_t* req, const s3lect_store_result_t* result
   if (r == 0 && result->truncated != 0) {
     r = next_page(bulk);
   } else if (r == 0 || r == UV_EOF) {
-    bulk->len = bulk->listed(bulk);
+    bulk->len = bulk->ops->listed(bulk);
     r = fill_lanes(bulk);
   }
   settle(bulk, r, result);
+}
+
+/* ---- Keys ---- */
+
+void s3l_bulk_prefix(char prefix[S3L_BULK_KEY_SIZE], const char* path, bool files) {
+  (void)snprintf(prefix, S3L_BULK_KEY_SIZE, "%s%s", path, files ? S3L_EPOCHS_STEM : "");
+}
+
+void s3l_bulk_key(char key[S3L_BULK_KEY_SIZE], s3l_span_t path, uint64_t file) {
+  char tail[S3L_EPOCHS_TAIL_SIZE] = "";
+  if (file != 0)
+    s3l_epochs_tail(file, tail);
+  memcpy(key, path.p, path.n);
+  memcpy(key + path.n, tail, strlen(tail) + 1);
 }
 
 /* ---- Start and cancel ---- */
@@ -136,7 +150,7 @@ int s3l_bulk_start(s3l_bulk_t* bulk) {
   bulk->error = 0;
   if (bulk->prefix != NULL)
     return next_page(bulk);
-  bulk->len = bulk->listed(bulk);
+  bulk->len = bulk->ops->listed(bulk);
   return fill_lanes(bulk);
 }
 

@@ -10,6 +10,7 @@
 
 #include "s3lect/store.h"
 #include "store/store.h"
+#include "util/span.h"
 
 #define S3L_BULK_LANES        8       /* reads at the same time */
 #define S3L_BULK_OBJECTS_MAX  1000000 /* of one listing; then S3LECT_ETOOBIG */
@@ -18,12 +19,8 @@
 
 typedef struct s3l_bulk_s s3l_bulk_t;
 
-struct s3l_bulk_s {
-  s3lect_store_t* store;
-  const char* prefix;  /* NULL: nothing is listed */
-  uint32_t timeout_ms; /* of a request */
-  bool versions;       /* all versions of the objects */
-  void* data;
+/** What its owner does. */
+typedef struct s3l_bulk_ops_s {
   /** Takes one object of the listing. Returns 0; UV_EOF, which ends the listing; or an error. */
   int (*list)(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry);
   /** The listing is complete. Returns how many places there are, of which each may name an object.
@@ -35,7 +32,15 @@ struct s3l_bulk_s {
   /** Takes what was read, in any order. Returns 0 or an error. */
   int (*take)(s3l_bulk_t* bulk, size_t at, const s3lect_store_result_t* result);
   /** The end. `message` is what the store said of the error, else the error's own text, or "". */
-  void (*cb)(s3l_bulk_t* bulk, int error, const char* message);
+  void (*end)(s3l_bulk_t* bulk, int error, const char* message);
+} s3l_bulk_ops_t;
+
+struct s3l_bulk_s {
+  const s3l_bulk_ops_t* ops;
+  s3lect_store_t* store;
+  const char* prefix;  /* NULL: nothing is listed */
+  uint32_t timeout_ms; /* of a request */
+  bool versions;       /* all versions of the objects */
 
   size_t objects; /* of the listing, so far */
   char after[S3L_BULK_KEY_SIZE];
@@ -51,8 +56,15 @@ struct s3l_bulk_s {
   } lanes[S3L_BULK_LANES];
 };
 
-/** Begins. Returns 0 and later calls cb once, from a callback of the store; or an error. Without a
- * prefix there must be an object to read. */
+/** The election of a lockfile_path, in `prefix`: what its epoch files, or versions, are listed by.
+ */
+void s3l_bulk_prefix(char prefix[S3L_BULK_KEY_SIZE], const char* path, bool files);
+
+/** Writes the key of epoch file `file` of an election, or with 0 that of a lockfile. */
+void s3l_bulk_key(char key[S3L_BULK_KEY_SIZE], s3l_span_t path, uint64_t file);
+
+/** Begins. Returns 0 and later calls `end` once, from a callback of the store; or an error. Without
+ * a prefix there must be an object to read. */
 int s3l_bulk_start(s3l_bulk_t* bulk);
 
 /** Ends the work soon, with UV_ECANCELED unless it has failed already. It must be under way. */

@@ -14,6 +14,7 @@
 #include "loop/clock.h"
 #include "s3lect/elector.h"
 #include "util/error.h"
+#include "util/list.h"
 #include "util/mem.h"
 #include "util/versioned.h"
 
@@ -37,15 +38,14 @@ typedef struct run_s {
   s3lect_list_t* list;
   s3lect_list_cb cb; /* NULL while no pass is under way */
   bool freed;
-  bool one; /* `prefix` is the lockfile_path of the only election */
+  bool one; /* election only, which is there from the beginning */
   int32_t protocol;
   uint32_t leader_timeout_ms;
   election_t** all; /* in the order of their keys */
   size_t len, cap;
   int64_t listed_ns; /* lease time: when the last listing was complete */
   s3l_bulk_t bulk;
-  char prefix[S3L_BULK_KEY_SIZE];
-  char stem[S3L_BULK_KEY_SIZE]; /* one election with epoch files: what their keys begin with */
+  char prefix[S3L_BULK_KEY_SIZE]; /* of the listing, or the only lockfile */
 } run_t;
 
 /* ---- Elections ---- */
@@ -107,14 +107,15 @@ static uint64_t epoch_file(s3l_span_t* key) {
 
 /* Notes an object of the listing. */
 static int on_entry(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
-  run_t* run = bulk->data;
+  run_t* run = S3L_CONTAINER_OF(bulk, run_t, bulk);
   s3l_span_t key = s3l_span_cstr(entry->key);
   uint64_t file = epoch_file(&key);
   bool known;
-  if (run->one ? file == 0 || !s3l_span_eq(key, s3l_span_cstr(run->prefix))
-               : strstr(entry->key, ".verify-") != NULL)
+  if (!run->one && strstr(entry->key, ".verify-") != NULL)
     return 0;
   size_t at = find(run, key, file != 0, &known);
+  if (!known && run->one)
+    return 0;
   if (!known && run->len == S3LECT_LIST_MAX)
     return S3LECT_ETOOBIG;
   election_t* e = known ? run->all[at] : insert(run, at, key, file != 0);
@@ -131,7 +132,7 @@ static int on_entry(s3l_bulk_t* bulk, const s3lect_store_entry_t* entry) {
 
 /* An election whose objects are gone keeps its place, and may come back. */
 static size_t on_listed(s3l_bulk_t* bulk) {
-  run_t* run = bulk->data;
+  run_t* run = S3L_CONTAINER_OF(bulk, run_t, bulk);
   run->listed_ns = s3l_clock_lease_ns();
   for (size_t i = 0; i < run->len; i++) {
     election_t* e = run->all[i];
@@ -146,16 +147,13 @@ static size_t on_listed(s3l_bulk_t* bulk) {
 
 static bool next_key(s3l_bulk_t* bulk, size_t at, char key[S3L_BULK_KEY_SIZE],
                      const char** version) {
-  const run_t* run = bulk->data;
+  const run_t* run = S3L_CONTAINER_OF(bulk, run_t, bulk);
   const election_t* e = run->all[at];
-  char tail[S3L_EPOCHS_TAIL_SIZE] = "";
   (void)version;
   if (!e->listed || (e->read && e->etag[0] != '\0' && e->file == e->read_file &&
                      strcmp(e->etag, e->read_etag) == 0))
     return false;
-  if (is_files(e))
-    s3l_epochs_tail(e->file, tail);
-  (void)snprintf(key, S3L_BULK_KEY_SIZE, "%s%s", e->key, tail);
+  s3l_bulk_key(key, s3l_span_cstr(e->key), e->file);
   return true;
 }
 
@@ -187,7 +185,7 @@ static int read_record(const run_t* run, election_t* e, const s3lect_store_resul
 
 /* An object that has gone meanwhile is looked for in the next pass again. */
 static int on_object(s3l_bulk_t* bulk, size_t at, const s3lect_store_result_t* result) {
-  run_t* run = bulk->data;
+  run_t* run = S3L_CONTAINER_OF(bulk, run_t, bulk);
   election_t* e = run->all[at];
   int r = result->status == 0 ? read_record(run, e, result) : result->status;
   bool foreign = r == S3LECT_ERECORD || r == S3LECT_ETOOBIG;
@@ -209,7 +207,7 @@ static void destroy(run_t* run) {
 }
 
 static void on_end(s3l_bulk_t* bulk, int error, const char* message) {
-  run_t* run = bulk->data;
+  run_t* run = S3L_CONTAINER_OF(bulk, run_t, bulk);
   s3lect_list_cb cb = run->cb;
   bool freed = run->freed;
   for (size_t i = 0; i < run->len; i++) {
@@ -227,24 +225,22 @@ static void on_end(s3l_bulk_t* bulk, int error, const char* message) {
 /* ---- The public functions ---- */
 
 static int check(const s3lect_list_options_t* o, s3lect_error_t* error) {
-  s3l_span_t path = s3l_span_cstr(o->lockfile_path);
+  const char* option = o->lockfile_path != NULL ? "lockfile_path" : "prefix";
+  s3l_span_t keys = s3l_span_cstr(o->lockfile_path != NULL ? o->lockfile_path : o->prefix);
+  bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
   if (o->store == NULL)
-    return s3l_error_say(error, S3LECT_EOPTION, "store", NULL, "missing; give the store to list");
-  if (o->prefix != NULL && path.p != NULL)
+    return s3l_error_say(error, S3LECT_EOPTION, "store", NULL, "missing; give the store to read");
+  if (o->prefix != NULL && o->lockfile_path != NULL)
     return s3l_error_say(error, S3LECT_EOPTION, "prefix", o->prefix,
                          "give either this or lockfile_path");
-  if (strlen(o->prefix != NULL ? o->prefix : "") > S3L_STORE_KEY_MAX)
-    return s3l_error_say(error, S3LECT_EOPTION, "prefix", NULL, "longer than %d bytes",
-                         S3L_STORE_KEY_MAX);
-  if (o->protocol != S3LECT_PROTOCOL_LOCKFILE && o->protocol != S3LECT_PROTOCOL_EPOCHS)
+  if (!files && o->protocol != S3LECT_PROTOCOL_LOCKFILE)
     return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
                          "%d; it must be an s3lect_protocol_t", (int)o->protocol);
-  bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
-  if (path.p != NULL && path.n > S3L_STORE_KEY_MAX - (files ? FILE_TAIL : 0))
-    return s3l_error_say(error, S3LECT_EOPTION, "lockfile_path", NULL,
-                         "its keys are longer than %d bytes", S3L_STORE_KEY_MAX);
-  if (path.p != NULL && path.n == 0 && !files)
-    return s3l_error_say(error, S3LECT_EOPTION, "lockfile_path", "", "must not be empty");
+  if (keys.n > S3L_STORE_KEY_MAX - (files ? FILE_TAIL : 0))
+    return s3l_error_say(error, S3LECT_EOPTION, option, NULL, "keys of more than %d bytes",
+                         S3L_STORE_KEY_MAX);
+  if (o->lockfile_path != NULL && keys.n == 0 && !files)
+    return s3l_error_say(error, S3LECT_EOPTION, option, "", "must not be empty");
   return 0;
 }
 
@@ -257,24 +253,20 @@ int s3l_list_options(const s3lect_list_options_t* given, s3lect_list_options_t* 
 }
 
 static int fill(run_t* run, const s3lect_list_options_t* o) {
-  const char* prefix = o->lockfile_path != NULL ? o->lockfile_path : o->prefix;
+  static const s3l_bulk_ops_t ops = {on_entry, on_listed, next_key, on_object, on_end};
+  const char* path = o->lockfile_path;
   bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
-  run->one = o->lockfile_path != NULL;
+  run->one = path != NULL;
   run->leader_timeout_ms = o->leader_timeout_ms;
-  (void)snprintf(run->prefix, sizeof run->prefix, "%s", prefix != NULL ? prefix : "");
-  (void)snprintf(run->stem, sizeof run->stem, "%s" S3L_EPOCHS_STEM, run->one ? prefix : "");
-  run->bulk = (s3l_bulk_t){.store = o->store,
-                           .prefix = !run->one ? run->prefix
-                                     : files   ? run->stem
-                                               : NULL,
-                           .timeout_ms = o->request_timeout_ms,
-                           .data = run,
-                           .list = on_entry,
-                           .listed = on_listed,
-                           .key = next_key,
-                           .take = on_object,
-                           .cb = on_end};
-  bool there = !run->one || insert(run, 0, s3l_span_cstr(run->prefix), files) != NULL;
+  run->bulk.ops = &ops;
+  run->bulk.store = o->store;
+  run->bulk.timeout_ms = o->request_timeout_ms;
+  if (path == NULL)
+    path = o->prefix != NULL ? o->prefix : "";
+  s3l_bulk_prefix(run->prefix, path, run->one && files);
+  if (!run->one || files)
+    run->bulk.prefix = run->prefix;
+  bool there = !run->one || insert(run, 0, s3l_span_cstr(path), files) != NULL;
   return there ? 0 : UV_ENOMEM;
 }
 
