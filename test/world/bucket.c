@@ -11,10 +11,10 @@
 #include "world/service.h"
 #include "world/situations.h"
 #include "world/socket.h"
+#include "world/store.h"
 #include "world/writer.h"
 
 struct world_bucket_s bucket;
-bool world_express;
 
 static void on_change(void* arg, const char* key, const char* body, size_t n) {
   (void)arg;
@@ -64,12 +64,13 @@ static void after_turn(world_host_t* host) {
 void world_bucket_begin(uint64_t seed, bool tls) {
   char why[200];
   fakes3_options_t o = {
+      .protocol = world_store->protocol,
       .host = "10.0.0.200",
       .port = WORLD_PORT,
       .log_entries = 256,
       .verify_every = WORLD_VERIFY_EVERY,
       .on_change = on_change,
-      .keys = {{"test", "testtest", NULL}, {WORLD_ROLE_KEY, WORLD_ROLE_SECRET, WORLD_ROLE_TOKEN}},
+      .keys = {world_store->key, {WORLD_ROLE_KEY, WORLD_ROLE_SECRET, WORLD_ROLE_TOKEN}},
       .tls_cert = tls ? world_secrets()->store : NULL,
       .tls_key = tls ? world_secrets()->key : NULL,
       .domain = "s3.world"};

@@ -20,9 +20,6 @@ extern struct world_bucket_s {
   uint64_t requests, puts, gets, lists, deletes, faults;
 } bucket;
 
-/** Set before a run: the bucket is a directory bucket (S3 Express One Zone), under TLS. */
-extern bool world_express;
-
 void world_bucket_begin(uint64_t seed, bool tls);
 /** Stops the server; its host is free when it has run until then. */
 void world_bucket_stop(void);

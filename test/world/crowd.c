@@ -80,7 +80,7 @@ static void open_all(const scenario_t* s) {
   s3lect_store_s3_options_t o;
   s3lect_error_t error;
   s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = WORLD_BUCKET;
+  o.bucket = "bucket";
   o.endpoint = "http://10.0.0.200:9000";
   o.region = "us-east-1";
   o.access_key_id = "test";

@@ -16,6 +16,7 @@
 #include "world/secrets.h"
 #include "world/situations.h"
 #include "world/socket.h"
+#include "world/store.h"
 #include "world/told.h"
 #include "world/writer.h"
 
@@ -186,27 +187,8 @@ void world_node_end(world_node_t* n, world_end_t how) {
 /* ---- Its beginning ---- */
 
 static bool open_store(world_life_t* l) {
-  char endpoint[64];
-  const world_config_t* c = &l->node->config;
   s3lect_error_t error;
-  s3lect_store_s3_options_t o;
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  snprintf(endpoint, sizeof(endpoint), "%s://%s:%d", c->tls ? "https" : "http",
-           c->by_name ? "s3.world" : "10.0.0.200", WORLD_PORT);
-  o.bucket = world_express ? WORLD_EXPRESS : WORLD_BUCKET;
-  o.addressing = S3LECT_ADDRESSING_PATH;
-  o.endpoint = endpoint;
-  o.region = "us-east-1";
-  o.ca_file = c->tls ? world_secrets()->ca : NULL;
-  if (l->has_credentials) {
-    o.credentials = &l->credentials;
-  } else {
-    o.access_key_id = "test";
-    o.secret_access_key = "testtest";
-  }
-  o.max_connections = c->max_connections;
-  o.idle_timeout_ms = c->idle_timeout_ms;
-  int rc = s3lect_store_s3_init(&l->host->loop, &l->store, &o, &error);
+  int rc = world_store_open(l, &error);
   if (rc != 0 && rc != UV_ENOMEM && l->host->alloc_fail == 0)
     world_broken("store: %s", error.text);
   l->store.data = l;
@@ -374,7 +356,7 @@ static void on_verified(s3lect_verify_t* verify, const s3lect_verify_report_t* r
   l->has_verify = false;
   election.counters.verdicts += report->error == 0;
   check_verdict(l, &report->lockfile, WORLD_LIES_LOCKFILE);
-  if (!world_express) /* which is unsafe for epoch files, for it lists nothing */
+  if (!world_store->lockfiles) /* else it is unsafe for epoch files */
     check_verdict(l, &report->epochs, WORLD_LIES_EPOCHS);
   world_life_go_on(l);
 }

@@ -22,8 +22,6 @@
 #define WORLD_FDS_MAX       64
 #define WORLD_KEY           "locks/world"
 #define WORLD_VERIFY_PREFIX WORLD_KEY ".verify-world/"
-#define WORLD_BUCKET        "bucket"
-#define WORLD_EXPRESS       "bucket--world-az1--x-s3" /* with --express */
 #define WORLD_PORT          9000
 #define WORLD_PEERPORT      8443
 

@@ -20,6 +20,7 @@
 #include "world/names.h"
 #include "world/service.h"
 #include "world/socket.h"
+#include "world/store.h"
 #include "world/trial.h"
 
 #define CHAPTER_S    3600
@@ -41,12 +42,12 @@ static void configure(uint64_t seed, bool epochs) {
   bool peer = sim_chance(&r, 300);
   bool store_clock = sim_chance(&r, 150);
   bool by_name = sim_chance(&r, 500);
-  bool tls = sim_chance(&r, 50) || world_express;
+  bool tls = sim_chance(&r, 50) || world_store->tls;
   bool peer_tls = sim_chance(&r, 150);
   if (peer && peer_tls && t < 15000)
     t = 15000; /* as often as they ask then, TLS would take most of a run's time */
   bool seldom = sim_chance(&r, 750); /* renews as rarely as its timeout allows */
-  bool credentials = sim_chance(&r, 250);
+  bool credentials = sim_chance(&r, 250) && world_store->services;
   for (int i = 0; i < election.nodes_len; i++) {
     world_config_t* c = &election.nodes[i].config;
     if (mixed)
@@ -60,7 +61,7 @@ static void configure(uint64_t seed, bool epochs) {
                           .peer_mode = peer && !(mixed && sim_chance(&r, 300)),
                           .store_clock = store_clock,
                           .infrequent_interval_ms = interval,
-                          .renew_interval_ms = seldom ? t / 3 : 0};
+                          .renew_interval_ms = seldom ? t / 3 : world_store->renew_ms};
     c->grace_period_ms = sim_chance(&r, 100) ? t / GRACE_PART : 0;
     if (sim_chance(&r, 250)) {
       c->stop_ack_ms = (uint32_t)sim_between(&r, 200, 5000);
@@ -116,13 +117,12 @@ static void set_ways(void) {
 
 /* What a store does all the time, and the library copes with. */
 static void choose_dialect(uint64_t seed) {
-  static const char* const dialects[] = {"{\"weak_etag\":true}", "{\"long_etag\":true}",
-                                         "{\"bare_only\":true}", "{\"chunked\":true}",
-                                         "{\"plain_404\":true}", "{\"no_if_match\":true}"};
   s3l_prng_t r = sim_rnd(seed, 6);
-  uint32_t n = sizeof(dialects) / sizeof(dialects[0]) - !election.epochs;
+  uint32_t n = 0;
+  while (world_store->dialects[n] != NULL)
+    n++;
   if (sim_chance(&r, 250))
-    world_bucket_speak(dialects[sim_below(&r, n)]);
+    world_bucket_speak(world_store->dialects[sim_below(&r, n - !election.epochs)]);
 }
 
 static uint32_t longest_timeout_ms(void) {
