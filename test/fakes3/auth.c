@@ -439,16 +439,16 @@ s3l_span_t fakes3_sigv4_access_key(const fakes3_request_t* r) {
 
 /* ---- All protocols ---- */
 
-const fakes3_key_t* fakes3_bearer(const fakes3_request_t* r) {
+s3l_span_t fakes3_bearer(const fakes3_request_t* r) {
   s3l_span_t text = fakes3_header_value(r, "authorization");
   if (!s3l_span_ieq(fakes3_take(&text, ' '), S3L_SPAN("Bearer")))
-    return NULL;
+    return (s3l_span_t){NULL, 0};
   for (size_t i = 0; i < r->server->keys_n; i++) {
     const fakes3_key_t* key = &r->server->keys[i];
     if (key->token != NULL && s3l_span_eq(text, s3l_span_cstr(key->token)))
-      return key;
+      return s3l_span_cstr(key->access_key);
   }
-  return NULL;
+  return fakes3_session_holder(r, text);
 }
 
 bool fakes3_verifies(const fakes3_request_t* r) {
@@ -456,6 +456,8 @@ bool fakes3_verifies(const fakes3_request_t* r) {
 }
 
 bool fakes3_auth_check(fakes3_request_t* r) {
+  if (r->gives_token)
+    return true;
   bool reads = r->method == HTTP_GET || r->method == HTTP_HEAD;
   if (fakes3_header(r, "authorization") == NULL && r->server->anonymous_reads && reads)
     return true;

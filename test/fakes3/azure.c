@@ -32,6 +32,8 @@ s3l_span_t fakes3_azure_account(const fakes3_request_t* r, s3l_span_t* path) {
 
 static const char* route(fakes3_request_t* r) {
   s3l_span_t key;
+  if (fakes3_token_route(r))
+    return NULL;
   (void)fakes3_azure_account(r, &key);
   s3l_span_t container = fakes3_take(&key, '/');
   return fakes3_request_address(r, container, key);

@@ -245,12 +245,14 @@ bool fakes3_azure_auth(fakes3_request_t* r) {
   s3l_span_t scheme = fakes3_take(&text, ' ');
   if (s3l_span_eq(scheme, S3L_SPAN("SharedKey")))
     return check_shared_key(r, text);
-  return fakes3_bearer(r) != NULL || fakes3_refuse(r, "InvalidAuthenticationInfo", NULL);
+  return fakes3_bearer(r).p != NULL || fakes3_refuse(r, "InvalidAuthenticationInfo", NULL);
 }
 
 s3l_span_t fakes3_azure_access_key(const fakes3_request_t* r) {
-  const fakes3_key_t* key = fakes3_bearer(r);
-  if (key == NULL && (fakes3_header(r, "authorization") != NULL || fakes3_param(r, "sig") != NULL))
+  s3l_span_t holder = fakes3_bearer(r);
+  const fakes3_key_t* key = NULL;
+  if (holder.p == NULL &&
+      (fakes3_header(r, "authorization") != NULL || fakes3_param(r, "sig") != NULL))
     key = find_account(r);
-  return key != NULL ? s3l_span_cstr(key->access_key) : (s3l_span_t){NULL, 0};
+  return key != NULL ? s3l_span_cstr(key->access_key) : holder;
 }

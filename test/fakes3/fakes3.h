@@ -63,7 +63,7 @@ typedef struct fakes3_options_s {
   const char* log_file;    /* appended to, one JSON object per line */
   size_t log_entries;      /* how many ended requests are kept in memory; 0: 10,000 */
   int64_t clock_offset_ms; /* how far the server's wall clock is ahead */
-  uint64_t session_ms;     /* life of a directory bucket's session; 0: 300,000 */
+  uint64_t session_ms;     /* life of a directory bucket's session, or a token; 0: 300,000 */
   bool versioned;          /* buckets keep all versions of their objects */
   bool anonymous_reads;    /* GET and HEAD need no signature, as with a public bucket */
   unsigned verify_every;   /* of so many signatures one is computed again; 0: all. What a request
@@ -101,7 +101,8 @@ bool fakes3_fault_clear(fakes3_t* server, int rule);
  * option nor a PUT has created. */
 void fakes3_reset(fakes3_t* server);
 
-/** Forgets all sessions of directory buckets: requests with them are refused from now on. */
+/** Forgets all sessions of directory buckets, and all tokens that were given: requests with them
+ * are refused from now on. */
 void fakes3_end_sessions(fakes3_t* server);
 
 void fakes3_set_clock_offset(fakes3_t* server, int64_t offset_ms);
@@ -126,7 +127,7 @@ typedef struct fakes3_entry_s {
   bool ended;
   bool client_gone;   /* the client closed before the reply */
   int status;         /* of the reply, sent or not; 0: no reply was made */
-  const char* method; /* PUT, GET, HEAD, DELETE, LIST, SESSION, ... */
+  const char* method; /* PUT, GET, HEAD, DELETE, LIST, SESSION, TOKEN, ... */
   const char* bucket;
   const char* key;
   /* NULL: no such header, likewise below. A generation that must match is if_match; that there must

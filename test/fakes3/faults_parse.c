@@ -79,13 +79,13 @@ static bool parse_members(parse_t* p, int object, const field_t* fields, void* b
 
 /* ---- match ---- */
 
-static const char* const methods[] = {"GET",  "HEAD",    "PUT",  "DELETE",
-                                      "LIST", "SESSION", "POST", NULL};
+static const char* const methods[] = {"GET",     "HEAD", "PUT",   "DELETE", "LIST",
+                                      "SESSION", "POST", "TOKEN", NULL};
 static const char* const conditions[] = {"if-match", "if-none-match", "any", "none", NULL};
 
 static const field_t match_fields[] = {
     {"method", offsetof(fakes3_match_t, method), TEXT_MAX, methods,
-     "must be GET, HEAD, PUT, DELETE, LIST, SESSION or POST"},
+     "must be GET, HEAD, PUT, DELETE, LIST, SESSION, TOKEN or POST"},
     {"condition", offsetof(fakes3_match_t, condition), TEXT_MAX, conditions,
      "must be if-match, if-none-match, any or none"},
     {"bucket", offsetof(fakes3_match_t, bucket), TEXT_MAX, NULL, NULL},

@@ -25,7 +25,7 @@ static const char* route(fakes3_request_t* r) {
     r->if_none_match = S3L_SPAN("*");
   else if (given.p != NULL)
     r->if_match = given;
-  return fakes3_s3_route(r);
+  return fakes3_token_route(r) ? NULL : fakes3_s3_route(r);
 }
 
 static bool has_header(const fakes3_request_t* r, const char* prefix) {
@@ -42,12 +42,12 @@ static bool auth(fakes3_request_t* r) {
     return fakes3_refuse(r, "ExcessHeaderValues", NULL);
   if (!s3l_span_ieq(fakes3_take(&text, ' '), S3L_SPAN("Bearer")))
     return fakes3_sigv4_check(r);
-  return fakes3_bearer(r) != NULL || fakes3_refuse(r, "AuthenticationRequired", NULL);
+  return fakes3_bearer(r).p != NULL || fakes3_refuse(r, "AuthenticationRequired", NULL);
 }
 
 static s3l_span_t access_key(const fakes3_request_t* r) {
-  const fakes3_key_t* key = fakes3_bearer(r);
-  return key != NULL ? s3l_span_cstr(key->access_key) : fakes3_sigv4_access_key(r);
+  s3l_span_t holder = fakes3_bearer(r);
+  return holder.p != NULL ? holder : fakes3_sigv4_access_key(r);
 }
 
 /* A version, or NULL for an object that does not exist, which has generation 0. */

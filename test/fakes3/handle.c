@@ -186,7 +186,7 @@ static void begin(fakes3_request_t* r) {
 
 static void count(fakes3_request_t* r) {
   fakes3_counters_t* c = &r->server->counters;
-  bool session = fakes3_is_create_session(r);
+  bool session = fakes3_is_create_session(r) || r->gives_token;
   c->sessions += session;
   c->list += r->method == HTTP_GET && r->key[0] == '\0' && !session;
   c->get += r->method == HTTP_GET && r->key[0] != '\0';

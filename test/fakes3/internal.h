@@ -42,9 +42,9 @@ typedef struct fakes3_conn_s fakes3_conn_t;
 typedef struct fakes3_request_s fakes3_request_t;
 typedef struct fakes3_protocol_s fakes3_protocol_t; /* protocol.h */
 
-/* A session of a directory bucket; all zero: none. */
+/* A session of a directory bucket, or a bearer token; all zero: none. */
 typedef struct fakes3_session_s {
-  char access_key[32];
+  char access_key[64]; /* of a token: who holds it */
   char secret_key[40];
   char token[48];
   char bucket[FAKES3_BUCKET_MAX + 1];
@@ -277,6 +277,7 @@ struct fakes3_request_s {
   llhttp_method_t method;
   bool http10;
   bool keep_alive;
+  bool gives_token;   /* to a service of tokens, of Azure and Google */
   const char* reject; /* S3 code of the error that was found in the headers; NULL: none */
   fakes3_bytes_t target;
   fakes3_bytes_t head; /* names and values, concatenated */
@@ -345,6 +346,10 @@ void fakes3_auth_free(fakes3_t* s);
 bool fakes3_is_express(const fakes3_request_t* r);
 bool fakes3_is_create_session(const fakes3_request_t* r);
 void fakes3_op_session(fakes3_request_t* r);
+/** A new session for the request's bucket, or a token for `holder`. */
+const fakes3_session_t* fakes3_session_new(fakes3_request_t* r, const char* holder);
+/** Who holds that token; absent: it is unknown or its time is over. */
+s3l_span_t fakes3_session_holder(const fakes3_request_t* r, s3l_span_t token);
 /** The keys of a session, for a request to its bucket; false: the error reply is made. */
 bool fakes3_session_check(fakes3_request_t* r, s3l_span_t access_key, fakes3_key_t* key);
 
@@ -429,9 +434,9 @@ struct fakes3_s {
   size_t keys_n;
   fakes3_session_t sessions[FAKES3_SESSIONS_MAX]; /* the newest ones */
   uint64_t sessions_made;
-  uint64_t session_ms;
-  uint64_t unique; /* the last number that fakes3_unique has given */
-  EVP_MD* sha256;  /* auth.c's */
+  uint64_t session_ms; /* also a token's life */
+  uint64_t unique;     /* the last number that fakes3_unique has given */
+  EVP_MD* sha256;      /* auth.c's */
   EVP_MD_CTX* hashing;
   struct {
     char* scope; /* NULL: none yet */

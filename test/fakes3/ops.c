@@ -347,6 +347,9 @@ void fakes3_list_end(fakes3_request_t* r, fakes3_listing_t* l) {
 }
 
 void fakes3_op_run(fakes3_request_t* r) {
-  r->server->protocol->run(r);
+  if (r->gives_token)
+    fakes3_op_token(r);
+  else
+    r->server->protocol->run(r);
   fakes3_log_effect(r);
 }

@@ -70,8 +70,9 @@ bool fakes3_refuse(fakes3_request_t* r, const char* code, const char* message);
 void fakes3_hmac(fakes3_t* s, s3l_span_t key, s3l_span_t text, uint8_t out[FAKES3_SHA256_SIZE]);
 /** Whether the signature of this request is computed: of some of them, if an option says so. */
 bool fakes3_verifies(const fakes3_request_t* r);
-/** The key whose token is the one of "Authorization: Bearer"; NULL: none. */
-const fakes3_key_t* fakes3_bearer(const fakes3_request_t* r);
+/** Who holds the token of "Authorization: Bearer": a key's name, or a client that was given it.
+ * Absent: nobody. */
+s3l_span_t fakes3_bearer(const fakes3_request_t* r);
 /** Whether the time is as near to the server's as the stores demand. */
 bool fakes3_is_near(const fakes3_request_t* r, int64_t ms);
 
@@ -79,6 +80,12 @@ bool fakes3_azure_auth(fakes3_request_t* r);
 s3l_span_t fakes3_azure_access_key(const fakes3_request_t* r);
 /** The account that Host or path name, and the path below it: CONTAINER/BLOB, percent-encoded. */
 s3l_span_t fakes3_azure_account(const fakes3_request_t* r, s3l_span_t* path);
+
+/* ---- Services of tokens: token.c ---- */
+
+/** True if the request is for one of them. */
+bool fakes3_token_route(fakes3_request_t* r);
+void fakes3_op_token(fakes3_request_t* r);
 
 /* ---- Operations that protocols share: ops.c ---- */
 

@@ -98,6 +98,8 @@ const fakes3_pair_t* fakes3_param(const fakes3_request_t* r, const char* name) {
 const char* fakes3_request_method(const fakes3_request_t* r) {
   if (fakes3_is_create_session(r))
     return "SESSION";
+  if (r->gives_token)
+    return "TOKEN";
   if (r->method == HTTP_GET && r->key != NULL && r->key[0] == '\0' && r->bucket[0] != '\0')
     return "LIST";
   return llhttp_method_name(r->method);

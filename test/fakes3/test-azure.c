@@ -369,6 +369,71 @@ static void accepts_a_token(void** state) {
   said(s3l_fakes3_exchange(false), 401, "NoAuthenticationInformation");
 }
 
+/* ---- Services of tokens ---- */
+
+static int post(const char* path, const char* form) {
+  char text[512];
+  snprintf(text, sizeof(text), "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s", path,
+           strlen(form), form);
+  send_text(text);
+  return s3l_fakes3_exchange(false);
+}
+
+static void take_token(char token[64]) {
+  const char* at = strstr(rig.reply.body, "\"access_token\":\"");
+  assert_non_null(at);
+  assert_int_equal(sscanf(at, "\"access_token\":\"%63[^\"]", token), 1);
+}
+
+#define FORM "grant_type=client_credentials&client_id=me&"
+
+static void gives_tokens(void** state) {
+  static const struct {
+    const char* form;
+    int status;
+  } rows[] = {
+      {FORM "client_secret=a%2Bb", 200},
+      {FORM "client_assertion=ey.x.y", 200},
+      {FORM "client_secret=wrong", 401},
+      {FORM "client_secret=", 401},
+      {"grant_type=client_credentials&client_id=other&client_secret=a%2Bb", 401},
+      {"grant_type=password&client_id=me&client_secret=a%2Bb", 400},
+  };
+  char token[64] = "";
+  s3l_fakes3_open(
+      &(fakes3_options_t){.protocol = "azure", .session_ms = 60000, .keys = {{"me", "a+b", NULL}}});
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    int status = post("/tenant/oauth2/v2.0/token", rows[i].form);
+    if (status != rows[i].status)
+      fail_msg("%s: %d %s", rows[i].form, status, rig.reply.body);
+    assert_string_equal(s3l_fakes3_last()->method, "TOKEN");
+  }
+  assert_int_equal(post("/tenant/oauth2/v2.0/token", FORM "client_secret=a%2Bb"), 200);
+  assert_non_null(strstr(rig.reply.body, "\"expires_in\":60,"));
+  take_token(token);
+  said(S3L_DO(.key = "k", .token = token), 404, "BlobNotFound");
+  assert_string_equal(s3l_fakes3_last()->access_key, "me");
+  fakes3_set_clock_offset(rig.server, 61000);
+  said(S3L_DO(.key = "k", .token = token), 401, "InvalidAuthenticationInfo");
+  s3l_fakes3_close();
+}
+
+static void gives_tokens_to_its_machines(void** state) {
+  static const char path[] =
+      "GET /metadata/identity/oauth2/token?resource=r HTTP/1.1\r\nHost: x\r\n";
+  char token[64] = "", text[256];
+  snprintf(text, sizeof(text), "%s\r\n", path);
+  send_text(text);
+  assert_int_equal(s3l_fakes3_exchange(false), 400);
+  snprintf(text, sizeof(text), "%sMetadata: true\r\n\r\n", path);
+  send_text(text);
+  assert_int_equal(s3l_fakes3_exchange(false), 200);
+  take_token(token);
+  said(S3L_DO(.key = "there", .token = token), 200, NULL);
+  fakes3_end_sessions(rig.server);
+  said(S3L_DO(.key = "there", .token = token), 401, "InvalidAuthenticationInfo");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, s3l_close_rig)
   const struct CMUnitTest tests[] = {
@@ -383,6 +448,8 @@ int main(void) {
       cmocka_unit_test(refuses_wrong_times),
       cmocka_unit_test(accepts_shared_access_signatures),
       TEST(accepts_a_token),
+      cmocka_unit_test(gives_tokens),
+      TEST(gives_tokens_to_its_machines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,47 @@ static void accepts_a_token(void** state) {
   said(s3l_fakes3_exchange(false), 403, "AccessDenied");
 }
 
+static int exchange(const char* request) {
+  rig.bytes_n = strlen(request);
+  memcpy(rig.bytes, request, rig.bytes_n + 1);
+  return s3l_fakes3_exchange(false);
+}
+
+#define POST "POST /token HTTP/1.1\r\nHost: x\r\nContent-Length: "
+
+static void gives_tokens(void** state) {
+  static const struct {
+    const char* request;
+    int status;
+  } rows[] = {
+      {POST "68\r\n\r\ngrant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&x=y", 400},
+      {POST
+       "76\r\n\r\ngrant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=e",
+       200},
+      {POST "75\r\n\r\ngrant_type=refresh_token&client_id=test&client_secret=testtest&refresh_tok=",
+       200},
+      {POST "62\r\n\r\ngrant_type=refresh_token&client_id=test&client_secret=wrong&x=", 401},
+      {"GET /computeMetadata/v1/instance/service-accounts/default/token HTTP/1.1\r\nHost: "
+       "x\r\n\r\n",
+       403},
+      {"GET /computeMetadata/v1/instance/service-accounts/default/token HTTP/1.1\r\nHost: x\r\n"
+       "Metadata-Flavor: Google\r\n\r\n",
+       200},
+  };
+  char token[64] = "";
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    int status = exchange(rows[i].request);
+    if (status != rows[i].status)
+      fail_msg("row %zu: %d %s", i, status, rig.reply.body);
+    if (status != 200)
+      continue;
+    const char* at = strstr(rig.reply.body, "\"access_token\":\"");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "\"access_token\":\"%63[^\"]", token), 1);
+    said(S3L_DO(.key = "there", .token = token), 200, NULL);
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_rig, s3l_close_rig)
   const struct CMUnitTest tests[] = {
@@ -252,6 +293,7 @@ int main(void) {
       TEST(refuses_what_was_tampered_with),
       TEST(accepts_s3_and_ignores_its_conditions),
       TEST(accepts_a_token),
+      TEST(gives_tokens),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
