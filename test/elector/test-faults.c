@@ -1,5 +1,7 @@
 /* The election over real sockets, against a store that misbehaves on command: lost and late writes,
- * refused ones, outages, a second process with the same ID, a loop that stands still. */
+ * refused ones, outages, a second process with the same ID, a loop that stands still.
+ *
+ * ctest labels: every-store */
 #include <stdio.h>
 #include <string.h>
 
@@ -308,6 +310,27 @@ static void test_three_candidates_and_hand_over(void** state) {
   s3l_election_end(el);
 }
 
+/* A store that takes one write a second to an object, as Google's does: a claim that follows a
+ * release at once is refused, and made again. */
+static void test_one_write_a_second(void** state) {
+  s3l_election_t* el = *state;
+  s3l_candidate_t c[2];
+  s3l_election_seed(el);
+  s3l_election_fault(el, "{\"write_interval_ms\":1000}");
+  for (size_t i = 0; i < 2; i++) {
+    s3l_candidate_init(el, &c[i], i == 0 ? "a" : "b");
+    c[i].o.leader_timeout_ms = 8000;
+    c[i].o.renew_interval_ms = 1200;
+  }
+  s3l_election_lead(el, &c[0], &c[1]);
+  s3l_election_wait(el, &c[0].renewed, 3, "renewals");
+  s3l_candidate_close(&c[0]);
+  s3l_election_wait(el, &c[1].started, 1, "the next leader");
+  s3l_election_wait(el, &c[1].renewed, 2, "its renewals");
+  assert_int_equal(c[1].stopped, 0);
+  s3l_election_end(el);
+}
+
 #define T(test) cmocka_unit_test_setup(test, setup)
 
 int main(void) {
@@ -331,6 +354,7 @@ int main(void) {
       T(test_bare_etags_only),
       T(test_if_match_not_implemented),
       T(test_three_candidates_and_hand_over),
+      T(test_one_write_a_second),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

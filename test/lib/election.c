@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/any_store.h"
 #include "lib/protocol.h"
 #include "lib/script_store.h"
 #include "lib/test.h"
@@ -89,12 +90,14 @@ static void on_closed(s3lect_elector_t* e) {
 /* ---- Set-up ---- */
 
 void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
-  static const fakes3_options_t plain;
+  fakes3_options_t o = {0};
   char why[256] = "";
+  if (options != NULL)
+    o = *options;
+  o.protocol = s3l_any_store();
   memset(el, 0, sizeof *el);
   assert_int_equal(uv_loop_init(&el->loop), 0);
-  if (fakes3_start(&el->loop, options != NULL ? options : &plain, &el->server, why, sizeof why) !=
-      0)
+  if (fakes3_start(&el->loop, &o, &el->server, why, sizeof why) != 0)
     fail_msg("the fake S3 does not start: %s", why);
   el->key = S3L_ELECTION_KEY;
   el->epochs = s3l_test_epochs();
@@ -112,6 +115,12 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
 
 void s3l_election_begin(s3l_election_t* el) {
   s3lect_error_t error;
+  if (!s3l_any_store_is("s3")) {
+    s3l_any_store_open(&el->loop, &el->store,
+                       &(s3l_any_store_options_t){.url = fakes3_url(el->server),
+                                                  .bucket = S3L_ELECTION_BUCKET});
+    return;
+  }
   (void)s3lect_store_s3_options_check(&el->s3, &error);
   if (s3lect_store_s3_init(&el->loop, &el->store, &el->s3, NULL) != 0)
     fail_msg("the store does not open: %s", error.text);
@@ -244,8 +253,8 @@ void s3l_candidate_init(s3l_election_t* el, s3l_candidate_t* c, const char* id) 
   c->o.lockfile_path = el->key;
   c->o.server_id = id;
   c->o.store = &el->store;
-  c->o.leader_timeout_ms = S3L_ELECTION_T_MS;
-  c->o.renew_interval_ms = 300;
+  c->o.leader_timeout_ms = s3l_any_store_timeout_ms(S3L_ELECTION_T_MS);
+  c->o.renew_interval_ms = s3l_any_store_renew_ms(300);
   c->o.frequent_interval_ms = 300;
   c->o.infrequent_interval_ms = 600;
   c->o.request_timeout_ms = el->epochs ? 450 : 600; /* it counts twice */

@@ -1,5 +1,5 @@
-/* An election in one process: a fake S3, an S3 store over real sockets, and candidates that record
- * their callbacks. Every callback and every turn of the loop checks that at most one candidate
+/* An election in one process: a fake S3, a store over real sockets (S3, or that of lib/any_store.h),
+ * and candidates that record their callbacks. Every callback and every turn of the loop checks that at most one candidate
  * leads. */
 #ifndef S3L_TEST_ELECTION_H
 #define S3L_TEST_ELECTION_H
@@ -41,7 +41,7 @@ struct s3l_election_s {
   const char* key; /* the lockfile's; S3L_ELECTION_KEY unless changed */
   bool epochs;     /* with epoch files, of which `key` is the prefix */
   s3lect_store_t store;
-  s3lect_store_s3_options_t s3; /* may be changed between s3l_election_init and _begin */
+  s3lect_store_s3_options_t s3; /* of S3; may be changed between s3l_election_init and _begin */
   s3l_candidate_t* candidates[S3L_CANDIDATES_MAX];
   size_t candidates_len;
   uint64_t last_epoch; /* of any candidate's start: epochs must increase */

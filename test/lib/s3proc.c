@@ -10,6 +10,7 @@
 #include "lib/test.h"
 #include <s3lect.h>
 
+#include "lib/any_store.h"
 #include "lib/protocol.h"
 
 #define ARGS_MAX 48
@@ -86,7 +87,8 @@ static proc_t* start_program(s3proc_t* s3, const char* name, char* url, size_t c
 
 static void start_fake(s3proc_t* s3, const char* port, const char* buckets) {
   s3->fake = start_program(s3, "ready", s3->url, sizeof s3->url,
-                           (const char*[]){"--die-with-parent", "--port", port,
+                           (const char*[]){"--die-with-parent", "--protocol", s3l_any_store(),
+                                           "--port", port,
                                            s3->versioned     ? "--versioned"
                                            : buckets != NULL ? "--buckets"
                                                              : NULL,
@@ -108,7 +110,7 @@ static void begin(s3proc_t* s3, const char* build_dir) {
 
 void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets) {
   begin(s3, build_dir);
-  snprintf(s3->store, sizeof s3->store, "s3://test/lock.json");
+  s3l_any_store_url("test", "lock.json", s3->store, sizeof s3->store);
   start_fake(s3, "0", buckets);
 }
 
@@ -162,9 +164,6 @@ void s3proc_end(s3proc_t* s3) {
   assert_int_equal(rmdir(s3->dir), 0);
 }
 
-static const char* const credentials[] = {"AWS_ACCESS_KEY_ID=test",
-                                          "AWS_SECRET_ACCESS_KEY=testtest", NULL};
-
 static size_t add(const char** argv, size_t n, const char* const* more) {
   for (; more != NULL && *more != NULL; more++) {
     assert_true(n < ARGS_MAX - 1);
@@ -181,9 +180,12 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
   const char* common[] = {program, command, "--store", s3->store, NULL};
   const char* endpoint[] = {"--endpoint", s3->url, NULL};
   const char* request = s3l_test_epochs() ? "400ms" : "700ms";
+  char leader_timeout[16], renew[16];
+  snprintf(leader_timeout, sizeof leader_timeout, "%ums", s3l_any_store_timeout_ms(S3PROC_T_MS));
+  snprintf(renew, sizeof renew, "%ums", s3l_any_store_renew_ms(400));
   const char* timing[] = {
-      "--leader-timeout", "2500ms", "--renew",           "400ms", "--frequent", "300ms",
-      "--infrequent",     "1s",     "--request-timeout", request, NULL};
+      "--leader-timeout", leader_timeout, "--renew",           renew,   "--frequent", "300ms",
+      "--infrequent",     "1s",           "--request-timeout", request, NULL};
   const char* protocol[] = {"--protocol", "epochs", NULL};
   const char* name[] = {"--id", id, NULL};
   const char* shell[] = {"/bin/sh", "-c", s3->through, "sh", NULL};
@@ -199,7 +201,7 @@ proc_t* s3proc_s3lect(s3proc_t* s3, const char* command, const char* id, const c
     n = add(argv, n, name);
   add(argv, n, more);
   const char* env[ENV_MAX] = {NULL};
-  size_t set = s3->fake != NULL ? add(env, 0, credentials) : 0;
+  size_t set = s3->fake != NULL ? add(env, 0, s3l_any_store_keys()) : 0;
   add(env, set, s3->env);
   return proc_spawn(&s3->procs, argv, env);
 }
@@ -243,24 +245,19 @@ static bool is_true(void* arg) {
 }
 
 static void open_store(s3proc_t* s3, s3lect_store_t* store) {
-  s3lect_store_s3_options_t options;
   memset(store, 0, sizeof *store);
   if (s3->url[0] == '\0') {
     assert_int_equal(s3lect_store_file_init(&s3->procs.loop, store, s3->dir, NULL), 0);
     return;
   }
-  s3lect_store_s3_options_init(&options, sizeof options);
-  options.bucket = "test";
-  options.endpoint = s3->url;
-  options.access_key_id = "test";
-  options.secret_access_key = "testtest";
-  assert_int_equal(s3lect_store_s3_init(&s3->procs.loop, store, &options, NULL), 0);
+  s3l_any_store_open(&s3->procs.loop, store,
+                     &(s3l_any_store_options_t){.url = s3->url, .bucket = "test"});
 }
 
 void s3proc_put(s3proc_t* s3, const char* body) {
   s3lect_store_t store;
   open_store(s3, &store);
-  const char* name = s3->url[0] != '\0' ? strchr(s3->store + strlen("s3://"), '/') : "/lock.json";
+  const char* name = strrchr(s3->store, '/');
   char key[128];
   snprintf(key, sizeof key, "%s%s", name + 1, s3l_test_epochs() ? "lock-0000001000.json" : "");
   put_t put = {
