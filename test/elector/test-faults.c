@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/any_store.h"
 #include "lib/election.h"
 #include "lib/test.h"
 #include "lib/wait.h"
@@ -251,9 +252,14 @@ static void test_blocked_loop(void** state) {
   s3l_election_end(el);
 }
 
+/* Some stores behind S3's protocol. */
 static void test_bare_etags_only(void** state) {
   s3l_election_t* el = *state;
   s3l_candidate_t c;
+  if (!s3l_any_store_is("s3")) {
+    s3l_election_end(el);
+    return;
+  }
   s3l_election_fault(el, "{\"bare_only\":true}");
   lead(el, &c);
   s3l_election_wait(el, &c.renewed, 3, "renewals");

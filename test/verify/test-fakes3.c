@@ -1,10 +1,12 @@
-/* s3lect_verify_start on the fake S3: an honest one, and each of its lies found out for what it is.
+/* s3lect_verify_start on the fake S3, Azure and Google: an honest one, and each of its lies found
+ * out for what it is.
  *
- * ctest labels: slow */
+ * ctest labels: every-store slow */
 #include <stdbool.h>
 #include <string.h>
 
 #include "fakes3/fakes3.h"
+#include "lib/any_store.h"
 #include "lib/test.h"
 #include "lib/verify_rig.h"
 #include "lib/wait.h"
@@ -15,24 +17,15 @@ static fakes3_t* server;
 static s3lect_store_t store;
 static s3l_verify_rig_t rig;
 
-static void open_all(const fakes3_options_t* options, const char* region) {
-  char why[256] = "";
-  s3lect_store_s3_options_t o;
-  assert_int_equal(uv_loop_init(&loop), 0);
-  if (fakes3_start(&loop, options, &server, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.endpoint = fakes3_url(server);
-  o.region = region;
-  o.access_key_id = FAKES3_ACCESS_KEY;
-  o.secret_access_key = FAKES3_SECRET_KEY;
-  o.max_connections = 16;
-  assert_int_equal(s3lect_store_s3_init(&loop, &store, &o, NULL), 0);
-}
-
 static int open_plain(void** state) {
-  open_all(&(fakes3_options_t){0}, NULL);
+  char why[256] = "";
+  const fakes3_options_t o = {.protocol = s3l_any_store()};
+  assert_int_equal(uv_loop_init(&loop), 0);
+  if (fakes3_start(&loop, &o, &server, why, sizeof(why)) != 0)
+    fail_msg("%s", why);
+  s3l_any_store_open(&loop, &store,
+                     &(s3l_any_store_options_t){
+                         .url = fakes3_url(server), .bucket = "bucket", .max_connections = 16});
   return 0;
 }
 
@@ -70,8 +63,8 @@ static void nothing_is_left(void) {
   bool there[64];
   size_t n = 0;
   for (uint64_t seq = 0; (e = fakes3_log_after(server, seq)) != NULL; seq = e->seq) {
-    bool put = strcmp(e->method, "PUT") == 0 && e->status == 200;
-    bool del = strcmp(e->method, "DELETE") == 0 && e->status == 204;
+    bool put = strcmp(e->method, "PUT") == 0 && e->status / 100 == 2;
+    bool del = strcmp(e->method, "DELETE") == 0 && e->status / 100 == 2;
     size_t i = 0;
     if (!put && !del)
       continue;
@@ -98,12 +91,15 @@ static void trusts_an_honest_store(void** state) {
     NONE_FAILED;
     assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
     assert_int_equal(rig.report.error, 0);
-    assert_int_equal(rig.report.etag_dialect, S3LECT_ETAG_QUOTED);
+    assert_int_equal(rig.report.etag_dialect,
+                     s3l_any_store_is("s3") ? S3LECT_ETAG_QUOTED : S3LECT_ETAG_UNKNOWN);
     assert_int_equal(rig.report.etags_weak, 0);
     nothing_is_left();
     for (size_t i = 0; i < rig.report.checks_len; i++) {
       bool skipped = quick != 0 && strcmp(rig.report.checks[i].name, "equal-bodies") == 0;
-      bool noted = quick == 0 && strcmp(rig.report.checks[i].name, "equal-bodies") == 0;
+      /* The others' ETags are no hashes. */
+      bool noted = quick == 0 && s3l_any_store_is("s3") &&
+                   strcmp(rig.report.checks[i].name, "equal-bodies") == 0;
       assert_int_equal(rig.report.checks[i].verdict, skipped ? S3LECT_CHECK_SKIPPED
                                                      : noted ? S3LECT_CHECK_NOTED
                                                              : S3LECT_CHECK_PASSED);
@@ -206,7 +202,9 @@ static void finds_listings_that_do_not_show_what_was_written(void** state) {
     nothing_is_left();
     fakes3_fault_clear(server, 0);
   }
-  lie("{\"match\":{\"method\":\"LIST\"},\"status\":403}");
+  lie(s3l_any_store_is("azure") ? "{\"match\":{\"method\":\"LIST\"},\"status\":403,"
+                                  "\"code\":\"AuthorizationPermissionMismatch\"}"
+                                : "{\"match\":{\"method\":\"LIST\"},\"status\":403}");
   run(true);
   assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
   assert_int_equal(rig.report.epochs.safety, S3LECT_SAFETY_UNKNOWN);
@@ -362,5 +360,13 @@ int main(void) {
       T(measures_the_clock),
       T(cleans_up_after_a_cancel),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const struct CMUnitTest of_all_stores[] = {
+      T(trusts_an_honest_store),       cmocka_unit_test(finds_lies),
+      T(does_without_if_match),        T(finds_listings_that_do_not_show_what_was_written),
+      T(knows_a_404_without_a_body),   T(is_patient),
+      T(waits_for_a_throttling_store), T(measures_the_clock),
+      T(cleans_up_after_a_cancel),
+  };
+  return s3l_any_store_is("s3") ? cmocka_run_group_tests(tests, NULL, NULL)
+                                : cmocka_run_group_tests(of_all_stores, NULL, NULL);
 }
