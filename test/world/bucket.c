@@ -35,7 +35,9 @@ static void check(const fakes3_entry_t* e) {
   bucket.gets += strcmp(e->method, "GET") == 0;
   bucket.lists += strcmp(e->method, "LIST") == 0;
   bucket.faults += e->fault != NULL;
-  if (e->code != NULL && strcmp(e->code, "RequestTimeTooSkewed") == 0)
+  /* Azure has no other word for a wrong signature. */
+  if (e->code != NULL && (strcmp(e->code, "RequestTimeTooSkewed") == 0 ||
+                          strcmp(e->code, "AuthenticationFailed") == 0))
     world_meet(WORLD_MET_SKEWED);
   if (put && strstr(e->key, ".verify-") == NULL && e->if_match == NULL &&
       e->if_none_match == NULL && !election.epochs)

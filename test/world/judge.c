@@ -275,7 +275,8 @@ static void check_write(world_life_t* l, const char* line) {
   if (begins(line, "done ok") && !b->sends[i].landed)
     world_broken("%s: write %" PRIu64 " is confirmed, and has not landed", l->node->name,
                  b->sends[i].number);
-  bool replayed = begins(line, "done EPRECONDITION") && world.now < election.replays_until;
+  bool refused = begins(line, "done EPRECONDITION") || begins(line, "done ETHROTTLED");
+  bool replayed = refused && world.now < election.replays_until;
   if (begins(line, "done EUNSUPPORTED") || begins(line, "done EREFUSED"))
     l->plain = PLAIN_MAX;
   b->sends[i].denied = !begins(line, "done ok") && !replayed;

@@ -61,7 +61,7 @@ static void configure(uint64_t seed, bool epochs) {
                           .peer_mode = peer && !(mixed && sim_chance(&r, 300)),
                           .store_clock = store_clock,
                           .infrequent_interval_ms = interval,
-                          .renew_interval_ms = seldom ? t / 3 : world_store->renew_ms};
+                          .renew_interval_ms = seldom ? t / 3 : 0};
     c->grace_period_ms = sim_chance(&r, 100) ? t / GRACE_PART : 0;
     if (sim_chance(&r, 250)) {
       c->stop_ack_ms = (uint32_t)sim_between(&r, 200, 5000);

@@ -13,10 +13,9 @@ typedef struct world_store_kind_s {
   const char* protocol; /* of the fake S3 */
   const char* bucket;
   fakes3_key_t key;
-  bool tls;          /* always */
-  bool lockfiles;    /* only these: the store has no listings that epoch files need */
-  bool services;     /* the simulated service of credentials gives keys for it */
-  uint32_t renew_ms; /* the shortest interval of renewals; 0: any */
+  bool tls;       /* always */
+  bool lockfiles; /* only these: the store has no listings that epoch files need */
+  bool services;  /* the simulated service of credentials gives keys for it */
   /* Rules that make the store another one that the library copes with; NULL ends the list. The last
    * one is for epoch files: it takes away If-Match. */
   const char* const* dialects;
