@@ -33,7 +33,8 @@ static void open_s3(uv_loop_t* loop, s3lect_store_t* store, const s3l_any_store_
   check(s3lect_store_s3_init(loop, store, &o, &error), &error);
 }
 
-static void open_azure(uv_loop_t* loop, s3lect_store_t* store, const s3l_any_store_options_t* want) {
+static void open_azure(uv_loop_t* loop, s3lect_store_t* store,
+                       const s3l_any_store_options_t* want) {
   s3lect_error_t error;
   s3lect_store_azure_options_t o;
   s3lect_store_azure_options_init(&o, sizeof(o));
@@ -98,7 +99,8 @@ bool s3l_any_store_is(const char* name) {
   return strcmp(kind()->name, name) == 0;
 }
 
-void s3l_any_store_open(uv_loop_t* loop, s3lect_store_t* store, const s3l_any_store_options_t* want) {
+void s3l_any_store_open(uv_loop_t* loop, s3lect_store_t* store,
+                        const s3l_any_store_options_t* want) {
   kind()->open(loop, store, want);
 }
 

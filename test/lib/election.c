@@ -116,9 +116,9 @@ void s3l_election_init(s3l_election_t* el, const fakes3_options_t* options) {
 void s3l_election_begin(s3l_election_t* el) {
   s3lect_error_t error;
   if (!s3l_any_store_is("s3")) {
-    s3l_any_store_open(&el->loop, &el->store,
-                       &(s3l_any_store_options_t){.url = fakes3_url(el->server),
-                                                  .bucket = S3L_ELECTION_BUCKET});
+    s3l_any_store_open(
+        &el->loop, &el->store,
+        &(s3l_any_store_options_t){.url = fakes3_url(el->server), .bucket = S3L_ELECTION_BUCKET});
     return;
   }
   (void)s3lect_store_s3_options_check(&el->s3, &error);

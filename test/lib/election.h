@@ -1,6 +1,6 @@
-/* An election in one process: a fake S3, a store over real sockets (S3, or that of lib/any_store.h),
- * and candidates that record their callbacks. Every callback and every turn of the loop checks that at most one candidate
- * leads. */
+/* An election in one process: a fake S3, a store over real sockets (S3, or that of
+ * lib/any_store.h), and candidates that record their callbacks. Every callback and every turn of
+ * the loop checks that at most one candidate leads. */
 #ifndef S3L_TEST_ELECTION_H
 #define S3L_TEST_ELECTION_H
 

@@ -2,8 +2,8 @@
  *
  * One s3proc_t is a fake S3 in a process of its own (so that SIGSTOP and SIGKILL make outages of
  * it), a scratch folder, and the options that every s3lect command of the test gets, by the
- * protocol and the store of this run (lib/protocol.h, lib/any_store.h). In place of the fake it may stand on a file of the scratch
- * folder. */
+ * protocol and the store of this run (lib/protocol.h, lib/any_store.h). In place of the fake it may
+ * stand on a file of the scratch folder. */
 #ifndef TEST_LIB_S3PROC_H
 #define TEST_LIB_S3PROC_H
 
