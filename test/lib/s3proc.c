@@ -128,8 +128,10 @@ void s3proc_begin_file(s3proc_t* s3, const char* build_dir) {
 
 void s3proc_begin_real(s3proc_t* s3, const char* build_dir) {
   begin(s3, build_dir);
-  snprintf(s3->store, sizeof s3->store, "s3://%s/s3lect-test/%lld/lock.json",
-           getenv("S3LECT_TEST_BUCKET"), (long long)s3lect_now_ns());
+  const char* url = getenv("S3LECT_TEST_STORE");
+  snprintf(s3->store, sizeof s3->store, "%s%s/s3lect-test/%lld/lock.json",
+           url != NULL ? "" : "s3://", url != NULL ? url : getenv("S3LECT_TEST_BUCKET"),
+           (long long)s3lect_now_ns());
 }
 
 void s3proc_fault(s3proc_t* s3, const char* json) {

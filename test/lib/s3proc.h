@@ -30,7 +30,8 @@ void s3proc_begin(s3proc_t* s3, const char* build_dir, const char* buckets);
 void s3proc_begin_versioned(s3proc_t* s3, const char* build_dir);
 /** The same with the lockfile on disk, and no fake. */
 void s3proc_begin_file(s3proc_t* s3, const char* build_dir);
-/** The same with the real store that the environment names (S3LECT_TEST_BUCKET, AWS_*). */
+/** The same with the real store that the environment names (S3LECT_TEST_BUCKET, AWS_*; or
+ * S3LECT_TEST_STORE, a URL without its key). */
 void s3proc_begin_real(s3proc_t* s3, const char* build_dir);
 void s3proc_end(s3proc_t* s3);
 
