@@ -50,6 +50,38 @@ export interface S3Options {
   proxy?: string;
 }
 
+/** A token of Entra, for Azure. */
+export interface Token {
+  token: string;
+  /** As that of Credentials. */
+  expiration?: Date | string | number;
+}
+
+/** Options of the Azure store. All but account and container have a default, as in Azure's own tools. */
+export interface AzureOptions {
+  /** Default: the connection string's, else AZURE_STORAGE_ACCOUNT. */
+  account?: string;
+  container: string;
+  /** `http[s]://HOST[:PORT][/PATH]`; default: the connection string's, else `https://ACCOUNT.blob.core.windows.net`. */
+  endpoint?: string;
+  /** One at most of this and the next three; default: AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY,
+   * AZURE_STORAGE_SAS_TOKEN, else Entra's identity of the process. */
+  accountKey?: string;
+  sasToken?: string;
+  connectionString?: string;
+  /** A token, the account's name with its key, or what gives them, as in S3Options. */
+  credentials?: Credentials | Token | (() => Credentials | Token | Promise<Credentials | Token>);
+  /** PEM; default: the system's authorities. */
+  caFile?: string;
+  /** `http://[USER:PASSWORD@]HOST[:PORT]`, or '' for none; default: HTTPS_PROXY and the like. */
+  proxy?: string;
+  connectTimeoutMs?: number;
+  tlsTimeoutMs?: number;
+  firstByteTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  maxConnections?: number;
+}
+
 /** What the electors of one thread share. */
 declare abstract class Shared implements AsyncDisposable {
   /** Closes the electors that use it, then itself. */
@@ -80,6 +112,11 @@ export class S3Store extends Store {
   constructor(options: S3Options);
 }
 
+/** Objects in a container of Azure Blob Storage. */
+export class AzureStore extends Store {
+  constructor(options: AzureOptions);
+}
+
 /** Files in a directory, which must exist, for the processes of one machine. */
 export class FileStore extends Store {
   constructor(directory: string | URL);
@@ -98,10 +135,12 @@ export class MemoryStore extends Store {
 
 /** Of list(). */
 export interface ListOptions {
-  /** A store, or 's3://BUCKET/PREFIX' or 'file:///DIRECTORY/PREFIX', which is closed in the end. */
-  store: S3Store | FileStore | MemoryStore | string;
+  /** A store, or 's3://BUCKET/PREFIX', 'az://ACCOUNT/CONTAINER/PREFIX' or 'file:///DIRECTORY/PREFIX', which is closed in the end. */
+  store: S3Store | AzureStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/PREFIX': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
+  /** With 'az://…': the store's other options. */
+  azure?: Omit<AzureOptions, 'account' | 'container'>;
   /** What the keys begin with; default: all keys, or what `store` names. */
   prefix?: string;
   /** In place of a prefix: this election only. */
@@ -151,9 +190,11 @@ export interface AuditOptions {
   logs?: (string | NodeJS.ArrayBufferView)[];
   /** What remembers an election: a store with lockfilePath, or 's3://BUCKET/KEY' or 'file:///DIRECTORY/NAME', which is
    * closed in the end. */
-  store?: S3Store | FileStore | MemoryStore | string;
+  store?: S3Store | AzureStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/KEY': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
+  /** With 'az://…': the store's other options. */
+  azure?: Omit<AzureOptions, 'account' | 'container'>;
   lockfilePath?: string;
   /** 'epochs': the files that keepEpochs has kept. 'lockfile' (default): the versions of a lockfile. */
   protocol?: 'lockfile' | 'epochs';
@@ -287,11 +328,13 @@ export class PeerServer extends Shared {
 
 /** Options of an elector; those of the library are in options.d.ts. */
 export interface ElectorOptions extends LibraryOptions {
-  /** A store that electors share and that outlives them, or 's3://BUCKET/KEY' or
+  /** A store that electors share and that outlives them, or 's3://BUCKET/KEY', 'az://ACCOUNT/CONTAINER/KEY' or
    * 'file:///DIRECTORY/NAME': a store of this elector's own, closed with it. */
-  store: S3Store | FileStore | MemoryStore | string;
+  store: S3Store | AzureStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/KEY': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
+  /** With 'az://…': the store's other options. */
+  azure?: Omit<AzureOptions, 'account' | 'container'>;
   /** The lockfile's key. Required unless `store` names it. */
   lockfilePath?: string;
   /** Unique for each candidate. Default: host name, process and thread. */

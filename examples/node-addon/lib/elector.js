@@ -12,7 +12,7 @@ const { ELECTOR, EXPIRY, PROTOCOL, checked, choice, construct, kindOf, refuse, s
 const { PeerClient } = require('./peer');
 const { Shared, nativeOf, setNative } = require('./shared');
 const { checkSignal, throwIfAborted, whenAborted } = require('./signals');
-const { Store, storeOfUrl } = require('./store');
+const { Store, URLS, refuseOthers, storeOfUrl } = require('./store');
 
 const ROLES = ['stopped', 'follower', 'leader'];
 
@@ -79,8 +79,7 @@ class Elector extends EventEmitter {
     const { peerClient, signal, store } = options;
     checkSignal(signal);
     if (!(store instanceof Store) && typeof store !== 'string')
-      throw refuse('store is required: "s3://BUCKET/KEY", "file:///DIRECTORY/NAME", or an S3Store, ' +
-        `FileStore or MemoryStore; it is ${kindOf(store)}`);
+      throw refuse(`store is required: ${URLS}, or an S3Store, AzureStore, FileStore or MemoryStore; it is ${kindOf(store)}`);
     if (peerClient !== undefined && !(peerClient instanceof PeerClient))
       throw refuse(`peerClient must be a PeerClient, not ${kindOf(peerClient)}`);
     this.#peerClient = peerClient;
@@ -90,12 +89,11 @@ class Elector extends EventEmitter {
     this.#id = native.serverId;
     this.#ownsStore = typeof store === 'string';
     if (this.#ownsStore) {
-      const { store: opened, key } = storeOfUrl(store, options.s3 ?? {});
+      const { store: opened, key } = storeOfUrl(store, options);
       this.#store = opened;
       native.lockfilePath ??= key;
     } else {
-      if (options.s3 !== undefined)
-        throw refuse('s3 goes with a store of the form "s3://BUCKET/KEY" only');
+      refuseOthers(options);
       this.#store = store;
     }
     this.#open(native);

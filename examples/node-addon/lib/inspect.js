@@ -5,10 +5,10 @@
 const binding = require('./binding');
 const { PROTOCOL, checked, choice, kindOf, refuse, spelled } = require('./options');
 const { checkSignal } = require('./signals');
-const { request, storeOfUrl } = require('./store');
+const { refuseOthers, request, storeOfUrl } = require('./store');
 
-const LIST = ['store', 's3', 'prefix', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal'];
-const AUDIT = ['logs', 'store', 's3', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal',
+const LIST = ['store', 's3', 'azure', 'prefix', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal'];
+const AUDIT = ['logs', 'store', 's3', 'azure', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal',
   'oneMachine', 'clockErrorMs', 'maxVersions'];
 
 /* A request whose errors name options as they are spelled here. */
@@ -21,13 +21,12 @@ async function asked(...args) {
 }
 
 /** Gives `use` the store of the options, and the key if they name it: then the store is closed in the end. */
-async function withStore({ store, s3 }, isPrefix, use) {
-  if (typeof store !== 'string') {
-    if (s3 !== undefined)
-      throw refuse('s3 goes with a store of the form "s3://BUCKET/KEY" only');
-    return use(store);
+async function withStore(options, isPrefix, use) {
+  if (typeof options.store !== 'string') {
+    refuseOthers(options);
+    return use(options.store);
   }
-  const { store: opened, key } = storeOfUrl(store, s3 ?? {}, isPrefix);
+  const { store: opened, key } = storeOfUrl(options.store, options, isPrefix);
   try {
     return await use(opened, key);
   } finally {
@@ -60,7 +59,7 @@ function logOf(log) {
 function auditLogs(native, logs) {
   if (!Array.isArray(logs))
     throw refuse(`logs must be an array, not ${kindOf(logs)}`);
-  for (const name of ['store', 's3', 'lockfilePath', 'protocol'])
+  for (const name of ['store', 's3', 'azure', 'lockfilePath', 'protocol'])
     if (native[name] !== undefined)
       throw refuse(`${name}: give either this or logs`);
   return binding.auditLogs(native, logs.map(logOf));

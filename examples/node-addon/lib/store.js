@@ -3,7 +3,7 @@
 const { fileURLToPath } = require('node:url');
 
 const binding = require('./binding');
-const { ADDRESSING, S3, checked, choice, construct, kindOf, refuse } = require('./options');
+const { ADDRESSING, AZURE, S3, checked, choice, construct, kindOf, refuse } = require('./options');
 const { Shared, nativeOf } = require('./shared');
 const { throwIfAborted, whenAborted } = require('./signals');
 
@@ -73,7 +73,7 @@ function contentOf(content) {
 class Store extends Shared {
   constructor(kind, options) {
     if (new.target === Store)
-      throw new TypeError('use S3Store, FileStore or MemoryStore');
+      throw new TypeError('use S3Store, AzureStore, FileStore or MemoryStore');
     const native = construct(binding.Store, kind, options);
     super(native);
     native.onFenced = onFenced;
@@ -139,11 +139,12 @@ function questioner(native, credentials) {
       const given = await credentials();
       if (given === null || typeof given !== 'object')
         throw new TypeError('it gave no object');
-      const key = required(given.accessKeyId, 'accessKeyId');
-      const secret = required(given.secretAccessKey, 'secretAccessKey');
-      const token = given.sessionToken ?? undefined;
+      const isToken = given.token !== undefined;
+      const key = isToken ? '' : required(given.accessKeyId, 'accessKeyId');
+      const secret = isToken ? '' : required(given.secretAccessKey, 'secretAccessKey');
+      const token = (isToken ? given.token : given.sessionToken) ?? undefined;
       native.answerCredentials(question, key, secret,
-        token === undefined ? token : required(token, 'sessionToken'),
+        token === undefined ? token : required(token, isToken ? 'token' : 'sessionToken'),
         milliseconds(given.expiration));
     } catch (err) {
       native.refuseCredentials(question, reason(err));
@@ -157,7 +158,7 @@ function credentialsSource(credentials) {
     return credentials;
   if (credentials === null || typeof credentials !== 'object' || Array.isArray(credentials))
     throw refuse(`credentials must be an object or a function, not ${kindOf(credentials)}`);
-  for (const name of ['accessKeyId', 'secretAccessKey']) {
+  for (const name of credentials.token === undefined ? ['accessKeyId', 'secretAccessKey'] : ['token']) {
     if (typeof credentials[name] !== 'string' || credentials[name] === '')
       throw refuse(`credentials.${name} must be a string that is not empty`);
   }
@@ -184,6 +185,16 @@ class S3Store extends Store {
     if (options.headers !== undefined)
       native.headers = headerLines(options.headers);
     super('s3', native);
+  }
+}
+
+/** Objects in a container of Azure Blob Storage. */
+class AzureStore extends Store {
+  constructor(options) {
+    const native = checked('AzureStore', options, AZURE);
+    if (options.credentials !== undefined)
+      native.credentials = credentialsSource(options.credentials);
+    super('azure', native);
   }
 }
 
@@ -221,20 +232,41 @@ function testingSpeed(speed) {
   binding.testingSpeed(speed);
 }
 
-/** The store and the key that "s3://BUCKET/KEY" and "file:///DIRECTORY/NAME" name; the key may be empty if it is a
- * prefix. */
-function storeOfUrl(text, s3, isPrefix = false) {
+const URLS = '"s3://BUCKET/KEY", "az://ACCOUNT/CONTAINER/KEY", "file:///DIRECTORY/NAME"';
+
+/* The stores whose further options go by the URL's scheme. */
+const REMOTE = {
+  s3: { scheme: 's3', parts: ['bucket'], known: S3, open: (options) => new S3Store(options) },
+  azure: { scheme: 'az', parts: ['account', 'container'], known: AZURE, open: (options) => new AzureStore(options) },
+};
+
+/** The store and the key that a URL names; the key may be empty if it is a prefix. `options` may have the further
+ * options of the store, by its name in REMOTE. */
+function storeOfUrl(text, options, isPrefix = false) {
   const least = isPrefix ? 0 : 1;
-  const [, bucket, key] = new RegExp(`^s3://([^/]+)/(.{${least},})$`).exec(text) ?? [];
-  if (bucket) {
-    if (checked('s3', s3, S3).bucket !== undefined)
-      throw refuse(`s3.bucket: "${text}" names the bucket already`);
-    return { store: new S3Store({ ...s3, bucket }), key };
+  const scheme = /^(\w+):/.exec(text)?.[1];
+  refuseOthers(options, scheme);
+  for (const [name, { parts, known, open }] of Object.entries(REMOTE).filter(([, { scheme: own }]) => own === scheme)) {
+    const further = options[name] ?? {};
+    const [, ...found] = new RegExp(`^\\w+://${'([^/]+)/'.repeat(parts.length)}(.{${least},})$`).exec(text) ?? [];
+    const twice = parts.find((part) => checked(name, further, known)[part] !== undefined);
+    if (found.length > 0 && twice !== undefined)
+      throw refuse(`${name}.${twice}: "${text}" names the ${twice} already`);
+    if (found.length > 0)
+      return { store: open({ ...further, ...Object.fromEntries(parts.map((part, i) => [part, found[i]])) }), key: found.at(-1) };
   }
   const [, directory, name] = new RegExp(`^file://(/.*?)/*([^/]{${least},})$`).exec(text) ?? [];
   if (directory)
     return { store: new FileStore(directory), key: name };
-  throw refuse(`store must be "s3://BUCKET/KEY", "file:///DIRECTORY/NAME" or a store, not "${text}"`);
+  throw refuse(`store must be ${URLS} or a store, not "${text}"`);
 }
 
-module.exports = { FileStore, MemoryStore, S3Store, Store, request, storeOfUrl, testingSpeed };
+/** Refuses the further options of stores that have another scheme than this; with none, of all of them. */
+function refuseOthers(options, scheme) {
+  for (const [name, { scheme: own, parts }] of Object.entries(REMOTE)) {
+    if (options[name] !== undefined && own !== scheme)
+      throw refuse(`${name} goes with a store of the form "${own}://${parts.join('/').toUpperCase()}/KEY" only`);
+  }
+}
+
+module.exports = { AzureStore, FileStore, MemoryStore, S3Store, Store, URLS, refuseOthers, request, storeOfUrl, testingSpeed };

@@ -142,6 +142,9 @@ const char* texts_add(texts_t* texts, napi_env env, napi_value value, const char
 bool fields_read(napi_env env, napi_value from, const field_t* fields, size_t n, void* to,
                  texts_t* texts);
 
+/** An array of their names; NULL: an error of Node-API. */
+napi_value fields_names(napi_env env, const field_t* fields, size_t n);
+
 /** "S3LECT_EOPTION", "S3LECT_ECONNREFUSED". */
 void code_of(int err, char* code, size_t size);
 /** An Error with `code` and `errno`; `message` NULL or "": what s3lect_strerror says. */

@@ -135,15 +135,20 @@ static napi_value close_method(napi_env env, napi_callback_info info) {
   return value_undefined(env);
 }
 
-/* The names of the options. */
-static bool set_options(napi_env env, napi_value constructor, const class_t* class) {
+napi_value fields_names(napi_env env, const field_t* fields, size_t n) {
   napi_value names;
   if (napi_create_array(env, &names) != napi_ok)
-    return false;
-  for (uint32_t i = 0; i < class->fields_n; i++)
-    if (napi_set_element(env, names, i, value_text(env, class->fields[i].name)) != napi_ok)
-      return false;
-  return napi_set_named_property(env, constructor, "options", names) == napi_ok;
+    return NULL;
+  for (uint32_t i = 0; i < n; i++)
+    if (napi_set_element(env, names, i, value_text(env, fields[i].name)) != napi_ok)
+      return NULL;
+  return names;
+}
+
+/* The names of the options. */
+static bool set_options(napi_env env, napi_value constructor, const class_t* class) {
+  napi_value names = fields_names(env, class->fields, class->fields_n);
+  return names != NULL && napi_set_named_property(env, constructor, "options", names) == napi_ok;
 }
 
 bool class_define(napi_env env, napi_value exports, const class_t* class,

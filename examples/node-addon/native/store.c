@@ -85,6 +85,25 @@ static const field_t s3_fields[] = {
     OPTION(FIELD_TEXT, "proxy", proxy),
 };
 
+#define AZURE(kind, name, member)                                                                  \
+  { name, kind, offsetof(s3lect_store_azure_options_t, member) }
+
+static const field_t azure_fields[] = {
+    AZURE(FIELD_TEXT, "account", account),
+    AZURE(FIELD_TEXT, "container", container),
+    AZURE(FIELD_TEXT, "endpoint", endpoint),
+    AZURE(FIELD_TEXT, "accountKey", account_key),
+    AZURE(FIELD_TEXT, "sasToken", sas_token),
+    AZURE(FIELD_TEXT, "connectionString", connection_string),
+    AZURE(FIELD_TEXT, "caFile", ca_file),
+    AZURE(FIELD_TEXT, "proxy", proxy),
+    AZURE(FIELD_UINT32, "connectTimeoutMs", connect_timeout_ms),
+    AZURE(FIELD_UINT32, "tlsTimeoutMs", tls_timeout_ms),
+    AZURE(FIELD_UINT32, "firstByteTimeoutMs", first_byte_timeout_ms),
+    AZURE(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
+    AZURE(FIELD_UINT32, "maxConnections", max_connections),
+};
+
 /* `headers` comes as an array of "Name: value". */
 static bool read_headers(napi_env env, napi_value from, const char** headers, size_t* n,
                          texts_t* texts) {
@@ -111,12 +130,30 @@ static bool read_headers(napi_env env, napi_value from, const char** headers, si
   return true;
 }
 
-/* The three do what class_t asks of open. */
-
-static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
+/* A provider, if `credentials` is a function. False: lack of memory. */
+static bool open_provider(store_t* s, napi_value from,
+                          s3lect_credentials_provider_t** credentials) {
   addon_t* addon = s->object.addon;
   napi_value callback;
   napi_valuetype type = napi_undefined;
+  if (napi_get_named_property(addon->env, from, "credentials", &callback) == napi_ok)
+    (void)napi_typeof(addon->env, callback, &type);
+  if (type == napi_function)
+    s->provider = *credentials = provider_open(&s->object, addon);
+  return type != napi_function || s->provider != NULL;
+}
+
+/* The store could not be opened: so does its provider end. */
+static int opened(const store_t* s, int r) {
+  if (r != 0 && s->provider != NULL)
+    s3lect_credentials_close(s->provider, NULL);
+  return r;
+}
+
+/* These do what class_t asks of open. */
+
+static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
+  addon_t* addon = s->object.addon;
   s3lect_store_s3_options_t options;
   const char* headers[HEADERS_MAX];
   s3lect_store_s3_options_init(&options, sizeof options);
@@ -125,17 +162,21 @@ static int open_s3(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* 
       !read_headers(addon->env, from, headers, &options.headers_len, texts))
     return 1;
   options.headers = headers;
-  if (napi_get_named_property(addon->env, from, "credentials", &callback) == napi_ok)
-    (void)napi_typeof(addon->env, callback, &type);
-  if (type == napi_function) {
-    s->provider = options.credentials = provider_open(&s->object, addon);
-    if (s->provider == NULL)
-      return (error->code = UV_ENOMEM);
-  }
-  int r = s3lect_store_s3_init(addon->loop, &s->handle, &options, error);
-  if (r != 0 && s->provider != NULL)
-    s3lect_credentials_close(s->provider, NULL);
-  return r;
+  if (!open_provider(s, from, &options.credentials))
+    return (error->code = UV_ENOMEM);
+  return opened(s, s3lect_store_s3_init(addon->loop, &s->handle, &options, error));
+}
+
+static int open_azure(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
+  addon_t* addon = s->object.addon;
+  s3lect_store_azure_options_t options;
+  s3lect_store_azure_options_init(&options, sizeof options);
+  if (!fields_read(addon->env, from, azure_fields, sizeof azure_fields / sizeof *azure_fields,
+                   &options, texts))
+    return 1;
+  if (!open_provider(s, from, &options.credentials))
+    return (error->code = UV_ENOMEM);
+  return opened(s, s3lect_store_azure_init(addon->loop, &s->handle, &options, error));
 }
 
 static int open_file(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
@@ -163,9 +204,9 @@ static int open_memory(store_t* s, napi_value from, texts_t* texts, s3lect_error
 static const struct {
   const char* name;
   int (*open)(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error);
-} kinds[] = {{"s3", open_s3}, {"file", open_file}, {"memory", open_memory}};
+} kinds[] = {{"s3", open_s3}, {"azure", open_azure}, {"file", open_file}, {"memory", open_memory}};
 
-/* new Store("s3" | "file" | "memory", options) */
+/* new Store("s3" | "azure" | "file" | "memory", options) */
 static int store_open(object_t* object, const napi_value* argv, texts_t* texts,
                       s3lect_error_t* error) {
   store_t* s = (store_t*)object;
@@ -357,5 +398,10 @@ bool store_define(napi_env env, napi_value exports) {
       {.utf8name = "cancel", .method = store_cancel},
       {.utf8name = "fault", .method = store_fault},
   };
-  return class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods);
+  napi_value store,
+      names = fields_names(env, azure_fields, sizeof azure_fields / sizeof *azure_fields);
+  return names != NULL &&
+         class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods) &&
+         napi_get_named_property(env, exports, "Store", &store) == napi_ok &&
+         napi_set_named_property(env, store, "azureOptions", names) == napi_ok;
 }

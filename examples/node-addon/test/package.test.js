@@ -9,7 +9,7 @@ const path = require('node:path');
 const { describe, it } = require('node:test');
 
 const s3lect = require('..');
-const { ELECTOR, PEER_CLIENT, PEER_SERVER, S3 } = require('../lib/options');
+const { AZURE, ELECTOR, PEER_CLIENT, PEER_SERVER, S3 } = require('../lib/options');
 const { Shared } = require('../lib/shared');
 const { optionTypes } = require('../option-types');
 const { PACKAGE } = require('./support');
@@ -77,6 +77,7 @@ describe('package', () => {
     own(s3lect.MemoryStore.prototype, declared('export class MemoryStore'));
     own(Shared.prototype, declared('declare abstract class Shared'));
     for (const [options, head] of [[S3, 'export interface S3Options'],
+      [AZURE, 'export interface AzureOptions'],
       [ELECTOR, 'export interface ElectorOptions'],
       [PEER_CLIENT, 'export interface PeerClientOptions'],
       [PEER_SERVER, 'export interface PeerServerOptions']]) {
@@ -107,7 +108,7 @@ describe('package', () => {
     const read = (file) => fs.readFileSync(file, 'utf8');
     const native = ['elector', 'store', 'peer', 'plan'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
     const ours = /^(size|on_\w+|store|peer_client|credentials|headers|headers_len)$/; // by other ways
-    for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_store_s3_options_s'],
+    for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_store_s3_options_s'], ['store_azure.h', 's3lect_store_azure_options_s'],
       ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s'], ['plan.h', 's3lect_plan_options_s']]) {
       const text = read(path.join(include, header)).replace(/\/\*[^]*?\*\//g, '');
       const from = text.indexOf(`struct ${struct} {`);

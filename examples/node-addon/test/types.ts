@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
 // not.
-import { audit, Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
+import { audit, AzureStore, Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -29,6 +29,8 @@ async function main() {
   for (const election of await list({ store: 's3://b/locks/', s3: { region: 'x' }, signal: AbortSignal.timeout(5) })) {
     const n: bigint = election.epoch; election.state === 'led'; election.value.length + Number(n) + election.ageMs;
   }
+  await using azure = new AzureStore({ account: 'a', container: 'c', credentials: async () => ({ token: 't' }) });
+  new Elector({ store: 'az://a/c/k', azure: { sasToken: 's' } }); await list({ store: azure, lockfilePath: 'k' });
   await list({ store, lockfilePath: 'k', protocol: 'epochs' });
   // @ts-expect-error
   await list({ prefix: 'x' });
