@@ -187,7 +187,7 @@ static void on_file(s3l_file_t* file, int status) {
   s3l_buf_puts(&c->why, ": ");
   if (status == UV_ENOENT && g->may_lack)
     s3l_chain_skip(c, s3lect_strerror(status));
-  else if (status == UV_ENOMEM || c->cancelled)
+  else if (status == UV_ENOMEM)
     s3l_chain_end(c, status, NULL);
   else if (status != 0)
     s3l_chain_fail(c, status == S3LECT_ETOOBIG ? "is too large" : s3lect_strerror(status));

@@ -68,15 +68,25 @@ static void a_wrong_clock_is_corrected(void** state) {
   S3L_SEND(                                                                                        \
       s3l_creds_rig_reply("400 Bad Request", "Date: Sun, 27 Oct 2024 " time " GMT\r\n", REFUSAL))
   G_BEGIN(S3L_SCRIPT(G_POST("/token"), S3L_EXPECT("assertion="), REFUSES("10:30:00"),
-                     G_POST("/token"), S3L_EXPECT(assertion), S3L_SEND(G_TOKEN("one"))));
+                     G_POST("/token"), S3L_EXPECT(assertion), S3L_SEND(G_TOKEN("one")),
+                     G_POST("/token"), S3L_EXPECT("assertion="), REFUSES("10:00:00"),
+                     G_POST("/token"), S3L_EXPECT(assertion), S3L_SEND(G_TOKEN("two"))));
   s3l_google_write("key.json", S3L_GOOGLE_KEY_FILE("%s/token"));
   expect_assertion(S3L_CREDS_RIG_NOW / 1000 + 1800);
-  s3l_google_got("one");
-  G_BEGIN(S3L_SCRIPT(G_POST("/token"), S3L_EXPECT("assertion="), REFUSES("10:04:00")));
+  s3l_google_open();
+  s3l_google_gets("one");
+  /* The next question begins with this time. Meanwhile our clock has been set right. */
+  expect_assertion(S3L_CREDS_RIG_NOW / 1000);
+  s3l_google_gets("two");
+  s3l_creds_rig_end(rig);
+  G_BEGIN(S3L_SCRIPT(G_POST("/token"), S3L_EXPECT(assertion), REFUSES("10:04:00")));
   s3l_google_write("key.json", S3L_GOOGLE_KEY_FILE("%s/token"));
+  expect_assertion(S3L_CREDS_RIG_NOW / 1000);
   s3l_google_failed(
       "...answered 400: invalid_grant: Invalid JWT: Token must be a short-lived token (60 "
       "minutes) and in a reasonable timeframe.");
+  assert_int_equal(rig->server.accepted, 1);
+  assert_int_equal(rig->server.strays, 0);
   G_BEGIN(S3L_SCRIPT(G_POST("/token"), S3L_EXPECT("assertion="), REFUSES("10:30:00"),
                      G_POST("/token"), S3L_EXPECT("assertion="), REFUSES("10:50:00")));
   s3l_google_write("key.json", S3L_GOOGLE_KEY_FILE("%s/token"));
