@@ -240,7 +240,7 @@ static int parse_metadata(const s3l_http_reply_t* reply, int64_t now_ms, s3lect_
                           s3l_buf_t* why) {
   if (s3l_span_eq(s3l_http_reply_header(reply, "metadata-flavor"), S3L_SPAN("Google")))
     return s3l_reply_token_json(reply, now_ms, out, why);
-  s3l_buf_puts(why, "the answer lacks Metadata-Flavor: Google, so it comes from another service");
+  s3l_buf_puts(why, "the answer lacks Metadata-Flavor: Google");
   return S3LECT_ECREDENTIALS;
 }
 

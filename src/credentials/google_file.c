@@ -23,6 +23,7 @@
 typedef struct reader_s {
   s3l_google_file_t* file;
   s3l_json_t json;
+  int object; /* that is being read */
   s3l_buf_t* why;
 } reader_t;
 
@@ -32,11 +33,10 @@ static bool refuse(const reader_t* r, const char* text) {
 }
 
 /* Keeps a string. If it is absent, it is `fallback`, or missing if that is NULL. */
-static bool take(reader_t* r, int object, const char* name, const char* fallback,
-                 const char** out) {
+static bool take(reader_t* r, const char* name, const char* fallback, const char** out) {
   s3l_google_file_t* f = r->file;
   char* at = f->text + f->used;
-  int err = s3l_json_get_string(&r->json, object, name, at, sizeof f->text - f->used);
+  int err = s3l_json_get_string(&r->json, r->object, name, at, sizeof f->text - f->used);
   if (err == 0 && at[0] != '\0') {
     f->used += strlen(at) + 1;
     *out = at;
@@ -50,9 +50,17 @@ static bool take(reader_t* r, int object, const char* name, const char* fallback
   return refuse(r, err == S3LECT_ERECORD ? " is not a string, or too long" : " is missing");
 }
 
+/* Goes on within a member of the object. */
+static bool enter(reader_t* r, const char* name) {
+  if (s3l_json_get_object(&r->json, r->object, name, &r->object) == 0)
+    return true;
+  s3l_buf_puts(r->why, name);
+  return refuse(r, " is missing, or not an object");
+}
+
 /* ---- External accounts ---- */
 
-static bool take_headers(reader_t* r, int source) {
+static bool take_headers(reader_t* r) {
   s3l_google_file_t* f = r->file;
   char name[NAME_MAX_SIZE], value[VALUE_MAX];
   int headers = -1, at = -1;
@@ -60,7 +68,7 @@ static bool take_headers(reader_t* r, int source) {
   s3l_buf_t b;
   s3l_buf_init(&b, f->text + f->used, sizeof f->text - f->used);
   f->headers = b.p;
-  (void)s3l_json_get_object(&r->json, source, "headers", &headers);
+  (void)s3l_json_get_object(&r->json, r->object, "headers", &headers);
   while (ok && (at = s3l_json_member(&r->json, headers, at, name, sizeof name)) >= 0) {
     ok = name[0] != '\0' && strchr(name, ':') == NULL && s3l_span_is_visible(s3l_span_cstr(name)) &&
          s3l_json_get_string(&r->json, headers, name, value, sizeof value) == 0 &&
@@ -69,104 +77,82 @@ static bool take_headers(reader_t* r, int source) {
   }
   s3l_wipe(value, sizeof value);
   if (!ok || s3l_buf_cstr(&b) == NULL)
-    return refuse(r, "credential_source.headers must be names and values of HTTP headers");
+    return refuse(r, "headers must be names and values of HTTP headers");
   f->used += b.len + 1;
   return true;
 }
 
-static bool take_format(reader_t* r, int source) {
+static bool take_format(reader_t* r) {
   const char* type;
-  int format = -1;
-  (void)s3l_json_get_object(&r->json, source, "format", &format);
   r->file->member = "";
-  if (!take(r, format, "type", "text", &type))
+  if (!s3l_json_has(&r->json, r->object, "format"))
+    return true;
+  if (!enter(r, "format") || !take(r, "type", "text", &type))
     return false;
   if (strcmp(type, "json") == 0)
-    return take(r, format, "subject_token_field_name", NULL, &r->file->member);
-  return strcmp(type, "text") == 0 ||
-         refuse(r, "the type of credential_source.format must be text or json");
+    return take(r, "subject_token_field_name", NULL, &r->file->member);
+  return strcmp(type, "text") == 0 || refuse(r, "format must be text or json");
 }
 
 static bool take_source(reader_t* r) {
   s3l_google_file_t* f = r->file;
-  int source;
-  if (s3l_json_get_object(&r->json, S3L_JSON_ROOT, "credential_source", &source) != 0)
-    return refuse(r, "credential_source is missing, or not an object");
-  if (!take(r, source, "file", "", &f->path) || !take(r, source, "url", "", &f->url))
+  if (!enter(r, "credential_source") || !take(r, "file", "", &f->path) ||
+      !take(r, "url", "", &f->url))
     return false;
   if ((f->path[0] == '\0') == (f->url[0] == '\0') ||
-      s3l_json_has(&r->json, source, "environment_id"))
-    return refuse(r, "credential_source must have a file or a url; executables, certificates and "
-                     "AWS are not supported");
-  return take_format(r, source) && take_headers(r, source);
+      s3l_json_has(&r->json, r->object, "environment_id"))
+    return refuse(r, "credential_source must have a file or a url, and no environment_id");
+  return take_headers(r) && take_format(r);
 }
 
 /* ---- The file ---- */
 
-/* The members of each type that are read, which must be there unless they have a fallback. */
-static const struct {
-  s3l_google_type_t type;
-  const char* name;
-  size_t at;
-  const char* fallback;
-} members[] = {
-#define MEMBER(type, name, field, fallback)                                                        \
-  { S3L_GOOGLE_##type, name, offsetof(s3l_google_file_t, field), fallback }
-    MEMBER(SERVICE_ACCOUNT, "client_email", email, NULL),
-    MEMBER(SERVICE_ACCOUNT, "private_key", key, NULL),
-    MEMBER(SERVICE_ACCOUNT, "private_key_id", key_id, ""),
-    MEMBER(SERVICE_ACCOUNT, "token_uri", token_url, TOKEN_URL),
-    MEMBER(USER, "client_id", client_id, NULL),
-    MEMBER(USER, "client_secret", client_secret, NULL),
-    MEMBER(USER, "refresh_token", refresh_token, NULL),
-    MEMBER(USER, "token_uri", token_url, TOKEN_URL),
-    MEMBER(EXTERNAL, "audience", audience, NULL),
-    MEMBER(EXTERNAL, "subject_token_type", subject_type, NULL),
-    MEMBER(EXTERNAL, "token_url", token_url, STS_URL),
-#undef MEMBER
-};
+static bool take_service_account(reader_t* r) {
+  s3l_google_file_t* f = r->file;
+  f->type = S3L_GOOGLE_SERVICE_ACCOUNT;
+  return take(r, "client_email", NULL, &f->email) && take(r, "private_key", NULL, &f->key) &&
+         take(r, "private_key_id", "", &f->key_id) &&
+         take(r, "token_uri", TOKEN_URL, &f->token_url);
+}
 
-static bool take_type(reader_t* r, int account) {
-  static const char* const types[] = {"service_account", "authorized_user", "external_account"};
-  const char* type;
-  if (!take(r, account, "type", NULL, &type))
+static bool take_user(reader_t* r) {
+  s3l_google_file_t* f = r->file;
+  f->type = S3L_GOOGLE_USER;
+  return take(r, "client_id", NULL, &f->client_id) &&
+         take(r, "client_secret", NULL, &f->client_secret) &&
+         take(r, "refresh_token", NULL, &f->refresh_token) &&
+         take(r, "token_uri", TOKEN_URL, &f->token_url);
+}
+
+static bool take_external(reader_t* r) {
+  s3l_google_file_t* f = r->file;
+  f->type = S3L_GOOGLE_EXTERNAL;
+  return take(r, "audience", NULL, &f->audience) &&
+         take(r, "subject_token_type", NULL, &f->subject_type) &&
+         take(r, "token_url", STS_URL, &f->token_url) && take_source(r);
+}
+
+static bool take_account(reader_t* r) {
+  const char *type, *universe;
+  if (!take(r, "type", NULL, &type) || !take(r, "universe_domain", UNIVERSE, &universe))
     return false;
-  for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-    r->file->type = (s3l_google_type_t)i;
-    if (strcmp(type, types[i]) == 0 && (i != S3L_GOOGLE_EXTERNAL || account == S3L_JSON_ROOT))
-      return true;
-  }
+  if (strcmp(universe, UNIVERSE) != 0)
+    return refuse(r, "universe_domain must be " UNIVERSE);
+  if (strcmp(type, "service_account") == 0)
+    return take_service_account(r);
+  if (strcmp(type, "authorized_user") == 0)
+    return take_user(r);
+  if (strcmp(type, "external_account") == 0 && r->object == S3L_JSON_ROOT)
+    return take_external(r);
   s3l_buf_puts(r->why, "type ");
   s3l_reply_put_shown(r->why, s3l_span_cstr(type), TYPE_SHOWN);
   return refuse(r, " is not supported");
 }
 
-static bool take_account(reader_t* r, int account) {
-  s3l_google_file_t* f = r->file;
-  const char* universe;
-  if (!take_type(r, account) || !take(r, account, "universe_domain", UNIVERSE, &universe))
-    return false;
-  if (strcmp(universe, UNIVERSE) != 0)
-    return refuse(r, "universe_domain must be " UNIVERSE);
-  for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-    const char** out = (const char**)(void*)((char*)f + members[i].at);
-    if (members[i].type == f->type && !take(r, account, members[i].name, members[i].fallback, out))
-      return false;
-  }
-  return f->type != S3L_GOOGLE_EXTERNAL || take_source(r);
-}
-
 /* The list of delegates is sent as it is written. */
-static bool take_impersonation(reader_t* r, bool is_needed) {
+static bool take_delegates(reader_t* r) {
   s3l_google_file_t* f = r->file;
   s3l_span_t list = S3L_SPAN("[]");
-  int options = -1;
-  f->life_s = 0;
-  if (!take(r, S3L_JSON_ROOT, "service_account_impersonation_url", is_needed ? NULL : "",
-            &f->impersonation_url))
-    return false;
-  (void)s3l_json_get_object(&r->json, S3L_JSON_ROOT, "service_account_impersonation", &options);
-  (void)s3l_json_get_u64(&r->json, options, "token_lifetime_seconds", &f->life_s);
   (void)s3l_json_get_text(&r->json, S3L_JSON_ROOT, "delegates", &list);
   f->delegates = f->text + f->used;
   if (list.p[0] != '[' || !s3l_span_copy(list, f->text + f->used, sizeof f->text - f->used))
@@ -176,19 +162,22 @@ static bool take_impersonation(reader_t* r, bool is_needed) {
 }
 
 static bool take_file(reader_t* r) {
+  s3l_google_file_t* f = r->file;
   const char* type;
-  int account = S3L_JSON_ROOT;
-  if (!take(r, S3L_JSON_ROOT, "type", NULL, &type))
+  int options = -1;
+  f->life_s = 0;
+  (void)s3l_json_get_object(&r->json, S3L_JSON_ROOT, "service_account_impersonation", &options);
+  (void)s3l_json_get_u64(&r->json, options, "token_lifetime_seconds", &f->life_s);
+  if (!take(r, "type", NULL, &type))
     return false;
   bool impersonated = strcmp(type, "impersonated_service_account") == 0;
-  if (impersonated &&
-      s3l_json_get_object(&r->json, S3L_JSON_ROOT, "source_credentials", &account) != 0)
-    return refuse(r, "source_credentials is missing, or not an object");
-  return take_account(r, account) && take_impersonation(r, impersonated);
+  return take(r, "service_account_impersonation_url", impersonated ? NULL : "",
+              &f->impersonation_url) &&
+         take_delegates(r) && (!impersonated || enter(r, "source_credentials")) && take_account(r);
 }
 
 int s3l_google_file_parse(s3l_google_file_t* f, s3l_span_t text, s3l_buf_t* why) {
-  reader_t r = {.file = f, .why = why};
+  reader_t r = {.file = f, .object = S3L_JSON_ROOT, .why = why};
   f->used = 0;
   bool ok = text.n <= S3L_GOOGLE_FILE_MAX && s3l_json_parse(&r.json, text) == 0
                 ? take_file(&r)
@@ -205,7 +194,7 @@ const char* s3l_google_scope(const s3l_google_file_t* f) {
 int s3l_google_assertion(s3l_google_file_t* f, int64_t now_ms, s3l_span_t* out, s3l_buf_t* why) {
   char header_text[CLAIMS_MAX], claims_text[CLAIMS_MAX];
   s3l_buf_t header, claims, jwt;
-  int64_t now_s = now_ms / 1000 - CLOCK_SLACK_S;
+  long long now_s = now_ms / 1000 - CLOCK_SLACK_S;
   s3l_buf_init(&header, header_text, sizeof header_text);
   s3l_buf_puts(&header, "{\"alg\":\"RS256\",\"typ\":\"JWT\"");
   if (f->key_id[0] != '\0')
@@ -216,20 +205,16 @@ int s3l_google_assertion(s3l_google_file_t* f, int64_t now_ms, s3l_span_t* out, 
   s3l_json_string(&claims, "iss", f->email);
   s3l_json_string(&claims, "scope", s3l_google_scope(f));
   s3l_json_string(&claims, "aud", f->token_url);
-  s3l_json_i64(&claims, "iat", now_s);
-  s3l_json_i64(&claims, "exp", now_s + JWT_LIFE_S);
-  s3l_buf_putc(&claims, '}');
+  s3l_buf_printf(&claims, ",\"iat\":%lld,\"exp\":%lld}", now_s, now_s + JWT_LIFE_S);
   s3l_buf_init(&jwt, f->text + f->used, sizeof f->text - f->used);
   const char* wrong =
       s3l_jwt_sign(s3l_span_cstr(f->key), s3l_buf_span(&header), s3l_buf_span(&claims), &jwt);
   *out = s3l_buf_span(&jwt);
+  if (wrong == NULL && (header.overflow || claims.overflow || jwt.overflow))
+    wrong = "cannot sign: client_email, private_key_id or token_uri is too long";
   if (wrong != NULL)
     s3l_buf_printf(why, "private_key %s", wrong);
-  else if (header.overflow || claims.overflow || jwt.overflow)
-    s3l_buf_puts(why, "client_email, private_key_id or token_uri is too long");
-  else
-    return 0;
-  return S3LECT_ECREDENTIALS;
+  return wrong == NULL ? 0 : S3LECT_ECREDENTIALS;
 }
 
 int s3l_google_subject(s3l_google_file_t* f, s3l_span_t text, s3l_span_t* out, s3l_buf_t* why) {
@@ -246,9 +231,7 @@ int s3l_google_subject(s3l_google_file_t* f, s3l_span_t text, s3l_span_t* out, s
   *out = s3l_span_cstr(at);
   if (err == 0 && out->n > 0)
     return 0;
-  s3l_buf_puts(why, err == S3LECT_ERECORD
-                        ? "the subject token is not in the format of credential_source, or too long"
-                        : "there is no subject token in what credential_source gave");
+  s3l_buf_puts(why, "credential_source gave no subject token in its format");
   return S3LECT_ECREDENTIALS;
 }
 

@@ -220,7 +220,7 @@ int s3l_reply_impersonated_json(const s3l_http_reply_t* reply, int64_t now_ms,
       take(&j, "expireTime", t.expiration, sizeof t.expiration) && t.expiration[0] != '\0')
     err = make(&t, true, reply, now_ms, out, why);
   else
-    err = fail(why, "the answer lacks accessToken or expireTime, or one is not a string");
+    err = fail(why, "the answer lacks accessToken or expireTime");
   s3l_wipe(&t, sizeof t);
   return err;
 }

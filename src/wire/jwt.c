@@ -10,12 +10,12 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <openssl/x509.h>
 
 #include "util/base64.h"
 
 #define PEM_MAX   16384 /* a key of 4096 bits has 3300 bytes */
 #define NO_KEY    "holds no private key in PEM form"
+#define NOT_RSA   "is not an RSA key of 2048 to 4096 bits"
 #define NO_MEMORY "out of memory"
 
 #ifdef OPENSSL_NO_DEPRECATED_3_0
@@ -38,31 +38,34 @@ static EVP_PKEY* parse_rsa(const unsigned char* der, long len) {
 
 #endif
 
-/* Takes the RSA key out of its PKCS #8 form. */
-static const char* parse_pkcs8(const unsigned char* der, long len, EVP_PKEY** key) {
-  const ASN1_OBJECT* kind;
-  const unsigned char* inner;
-  int inner_len;
-  const char* wrong = NO_KEY;
-  PKCS8_PRIV_KEY_INFO* info = d2i_PKCS8_PRIV_KEY_INFO(NULL, &der, len);
-  if (info != NULL && PKCS8_pkey_get0(&kind, &inner, &inner_len, NULL, info) == 1) {
-    bool is_rsa = OBJ_obj2nid(kind) == NID_rsaEncryption;
-    *key = is_rsa ? parse_rsa(inner, inner_len) : NULL;
-    wrong = !is_rsa ? "is not an RSA key" : *key == NULL ? "holds a damaged RSA key" : NULL;
+/* PKCS #8 (RFC 5208) puts a version and the algorithm rsaEncryption before the RSA key. The
+ * lengths, here as zeros, have two bytes each. */
+static const unsigned char pkcs8_head[] = {0x30, 0x82, 0,    0,    2,    1,    0,    0x30, 13,
+                                           6,    9,    0x2a, 0x86, 0x48, 0x86, 0xf7, 13,   1,
+                                           1,    1,    5,    0,    4,    0x82, 0,    0};
+
+/* Where the RSA key begins, or NULL. */
+static const unsigned char* skip_head(const unsigned char* der, long len) {
+  const size_t n = sizeof pkcs8_head;
+  if ((size_t)len <= n)
+    return NULL;
+  for (size_t i = 0; i < n; i++) {
+    bool is_length = i == 2 || i == 3 || i >= n - 2;
+    if (!is_length && der[i] != pkcs8_head[i])
+      return NULL;
   }
-  PKCS8_PRIV_KEY_INFO_free(info);
-  return wrong;
+  return der + n;
 }
 
 static const char* parse(const char* kind, const unsigned char* der, long len, EVP_PKEY** key) {
   if (strcmp(kind, PEM_STRING_PKCS8) == 0)
     return "is encrypted; give it decrypted";
-  if (strcmp(kind, PEM_STRING_PKCS8INF) == 0)
-    return parse_pkcs8(der, len, key);
-  if (strcmp(kind, PEM_STRING_RSA) != 0)
-    return "is not an RSA key";
-  *key = parse_rsa(der, len);
-  return *key != NULL ? NULL : "holds a damaged RSA key";
+  const unsigned char* rsa = strcmp(kind, PEM_STRING_RSA) == 0 ? der : skip_head(der, len);
+  *key = rsa != NULL ? parse_rsa(rsa, len - (rsa - der)) : NULL;
+  if (*key == NULL)
+    return NOT_RSA;
+  int bits = EVP_PKEY_get_bits(*key);
+  return bits < S3L_JWT_KEY_BITS_MIN || bits > S3L_JWT_KEY_BITS_MAX ? NOT_RSA : NULL;
 }
 
 /* Without a callback the last argument is the passphrase, so that OpenSSL never asks for one. */
@@ -70,25 +73,20 @@ static const char* read_key(s3l_span_t pem, EVP_PKEY** key) {
   unsigned char* der = NULL;
   char* kind = NULL;
   long len = 0;
+  const char* wrong = NO_KEY;
   *key = NULL;
   if (pem.n == 0 || pem.n > PEM_MAX)
     return NO_KEY;
   BIO* bio = BIO_new_mem_buf(pem.p, (int)pem.n);
   if (bio == NULL)
     return NO_MEMORY;
-  const char* wrong = NO_KEY;
   if (PEM_bytes_read_bio_secmem(&der, &len, &kind, PEM_STRING_EVP_PKEY, bio, NULL, "") == 1) {
     wrong = parse(kind, der, len, key);
     OPENSSL_secure_clear_free(der, (size_t)len);
     OPENSSL_secure_free(kind);
   }
   BIO_free(bio);
-  if (*key == NULL)
-    return wrong;
-  int bits = EVP_PKEY_get_bits(*key);
-  return bits < S3L_JWT_KEY_BITS_MIN   ? "is an RSA key of less than 2048 bits"
-         : bits > S3L_JWT_KEY_BITS_MAX ? "is an RSA key of more than 4096 bits"
-                                       : NULL;
+  return wrong;
 }
 
 static const char* sign(EVP_PKEY* key, s3l_span_t input, s3l_buf_t* out) {
@@ -98,7 +96,7 @@ static const char* sign(EVP_PKEY* key, s3l_span_t input, s3l_buf_t* out) {
   const char* wrong = NO_MEMORY;
   if (ctx != NULL && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, key) == 1) {
     bool ok = EVP_DigestSign(ctx, signature, &n, (const unsigned char*)input.p, input.n) == 1;
-    wrong = ok ? NULL : "holds a damaged RSA key";
+    wrong = ok ? NULL : NOT_RSA;
   }
   EVP_MD_CTX_free(ctx);
   if (wrong == NULL) {

@@ -116,7 +116,7 @@ static void long_names_overflow(void** state) {
            "\"private_key\":\"%s\"}",
            name, S3L_RSA_KEY("\\n"));
   accepts(text, S3L_GOOGLE_SERVICE_ACCOUNT, TOKEN_URL);
-  signs_not("client_email, private_key_id or token_uri is too long");
+  signs_not("private_key cannot sign: client_email, private_key_id or token_uri is too long");
 }
 
 /* ---- Users ---- */
@@ -152,15 +152,14 @@ static void subject_is_wrong(const char* text, const char* want) {
   assert_string_equal(s3l_buf_cstr(&why), want);
 }
 
-#define NOT_SO "the subject token is not in the format of credential_source, or too long"
-#define NONE   "there is no subject token in what credential_source gave"
+#define NOT_SO "credential_source gave no subject token in its format"
 
 static void external_accounts_exchange(void** state) {
   accepts(EXTERNAL("\"file\":\"/var/token\"", ""), S3L_GOOGLE_EXTERNAL, "https://sts.x/t");
   assert_string_equal(file.url, "");
   assert_string_equal(file.path, "/var/token");
   subject_is("a.b+c \r\n", "a.b+c");
-  subject_is_wrong(" \n", NONE);
+  subject_is_wrong(" \n", NOT_SO);
   static char large[S3L_GOOGLE_TEXT_MAX];
   memset(large, 'x', sizeof(large) - 1);
   subject_is_wrong(large, NOT_SO);
@@ -177,14 +176,14 @@ static void subject_tokens_come_in_json(void** state) {
   assert_string_equal(file.url, "http://169.254.169.254/x");
   subject_is("{\"value\":\"a\\u0062c\"}\n", "abc");
   subject_is_wrong("a.b.c", NOT_SO);
-  subject_is_wrong("{}", NONE);
-  subject_is_wrong("{\"value\":\"\"}", NONE);
+  subject_is_wrong("{}", NOT_SO);
+  subject_is_wrong("{\"value\":\"\"}", NOT_SO);
   subject_is_wrong("{\"value\":{}}", NOT_SO);
   subject_is_wrong("{\"value\":\"a\\u0000\"}", NOT_SO);
 }
 
 static void subject_tokens_are_asked_for_with_headers(void** state) {
-  static const char bad[] = "credential_source.headers must be names and values of HTTP headers";
+  static const char bad[] = "headers must be names and values of HTTP headers";
   static const char* const broken[] = {"\"a b\":\"1\"",  "\"a:\":\"1\"", "\"\":\"1\"",
                                        "\"a\":1",        "\"a\":null",   "\"a\":\"1\\r\\nb: 2\"",
                                        "\"a\\n\":\"1\"", "\"a\":{}"};
@@ -203,9 +202,8 @@ static void subject_tokens_are_asked_for_with_headers(void** state) {
 }
 
 static void names_broken_external_accounts(void** state) {
-  static const char kinds[] = "credential_source must have a file or a url; executables, "
-                              "certificates and AWS are not supported";
-  static const char format[] = "the type of credential_source.format must be text or json";
+  static const char kinds[] = "credential_source must have a file or a url, and no environment_id";
+  static const char format[] = "format must be text or json";
   accepts(EXTERNAL("\"file\":\"f\",\"format\":{\"type\":\"text\"}", ""), S3L_GOOGLE_EXTERNAL,
           "https://sts.x/t");
   refuses(EXTERNAL("", ""), kinds);
@@ -251,7 +249,7 @@ static void accounts_impersonate(void** state) {
   accepts(S3L_GOOGLE_IMPERSONATED_FILE("https://i/x:g", S3L_GOOGLE_KEY_FILE("https://x/t"), ""),
           S3L_GOOGLE_SERVICE_ACCOUNT, "https://x/t");
   signs();
-  refuses(S3L_GOOGLE_IMPERSONATED_FILE("", "{\"type\":\"authorized_user\"}", ""),
+  refuses(S3L_GOOGLE_IMPERSONATED_FILE("https://i", "{\"type\":\"authorized_user\"}", ""),
           "client_id is missing");
   refuses(S3L_GOOGLE_IMPERSONATED_FILE("", S3L_GOOGLE_USER_FILE("https://x/t"), ""),
           "service_account_impersonation_url is missing");

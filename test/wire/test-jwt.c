@@ -28,6 +28,8 @@
   "1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QO"   \
   "YEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw"
 
+#define NOT_RSA "is not an RSA key of 2048 to 4096 bits"
+
 static char text[2048];
 static s3l_buf_t out;
 
@@ -122,13 +124,13 @@ static void refuses(const char* key, const char* wrong) {
 static void names_other_keys(void** state) {
   EVP_PKEY* key = EVP_EC_gen("P-256");
   write_key(key, false, NULL);
-  refuses(pem, "is not an RSA key");
+  refuses(pem, NOT_RSA);
   write_key(key, true, NULL);
-  refuses(pem, "is not an RSA key");
+  refuses(pem, NOT_RSA);
   EVP_PKEY_free(key);
   key = EVP_RSA_gen(1024);
   write_key(key, false, NULL);
-  refuses(pem, "is an RSA key of less than 2048 bits");
+  refuses(pem, NOT_RSA);
   EVP_PKEY_free(key);
 }
 
@@ -171,7 +173,7 @@ static void refuses_huge_keys(void** state) {
   assert_int_equal(PEM_write_bio_RSAPrivateKey(bio, rsa, NULL, NULL, 0, NULL, NULL), 1);
   RSA_free(rsa);
   take(bio);
-  refuses(pem, "is an RSA key of more than 4096 bits");
+  refuses(pem, NOT_RSA);
 }
 
 static void names_what_is_no_key(void** state) {
@@ -180,7 +182,6 @@ static void names_what_is_no_key(void** state) {
       "x",
       "-----BEGIN PRIVATE KEY-----\n",
       "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
-      "-----BEGIN PRIVATE KEY-----\nMIIEvQ==\n-----END PRIVATE KEY-----\n",
       "-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----\n",
       "-----BEGIN PUBLIC KEY-----\nMIIEvQ==\n-----END PUBLIC KEY-----\n"};
   for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
@@ -188,8 +189,8 @@ static void names_what_is_no_key(void** state) {
   static char large[20000];
   snprintf(large, sizeof(large), "%*s%s", 16384, "\n", S3L_RSA_KEY("\n"));
   refuses(large, "holds no private key in PEM form");
-  refuses("-----BEGIN RSA PRIVATE KEY-----\nMIIEvQ==\n-----END RSA PRIVATE KEY-----\n",
-          "holds a damaged RSA key");
+  refuses("-----BEGIN PRIVATE KEY-----\nMIIEvQ==\n-----END PRIVATE KEY-----\n", NOT_RSA);
+  refuses("-----BEGIN RSA PRIVATE KEY-----\nMIIEvQ==\n-----END RSA PRIVATE KEY-----\n", NOT_RSA);
 }
 
 /* A key that is cut anywhere is refused; the last line end alone may be missing. */
