@@ -1,13 +1,15 @@
 /* store/gcs on the fake server as Google Cloud Storage: the suite, with an HMAC key over plain HTTP
  * and with a token over TLS, and what only a server that checks signatures finds. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/fakes3_store.h"
+#include "lib/heap.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/store_gcs.h"
 
-#define TOKEN "a-token"
+#define TOKEN "emulator"
 
 static s3l_suite_req_t r;
 static s3lect_credentials_provider_t provider;
@@ -155,6 +157,53 @@ static void generations_never_come_back(void** state) {
   end();
 }
 
+/* What a request that was short of memory may end in. */
+static bool ends_well(int status) {
+  return status == 0 || status == S3LECT_ENOTFOUND || status == UV_ENOMEM ||
+         status == S3LECT_ECREDENTIALS;
+}
+
+/* Each allocation of the first requests fails once: they succeed, or say so. */
+static void lacks_memory(const s3lect_store_gcs_options_t* o) {
+  bool failed = true;
+  for (size_t n = 0; failed; n++) {
+    s3l_heap_install();
+    s3l_heap_fail_at(n, false);
+    int err = s3lect_store_gcs_init(&loop, &store, o, NULL);
+    assert_true(err == 0 || err == UV_ENOMEM);
+    if (err == 0) {
+      use_store();
+      s3l_suite_prepare(&suite, &r, "k");
+      r.req.max_keys = 10;
+      err = s3l_suite_start(&r, n % 2 == 0 ? s3lect_store_get : s3lect_store_list);
+      assert_true(err == 0 || err == UV_ENOMEM);
+      if (err == 0)
+        s3l_suite_wait(&r);
+      assert_true(err != 0 || ends_well(r.result.status));
+      close_store();
+    }
+    failed = s3l_heap_fail_end();
+    s3l_heap_remove();
+  }
+}
+
+/* With an HMAC key, and with the token of an emulator. */
+static void survives_a_lack_of_memory(void** state) {
+  start_server(&as_google);
+  s3lect_store_gcs_options_t o = good_options();
+  open_gcs(&o);
+  suite.prefix[0] = '\0';
+  assert_int_equal(s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, "x")->status, 0);
+  close_store();
+  s3l_wait_pace(S3L_PACE_SOCKETS);
+  lacks_memory(&o);
+  o.access_key_id = o.secret_access_key = o.endpoint = NULL;
+  setenv("STORAGE_EMULATOR_HOST", fakes3_url(server), 1);
+  lacks_memory(&o);
+  unsetenv("STORAGE_EMULATOR_HOST");
+  stop_server();
+}
+
 int main(void) {
   const struct CMUnitTest suite_tests[] = {S3L_STORE_SUITE_TESTS};
   const struct CMUnitTest own_tests[] = {
@@ -162,6 +211,7 @@ int main(void) {
       cmocka_unit_test(corrects_the_clock),
       cmocka_unit_test(hears_of_the_limit),
       cmocka_unit_test(generations_never_come_back),
+      cmocka_unit_test(survives_a_lack_of_memory),
   };
   int failed = cmocka_run_group_tests_name("HMAC", suite_tests, open_plain, close_plain);
   failed += cmocka_run_group_tests_name("token", suite_tests, open_tls, close_tls);
