@@ -50,7 +50,7 @@ export interface S3Options {
   proxy?: string;
 }
 
-/** A token of Entra, for Azure. */
+/** A token of Entra, for Azure, or of Google. */
 export interface Token {
   token: string;
   /** As that of Credentials. */
@@ -70,6 +70,27 @@ export interface AzureOptions {
   sasToken?: string;
   connectionString?: string;
   /** A token, the account's name with its key, or what gives them, as in S3Options. */
+  credentials?: Credentials | Token | (() => Credentials | Token | Promise<Credentials | Token>);
+  /** PEM; default: the system's authorities. */
+  caFile?: string;
+  /** `http://[USER:PASSWORD@]HOST[:PORT]`, or '' for none; default: HTTPS_PROXY and the like. */
+  proxy?: string;
+  connectTimeoutMs?: number;
+  tlsTimeoutMs?: number;
+  firstByteTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  maxConnections?: number;
+}
+
+/** Options of the store in Google Cloud Storage. All but bucket have a default, as in Google's own tools. */
+export interface GcsOptions {
+  bucket: string;
+  /** `http[s]://HOST[:PORT]`; default: STORAGE_EMULATOR_HOST, else `https://storage.googleapis.com`. */
+  endpoint?: string;
+  /** Of an HMAC key; default: GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, else Google's application default credentials. */
+  accessKeyId?: string;
+  secretAccessKey?: string;
+  /** A token, an HMAC key, or what gives them, as in S3Options. */
   credentials?: Credentials | Token | (() => Credentials | Token | Promise<Credentials | Token>);
   /** PEM; default: the system's authorities. */
   caFile?: string;
@@ -117,6 +138,11 @@ export class AzureStore extends Store {
   constructor(options: AzureOptions);
 }
 
+/** Objects in a bucket of Google Cloud Storage. */
+export class GcsStore extends Store {
+  constructor(options: GcsOptions);
+}
+
 /** Files in a directory, which must exist, for the processes of one machine. */
 export class FileStore extends Store {
   constructor(directory: string | URL);
@@ -135,12 +161,14 @@ export class MemoryStore extends Store {
 
 /** Of list(). */
 export interface ListOptions {
-  /** A store, or 's3://BUCKET/PREFIX', 'az://ACCOUNT/CONTAINER/PREFIX' or 'file:///DIRECTORY/PREFIX', which is closed in the end. */
-  store: S3Store | AzureStore | FileStore | MemoryStore | string;
+  /** A store, or 's3://BUCKET/PREFIX', 'az://ACCOUNT/CONTAINER/PREFIX', 'gs://BUCKET/PREFIX' or 'file:///DIRECTORY/PREFIX', which is closed in the end. */
+  store: S3Store | AzureStore | GcsStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/PREFIX': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
   /** With 'az://…': the store's other options. */
   azure?: Omit<AzureOptions, 'account' | 'container'>;
+  /** With 'gs://…': the store's other options. */
+  gcs?: Omit<GcsOptions, 'bucket'>;
   /** What the keys begin with; default: all keys, or what `store` names. */
   prefix?: string;
   /** In place of a prefix: this election only. */
@@ -190,11 +218,13 @@ export interface AuditOptions {
   logs?: (string | NodeJS.ArrayBufferView)[];
   /** What remembers an election: a store with lockfilePath, or 's3://BUCKET/KEY' or 'file:///DIRECTORY/NAME', which is
    * closed in the end. */
-  store?: S3Store | AzureStore | FileStore | MemoryStore | string;
+  store?: S3Store | AzureStore | GcsStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/KEY': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
   /** With 'az://…': the store's other options. */
   azure?: Omit<AzureOptions, 'account' | 'container'>;
+  /** With 'gs://…': the store's other options. */
+  gcs?: Omit<GcsOptions, 'bucket'>;
   lockfilePath?: string;
   /** 'epochs': the files that keepEpochs has kept. 'lockfile' (default): the versions of a lockfile. */
   protocol?: 'lockfile' | 'epochs';
@@ -328,13 +358,15 @@ export class PeerServer extends Shared {
 
 /** Options of an elector; those of the library are in options.d.ts. */
 export interface ElectorOptions extends LibraryOptions {
-  /** A store that electors share and that outlives them, or 's3://BUCKET/KEY', 'az://ACCOUNT/CONTAINER/KEY' or
+  /** A store that electors share and that outlives them, or 's3://BUCKET/KEY', 'az://ACCOUNT/CONTAINER/KEY', 'gs://BUCKET/KEY' or
    * 'file:///DIRECTORY/NAME': a store of this elector's own, closed with it. */
-  store: S3Store | AzureStore | FileStore | MemoryStore | string;
+  store: S3Store | AzureStore | GcsStore | FileStore | MemoryStore | string;
   /** With 's3://BUCKET/KEY': the store's other options. */
   s3?: Omit<S3Options, 'bucket'>;
   /** With 'az://…': the store's other options. */
   azure?: Omit<AzureOptions, 'account' | 'container'>;
+  /** With 'gs://…': the store's other options. */
+  gcs?: Omit<GcsOptions, 'bucket'>;
   /** The lockfile's key. Required unless `store` names it. */
   lockfilePath?: string;
   /** Unique for each candidate. Default: host name, process and thread. */

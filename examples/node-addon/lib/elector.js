@@ -79,7 +79,7 @@ class Elector extends EventEmitter {
     const { peerClient, signal, store } = options;
     checkSignal(signal);
     if (!(store instanceof Store) && typeof store !== 'string')
-      throw refuse(`store is required: ${URLS}, or an S3Store, AzureStore, FileStore or MemoryStore; it is ${kindOf(store)}`);
+      throw refuse(`store is required: ${URLS}, or an S3Store, AzureStore, GcsStore, FileStore or MemoryStore; it is ${kindOf(store)}`);
     if (peerClient !== undefined && !(peerClient instanceof PeerClient))
       throw refuse(`peerClient must be a PeerClient, not ${kindOf(peerClient)}`);
     this.#peerClient = peerClient;

@@ -7,8 +7,8 @@ const { PROTOCOL, checked, choice, kindOf, refuse, spelled } = require('./option
 const { checkSignal } = require('./signals');
 const { refuseOthers, request, storeOfUrl } = require('./store');
 
-const LIST = ['store', 's3', 'azure', 'prefix', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal'];
-const AUDIT = ['logs', 'store', 's3', 'azure', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal',
+const LIST = ['store', 's3', 'azure', 'gcs', 'prefix', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal'];
+const AUDIT = ['logs', 'store', 's3', 'azure', 'gcs', 'lockfilePath', 'protocol', 'leaderTimeoutMs', 'requestTimeoutMs', 'signal',
   'oneMachine', 'clockErrorMs', 'maxVersions'];
 
 /* A request whose errors name options as they are spelled here. */
@@ -59,7 +59,7 @@ function logOf(log) {
 function auditLogs(native, logs) {
   if (!Array.isArray(logs))
     throw refuse(`logs must be an array, not ${kindOf(logs)}`);
-  for (const name of ['store', 's3', 'azure', 'lockfilePath', 'protocol'])
+  for (const name of ['store', 's3', 'azure', 'gcs', 'lockfilePath', 'protocol'])
     if (native[name] !== undefined)
       throw refuse(`${name}: give either this or logs`);
   return binding.auditLogs(native, logs.map(logOf));

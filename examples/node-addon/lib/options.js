@@ -1,14 +1,15 @@
 'use strict';
 
-// Options: those of s3lect/elector.h, s3lect/store.h, s3lect/store_azure.h and s3lect/peer.h, in JavaScript's spelling. What
+// Options: those of s3lect/elector.h, s3lect/store.h, s3lect/store_*.h and s3lect/peer.h, in JavaScript's spelling. What
 // their values may be is checked by the native part.
 
 const binding = require('./binding');
 
 // The native part lists the options that it reads; the others are read here.
-const ELECTOR = ['store', 's3', 'azure', 'peerClient', 'signal', ...binding.Elector.options];
+const ELECTOR = ['store', 's3', 'azure', 'gcs', 'peerClient', 'signal', ...binding.Elector.options];
 const S3 = ['credentials', 'headers', ...binding.Store.options];
 const AZURE = ['credentials', ...binding.Store.azureOptions];
+const GCS = ['credentials', ...binding.Store.gcsOptions];
 const PEER_CLIENT = binding.PeerClient.options;
 const PEER_SERVER = binding.PeerServer.options;
 
@@ -17,7 +18,7 @@ const EXPIRY = ['observed', 'store-clock'];
 const PROTOCOL = ['lockfile', 'epochs'];
 
 // What the native part calls the options.
-const snakes = new Map([...S3, ...AZURE, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].map((name) =>
+const snakes = new Map([...S3, ...AZURE, ...GCS, ...ELECTOR, ...PEER_CLIENT, ...PEER_SERVER].map((name) =>
   [name.replace(/[A-Z]/g, (letter) => '_' + letter.toLowerCase()), name]));
 // Text in PEM goes by Node's names.
 for (const name of ['ca', 'cert', 'key'])
@@ -85,6 +86,6 @@ function choice(name, value, words) {
 }
 
 module.exports = {
-  ADDRESSING, AZURE, ELECTOR, EXPIRY, PEER_CLIENT, PEER_SERVER, PROTOCOL, S3,
+  ADDRESSING, AZURE, ELECTOR, EXPIRY, GCS, PEER_CLIENT, PEER_SERVER, PROTOCOL, S3,
   checked, choice, construct, kindOf, refuse, spelled,
 };

@@ -3,7 +3,7 @@
 // What an election with given options does and costs.
 
 const binding = require('./binding');
-const { AZURE, ELECTOR, EXPIRY, PROTOCOL, S3, checked, choice, kindOf, refuse, spelled } = require('./options');
+const { AZURE, ELECTOR, EXPIRY, GCS, PROTOCOL, S3, checked, choice, kindOf, refuse, spelled } = require('./options');
 
 const PLAN = [...ELECTOR, 'peers', 'latencyMs', 'electors'];
 const PEERS = ['none', 'tls', 'plain'];
@@ -33,13 +33,14 @@ function plan(options) {
   const { store, bucket, key } = partsOf(options.store);
   const s3 = checked('s3', options.s3 ?? {}, S3);
   const azure = checked('azure', options.azure ?? {}, AZURE);
+  const gcs = checked('gcs', options.gcs ?? {}, GCS);
   elector.lockfilePath ??= key;
   elector.expiry = choice('expiry', options.expiry, EXPIRY);
   elector.protocol = choice('protocol', options.protocol, PROTOCOL);
   const peers = choice('peers', options.peers, PEERS) ?? (options.peerClient === undefined ? 0 : 1);
   const { latencyMs, electors } = options;
   const { serverSideEncryption, sseKmsKeyId } = s3;
-  const maxConnections = s3.maxConnections ?? azure.maxConnections;
+  const maxConnections = s3.maxConnections ?? azure.maxConnections ?? gcs.maxConnections;
   try {
     const made = binding.plan(elector, { store, peers, bucket, latencyMs, electors, maxConnections,
       customEndpoint: s3.endpoint !== undefined, serverSideEncryption, sseKmsKeyId });

@@ -3,7 +3,7 @@
 const { fileURLToPath } = require('node:url');
 
 const binding = require('./binding');
-const { ADDRESSING, AZURE, S3, checked, choice, construct, kindOf, refuse } = require('./options');
+const { ADDRESSING, AZURE, GCS, S3, checked, choice, construct, kindOf, refuse } = require('./options');
 const { Shared, nativeOf } = require('./shared');
 const { throwIfAborted, whenAborted } = require('./signals');
 
@@ -73,7 +73,7 @@ function contentOf(content) {
 class Store extends Shared {
   constructor(kind, options) {
     if (new.target === Store)
-      throw new TypeError('use S3Store, AzureStore, FileStore or MemoryStore');
+      throw new TypeError('use S3Store, AzureStore, GcsStore, FileStore or MemoryStore');
     const native = construct(binding.Store, kind, options);
     super(native);
     native.onFenced = onFenced;
@@ -198,6 +198,16 @@ class AzureStore extends Store {
   }
 }
 
+/** Objects in a bucket of Google Cloud Storage. */
+class GcsStore extends Store {
+  constructor(options) {
+    const native = checked('GcsStore', options, GCS);
+    if (options.credentials !== undefined)
+      native.credentials = credentialsSource(options.credentials);
+    super('gcs', native);
+  }
+}
+
 /** Files in a directory, for the processes of one machine. */
 class FileStore extends Store {
   constructor(directory) {
@@ -232,12 +242,13 @@ function testingSpeed(speed) {
   binding.testingSpeed(speed);
 }
 
-const URLS = '"s3://BUCKET/KEY", "az://ACCOUNT/CONTAINER/KEY", "file:///DIRECTORY/NAME"';
+const URLS = '"s3://BUCKET/KEY", "az://ACCOUNT/CONTAINER/KEY", "gs://BUCKET/KEY", "file:///DIRECTORY/NAME"';
 
 /* The stores whose further options go by the URL's scheme. */
 const REMOTE = {
   s3: { scheme: 's3', parts: ['bucket'], known: S3, open: (options) => new S3Store(options) },
   azure: { scheme: 'az', parts: ['account', 'container'], known: AZURE, open: (options) => new AzureStore(options) },
+  gcs: { scheme: 'gs', parts: ['bucket'], known: GCS, open: (options) => new GcsStore(options) },
 };
 
 /** The store and the key that a URL names; the key may be empty if it is a prefix. `options` may have the further
@@ -269,4 +280,4 @@ function refuseOthers(options, scheme) {
   }
 }
 
-module.exports = { AzureStore, FileStore, MemoryStore, S3Store, Store, URLS, refuseOthers, request, storeOfUrl, testingSpeed };
+module.exports = { AzureStore, FileStore, GcsStore, MemoryStore, S3Store, Store, URLS, refuseOthers, request, storeOfUrl, testingSpeed };

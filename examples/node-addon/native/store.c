@@ -104,6 +104,23 @@ static const field_t azure_fields[] = {
     AZURE(FIELD_UINT32, "maxConnections", max_connections),
 };
 
+#define GCS(kind, name, member)                                                                    \
+  { name, kind, offsetof(s3lect_store_gcs_options_t, member) }
+
+static const field_t gcs_fields[] = {
+    GCS(FIELD_TEXT, "bucket", bucket),
+    GCS(FIELD_TEXT, "endpoint", endpoint),
+    GCS(FIELD_TEXT, "accessKeyId", access_key_id),
+    GCS(FIELD_TEXT, "secretAccessKey", secret_access_key),
+    GCS(FIELD_TEXT, "caFile", ca_file),
+    GCS(FIELD_TEXT, "proxy", proxy),
+    GCS(FIELD_UINT32, "connectTimeoutMs", connect_timeout_ms),
+    GCS(FIELD_UINT32, "tlsTimeoutMs", tls_timeout_ms),
+    GCS(FIELD_UINT32, "firstByteTimeoutMs", first_byte_timeout_ms),
+    GCS(FIELD_UINT32, "idleTimeoutMs", idle_timeout_ms),
+    GCS(FIELD_UINT32, "maxConnections", max_connections),
+};
+
 /* `headers` comes as an array of "Name: value". */
 static bool read_headers(napi_env env, napi_value from, const char** headers, size_t* n,
                          texts_t* texts) {
@@ -179,6 +196,18 @@ static int open_azure(store_t* s, napi_value from, texts_t* texts, s3lect_error_
   return opened(s, s3lect_store_azure_init(addon->loop, &s->handle, &options, error));
 }
 
+static int open_gcs(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
+  addon_t* addon = s->object.addon;
+  s3lect_store_gcs_options_t options;
+  s3lect_store_gcs_options_init(&options, sizeof options);
+  if (!fields_read(addon->env, from, gcs_fields, sizeof gcs_fields / sizeof *gcs_fields, &options,
+                   texts))
+    return 1;
+  if (!open_provider(s, from, &options.credentials))
+    return (error->code = UV_ENOMEM);
+  return opened(s, s3lect_store_gcs_init(addon->loop, &s->handle, &options, error));
+}
+
 static int open_file(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error) {
   static const field_t fields[] = {{"directory", FIELD_TEXT, 0}};
   const char* directory = NULL;
@@ -204,9 +233,13 @@ static int open_memory(store_t* s, napi_value from, texts_t* texts, s3lect_error
 static const struct {
   const char* name;
   int (*open)(store_t* s, napi_value from, texts_t* texts, s3lect_error_t* error);
-} kinds[] = {{"s3", open_s3}, {"azure", open_azure}, {"file", open_file}, {"memory", open_memory}};
+} kinds[] = {{"s3", open_s3},
+             {"azure", open_azure},
+             {"gcs", open_gcs},
+             {"file", open_file},
+             {"memory", open_memory}};
 
-/* new Store("s3" | "azure" | "file" | "memory", options) */
+/* new Store("s3" | "azure" | "gcs" | "file" | "memory", options) */
 static int store_open(object_t* object, const napi_value* argv, texts_t* texts,
                       s3lect_error_t* error) {
   store_t* s = (store_t*)object;
@@ -399,9 +432,11 @@ bool store_define(napi_env env, napi_value exports) {
       {.utf8name = "fault", .method = store_fault},
   };
   napi_value store,
-      names = fields_names(env, azure_fields, sizeof azure_fields / sizeof *azure_fields);
-  return names != NULL &&
+      azure = fields_names(env, azure_fields, sizeof azure_fields / sizeof *azure_fields),
+      gcs = fields_names(env, gcs_fields, sizeof gcs_fields / sizeof *gcs_fields);
+  return azure != NULL && gcs != NULL &&
          class_define(env, exports, &store_class, methods, sizeof methods / sizeof *methods) &&
          napi_get_named_property(env, exports, "Store", &store) == napi_ok &&
-         napi_set_named_property(env, store, "azureOptions", names) == napi_ok;
+         napi_set_named_property(env, store, "azureOptions", azure) == napi_ok &&
+         napi_set_named_property(env, store, "gcsOptions", gcs) == napi_ok;
 }

@@ -9,7 +9,7 @@ const path = require('node:path');
 const { describe, it } = require('node:test');
 
 const s3lect = require('..');
-const { AZURE, ELECTOR, PEER_CLIENT, PEER_SERVER, S3 } = require('../lib/options');
+const { AZURE, ELECTOR, GCS, PEER_CLIENT, PEER_SERVER, S3 } = require('../lib/options');
 const { Shared } = require('../lib/shared');
 const { optionTypes } = require('../option-types');
 const { PACKAGE } = require('./support');
@@ -78,6 +78,7 @@ describe('package', () => {
     own(Shared.prototype, declared('declare abstract class Shared'));
     for (const [options, head] of [[S3, 'export interface S3Options'],
       [AZURE, 'export interface AzureOptions'],
+      [GCS, 'export interface GcsOptions'],
       [ELECTOR, 'export interface ElectorOptions'],
       [PEER_CLIENT, 'export interface PeerClientOptions'],
       [PEER_SERVER, 'export interface PeerServerOptions']]) {
@@ -109,6 +110,7 @@ describe('package', () => {
     const native = ['elector', 'store', 'peer', 'plan'].map((name) => read(path.join(PACKAGE, 'native', `${name}.c`))).join('');
     const ours = /^(size|on_\w+|store|peer_client|credentials|headers|headers_len)$/; // by other ways
     for (const [header, struct] of [['elector.h', 's3lect_elector_options_s'], ['store.h', 's3lect_store_s3_options_s'], ['store_azure.h', 's3lect_store_azure_options_s'],
+      ['store_gcs.h', 's3lect_store_gcs_options_s'],
       ['peer.h', 's3lect_peer_client_options_s'], ['peer.h', 's3lect_peer_server_options_s'], ['plan.h', 's3lect_plan_options_s']]) {
       const text = read(path.join(include, header)).replace(/\/\*[^]*?\*\//g, '');
       const from = text.indexOf(`struct ${struct} {`);

@@ -1,6 +1,6 @@
 // Compiled by "tsc --strict" (test/types.sh), and never run: what a program may write, and what it may
 // not.
-import { audit, AzureStore, Elector, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
+import { audit, AzureStore, Elector, GcsStore, S3Store, MemoryStore, PeerClient, PeerServer, type LeadingEvent, list, plan, testingSpeed, version } from 's3lect';
 async function main() {
   await using store = new S3Store({ bucket: 'b', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b', expiration: new Date() }) });
   await using e = new Elector({ store, lockfilePath: 'x', expiry: 'store-clock', signal: AbortSignal.timeout(5) });
@@ -31,6 +31,8 @@ async function main() {
   }
   await using azure = new AzureStore({ account: 'a', container: 'c', credentials: async () => ({ token: 't' }) });
   new Elector({ store: 'az://a/c/k', azure: { sasToken: 's' } }); await list({ store: azure, lockfilePath: 'k' });
+  await using gcs = new GcsStore({ bucket: 'b', credentials: { token: 't' } });
+  new Elector({ store: 'gs://b/k', gcs: { accessKeyId: 'a', secretAccessKey: 's' } }); await list({ store: gcs, lockfilePath: 'k' });
   await list({ store, lockfilePath: 'k', protocol: 'epochs' });
   // @ts-expect-error
   await list({ prefix: 'x' });
