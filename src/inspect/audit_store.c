@@ -14,6 +14,8 @@
 #include "util/list.h"
 #include "util/mem.h"
 
+#define SPAN_MAX_MS (INT64_MAX / 4000000) /* 73 years */
+
 /* One object to read. */
 typedef struct item_s {
   uint64_t file;           /* the number of an epoch file, */
@@ -66,11 +68,14 @@ static int add_file(s3l_audit_read_t* read, const s3lect_record_t* record, int64
 /* ---- Versions of a lockfile ---- */
 
 /* The order of versions is certain, though their times have a grain: the place makes lease times
- * differ. */
-static void set(s3l_leadership_t* l, s3l_instant_t at, const item_t* item, size_t place,
+ * differ. They count from the oldest version, and are bounded, so that differences fit. */
+static void set(const s3l_audit_read_t* read, s3l_leadership_t* l, s3l_instant_t at, size_t place,
                 int64_t later_ms) {
-  l->wall_ms[at] = item->modified_ms + later_ms;
-  l->lease_ns[at] = l->wall_ms[at] * 1000000 + (int64_t)place;
+  const item_t* oldest = &read->items[read->len - 1];
+  l->wall_ms[at] = (oldest - place)->modified_ms + later_ms;
+  int64_t ms = l->wall_ms[at] - oldest->modified_ms;
+  ms = ms > SPAN_MAX_MS ? SPAN_MAX_MS : ms < -SPAN_MAX_MS ? -SPAN_MAX_MS : ms;
+  l->lease_ns[at] = ms * 1000000 + (int64_t)place;
 }
 
 static bool continues(const s3l_leadership_t* l, const s3lect_record_t* last,
@@ -81,13 +86,13 @@ static bool continues(const s3l_leadership_t* l, const s3lect_record_t* last,
 
 /* Validity counts from when a write was sent, and a leader may have promised less to its peers:
  * others may take over a bit earlier than a leader timeout after the write. */
-static void prolong(const s3l_audit_read_t* read, s3l_leadership_t* l, const item_t* item,
-                    size_t place) {
+static void prolong(const s3l_audit_read_t* read, s3l_leadership_t* l,
+                    const s3lect_record_t* record, size_t place) {
   int64_t ms =
-      timeout_of(read, item->record) * 98 / 100 - read->bulk.timeout_ms - S3L_AUDIT_STORE_ERROR_MS;
-  set_released(l, item->record);
-  set(l, S3L_CERTAIN, item, place, 0);
-  set(l, S3L_LATEST, item, place, l->seen.ended || ms < 0 ? 0 : ms);
+      timeout_of(read, record) * 98 / 100 - read->bulk.timeout_ms - S3L_AUDIT_STORE_ERROR_MS;
+  set_released(l, record);
+  set(read, l, S3L_CERTAIN, place, 0);
+  set(read, l, S3L_LATEST, place, l->seen.ended || ms < 0 ? 0 : ms);
 }
 
 static int add_versions(s3l_audit_read_t* read) {
@@ -95,8 +100,7 @@ static int add_versions(s3l_audit_read_t* read) {
   s3l_leadership_t* l = NULL;
   int r = 0;
   for (size_t place = 0; r == 0 && place < read->len; place++) {
-    const item_t* item = &read->items[read->len - 1 - place];
-    const s3lect_record_t* record = item->record;
+    const s3lect_record_t* record = read->items[read->len - 1 - place].record;
     if (record == NULL || record->claim)
       continue;
     if (!continues(l, last, record)) {
@@ -105,9 +109,9 @@ static int add_versions(s3l_audit_read_t* read) {
         break;
       l->clock = 1;
       l->start_error_ms = l->error_ms = S3L_AUDIT_STORE_ERROR_MS;
-      set(l, S3L_START, item, place, 0);
+      set(read, l, S3L_START, place, 0);
     }
-    prolong(read, l, item, place);
+    prolong(read, l, record, place);
     last = record;
   }
   return r;

@@ -295,6 +295,21 @@ static void versions(void** state) {
   s3l_tap_close();
 }
 
+/* A store whose clock is in the year 9900. */
+static void versions_of_the_far_future(void** state) {
+  s3l_tap_open(S3L_TAP_S3);
+  fakes3_set_clock_offset(s3l_tap.server, INT64_C(7874) * 365 * 86400 * 1000);
+  put_version("a", 7, true);
+  put_version("b", 8, false);
+  begin(0, false, 0);
+  assert_int_equal(read_all("lock", S3LECT_PROTOCOL_LOCKFILE), 0);
+  judge(0, 0, 0, 0);
+  assert_int_equal(report->leaderships, 2);
+  assert_true(s3lect_audit_leadership(&audit, 1)->latest_ms > INT64_C(240000000000000));
+  end();
+  s3l_tap_close();
+}
+
 /* ---- How reading ends ---- */
 
 static int the_same_again(const s3lect_store_req_t* req, s3lect_store_entry_t* entries,
@@ -426,6 +441,7 @@ int main(void) {
       cmocka_unit_test(what_is_no_event),
       cmocka_unit_test(files_that_were_kept),
       cmocka_unit_test(versions),
+      cmocka_unit_test(versions_of_the_far_future),
       cmocka_unit_test(refusals),
       cmocka_unit_test(cancels),
       cmocka_unit_test(each_allocation_fails),
