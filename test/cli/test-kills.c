@@ -3,7 +3,7 @@
  * for longer than the leader timeout. What is judged at the end is all that all of them printed:
  * lease time is one clock for the processes of a machine.
  *
- * ctest labels: store full no-valgrind slow */
+ * ctest labels: store full every-store no-valgrind slow */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
