@@ -118,5 +118,5 @@ uint32_t s3l_any_store_renew_ms(uint32_t ms) {
 }
 
 uint32_t s3l_any_store_timeout_ms(uint32_t ms) {
-  return s3l_any_store_is("gcs") && ms < 8000 ? 8000 : ms;
+  return s3l_any_store_is("gcs") && ms < 4500 ? 4500 : ms;
 }
