@@ -6,6 +6,7 @@
 #define MONTH_MS         (UINT64_C(30) * 86400 * 1000)
 #define PPM              1000000
 #define PROBE_GAP_MS     1000 /* between two questions to a peer that holds none */
+#define REFUSED_MS       1000 /* until a write is sent again that came too soon after another */
 #define TURN_MS          50   /* of the loops that take part: timers, scheduling */
 #define REQUEST_IN_FRONT 1    /* a request that is under way when the next could be sent */
 
@@ -53,6 +54,25 @@ static uint64_t look_of(const s3l_plan_input_t* in) {
   return in->plan.latency_ms + (holds ? 0 : late(PROBE_GAP_MS));
 }
 
+/* With peers: a question that reaches the leader between its end and its release is answered at
+ * once, and the follower then reads the record too early. It reads again a frequent interval later.
+ */
+static uint64_t too_early(const s3l_plan_input_t* in) {
+  bool peers = in->plan.peers != S3LECT_PLAN_NO_PEERS;
+  return peers ? late(in->elector.frequent_interval_ms) : 0;
+}
+
+/* Google takes one write a second to an object. The release may come too soon after a renewal, and
+ * the take-over too soon after the release, unless it is an object of its own. */
+static void add_refusals(const s3l_plan_input_t* in, uint64_t look, s3lect_plan_time_t* time) {
+  const s3lect_elector_options_t* o = &in->elector;
+  uint64_t again = REFUSED_MS + UINT64_C(3) * in->plan.latency_ms;
+  uint64_t take_over = o->protocol == S3LECT_PROTOCOL_EPOCHS ? 0 : again;
+  time->worst_ms += again + take_over;
+  time->mean_ms += (again + too_early(in)) * REFUSED_MS / o->renew_interval_ms;
+  time->mean_ms += take_over * REFUSED_MS / (look > REFUSED_MS ? look : REFUSED_MS);
+}
+
 void s3l_plan_times(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
   const s3lect_elector_options_t* o = &in->elector;
   bool files = o->protocol == S3LECT_PROTOCOL_EPOCHS;
@@ -77,8 +97,10 @@ void s3l_plan_times(const s3l_plan_input_t* in, s3lect_plan_t* plan) {
 
   plan->hand_over = plan->crash;
   if (!o->no_release) {
-    plan->hand_over.worst_ms = look + requests + pause + o->stop_ack_ms + TURN_MS;
+    plan->hand_over.worst_ms = look + too_early(in) + requests + pause + o->stop_ack_ms + TURN_MS;
     plan->hand_over.mean_ms = (look + requests) / 2 + pause;
+    if (in->plan.store == S3LECT_PLAN_GCS)
+      add_refusals(in, look, &plan->hand_over);
   }
 
   /* A claim stands for a leader timeout before it may lead; with epoch files two. */

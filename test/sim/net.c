@@ -298,7 +298,15 @@ static void serve(sim_world_t* w, sim_request_t* r) {
   memcpy(r->body, reply.object->body, r->body_len);
 }
 
+static bool is_too_soon(const sim_world_t* w, const sim_request_t* r) {
+  const sim_object_t* o =
+      w->plan->slow_writes && r->is_write ? sim_store_find(&w->store, r->file) : NULL;
+  return o != NULL && w->t - o->written < S3L_SECOND;
+}
+
 static void at_store(sim_world_t* w, sim_request_t* r) {
+  if (is_too_soon(w, r))
+    r->error = SIM_ERROR_429;
   bool replaced =
       r->error >= 0 && (r->is_write ? answer_error_to_write(w, r) : answer_error_to_read(w, r));
   if (replaced)

@@ -149,6 +149,7 @@ typedef struct sim_plan_s {
   sim_dialect_t dialect;
   int64_t store_unix_ms;
   int64_t store_ppb;
+  bool slow_writes; /* it takes one write a second to each object, as Google's */
 
   bool epochs; /* the rest is about epoch files */
   bool no_if_match;

@@ -110,6 +110,7 @@ sim_object_t* sim_store_set(sim_store_t* s, s3l_ns_t t, uint64_t number, const c
                             size_t len) {
   sim_object_t* o = make(s, t, number);
   uint64_t h = hash(body, len);
+  o->written = t;
   o->oversized = false;
   o->body_len = (uint32_t)len;
   memcpy(o->body, body, len);

@@ -31,6 +31,7 @@ typedef struct sim_object_s {
   s3l_ns_t born;  /* the first create */
   s3l_ns_t since; /* the last one */
   s3l_ns_t until; /* the deletion, if it does not exist */
+  s3l_ns_t written;
   int64_t modified_ms;
   char etag[SIM_ETAG_SIZE];
   uint32_t body_len;

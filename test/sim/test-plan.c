@@ -39,7 +39,7 @@ static void saw_step(sim_world_t* world, unsigned i, const s3l_event_t* event) {
 typedef struct row_s {
   uint32_t timeout, renew, frequent, infrequent, grace;
   int32_t priority;
-  bool epochs, peers, plain, no_release;
+  bool epochs, peers, plain, no_release, google;
 } row_t;
 
 static const row_t rows[] = {
@@ -58,6 +58,11 @@ static const row_t rows[] = {
     {.timeout = 0, .epochs = true},
     {.timeout = 10000, .infrequent = 2000, .epochs = true},
     {.timeout = 15000, .epochs = true, .peers = true},
+    {.timeout = 0, .google = true},
+    {.timeout = 6000, .renew = 1000, .infrequent = 500, .google = true},
+    {.timeout = 15000, .peers = true, .google = true},
+    {.timeout = 15000, .peers = true, .plain = true, .google = true},
+    {.timeout = 0, .epochs = true, .google = true},
 };
 
 static s3lect_elector_options_t given_of(const row_t* row) {
@@ -77,11 +82,14 @@ static s3lect_elector_options_t given_of(const row_t* row) {
 
 /* With the defaults, as an elector uses them. */
 static s3lect_elector_options_t resolve(const row_t* row) {
+  static const s3lect_store_ops_t google = {.flags = S3LECT_STORE_SLOW_WRITES,
+                                            .list = s3lect_store_list};
   static s3lect_store_t store;
   static s3lect_peer_client_t* const client = (s3lect_peer_client_t*)(void*)&store;
   s3lect_elector_options_t given = given_of(row), all = {.size = sizeof all};
   given.server_id = "a";
   given.store = &store;
+  store.ops = row->google ? &google : NULL;
   given.peer_client = row->peers ? client : NULL;
   assert_int_equal(s3lect_elector_options_resolve(&given, &all, NULL), 0);
   return all;
@@ -92,6 +100,7 @@ static s3lect_plan_t plan_of(const row_t* row) {
   s3lect_plan_options_t options;
   s3lect_plan_t said = {.size = sizeof said};
   s3lect_plan_options_init(&options, sizeof options);
+  options.store = row->google ? S3LECT_PLAN_GCS : S3LECT_PLAN_S3;
   options.latency_ms = LATENCY_MS;
   options.peers = row->plain   ? S3LECT_PLAN_PLAIN_PEERS
                   : row->peers ? S3LECT_PLAN_PEERS
@@ -106,6 +115,7 @@ static void begin(const row_t* row, uint64_t seed) {
   plan.seed = seed;
   plan.latency = LATENCY_MS * S3L_MS / 6; /* a way; it varies, up to three times as much */
   plan.epochs = row->epochs;
+  plan.slow_writes = row->google;
   for (unsigned i = 0; i < NODES; i++) {
     sim_node_plan_t* node = &plan.nodes[i];
     node->config = s3l_elector_options_core(&o, node->id, node->addr);
@@ -137,11 +147,13 @@ static void count(seen_t* seen, double ms) {
   seen->sum += ms / SEEDS;
 }
 
-static void judge(const char* what, size_t row, const seen_t* seen, s3lect_plan_time_t said) {
+/* `rare`: what only one election in thousands meets. */
+static void judge(const char* what, size_t row, const seen_t* seen, s3lect_plan_time_t said,
+                  double rare) {
   printf("row %zu, %s: worst %.0f of %.0f ms, mean %.0f, said %.0f\n", row, what, seen->worst,
          (double)said.worst_ms, seen->sum, (double)said.mean_ms);
   assert_true(seen->worst <= (double)said.worst_ms);
-  assert_true((double)said.worst_ms <= 2 * seen->worst + 1500); /* it says something */
+  assert_true((double)said.worst_ms <= rare + 2 * seen->worst + 1500); /* it says something */
 }
 
 /* The world rests for long enough that all follow, and then for some part of an interval. */
@@ -171,10 +183,12 @@ static void play(size_t k) {
     count(&hand_over, until_led(from, said.hand_over.worst_ms));
     assert_int_equal(w.oracle.found, 0);
   }
-  judge("first start", k, &start, said.first_start);
+  judge("first start", k, &start, said.first_start, 0);
   /* Where peers ask, some of these machines are gone without a word. */
-  judge("crash", k, &crash, rows[k].peers ? said.lost_machine : said.crash);
-  judge("hand-over", k, &hand_over, said.hand_over);
+  judge("crash", k, &crash, rows[k].peers ? said.lost_machine : said.crash, 0);
+  /* A question that is answered before the release has landed. */
+  double rare = rows[k].peers ? 1.1 * o.frequent_interval_ms : 0;
+  judge("hand-over", k, &hand_over, said.hand_over, rare);
 }
 
 #define HOURS 4

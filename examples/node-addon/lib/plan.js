@@ -16,6 +16,9 @@ const URLS = [
   /^gs:\/\/(?<bucket>[^/]+)\/(?<key>.*)$/,
 ];
 
+// Where their further options are.
+const FURTHER = [undefined, 's3', 'azure', 'gcs'];
+
 /** The kind of store, and the bucket or container and the key that a URL names. */
 function partsOf(url) {
   for (const [store, form] of URLS.entries()) {
@@ -32,15 +35,15 @@ function plan(options) {
   const elector = checked('plan', options, PLAN);
   const { store, bucket, key } = partsOf(options.store);
   const s3 = checked('s3', options.s3 ?? {}, S3);
-  const azure = checked('azure', options.azure ?? {}, AZURE);
-  const gcs = checked('gcs', options.gcs ?? {}, GCS);
+  checked('azure', options.azure ?? {}, AZURE);
+  checked('gcs', options.gcs ?? {}, GCS);
+  const { maxConnections } = options[FURTHER[store]] ?? {};
   elector.lockfilePath ??= key;
   elector.expiry = choice('expiry', options.expiry, EXPIRY);
   elector.protocol = choice('protocol', options.protocol, PROTOCOL);
   const peers = choice('peers', options.peers, PEERS) ?? (options.peerClient === undefined ? 0 : 1);
   const { latencyMs, electors } = options;
   const { serverSideEncryption, sseKmsKeyId } = s3;
-  const maxConnections = s3.maxConnections ?? azure.maxConnections ?? gcs.maxConnections;
   try {
     const made = binding.plan(elector, { store, peers, bucket, latencyMs, electors, maxConnections,
       customEndpoint: s3.endpoint !== undefined, serverSideEncryption, sseKmsKeyId });

@@ -59,6 +59,8 @@ it('advises, with the options as they are spelled here', () => {
   assert.equal(plan({ store: STORE, ...many }).connections, 100);
   assert.match(advice(many)[0].message, /^electors: need 100 connections, and the store has 64;/);
   assert.deepEqual(advice({ ...many, s3: { maxConnections: 200 } }), []);
+  assert.deepEqual(plan({ store: 'az://a/c/k', ...many, azure: { maxConnections: 200 } }).advice, []);
+  assert.equal(plan({ store: 'az://a/c/k', ...many, s3: { maxConnections: 200 } }).advice.length, 1);
   assert.equal(advice({ protocol: 'epochs' })[0].option, 'protocol');
   assert.deepEqual(advice({ protocol: 'epochs', s3: { endpoint: 'https://minio.example.com' } }), []);
 });
@@ -77,6 +79,7 @@ it('refuses what an elector refuses', () => {
     [{ store: 'gs://b/k', renewIntervalMs: 999 }, 'S3LECT_EOPTION', /^renewIntervalMs: 999 ms is too short for this store/],
     [{ store: STORE, leaderTimeout: 1 }, 'S3LECT_EOPTION', /^unknown option "leaderTimeout" of plan: is it "leaderTimeoutMs"/],
     [{ store: STORE, s3: { regoin: 'x' } }, 'S3LECT_EOPTION', /^unknown option "regoin" of s3/],
+    [{ store: 'az://a/c/k', azure: { sas: 'x' } }, 'S3LECT_EOPTION', /^unknown option "sas" of azure: is it "sasToken"/],
     [{ store: STORE, latencyMs: -1 }, 'S3LECT_EOPTION', /^latencyMs must be a whole number/],
     [{ store: STORE, peers: 'some' }, 'S3LECT_EOPTION', /^peers must be one of "none", "tls", "plain"/],
     [{ store: 's3://bucket' }, 'S3LECT_EOPTION', /^store must be "s3:.*, not "s3:\/\/bucket"/],
