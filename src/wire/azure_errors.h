@@ -4,8 +4,6 @@
 #ifndef S3L_WIRE_AZURE_ERRORS_H
 #define S3L_WIRE_AZURE_ERRORS_H
 
-#include "wire/http_errors.h"
-
 #define S3L_AZURE_SAS_ADVICE                                                                       \
   "the shared access signature does not allow this request: it needs the permissions read, "       \
   "create, write, delete and list on the container, this machine's address, and https"
@@ -63,8 +61,7 @@
      "the object is larger than the store, or a proxy before it, takes")                           \
   XX(503, 503, "ServerBusy", ANY, ETHROTTLED, UNCERTAIN, NOTHING,                                  \
      "too many requests to this account or partition: lengthen the intervals, or spread the "      \
-     "lockfiles over containers")                                                                  \
-  S3L_HTTP_ERRORS(XX)
+     "lockfiles over containers")
 /* clang-format on */
 
 #endif

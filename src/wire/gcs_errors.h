@@ -6,8 +6,6 @@
 #ifndef S3L_WIRE_GCS_ERRORS_H
 #define S3L_WIRE_GCS_ERRORS_H
 
-#include "wire/http_errors.h"
-
 /* clang-format off */
 #define S3L_GCS_ERRORS(XX)                                                                         \
   XX(200, 200, "", READS | WRITES, OK, SETTLED, NOTHING, NULL)                                     \
@@ -67,8 +65,7 @@
      "the store takes one write a second to an object: lengthen the renewal interval; also check " \
      "the project's quotas")                                                                       \
   XX(503, 503, "SlowDown", ANY, ETHROTTLED, UNCERTAIN, NOTHING,                                    \
-     "too many requests to this bucket: lengthen the intervals")                                   \
-  S3L_HTTP_ERRORS(XX)
+     "too many requests to this bucket: lengthen the intervals")
 /* clang-format on */
 
 #endif

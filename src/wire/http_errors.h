@@ -1,5 +1,6 @@
 /* wire/http_errors.h: replies whose meaning does not depend on the protocol of the store, mostly
- * those of proxies and gateways; rows as in wire/s3_errors.h, for the end of a table.
+ * those of proxies and gateways. They are rows as in wire/s3_errors.h, and come after the rows of
+ * the store's own table (store_reply.c).
  *
  * A reply that may be sent after the effect (5xx, time-outs of proxies) is UNCERTAIN. */
 #ifndef S3L_WIRE_HTTP_ERRORS_H

@@ -16,8 +16,6 @@
 #ifndef S3L_WIRE_S3_ERRORS_H
 #define S3L_WIRE_S3_ERRORS_H
 
-#include "wire/http_errors.h"
-
 /* clang-format off */
 #define S3L_S3_ERRORS(XX)                                                                          \
   /* With any status: the store lacks a feature that the request needs. */                         \
@@ -117,8 +115,7 @@
      "a proxy between this machine and the store changes the request: bypass that proxy")          \
   XX(503, 503, "SlowDown", ANY, ETHROTTLED, UNCERTAIN, NOTHING,                                    \
      "too many requests to this bucket or prefix: lengthen the intervals, or spread the "          \
-     "lockfiles over prefixes")                                                                    \
-  S3L_HTTP_ERRORS(XX)
+     "lockfiles over prefixes")
 /* clang-format on */
 
 #endif

@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-#include "s3lect/errno.h"
 #include "util/mutant.h"
 #include "util/timefmt.h"
 #include "util/xml.h"
+#include "wire/http_errors.h"
+#include "wire/store_table.h"
 
 /* ---- Errors ---- */
 
@@ -57,16 +58,32 @@ static bool row_fits(const s3l_store_row_t* row, s3l_op_t op, int http_status, s
          (row->ops & 1u << op) != 0 && (row->code == NULL || code_fits(row->code, code));
 }
 
+static const s3l_store_row_t http_rows[] = {S3L_HTTP_ERRORS(S3L_STORE_ROW)};
+
+const s3l_store_row_t* s3l_http_rows(size_t* n) {
+  *n = sizeof(http_rows) / sizeof(http_rows[0]);
+  return http_rows;
+}
+
+static const s3l_store_row_t* find_row(const s3l_store_row_t* rows, size_t n, s3l_op_t op,
+                                       int http_status, s3l_span_t code) {
+  for (size_t i = 0; i < n; i++) {
+    if (row_fits(&rows[i], op, http_status, code))
+      return &rows[i];
+  }
+  return NULL;
+}
+
 s3l_store_verdict_t s3l_store_verdict(const s3l_store_row_t* rows, size_t n, s3l_op_t op,
                                       int http_status, s3l_span_t code) {
   s3l_store_verdict_t v = {S3LECT_EBADREPLY, S3LECT_UNCERTAIN, S3L_RECOVER_NOTHING, NULL};
-  for (size_t i = 0; i < n; i++) {
-    if (row_fits(&rows[i], op, http_status, code)) {
-      v = (s3l_store_verdict_t){rows[i].status, rows[i].outcome, (s3l_recover_t)rows[i].recovery,
-                                rows[i].advice};
-      break;
-    }
+  const s3l_store_row_t* row = find_row(rows, n, op, http_status, code);
+  if (row == NULL) {
+    rows = s3l_http_rows(&n);
+    row = find_row(rows, n, op, http_status, code);
   }
+  if (row != NULL)
+    v = (s3l_store_verdict_t){row->status, row->outcome, (s3l_recover_t)row->recovery, row->advice};
   if (op != S3L_OP_PUT && op != S3L_OP_DELETE && v.outcome == S3LECT_UNCERTAIN)
     v.outcome = S3LECT_NOT_APPLIED;
   return v;

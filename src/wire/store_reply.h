@@ -57,17 +57,20 @@ typedef struct s3l_store_row_s {
   unsigned last : 10;
   unsigned ops : 6;
   unsigned outcome : 3;
-  unsigned recovery : 4; /* s3l_recover_t */
+  unsigned recovery : 3; /* s3l_recover_t */
   int status;
   const char* code;
   const char* advice;
 } s3l_store_row_t;
 
-/** The verdict of the first row that matches; without one, S3LECT_EBADREPLY. A code of the table
- * that ends with '*' stands for every code with that beginning. A read is never S3LECT_UNCERTAIN.
- */
+/** The verdict of the first row that matches, of the store's own rows or else of those of all
+ * stores; without one, S3LECT_EBADREPLY. A code of the table that ends with '*' stands for every
+ * code with that beginning. A read is never S3LECT_UNCERTAIN. */
 s3l_store_verdict_t s3l_store_verdict(const s3l_store_row_t* rows, size_t n, s3l_op_t op,
                                       int http_status, s3l_span_t code);
+
+/** The rows of all stores, for the docs page. */
+const s3l_store_row_t* s3l_http_rows(size_t* n);
 
 /** True if the body is an <Error> document (with a code or not). */
 bool s3l_store_error_parse(s3l_span_t body, s3l_store_error_t* error);

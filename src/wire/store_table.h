@@ -1,10 +1,9 @@
 /* wire/store_table.h: the words of a table of replies, such as s3_errors.h; for the file that makes
- * the rows. */
+ * the rows, which includes store_reply.h. */
 #ifndef S3L_WIRE_STORE_TABLE_H
 #define S3L_WIRE_STORE_TABLE_H
 
 #include "s3lect/errno.h"
-#include "wire/store_reply.h"
 
 #define GETS     (1u << S3L_OP_GET | 1u << S3L_OP_HEAD)
 #define LISTS    (1u << S3L_OP_LIST)

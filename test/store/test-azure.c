@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/heap.h"
 #include "lib/script_server.h"
 #include "lib/store_suite.h"
 #include "lib/test.h"
@@ -354,8 +355,41 @@ static void hostile_listings_are_refused(void** state) {
   }
 }
 
+/* ---- Lack of memory ---- */
+
+static int open_only(const char* key, const char* sas) {
+  s3lect_store_azure_options_t o;
+  s3lect_store_azure_options_init(&o, sizeof(o));
+  o.account = "acct";
+  o.container = "locks";
+  o.account_key = key;
+  o.sas_token = sas;
+  return s3lect_store_azure_init(&loop, &store, &o, NULL);
+}
+
+/* Each allocation fails once: opening says so, and leaves nothing behind. */
+static void opens_or_runs_out_of_memory(void** state) {
+  static const char* const credentials[][2] = {{KEY, NULL}, {NULL, SAS}, {NULL, NULL}};
+  for (size_t i = 0; i < sizeof(credentials) / sizeof(credentials[0]); i++) {
+    bool failed = true;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    s3l_heap_install();
+    for (size_t at = 0; failed; at++) {
+      s3l_heap_fail_at(at, false);
+      int err = open_only(credentials[i][0], credentials[i][1]);
+      failed = s3l_heap_fail_end();
+      assert_int_equal(err, failed ? UV_ENOMEM : 0);
+    }
+    s3lect_store_close(&store, NULL);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    s3l_heap_remove();
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(opens_or_runs_out_of_memory),
       cmocka_unit_test(sends_conditions),
       cmocka_unit_test(sends_a_sas),
       cmocka_unit_test(judges_replies),

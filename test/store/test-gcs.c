@@ -10,8 +10,6 @@
 #include "lib/wait.h"
 #include "s3lect/store_gcs.h"
 #include "wire/gcs_reply.h"
-#include "wire/http_errors.h"
-#include "wire/store_table.h"
 
 #define GEN    "1784000000000001"
 #define NEXT   "1784000000000002"
@@ -450,13 +448,11 @@ static void each_failure_is_named(void** state) {
         serve(&cases[i], op);
 }
 
-static const s3l_store_row_t of_all[] = {S3L_HTTP_ERRORS(S3L_STORE_ROW)};
-
 /* A row that is added to the table wants a case. Those of all stores are tried with S3. */
 static void no_row_is_left_out(void** state) {
   size_t n;
   const s3l_store_row_t* rows = s3l_gcs_rows(&n);
-  for (size_t k = 0; k < n - sizeof(of_all) / sizeof(of_all[0]); k++) {
+  for (size_t k = 0; k < n; k++) {
     bool seen = false;
     for (size_t i = 0; i < CASES && !seen; i++) {
       for (unsigned op = 0; op < 4 && !seen; op++) {

@@ -39,18 +39,26 @@ static int refuse(const build_t* b, const char* name, const char* reason) {
 
 /* ---- The connection string ---- */
 
+static const struct {
+  const char* name;
+  size_t offset; /* in string_t */
+} string_names[] = {{"DefaultEndpointsProtocol", offsetof(string_t, protocol)},
+                    {"AccountName", offsetof(string_t, account)},
+                    {"AccountKey", offsetof(string_t, key)},
+                    {"EndpointSuffix", offsetof(string_t, suffix)},
+                    {"BlobEndpoint", offsetof(string_t, endpoint)},
+                    {"SharedAccessSignature", offsetof(string_t, sas)},
+                    {"UseDevelopmentStorage", offsetof(string_t, emulator)}};
+
+static void take_value(string_t* s, s3l_span_t name, s3l_span_t value) {
+  for (size_t i = 0; i < sizeof(string_names) / sizeof(string_names[0]); i++) {
+    if (s3l_span_ieq(name, s3l_span_cstr(string_names[i].name)))
+      *(s3l_span_t*)(void*)((char*)s + string_names[i].offset) = value;
+  }
+}
+
 static int read_string(build_t* b, s3l_source_t source) {
   string_t* s = &b->string;
-  const struct {
-    const char* name;
-    s3l_span_t* value;
-  } known[] = {{"DefaultEndpointsProtocol", &s->protocol},
-               {"AccountName", &s->account},
-               {"AccountKey", &s->key},
-               {"EndpointSuffix", &s->suffix},
-               {"BlobEndpoint", &s->endpoint},
-               {"SharedAccessSignature", &s->sas},
-               {"UseDevelopmentStorage", &s->emulator}};
   s->name = source.name;
   for (s3l_span_t rest = s3l_span_cstr(source.value); rest.n > 0;) {
     const char* end = memchr(rest.p, ';', rest.n);
@@ -63,10 +71,7 @@ static int read_string(build_t* b, s3l_source_t source) {
       return refuse(b, s->name, "must be NAME=VALUE pairs with ';' between them");
     s3l_span_t name = s3l_span_trim((s3l_span_t){pair.p, (size_t)(equals - pair.p)});
     s3l_span_skip(&pair, (size_t)(equals - pair.p) + 1);
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-      if (s3l_span_ieq(name, s3l_span_cstr(known[i].name)))
-        *known[i].value = s3l_span_trim(pair);
-    }
+    take_value(s, name, s3l_span_trim(pair));
   }
   if (s->emulator.n == 0)
     return 0;
