@@ -73,7 +73,7 @@ static bool take_headers(reader_t* r) {
     ok = name[0] != '\0' && strchr(name, ':') == NULL && s3l_span_is_visible(s3l_span_cstr(name)) &&
          s3l_json_get_string(&r->json, headers, name, value, sizeof value) == 0 &&
          s3l_service_is_header_value(s3l_span_cstr(value));
-    s3l_buf_printf(&b, "%s: %s\r\n", name, value);
+    s3l_buf_printf(&b, "%s: %s\r\n", name, ok ? value : "");
   }
   s3l_wipe(value, sizeof value);
   if (!ok || s3l_buf_cstr(&b) == NULL)
