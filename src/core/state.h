@@ -39,8 +39,10 @@
 typedef struct s3l_protocol_s s3l_protocol_t; /* core/protocol.h */
 
 typedef struct s3l_core_config_s {
-  const char* id;   /* the owner's, as is addr; both must outlive the core */
-  const char* addr; /* "" if there is none */
+  const s3l_protocol_t* protocol;
+  s3l_epochs_t* epochs; /* the state of s3l_epoch_files */
+  const char* id;       /* the owner's, as is addr; both must outlive the core */
+  const char* addr;     /* "" if there is none */
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
   uint32_t frequent_interval_ms;
@@ -60,8 +62,6 @@ typedef struct s3l_core_config_s {
   bool observer : 1;  /* reads, and never takes over */
   bool peer_mode : 1; /* a follower asks the leader instead of the store while it can */
   bool candidacy : 1; /* ... and shows it who asks: see core/grant.h */
-  const s3l_protocol_t* protocol;
-  s3l_epochs_t* epochs; /* the state of s3l_epoch_files */
 } s3l_core_config_t;
 
 typedef enum {
@@ -187,28 +187,28 @@ typedef struct s3l_observed_record_s {
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
   uint32_t value; /* fingerprint of its value; 0: none */
-  char incarnation[S3LECT_INCARNATION_SIZE];
   bool released : 1;
   bool claim : 1;           /* a provisional claim */
   bool namesake : 1;        /* its leader_id is this elector's */
   bool successor_first : 1; /* released, and names another elector as successor */
   bool successor_own : 1;   /* ... or this one */
+  char incarnation[S3LECT_INCARNATION_SIZE];
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {
-  uint8_t kind;       /* s3l_observed_kind_t */
-  bool own;           /* a record of this incarnation */
-  bool renewing;      /* its leader was seen to renew it */
-  uint8_t renewals;   /* ... how often, up to two */
-  bool overwrote_own; /* it replaced a record of this elector */
-  bool same_write;    /* the record before had the same write number: only the ETag changed */
-  bool pending;       /* it has changed, and is not yet reported */
-  const char* fault;  /* FOREIGN: what is wrong with it; static */
-  char etag[S3LECT_ETAG_SIZE]; /* "" unless RECORD or FOREIGN */
-  s3l_ns_t first_seen;         /* receipt of the first reply that showed it */
+  uint8_t kind;        /* s3l_observed_kind_t */
+  bool own;            /* a record of this incarnation */
+  bool renewing;       /* its leader was seen to renew it */
+  uint8_t renewals;    /* ... how often, up to two */
+  bool overwrote_own;  /* it replaced a record of this elector */
+  bool same_write;     /* the record before had the same write number: only the ETag changed */
+  bool pending;        /* it has changed, and is not yet reported */
+  const char* fault;   /* FOREIGN: what is wrong with it; static */
+  s3l_ns_t first_seen; /* receipt of the first reply that showed it */
   s3l_ns_t takeover_at;
   s3l_ns_t takeover_before;     /* takeover_at of what stood before this leadership; 0: nothing */
   s3l_observed_record_t record; /* an empty one unless RECORD */
+  char etag[S3LECT_ETAG_SIZE];  /* "" unless RECORD or FOREIGN */
 } s3l_observation_t;
 
 typedef enum {
@@ -250,11 +250,6 @@ typedef enum {
 } s3l_answer_t;
 
 typedef struct s3l_peer_s {
-  s3l_ns_t sent_at;   /* of the probe under way, or the last one */
-  s3l_ns_t probe_at;  /* no probe before */
-  s3l_ns_t until;     /* how long the answer counts, if no newer one comes */
-  s3l_ns_t store_at;  /* when the store was last read */
-  uint64_t write;     /* the number of the write that the answer is about */
   uint32_t wait_ms;   /* of the probe under way */
   uint8_t answer;     /* s3l_answer_t */
   uint8_t repeats;    /* reads that follow the next one soon: a release may be on its way */
@@ -270,6 +265,11 @@ typedef struct s3l_peer_s {
   bool withdrawing : 1; /* ... by the probe under way */
   bool reported : 1;    /* this leader's failure to answer has been reported */
   int error;            /* why the store is read instead; 0: it is not, or not yet */
+  s3l_ns_t until;       /* how long the answer counts, if no newer one comes */
+  uint64_t write;       /* the number of the write that the answer is about */
+  s3l_ns_t probe_at;    /* no probe before */
+  s3l_ns_t sent_at;     /* of the probe under way, or the last one */
+  s3l_ns_t store_at;    /* when the store was last read */
 } s3l_peer_t;
 
 typedef struct s3l_core_stats_s {
@@ -284,13 +284,10 @@ typedef struct s3l_core_stats_s {
 typedef enum { S3L_PHASE_STOPPED = 0, S3L_PHASE_STANDING, S3L_PHASE_LEAVING } s3l_phase_t;
 
 /** The state. Plain data, may be copied; owners read it, only the core writes it. Small fields
- * stand where they fill the holes between large ones: there may be thousands of cores. */
+ * stand where they fill the holes between large ones: there may be thousands of cores. What the
+ * code uses most stands in the first 128 bytes, which the shortest instructions reach. */
 typedef struct s3l_core_s {
-  s3l_core_config_t config;
   s3l_ns_t now;
-  int64_t wall_ms;
-  s3l_prng_t prng;
-  char incarnation[S3LECT_INCARNATION_SIZE];
   bool leading;
   bool announced;             /* on_started_leading has run */
   bool provisional;           /* the elector's own observed record is a provisional claim */
@@ -308,12 +305,19 @@ typedef struct s3l_core_s {
   bool publish : 1;    /* the value is not in the record yet, and is to be written at once */
   bool value_due : 1;  /* another value, or that of another leadership, is still to be reported */
   bool value_told : 1; /* the value that was reported last is not "" */
-  uint64_t write;      /* number of the last write */
-  s3l_sent_t sent[S3L_SENT_MAX];
+  uint8_t attempt;     /* failed attempts of the operation under way */
+  s3l_ns_t poll_at;
+  s3l_ns_t valid_until; /* 0 unless leading */
+  uint64_t epoch_seen;  /* highest epoch ever seen or written, over all incarnations */
+  uint64_t write;       /* number of the last write */
   s3l_observation_t observed;
+  s3l_core_config_t config;
+  s3l_peer_t peer; /* the probe under way, and what the leader answered */
+  int64_t wall_ms;
+  s3l_prng_t prng;
+  s3l_sent_t sent[S3L_SENT_MAX];
 
   /* Remembered for as long as the core lives, over all incarnations. */
-  uint64_t epoch_seen;         /* highest epoch ever seen or written */
   int64_t store_time_ms;       /* the store's clock ... */
   s3l_ns_t store_time_at;      /* ... when its reply was received */
   uint64_t leader_reported;    /* fingerprint of the leader last announced */
@@ -321,24 +325,18 @@ typedef struct s3l_core_s {
   const char* value;           /* to publish; the owner's; "" for none */
 
   /* Leadership. */
-  uint64_t epoch;       /* that is led, or was led last; 0: none was */
-  s3l_ns_t valid_until; /* 0 unless leading */
-  s3l_ns_t renewed_at;  /* sending of the newest write that is known to have been applied */
+  uint64_t epoch;      /* that is led, or was led last; 0: none was */
+  s3l_ns_t renewed_at; /* sending of the newest write that is known to have been applied */
   s3l_ns_t announce_at;
   s3l_ns_t renew_at;
 
   /* The request under way and what comes next. */
   s3l_op_t op;
   s3l_ns_t read_back_at;
-  uint64_t uncertain; /* number of the write whose outcome is unknown; 0: none */
-  uint32_t
-      timeout_seen_ms; /* largest leader timeout ever seen in a record, over all incarnations */
-  int last_error;
+  uint64_t uncertain;  /* number of the write whose outcome is unknown; 0: none */
   s3l_ns_t op_started; /* of the operation under way: its first attempt */
   s3l_ns_t not_before; /* the next attempt at a write */
-  s3l_ns_t poll_at;
   s3l_ns_t hold_until; /* no take-over before: others go first after a resignation */
-  s3l_peer_t peer;     /* the probe under way, and what the leader answered */
 
   /* Leaving, and resignation. */
   const char* successor; /* named by the release that is owed; NULL: none */
@@ -349,8 +347,10 @@ typedef struct s3l_core_s {
   s3l_ns_t gc_overdue_at;
 
   s3l_core_stats_t stats;
+  int last_error;
+  uint32_t timeout_seen_ms; /* largest leader timeout seen in a record, over all incarnations */
+  char incarnation[S3LECT_INCARNATION_SIZE];
   bool gc_cancelled;
-  uint8_t attempt; /* failed attempts of the operation under way */
   uint8_t poll_attempt;
 } s3l_core_t;
 

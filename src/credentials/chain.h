@@ -50,13 +50,13 @@ typedef struct s3l_chain_kind_s {
 } s3l_chain_kind_t;
 
 struct s3l_chain_s {
-  s3l_settings_t settings;
+  s3l_buf_t why;    /* the question's message, to which each step adds; a longer one is cut */
+  size_t why_len;   /* of `why`, up to the step's name */
   s3l_loop_t* loop; /* during a question */
+  bool cancelled;
+  s3l_settings_t settings;
   s3l_service_t service;
   s3l_file_t files[S3L_CHAIN_FILES]; /* of the kind; cancelled and freed with the question */
-  s3l_buf_t why;  /* the question's message, to which each step adds; a longer one is cut */
-  size_t why_len; /* of `why`, up to the step's name */
-  bool cancelled;
 
   /* Private. */
   s3lect_credentials_provider_t provider;

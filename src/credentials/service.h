@@ -51,12 +51,7 @@ typedef struct s3l_service_call_s {
 
 struct s3l_service_s {
   const s3l_settings_t* settings;
-  s3l_buf_t* why;                         /* the question's message, to which failures are added */
-  char host_header[S3L_SERVICE_HOST_MAX]; /* for compose */
-  char path[2048];                        /* of the origin's URL, with its query; may be empty */
-  s3l_file_t token_file;                  /* freed at the end of the question */
-  char token[512];                        /* that the service itself gave; wiped likewise */
-  char role[128];                         /* that the service named */
+  s3l_buf_t* why;    /* the question's message, to which failures are added */
   s3l_span_t secret; /* that requests hold, set by the source; an error of the service that repeats
                         it is not shown. n == 0 at the start of a question */
   void* data;        /* the source's */
@@ -82,6 +77,13 @@ struct s3l_service_s {
   const char* token_path;
   void (*close_cb)(void* arg);
   void* close_arg;
+
+  /* Not private. */
+  s3l_file_t token_file;                  /* freed at the end of the question */
+  char host_header[S3L_SERVICE_HOST_MAX]; /* for compose */
+  char role[128];                         /* that the service named */
+  char token[512];                        /* that the service itself gave; wiped likewise */
+  char path[2048];                        /* of the origin's URL, with its query; may be empty */
 };
 
 /** `ended` runs with `arg` at the end of each question. */

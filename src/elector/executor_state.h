@@ -35,13 +35,13 @@ typedef struct s3l_registration_s {
 } s3l_registration_t;
 
 typedef struct s3l_executor_s {
+  s3l_core_t core; /* first: its offsets are those that the code uses most */
   s3l_validity_t validity;
   s3lect_elector_t* handle;
   s3l_loop_t* loop;
   s3l_deadline_t deadline; /* the core's, or the preflight's */
   s3l_task_t wake;         /* looks at what was asked for; at last, the end */
   s3lect_store_req_t req;
-  s3l_core_t core;
   s3l_leader_names_t names; /* of the record in the core's view */
   s3l_repeats_t repeats;
   const char* election; /* the option lockfile_path */

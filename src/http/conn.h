@@ -58,13 +58,7 @@ typedef struct s3l_conn_events_s {
 struct s3l_conn_pool_s {
   const s3l_conn_events_t* events;
   s3l_loop_t* loop;
-  s3l_http_client_options_t options; /* what points outside is NULL; see below */
-  char host[S3L_HTTP_HOST_MAX];
-  char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
-  char peer[S3L_HTTP_HOST_MAX + 16];   /* who is dialled: the origin, or "proxy host:port" */
-  s3l_proxy_t proxy;
   s3l_tls_context_t* tls; /* NULL: plain */
-  s3l_dns_cache_t dns;    /* of the host that is dialled */
   int64_t now_ns;         /* of the event that the pool saw last, which is enough for dispatching */
   int64_t round_trip_ns;  /* of late: from the sending of a request to the end of its reply, the
                              shortest of them; 0: none yet */
@@ -78,7 +72,14 @@ struct s3l_conn_pool_s {
   size_t held;      /* connections that keep back the last byte of their request */
 
   bool require_fresh; /* a write was lost on a used connection: the next one goes on a fresh one */
-  char message[512];  /* about the latest failure */
+
+  s3l_http_client_options_t options; /* what points outside is NULL; see below */
+  s3l_dns_cache_t dns;               /* of the host that is dialled */
+  s3l_proxy_t proxy;
+  char host[S3L_HTTP_HOST_MAX];
+  char origin[S3L_HTTP_HOST_MAX + 10]; /* "host:port", "[::1]:port", for people */
+  char peer[S3L_HTTP_HOST_MAX + 16];   /* who is dialled: the origin, or "proxy host:port" */
+  char message[512];                   /* about the latest failure */
 };
 
 struct s3l_conn_s {
@@ -89,12 +90,12 @@ struct s3l_conn_s {
   bool last;           /* carries no other request: the client has moved to another origin */
   int64_t since_ns;    /* when its opening began, or BUSY, or IDLE */
   s3l_http_req_t* req; /* BUSY */
-  s3l_deadline_t deadline;
-  s3l_dial_t dial;
-  s3l_stream_t stream;
-  s3l_http1_t parse;
   size_t held;     /* bytes of the request in send_buf, of which the last has not gone out; or 0 */
   size_t composed; /* bytes of send_buf that have been written to; they are wiped */
+  s3l_deadline_t deadline;
+  s3l_stream_t stream;
+  s3l_dial_t dial;
+  s3l_http1_t parse;
   char head[S3L_HTTP1_HEAD_MAX]; /* of the reply */
   char send_buf[S3L_HTTP_SEND_MAX];
   char read_buf[S3L_STREAM_READ_MAX];

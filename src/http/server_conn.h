@@ -45,9 +45,7 @@ typedef struct s3l_sconn_pool_s s3l_sconn_pool_t;
 struct s3l_sconn_pool_s {
   s3l_loop_t* loop;
   s3l_http_server_t* server;
-  s3l_http_server_options_t options; /* with defaults filled in; what points outside is NULL */
-  s3l_tls_context_t* tls;            /* NULL: plain */
-  s3l_http_server_stats_t stats;
+  s3l_tls_context_t* tls; /* NULL: plain */
   bool closing;
 
   s3l_list_t idle;    /* READING, no byte of a request yet; the longest idle first */
@@ -60,6 +58,9 @@ struct s3l_sconn_pool_s {
   size_t sockets;   /* of closing connections too */
 
   unsigned may_write; /* how many more answers may be written in this turn of the loop */
+
+  s3l_http_server_options_t options; /* with defaults filled in; what points outside is NULL */
+  s3l_http_server_stats_t stats;
 
   int64_t date_s; /* what `date` is for */
   char date[S3L_TIME_HTTP_SIZE];

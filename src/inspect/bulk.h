@@ -42,12 +42,12 @@ struct s3l_bulk_s {
   uint32_t timeout_ms; /* of a request */
   bool versions;       /* all versions of the objects */
 
-  size_t objects; /* of the listing, so far */
-  char after[S3L_BULK_KEY_SIZE];
-  char after_version[S3L_BULK_KEY_SIZE];
+  size_t objects;   /* of the listing, so far */
   size_t next, len; /* places */
   unsigned active;  /* requests */
   int error;
+  char after[S3L_BULK_KEY_SIZE];
+  char after_version[S3L_BULK_KEY_SIZE];
   char message[S3L_BULK_MESSAGE_SIZE];
   struct {
     s3lect_store_req_t req; /* data: NULL while the lane is free */

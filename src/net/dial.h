@@ -46,14 +46,14 @@ struct s3l_dial_s {
   s3l_dns_cache_t* cache;        /* or NULL */
   const char* host;              /* these two only with it */
   uint16_t port;
-  s3l_deadline_t stagger; /* also what bounds the look-up, and brings a failure out of start */
-  s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];
-  struct s3l_attempt_s* attempts[S3L_DNS_ADDRESSES_MAX]; /* NULL: not begun, or over */
   size_t addresses_len;
   size_t next;    /* address to be tried next */
   size_t pending; /* attempts under way */
   int error;
-  size_t error_at; /* the address that gave it */
+  size_t error_at;        /* the address that gave it */
+  s3l_deadline_t stagger; /* also what bounds the look-up, and brings a failure out of start */
+  struct s3l_attempt_s* attempts[S3L_DNS_ADDRESSES_MAX]; /* NULL: not begun, or over */
+  s3l_address_t addresses[S3L_DNS_ADDRESSES_MAX];
 };
 
 /** Parses an IPv4 or IPv6 literal, without brackets. */

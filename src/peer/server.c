@@ -20,7 +20,6 @@
 struct s3l_peer_server_s {
   s3l_http_server_t* http;  /* NULL: there is none */
   s3l_http_server_t* pages; /* likewise */
-  s3l_peer_server_config_t config;
   s3l_loop_t* loop;
   s3l_task_t end;
   s3l_peer_registration_t** registrations; /* in the order of their paths */
@@ -29,6 +28,7 @@ struct s3l_peer_server_s {
   int open; /* closing: HTTP servers that are not closed yet */
   void (*close_cb)(void* arg);
   void* close_arg;
+  s3l_peer_server_config_t config;
 };
 
 typedef struct held_s {

@@ -80,10 +80,10 @@ typedef struct s3l_remote_dialect_s {
 
 /** What a result points to while its callback runs. */
 typedef struct s3l_remote_scratch_s {
-  char etag[S3LECT_ETAG_SIZE];
-  char message[S3L_REMOTE_MESSAGE_MAX];
   void* listing; /* entries and the text that they point to; NULL: none yet */
   size_t listing_size;
+  char etag[S3LECT_ETAG_SIZE];
+  char message[S3L_REMOTE_MESSAGE_MAX];
 } s3l_remote_scratch_t;
 
 struct s3l_remote_s {
@@ -92,7 +92,6 @@ struct s3l_remote_s {
   s3l_creds_user_t creds;  /* its cache is opened by the dialect, where the options have none */
   bool creds_borrowed;     /* from a provider of the caller's, which closes it */
   int64_t clock_offset_ms; /* the store's clock minus ours, where ours was refused; or 0 */
-  s3l_proxy_rules_t proxies;
 
   /* Of a plain endpoint behind a proxy, for the request line and the header of each request; else
    * empty. */
@@ -100,7 +99,6 @@ struct s3l_remote_s {
   s3l_span_t proxy_authorization;
 
   s3l_recover_t recovery; /* what may help the request whose reply is being read */
-  s3l_remote_scratch_t scratch;
 
   /* Private. */
   s3lect_store_t* store;
@@ -110,6 +108,8 @@ struct s3l_remote_s {
   bool clock_notice;
   bool weak_told;
   bool names_requests; /* the store's replies have had request IDs so far */
+  s3l_proxy_rules_t proxies;
+  s3l_remote_scratch_t scratch;
   char origin_text[S3L_REMOTE_HOST_MAX + 16];
   char proxy_authorization_text[S3L_PROXY_AUTHORIZATION_MAX];
 };

@@ -64,7 +64,6 @@ typedef struct s3l_verify_run_s s3l_verify_run_t;
 typedef int (*s3l_verify_send_t)(s3lect_store_t* store, s3lect_store_req_t* req);
 
 typedef struct s3l_verify_op_s {
-  s3lect_store_req_t req;
   s3l_verify_run_t* run;
   s3l_verify_send_t send;
   s3l_verify_key_t key;
@@ -72,7 +71,6 @@ typedef struct s3l_verify_op_s {
   bool unsure; /* an attempt of this write may have been carried out */
   int64_t sent_ns;
   int64_t sent_wall_ms;
-  char body[S3L_VERIFY_BODY_SIZE];
   /* The result. */
   int status;
   int outcome;
@@ -82,6 +80,9 @@ typedef struct s3l_verify_op_s {
   char shown[S3L_VERIFY_BODY_SIZE]; /* the body; "" if there was none */
   char code[24];                    /* "412", or the error's name without an HTTP reply */
   char message[256];                /* the store's, or the library's for the status */
+  /* The request. */
+  char body[S3L_VERIFY_BODY_SIZE];
+  s3lect_store_req_t req;
 } s3l_verify_op_t;
 
 typedef enum {
@@ -119,8 +120,6 @@ struct s3l_verify_run_s {
   s3lect_verify_cb cb;
   s3lect_store_t* store;
   s3l_loop_t* loop;
-  s3l_deadline_t wake;
-  s3l_task_t left; /* the runtime */
   uint32_t timeout_ms;
   uint32_t writers;
   uint32_t rounds; /* of each race */
@@ -141,12 +140,8 @@ struct s3l_verify_run_s {
   uint32_t pause_ms; /* set by a judge: wait before the next step */
   bool looking;      /* ops[1] reads whether the uncertain write of ops[0] was carried out */
 
-  /* What is known of the main object. */
-  char now_etag[S3LECT_ETAG_SIZE];
-  char now_body[S3L_VERIFY_BODY_SIZE];
-  char old_etag[S3LECT_ETAG_SIZE]; /* an ETag that it had before; "" if none is known */
-  bool no_swap;                    /* the store cannot swap */
-  bool stale;                      /* a read did not show the newest write */
+  bool no_swap; /* the store cannot swap */
+  bool stale;   /* a read did not show the newest write */
 
   /* The current race; bits stand for writers. */
   uint32_t race_won;
@@ -159,6 +154,14 @@ struct s3l_verify_run_s {
   uint32_t kept;      /* their objects that could not be removed */
   int race_status;    /* the last unexpected status of a writer */
   char race_error[S3L_VERIFY_SEEN_SIZE];
+
+  /* What is known of the main object. */
+  char now_etag[S3LECT_ETAG_SIZE];
+  char now_body[S3L_VERIFY_BODY_SIZE];
+  char old_etag[S3LECT_ETAG_SIZE]; /* an ETag that it had before; "" if none is known */
+
+  s3l_deadline_t wake;
+  s3l_task_t left; /* the runtime */
 
   char prefix[S3LECT_VERIFY_PREFIX_MAX + 1];
   char keys[S3L_VERIFY_KEYS][S3LECT_VERIFY_PREFIX_MAX + 64];

@@ -45,9 +45,8 @@ typedef enum { S3L_HTTP_GET, S3L_HTTP_HEAD, S3L_HTTP_OTHER } s3l_http_method_t;
 
 typedef struct s3l_http1_s {
   /* The message, for the caller to read. */
-  s3l_http_header_t headers[S3L_HTTP_HEADERS_MAX];
-  size_t headers_len;
-  bool keep_alive; /* valid when done: the connection may carry another message */
+  size_t headers_len; /* of `headers`, below */
+  bool keep_alive;    /* valid when done: the connection may carry another message */
   /* A reply. */
   int status;
   char* body;
@@ -63,7 +62,6 @@ typedef struct s3l_http1_s {
   const char* reason; /* static text for people */
 
   /* Private. */
-  llhttp_t llhttp;
   char* text; /* a request's target, then the names and values of the headers */
   size_t text_cap;
   size_t text_len;
@@ -81,6 +79,9 @@ typedef struct s3l_http1_s {
   bool in_target; /* a request's target is not complete */
   bool head_done;
   bool done;
+  llhttp_t llhttp;
+
+  s3l_http_header_t headers[S3L_HTTP_HEADERS_MAX]; /* of the message */
 } s3l_http1_t;
 
 /** `text` holds the head and must outlive the parser. */

@@ -33,24 +33,26 @@ typedef struct s3l_file_names_s {
 
 typedef struct s3l_disk_s {
   /* What to do. The owner keeps strings and buffers until the operation ends. */
-  s3lect_store_req_t req; /* a copy: only what a store reads is used */
   int dir;
   const char* directory;         /* its absolute name: `dir` must still be what it names */
-  char id[S3L_FILE_ID_SIZE];     /* put: of the new version */
   char* buf;                     /* get: room for req.body_max bytes */
   s3lect_store_entry_t* entries; /* list: req.max_keys + 1, each with its s3l_file_names_t */
   bool cleans_up;                /* put: removes temporary files of processes that crashed */
   atomic_bool abandoned;         /* the request has ended: only remove the temporary file */
 
   /* How it went. */
-  s3lect_store_result_t result;        /* points into this struct and the owner's buffers */
   bool busy;                           /* another process has the lock: nothing has been done */
   bool has_temp;                       /* put: there is a temporary file; another run removes it */
   bool applied;                        /* put, del: other processes see the change */
   int64_t written_ms;                  /* of the temporary file */
   const char* at;                      /* the file that a message is about */
-  char message[S3L_FILE_MESSAGE_SIZE]; /* where something failed: which file, and why */
   char etag[S3L_FILE_ETAG_SIZE];       /* the object's; "" if there is none */
+  s3lect_store_result_t result;        /* points into this struct and the owner's buffers */
+  char message[S3L_FILE_MESSAGE_SIZE]; /* where something failed: which file, and why */
+
+  /* What to do, too. */
+  char id[S3L_FILE_ID_SIZE]; /* put: of the new version */
+  s3lect_store_req_t req;    /* a copy: only what a store reads is used */
 } s3l_disk_t;
 
 /** Blocks. */
