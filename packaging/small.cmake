@@ -16,6 +16,20 @@ check_c_compiler_flag(-fipa-pta S3LECT_COMPILES_IPA_PTA) # pointer analysis acro
 set(S3LECT_SMALL $<IF:$<BOOL:${S3LECT_COMPILES_OZ}>,-Oz,-Os>
   $<$<BOOL:${S3LECT_COMPILES_NO_PLT}>:-fno-plt>
   $<$<BOOL:${S3LECT_COMPILES_IPA_PTA}>:-fipa-pta>)
+# Some of gcc's optimisations make code longer, though -Oz applies them: those that copy code, and
+# those that keep more values in registers, which functions then save and restore. Others stop at
+# limits that are meant to keep compilation fast: a function that is called once is compiled into its
+# caller, and equal ends of branches are merged.
+foreach(option -fno-optimize-sibling-calls -fno-thread-jumps -fno-tree-dominator-opts
+    -fno-if-conversion -fno-if-conversion2 -fno-caller-saves -fno-tree-sra -fno-ipa-cp -fno-ipa-sra
+    --param=max-inline-functions-called-once-insns=100000 --param=large-function-insns=100000
+    --param=large-stack-frame=100000 --param=max-crossjump-edges=1000)
+  string(MAKE_C_IDENTIFIER "S3LECT_COMPILES_${option}" known)
+  check_c_compiler_flag(${option} ${known})
+  if(${known})
+    list(APPEND S3LECT_SMALL ${option})
+  endif()
+endforeach()
 # No exception leaves a C library, so only debuggers, profilers and crash reporters read the tables.
 # Debug information (-g) has its own, .debug_frame, which are not loaded.
 if(NOT S3LECT_UNWIND_TABLES)
