@@ -177,13 +177,13 @@ typedef enum {
 
 /** What an observation keeps of a record: all but its names and value. */
 typedef struct s3l_observed_record_s {
-  int64_t last_updated_ms;
   uint64_t epoch;
   uint64_t write;
-  int64_t acquired_ms;
-  uint64_t transitions;
   uint64_t leader; /* fingerprint of its leader_id */
   uint64_t addr;   /* fingerprint of its leader_addr; 0: none, or this elector's own */
+  int64_t last_updated_ms;
+  int64_t acquired_ms;
+  uint64_t transitions;
   uint32_t leader_timeout_ms;
   uint32_t renew_interval_ms;
   uint32_t value; /* fingerprint of its value; 0: none */
@@ -196,18 +196,18 @@ typedef struct s3l_observed_record_s {
 } s3l_observed_record_t;
 
 typedef struct s3l_observation_s {
-  uint8_t kind;        /* s3l_observed_kind_t */
-  bool own;            /* a record of this incarnation */
-  bool renewing;       /* its leader was seen to renew it */
-  uint8_t renewals;    /* ... how often, up to two */
-  bool overwrote_own;  /* it replaced a record of this elector */
-  bool same_write;     /* the record before had the same write number: only the ETag changed */
-  bool pending;        /* it has changed, and is not yet reported */
-  const char* fault;   /* FOREIGN: what is wrong with it; static */
-  s3l_ns_t first_seen; /* receipt of the first reply that showed it */
+  uint8_t kind;       /* s3l_observed_kind_t */
+  bool own;           /* a record of this incarnation */
+  bool renewing;      /* its leader was seen to renew it */
+  uint8_t renewals;   /* ... how often, up to two */
+  bool overwrote_own; /* it replaced a record of this elector */
+  bool same_write;    /* the record before had the same write number: only the ETag changed */
+  bool pending;       /* it has changed, and is not yet reported */
   s3l_ns_t takeover_at;
-  s3l_ns_t takeover_before;     /* takeover_at of what stood before this leadership; 0: nothing */
   s3l_observed_record_t record; /* an empty one unless RECORD */
+  s3l_ns_t first_seen;          /* receipt of the first reply that showed it */
+  s3l_ns_t takeover_before;     /* takeover_at of what stood before this leadership; 0: nothing */
+  const char* fault;            /* FOREIGN: what is wrong with it; static */
   char etag[S3LECT_ETAG_SIZE];  /* "" unless RECORD or FOREIGN */
 } s3l_observation_t;
 
@@ -308,16 +308,16 @@ typedef struct s3l_core_s {
   uint8_t attempt;     /* failed attempts of the operation under way */
   s3l_ns_t poll_at;
   s3l_ns_t valid_until; /* 0 unless leading */
-  uint64_t epoch_seen;  /* highest epoch ever seen or written, over all incarnations */
-  uint64_t write;       /* number of the last write */
+  s3l_peer_t peer;      /* the probe under way, and what the leader answered */
   s3l_observation_t observed;
   s3l_core_config_t config;
-  s3l_peer_t peer; /* the probe under way, and what the leader answered */
+  uint64_t write; /* number of the last write */
   int64_t wall_ms;
   s3l_prng_t prng;
   s3l_sent_t sent[S3L_SENT_MAX];
 
   /* Remembered for as long as the core lives, over all incarnations. */
+  uint64_t epoch_seen;         /* highest epoch ever seen or written */
   int64_t store_time_ms;       /* the store's clock ... */
   s3l_ns_t store_time_at;      /* ... when its reply was received */
   uint64_t leader_reported;    /* fingerprint of the leader last announced */

@@ -17,9 +17,6 @@ struct s3l_creds_cache_s {
   s3l_loop_t* loop;                        /* NULL before the first wait */
   s3lect_credentials_provider_t* provider; /* NULL: the credentials are fixed */
   bool owned;
-  s3l_creds_cache_options_t options;
-  s3l_prng_t prng;
-
   s3lect_credentials_t* creds; /* or NULL */
   /* In lease time, so that a step of the wall clock ends nothing that is good. */
   int64_t ends_ms;
@@ -28,7 +25,6 @@ struct s3l_creds_cache_s {
   int64_t refused_ns; /* when that last counted; 0: never */
   bool eager;         /* there were credentials that end: `look` replaces them in time */
 
-  s3lect_credentials_req_t req;
   bool asking; /* the provider owes an answer */
   bool inside; /* of its get or cancel */
   bool early;  /* it answered inside; `look` goes on with this answer: */
@@ -38,14 +34,17 @@ struct s3l_creds_cache_s {
   uint32_t failures;   /* in a row */
   int64_t retry_at_ns; /* the provider is not asked before */
   int status;          /* of the last failure */
-  char why[WHY_MAX];
 
   s3l_list_t waiting;
-  s3l_deadline_t look;
-  s3l_task_t task; /* closes, later frees */
   bool closing;
   void (*close_cb)(void* arg);
   void* close_arg;
+  s3l_task_t task; /* closes, later frees */
+  s3l_deadline_t look;
+  s3lect_credentials_req_t req;
+  s3l_creds_cache_options_t options;
+  s3l_prng_t prng;
+  char why[WHY_MAX];
 };
 
 static int64_t lease_ms(void) {

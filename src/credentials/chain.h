@@ -54,8 +54,9 @@ struct s3l_chain_s {
   size_t why_len;   /* of `why`, up to the step's name */
   s3l_loop_t* loop; /* during a question */
   bool cancelled;
-  s3l_settings_t settings;
+  unsigned step; /* private */
   s3l_service_t service;
+  s3l_settings_t settings;
   s3l_file_t files[S3L_CHAIN_FILES]; /* of the kind; cancelled and freed with the question */
 
   /* Private. */
@@ -63,7 +64,6 @@ struct s3l_chain_s {
   const s3l_chain_kind_t* kind;
   s3l_task_t task;               /* begins each question, and frees the chain in the end */
   s3lect_credentials_req_t* req; /* the question under way, or NULL */
-  unsigned step;
   char why_text[S3L_CHAIN_WHY_MAX];
   bool closing;
   s3lect_credentials_close_cb close_cb;

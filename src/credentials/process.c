@@ -184,7 +184,7 @@ static void on_deadline(s3l_deadline_t* deadline) {
 static void out_space(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
   s3l_process_t* p = handle->data;
   (void)suggested;
-  *buf = uv_buf_init(p->out + p->out_len, (unsigned)(sizeof(p->out) - p->out_len));
+  *buf = (uv_buf_t){.base = p->out + p->out_len, .len = sizeof(p->out) - p->out_len};
 }
 
 static void on_out(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {
@@ -206,8 +206,8 @@ static void err_space(uv_handle_t* handle, size_t suggested, uv_buf_t* buf) {
   s3l_process_t* p = handle->data;
   (void)suggested;
   size_t left = sizeof(p->err) - p->err_len;
-  *buf = left > 0 ? uv_buf_init(p->err + p->err_len, (unsigned)left)
-                  : uv_buf_init(p->err_rest, sizeof(p->err_rest));
+  *buf = left > 0 ? (uv_buf_t){.base = p->err + p->err_len, .len = left}
+                  : (uv_buf_t){.base = p->err_rest, .len = sizeof(p->err_rest)};
 }
 
 static void on_err(uv_stream_t* stream, ssize_t n, const uv_buf_t* buf) {

@@ -29,7 +29,7 @@ static int fill(s3l_file_t* f, uv_file fd) {
   int n = 1;
   while (f->len < f->cap && n > 0) {
     uv_fs_t fs;
-    uv_buf_t into = uv_buf_init(f->buf + f->len, (unsigned)(f->cap - f->len));
+    uv_buf_t into = {.base = f->buf + f->len, .len = f->cap - f->len};
     n = uv_fs_read(NULL, &fs, fd, &into, 1, -1, NULL);
     uv_fs_req_cleanup(&fs);
     if (n > 0)

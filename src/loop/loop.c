@@ -17,12 +17,11 @@ struct s3l_loop_s {
   unsigned users;
   unsigned handles; /* of libuv, that are not closed yet */
 
-  s3l_heap_node_t* root;       /* the earliest of the deadlines that are near */
-  s3l_heap_node_t* far[SLOTS]; /* the earliest of each slot, at its number modulo SLOTS */
-  int64_t slot;                /* the first that is far */
-  unsigned holds;              /* deadlines that are set and keep the loop alive */
-  int64_t armed_ns;            /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
-  int64_t look_ns;             /* the time by which deadlines run now; 0: none runs */
+  s3l_heap_node_t* root; /* the earliest of the deadlines that are near */
+  int64_t slot;          /* the first that is far */
+  unsigned holds;        /* deadlines that are set and keep the loop alive */
+  int64_t armed_ns;      /* what the timer is armed for; S3L_CLOCK_NEVER: not armed */
+  int64_t look_ns;       /* the time by which deadlines run now; 0: none runs */
   uint64_t sleep_max_ms;
   uv_timer_t timer; /* referenced while there are holds */
 
@@ -32,6 +31,8 @@ struct s3l_loop_s {
 
   int suspend_fd; /* or -1 */
   uv_poll_t suspend;
+
+  s3l_heap_node_t* far[SLOTS]; /* the earliest of each slot, at its number modulo SLOTS */
 };
 
 /* The runtimes of all loops; loops may belong to different threads. */

@@ -33,9 +33,8 @@ uint16_t s3l_address_port(const s3l_address_t* a) {
 void s3l_address_format(const s3l_address_t* a, char* out, size_t cap) {
   char ip[INET6_ADDRSTRLEN] = "";
   bool v6 = a->sa.sa_family == AF_INET6;
-  int rc = v6 ? uv_ip6_name(&a->in6, ip, sizeof(ip)) : uv_ip4_name(&a->in4, ip, sizeof(ip));
   out[0] = 0;
-  if (rc == 0)
+  if (uv_ip_name(&a->sa, ip, sizeof(ip)) == 0)
     snprintf(out, cap, v6 ? "[%s]:%u" : "%s:%u", ip, (unsigned)s3l_address_port(a));
 }
 

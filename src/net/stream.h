@@ -55,13 +55,13 @@ struct s3l_stream_s {
   bool ended;
   bool paused;
   bool closing;
-  bool user_write;      /* on_written is owed */
-  const char* rest;     /* what the kernel has still to take */
-  size_t rest_len;      /* 0: nothing */
-  s3l_deadline_t again; /* when it is offered again */
+  bool user_write;  /* on_written is owed */
+  const char* rest; /* what the kernel has still to take */
+  size_t rest_len;  /* 0: nothing */
   uint32_t wait_ms;
-  s3l_tls_engine_t engine;
   char* out; /* TLS only */
+  s3l_tls_engine_t engine;
+  s3l_deadline_t again; /* when what the kernel has still to take is offered again */
 };
 
 /** Turns an open plain stream with no write under way into a TLS one: the handshake begins, and

@@ -33,12 +33,12 @@
 typedef struct s3l_remote_s s3l_remote_t;
 
 typedef struct s3l_remote_req_s {
-  s3l_http_req_t http;
-  s3l_creds_wait_t wait; /* for credentials */
   s3lect_store_req_t* req;
   uint32_t clock_changes; /* as in the store, when the request was signed */
   bool clock_retried;     /* the request has been sent again for the clock, */
   bool renewed;           /* for other credentials */
+  s3l_http_req_t http;
+  s3l_creds_wait_t wait; /* for credentials */
 } s3l_remote_req_t;
 
 /** What a protocol does in its own way. */

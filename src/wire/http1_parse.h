@@ -54,14 +54,19 @@ typedef struct s3l_http1_s {
   bool secret; /* set by the caller after init: the body is wiped before it is freed */
   /* A request. */
   s3l_http_method_t method;
-  s3l_span_t path;  /* as sent, percent-encoded; begins with '/', or is "*" */
-  s3l_span_t query; /* behind '?'; p == NULL: none */
   bool http10;
   /* After an error. */
   int answer;         /* the status that tells a client: 400, 413, 414, 417, 431, 501 or 505 */
   const char* reason; /* static text for people */
 
   /* Private. */
+  int error;
+  char last; /* byte of a request's head fed before */
+  bool is_request;
+  bool head_request;
+  bool in_target; /* a request's target is not complete */
+  bool head_done;
+  bool done;
   char* text; /* a request's target, then the names and values of the headers */
   size_t text_cap;
   size_t text_len;
@@ -72,15 +77,10 @@ typedef struct s3l_http1_s {
   size_t body_raw; /* of a request's body */
   size_t body_cap;
   size_t body_max;
-  int error;
-  char last; /* byte of a request's head fed before */
-  bool is_request;
-  bool head_request;
-  bool in_target; /* a request's target is not complete */
-  bool head_done;
-  bool done;
   llhttp_t llhttp;
 
+  s3l_span_t path;  /* of a request, as sent, percent-encoded; begins with '/', or is "*" */
+  s3l_span_t query; /* behind '?'; p == NULL: none */
   s3l_http_header_t headers[S3L_HTTP_HEADERS_MAX]; /* of the message */
 } s3l_http1_t;
 

@@ -149,7 +149,7 @@ static int read_encryption(reading_t* r, const s3lect_store_s3_options_t* o) {
   if (key != NULL && !kms)
     return fail(r, "sse_kms_key_id", key,
                 "is for encryption with aws:kms or aws:kms:dsse; ask for one of them, too");
-  if (key != NULL && (!is_text(s3l_span_cstr(key)) || strpbrk(key, " \t") != NULL))
+  if (key != NULL && (!is_text(s3l_span_cstr(key)) || key[strcspn(key, " \t")] != '\0'))
     return fail(r, "sse_kms_key_id", key,
                 "not a key; give its ID, or its ARN (arn:aws:kms:REGION:ACCOUNT:key/ID)");
   int err = 0;
