@@ -14,7 +14,7 @@ static const char* const read_ones[] = {
 };
 
 /* Of which the page speaks for other reasons. */
-static const char* const told[] = {"AWS_CREDENTIAL_EXPIRATION"};
+static const char* const told[] = {"AWS_CREDENTIAL_EXPIRATION", "AZURE_STORAGE_CONNECTION_STRING"};
 
 static char page[65536];
 
