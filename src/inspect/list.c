@@ -237,7 +237,8 @@ static int check(const s3lect_list_options_t* o, s3lect_error_t* error) {
     return s3l_error_say(error, S3LECT_EOPTION, "protocol", NULL,
                          "%d; it must be an s3lect_protocol_t", (int)o->protocol);
   if (keys.n > S3L_STORE_KEY_MAX - (files ? FILE_TAIL : 0))
-    return s3l_error_say(error, S3LECT_EOPTION, option, NULL, "keys of more than %d bytes",
+    return s3l_error_say(error, S3LECT_EOPTION, option, NULL,
+                         "its keys are longer than %d bytes; give a shorter one",
                          S3L_STORE_KEY_MAX);
   if (o->lockfile_path != NULL && keys.n == 0 && !files)
     return s3l_error_say(error, S3LECT_EOPTION, option, "", "must not be empty");

@@ -80,7 +80,7 @@ describe('list', { concurrency: true }, () => {
       [{ store, protocol: 'x' }, /^protocol must be/],
       [{ store, prefix: 'a', lockfilePath: 'b' }, /^prefix "a": give either/],
       [{ store, lockfilePath: '' }, /^lockfilePath "": must not be empty/],
-      [{ store, prefix: 'p'.repeat(1025) }, /^prefix: longer than/],
+      [{ store, prefix: 'p'.repeat(1025) }, /^prefix: its keys are longer than 1024 bytes/],
       [{ store, signal: 5 }, /^signal must be/],
       [{ store, s3: {} }, /^s3 goes with/],
       [{ store: 'ftp://x/y' }, /^store must be/],
