@@ -13,8 +13,10 @@ static const char* const read_ones[] = {
 #undef XX
 };
 
-/* Of which the page speaks for other reasons. */
-static const char* const told[] = {"AWS_CREDENTIAL_EXPIRATION", "AZURE_STORAGE_CONNECTION_STRING"};
+/* Of which the page speaks for other reasons: a store reads them, or nobody does. */
+static const char* const told[] = {"AWS_CREDENTIAL_EXPIRATION", "AZURE_STORAGE_ACCOUNT",
+                                   "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_KEY",
+                                   "AZURE_STORAGE_SAS_TOKEN"};
 
 static char page[65536];
 
