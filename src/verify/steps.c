@@ -368,13 +368,21 @@ static void count_winner(run_t* run) {
   run->winners += run->race_alone && !S3L_MUTANT(RACE_OF_ONE) ? 0 : 1;
 }
 
+/* The store turned a writer away because another one had just written: by its limit for each
+ * object, so the request has reached what decides the race. */
+static bool is_limited(const run_t* run, const op_t* op) {
+  return op->status == S3LECT_ETHROTTLED && op->outcome == S3LECT_NOT_APPLIED &&
+         (run->store->ops->flags & S3LECT_STORE_SLOW_WRITES) != 0;
+}
+
 /* If several writers have won, the object is taken to be the last one's. */
 static move_t judge_race(run_t* run, const op_t* first) {
   unsigned n = 0, answered = 0;
   run->race_won = run->race_unsure = 0;
   for (const op_t* op = first; op < first + run->ops_len; op++) {
     uint32_t bit = 1u << (op - first);
-    answered += op->status == 0 || op->outcome == S3LECT_UNCERTAIN || is_refused(op) ? 1 : 0;
+    answered +=
+        op->status == 0 || op->outcome == S3LECT_UNCERTAIN || is_refused(op) || is_limited(run, op);
     if (op->status == 0) {
       n++;
       run->race_won |= bit;
