@@ -387,10 +387,11 @@ void world_judge_trace(s3lect_elector_t* elector, const char* line) {
 
 /* ---- What lands ---- */
 
-/* The claim of birth `id` lands by the hand of another. */
+/* The claim of birth `id` lands by the hand of another: by the newest of his writes, where he wrote
+ * it more than once. */
 static const send_t* landed_by_grant(uint64_t id, uint64_t epoch, uint64_t number) {
-  for (size_t k = 0; k < GRANTS && k < grants_len; k++) {
-    grant_t* g = &grants[k];
+  for (size_t k = grants_len; k > 0 && k + GRANTS > grants_len; k--) {
+    grant_t* g = &grants[(k - 1) % GRANTS];
     if (g->to != id || g->claim.epoch != epoch || g->claim.number != number)
       continue;
     g->by->sends[g->send].landed = true;
