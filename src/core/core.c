@@ -378,7 +378,7 @@ void s3l_core_reconfigure(s3l_core_t* c, s3l_ns_t now, const s3l_core_config_t* 
 }
 
 void s3l_core_set_value(s3l_core_t* c, const char* value, bool at_once) {
-  S3L_ASSERT(c->op.kind <= S3L_OP_READ && strlen(value) < S3LECT_VALUE_SIZE);
+  S3L_ASSERT(strlen(value) < S3LECT_VALUE_SIZE);
   c->value = value;
   c->publish = (c->publish || at_once) && s3l_value_fingerprint(value) != c->observed.record.value;
 }

@@ -65,9 +65,10 @@ bool s3l_core_is_bound(const s3l_core_t* core);
  * that is bound. With another leader timeout no earlier write of this incarnation is ever led. */
 void s3l_core_reconfigure(s3l_core_t* core, s3l_ns_t now, const s3l_core_config_t* config);
 
-/** Sets the value to publish ("" for none), which the owner keeps until the next call; between two
- * steps, while no write is under way, as above. The next write carries it. A leader writes it
- * `at_once`, as a renewal that comes early: by the same condition, with a write number of its own.
+/** Sets the value to publish ("" for none), which the owner keeps until the next call, and while a
+ * write is under way until that has ended: it may have this value. The next write carries it. A
+ * leader writes it `at_once`, as a renewal that comes early: by the same condition, with a write
+ * number of its own.
  */
 void s3l_core_set_value(s3l_core_t* core, const char* value, bool at_once);
 

@@ -232,6 +232,7 @@ typedef struct s3l_op_s {
   uint64_t transitions;
   int64_t acquired_ms;
   int64_t wall_ms;
+  const char* value; /* of a write */
 } s3l_op_t;
 
 typedef struct s3l_sent_s {

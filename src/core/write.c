@@ -34,7 +34,7 @@ static void fill_record(const s3l_core_t* c, const s3l_op_t* op, const s3lect_re
   if (r->released && c->successor != NULL)
     memcpy(r->successor, c->successor, strlen(c->successor));
   if (!r->released && !r->claim)
-    memcpy(r->value, c->value, strlen(c->value));
+    memcpy(r->value, op->value, strlen(op->value));
 }
 
 static uint32_t to_timeout_ms(s3l_ns_t left, uint32_t at_most_ms) {
@@ -64,7 +64,8 @@ void s3l_write_send(s3l_core_t* c, s3l_effects_t* fx, s3l_op_kind_t kind) {
                    .wall_ms = c->wall_ms,
                    .disputed = c->refused,
                    .grants = kind == S3L_OP_RELEASE && s3l_grant_is_possible(c, fx->candidate),
-                   .epoch = seen->epoch};
+                   .epoch = seen->epoch,
+                   .value = c->value};
   op->epoch += op->grants;
   bool provisional = c->config.protocol->is_provisional(c);
   s3l_effect_t* e = s3l_core_effect(fx, S3L_DO_WRITE);

@@ -22,7 +22,7 @@
 #define RANDOM_BYTES      (INCARNATION_BYTES + sizeof(uint64_t)) /* of a start: that, and a seed */
 
 /* With names of usual length an elector takes 2 KiB: docs/performance.md. */
-_Static_assert(sizeof(void*) != 8 || sizeof(s3l_executor_t) <= 1632, "an elector is too large");
+_Static_assert(sizeof(void*) != 8 || sizeof(s3l_executor_t) <= 1640, "an elector is too large");
 
 static void run(s3l_executor_t* d, const s3l_event_t* event);
 
@@ -188,7 +188,7 @@ static void apply_update(s3l_executor_t* d) {
   s3l_update_t* u = d->closing ? NULL : d->then.update;
   s3l_extras_t* x = d->extras;
   if (x != NULL && x->value_waiting != NULL && d->core.op.kind <= S3L_OP_READ)
-    s3l_value_apply(&x->value_waiting, &x->value, &d->core);
+    s3l_free(s3l_value_apply(&x->value_waiting, &x->value, &d->core));
   const char* before = d->core.config.addr;
   bool transfers = d->ask_transfer || d->core.successor != NULL;
   if (u == NULL || transfers || d->core.op.kind > S3L_OP_READ)
@@ -203,9 +203,17 @@ static void apply_update(s3l_executor_t* d) {
   d->addr_apart = true;
 }
 
+/* At the end of a write, since the core may send the next one at once. */
+static s3l_value_t* apply_value(s3l_executor_t* d, const s3l_event_t* event) {
+  s3l_extras_t* x = d->extras;
+  bool waits = event->kind == S3L_EV_DONE && x != NULL && x->value_waiting != NULL;
+  return waits ? s3l_value_apply(&x->value_waiting, &x->value, &d->core) : NULL;
+}
+
 static void step(s3l_executor_t* d, s3l_event_t* event) {
   s3l_effects_t fx;
   apply_update(d);
+  s3l_value_t* before = apply_value(d, event);
   event->candidate = s3l_candidacy_find(d, event);
   event->wall_ms = s3l_clock_wall_ms();
   if (s3l_callbacks_want_trace(d)) {
@@ -223,6 +231,7 @@ static void step(s3l_executor_t* d, s3l_event_t* event) {
     s3l_callbacks_report(d, UV_ENOMEM,
                          "the leader's name is lost until the next change of the record");
   }
+  s3l_free(before);
 }
 
 int s3l_executor_start(s3l_executor_t* d) {

@@ -28,14 +28,14 @@ int s3l_value_make(const char* id, const char* text, bool at_once, s3l_value_t**
   return 0;
 }
 
-void s3l_value_apply(s3l_value_t** waiting, s3l_value_t** now, s3l_core_t* core) {
+s3l_value_t* s3l_value_apply(s3l_value_t** waiting, s3l_value_t** now, s3l_core_t* core) {
   s3l_value_t* before = *now;
   s3l_value_t* v = *waiting;
   bool none = v->text[0] == '\0';
   *waiting = NULL;
   *now = none ? NULL : v;
   s3l_core_set_value(core, none ? "" : v->text, v->at_once);
-  s3l_free(before);
   if (none)
     s3l_free(v);
+  return before;
 }

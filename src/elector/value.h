@@ -18,8 +18,8 @@ typedef struct s3l_value_s {
  * s3l_free. Errors: S3LECT_EOPTION (too long, or not UTF-8), UV_ENOMEM. */
 int s3l_value_make(const char* id, const char* text, bool at_once, s3l_value_t** out);
 
-/** Puts the waiting value into force, in place of *now, which is freed; with "" *now becomes NULL.
- */
-void s3l_value_apply(s3l_value_t** waiting, s3l_value_t** now, s3l_core_t* core);
+/** Puts the waiting value into force; with "" *now becomes NULL. Returns the value before, or NULL,
+ * which is to be freed as s3l_core_set_value says. */
+s3l_value_t* s3l_value_apply(s3l_value_t** waiting, s3l_value_t** now, s3l_core_t* core);
 
 #endif
