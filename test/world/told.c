@@ -102,7 +102,8 @@ static void check_repeat(world_life_t* l, const s3lect_event_t* e) {
   /* These are told of each leader, of each release that is given up, and each time that peer mode
    * stops to work. */
   if (e->error == S3LECT_ETIMING || e->error == S3LECT_EDUPID || e->error == S3LECT_ERELEASE ||
-      strstr(e->message, ":8443") != NULL || strstr(e->message, "peer address") != NULL)
+      strstr(e->message, ":8443") != NULL || strstr(e->message, "peer address") != NULL ||
+      strstr(e->message, "address in the record") != NULL)
     return;
   uint64_t what = (uint64_t)-e->error;
   for (const char* p = e->message; *p != '\0'; p++)
