@@ -1,7 +1,6 @@
 #include "elector/validity.h"
 
 #include "loop/clock.h"
-#include "util/mutant.h"
 
 int64_t s3l_validity_until(s3l_validity_t* v) {
   int64_t until = atomic_load_explicit(&v->until, memory_order_acquire);
@@ -23,7 +22,7 @@ static bool prolong(s3l_validity_t* v, int64_t until) {
 
 /* The epoch goes first: whoever sees the new validity sees it too. */
 bool s3l_validity_publish(s3l_validity_t* v, uint64_t epoch, int64_t until) {
-  bool same = until != 0 && v->shown_epoch == epoch && !S3L_MUTANT(PUBLISHED_LATE);
+  bool same = until != 0 && v->shown_epoch == epoch;
   atomic_store_explicit(&v->epoch, epoch, memory_order_release);
   if (same && until == v->shown)
     return true;

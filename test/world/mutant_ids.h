@@ -29,7 +29,6 @@
   XX(SLEWED_CLOCK, "slewed-clock", 2, false, "lease time is measured with the slewed clock")       \
   XX(TOLD_TWICE, "told-twice", 1, false, "a renewal is told twice")                                \
   XX(PUBLISHED_LONGER, "published-longer", 1, false, "validity is published a millisecond longer") \
-  XX(PUBLISHED_LATE, "published-late", 331, false, "validity that is published late revives")      \
   XX(ONE_VERDICT, "one-verdict", 21, false, "what holds for lockfiles holds for epoch files")      \
   XX(FIRST_IN_FIRST_OUT, "first-in-first-out", 0, false,                                           \
      "requests wait in the order of their submission")                                             \
@@ -52,7 +51,7 @@
      "the last one who waits for credentials is forgotten")                                        \
   XX(OLD_PEER_ASKED, "old-peer-asked", 3, false,                                                   \
      "the leader before is asked in place of the leader")                                          \
-  XX(OLD_ANSWER_BELIEVED, "old-answer-believed", 148, false,                                       \
+  XX(OLD_ANSWER_BELIEVED, "old-answer-believed", 784, false,                                       \
      "a leader's late answer to the probe before is taken for its answer to this one")             \
   XX(PROMISE_SHORT, "promise-short", 3, false, "a leader promises to end before it does")          \
   XX(DEADLINE_LOST, "deadline-lost", 4, false,                                                     \
@@ -65,7 +64,7 @@
   XX(VALUE_STAYS, "value-stays", 2, false, "a value outlives its epoch in what is told")           \
   XX(VALUE_UNWRITTEN, "value-unwritten", 40, false,                                                \
      "a leader tells its peers of a value before it is written")                                   \
-  XX(CHANGE_HELD, "change-held", 3092, false,                                                      \
+  XX(CHANGE_HELD, "change-held", 1342, false,                                                      \
      "a question that was sent before a value changed waits for the next change")                  \
   XX(NEXT_REMOVED, "next-removed", 1, true, "an epoch file is removed that is not the old one")
 
