@@ -259,9 +259,10 @@ static void open_store(s3proc_t* s3, s3lect_store_t* store) {
 void s3proc_put(s3proc_t* s3, const char* body) {
   s3lect_store_t store;
   open_store(s3, &store);
-  const char* name = strrchr(s3->store, '/');
+  const char* name = s3->url[0] != '\0' ? strstr(s3->store, "/test/") : NULL;
+  name = name != NULL ? name + strlen("/test/") : strrchr(s3->store, '/') + 1;
   char key[128];
-  snprintf(key, sizeof key, "%s%s", name + 1, s3l_test_epochs() ? "lock-0000001000.json" : "");
+  snprintf(key, sizeof key, "%s%s", name, s3l_test_epochs() ? "lock-0000001000.json" : "");
   put_t put = {
       .req = {
           .key = key, .body = body, .body_len = strlen(body), .timeout_ms = 10000, .cb = on_put}};
