@@ -1,5 +1,7 @@
 /* The suite on a real Azure Blob Storage, or on Azurite: S3LECT_TEST_STORE is
- * az://ACCOUNT/CONTAINER, and the other settings are the variables of Azure's tools. */
+ * az://ACCOUNT/CONTAINER, and the other settings are the variables of Azure's tools.
+ *
+ * ctest labels: packaged */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
