@@ -123,6 +123,9 @@ function copyHeaders() {
 
 // ---- The package ----
 
+/** Folders of src: the command, and what stands for stores that are not built. */
+const leftOut = ['cli', 'store/absent'];
+
 /** Makes vendor/ and options.d.ts. Gives where the parts of others are from. */
 function pack() {
   fs.rmSync(vendor, { recursive: true, force: true });
@@ -130,7 +133,7 @@ function pack() {
   fs.cpSync(path.join(root, 'include'), path.join(vendor, 'include'), { recursive: true });
   fs.cpSync(path.join(root, 'src'), path.join(vendor, 'src'), {
     recursive: true,
-    filter: (file) => !file.startsWith(path.join(root, 'src', 'cli')) &&
+    filter: (file) => !leftOut.some((dir) => file.startsWith(path.join(root, 'src', dir))) &&
       (fs.statSync(file).isDirectory() || /\.[ch]$/.test(file)),
   });
   return { ...copyParsers(), ...copyHeaders() };
