@@ -1,4 +1,4 @@
-# README.md stays short, and docs/options.md names every option of the stores. (The build makes the
+# README.md stays short and names the two commands to begin with, and docs/options.md names every option of the stores. (The build makes the
 # page of an elector's.)
 #   cmake -DSOURCE=DIR -P readme.cmake
 file(READ ${SOURCE}/README.md readme)
@@ -8,9 +8,17 @@ if(count GREATER 150)
   message(FATAL_ERROR "README.md has ${count} lines, more than 150: move what is not for every reader to docs/")
 endif()
 
+foreach(command examples/demo.sh test/run.sh)
+  string(FIND "${readme}" "./${command}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "README.md does not name ./${command}")
+  endif()
+endforeach()
+
 # Members of the structs of options, by their declarations; comments are taken out before.
 file(READ ${SOURCE}/docs/options.md page)
-foreach(part "store.h;s3lect_store_s3_options_s" "store_azure.h;s3lect_store_azure_options_s")
+foreach(part "store.h;s3lect_store_s3_options_s" "store_azure.h;s3lect_store_azure_options_s"
+    "store_gcs.h;s3lect_store_gcs_options_s")
   list(GET part 0 header)
   list(GET part 1 struct)
   file(READ ${SOURCE}/include/s3lect/${header} text)
