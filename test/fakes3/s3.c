@@ -199,7 +199,8 @@ static bool check_params(fakes3_request_t* r) {
     for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
       found = found || s3l_span_eq(r->params[i].name, s3l_span_cstr(known[k]));
     if (!found) {
-      fakes3_error_with(r, "NotImplemented", 0, "This server does not know a query parameter of the request");
+      fakes3_error_with(r, "NotImplemented", 0,
+                        "This server does not know a query parameter of the request");
       return false;
     }
   }

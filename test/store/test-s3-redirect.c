@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/request.h"
 #include "lib/s3_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
+#include "store/remote.h"
 #include "store/s3/endpoint.h"
 
 /* ---- Over sockets ---- */
@@ -162,7 +162,7 @@ static void many_go_together(void** state) {
     s3l_suite_prepare(&rig->suite, &rig->r, "leases/k");
     s3l_suite_prepare(&rig->suite, second, "leases/k");
     assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_get), 0);
-    while (connections == 1 && !((s3l_http_req_t*)rig->r.req.internal)->sent)
+    while (connections == 1 && !((s3l_remote_req_t*)rig->r.req.internal)->http.sent)
       (void)s3l_turn(&rig->loop);
     second->req.due_ns = 1; /* before the first, when that is sent again */
     assert_int_equal(s3l_suite_start(second, s3lect_store_get), 0);
