@@ -4,6 +4,7 @@
 
 #include "credentials/provider.h"
 #include "loop/clock.h"
+#include "s3lect/version.h"
 #include "util/error.h"
 #include "util/mem.h"
 #include "util/mutant.h"
@@ -14,18 +15,40 @@
 
 /* ---- Sending ---- */
 
+/* The request as S3 would have it. */
+static s3l_s3_request_t describe(const s3lect_store_req_t* req) {
+  s3l_s3_request_t r = {.op = (s3l_s3_op_t)req->op, .key = s3l_span_cstr(req->key)};
+  if (req->condition == S3LECT_IF_ABSENT && !S3L_MUTANT(CREATES_ANYWAY))
+    r.if_none_match = S3L_SPAN("*");
+  if (req->condition == S3LECT_IF_MATCH)
+    r.if_match = s3l_span_cstr(req->etag);
+  if (req->condition == S3LECT_IF_CHANGED)
+    r.if_none_match = s3l_span_cstr(req->etag);
+  if (req->op == S3LECT_OP_PUT)
+    r.body = (s3l_span_t){req->body, req->body_len};
+  if (req->op == S3LECT_OP_LIST) {
+    r.after = s3l_span_cstr(req->after);
+    r.max_keys = req->max_keys;
+  }
+  return r;
+}
+
 static ssize_t on_compose(s3l_http_req_t* http, char* buf, size_t cap) {
   s3l_remote_req_t* rr = S3L_CONTAINER_OF(http, s3l_remote_req_t, http);
   s3l_remote_t* m = http->data;
   size_t len;
-  const s3lect_credentials_t* keys = s3l_creds_cache_get(m->creds.cache);
-  if (keys == NULL)
+  const s3lect_credentials_t* creds = s3l_creds_cache_get(m->creds.cache);
+  if (creds == NULL)
     return S3LECT_ECREDENTIALS;
+  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
+                              s3l_span_cstr(creds->secret_access_key),
+                              s3l_span_cstr(creds->session_token)};
+  s3l_s3_request_t request = describe(rr->req);
   int64_t now_ms = s3l_clock_wall_ms();
   rr->clock_changes = m->clock_changes;
   if (!S3L_MUTANT(SKEW_STAYS))
     now_ms += m->clock_offset_ms;
-  int err = m->dialect->write(m, rr, keys, now_ms, buf, cap, &len);
+  int err = m->dialect->write(m, rr, &keys, &request, now_ms, buf, cap, &len);
   if (err == S3LECT_ETOOBIG)
     return UV_ENOBUFS; /* the other code is about replies */
   return err != 0 ? err : (ssize_t)len;
@@ -129,7 +152,8 @@ static bool send_again(s3l_remote_t* m, s3l_remote_req_t* rr, const s3l_http_rep
     return s3l_remote_send(m, rr);
   if (r->http_status < 300)
     return false;
-  if (m->dialect->again != NULL && m->dialect->again(m, rr, reply, r))
+  if (m->dialect->again != NULL ? m->dialect->again(m, rr, reply, r)
+                                : m->recovery == S3L_RECOVER_KEYS && s3l_remote_renew(m, rr, r))
     return true;
   return clock_is_corrected(m, rr, r) && s3l_remote_send(m, rr);
 }
@@ -207,9 +231,10 @@ void s3l_remote_cancel(s3lect_store_t* store, s3lect_store_req_t* req) {
 
 static void release(s3l_remote_t* m) {
   s3l_proxy_rules_free(&m->proxies);
-  s3l_wipe(m->proxy_authorization_text, sizeof(m->proxy_authorization_text));
+  s3l_wipe(m->proxy_authorization, sizeof(m->proxy_authorization));
   s3l_remote_scratch_free(&m->scratch);
   m->dialect->release(m);
+  s3l_free(m);
 }
 
 static void on_creds_closed(void* arg) {
@@ -241,52 +266,64 @@ void s3l_remote_close(s3lect_store_t* store, s3lect_store_close_cb cb) {
 /* ---- Opening ---- */
 
 /* Requests to a plain endpoint behind a proxy name the whole URL and authorize to the proxy. */
-static void set_plain_proxy(s3l_remote_t* m, const s3l_remote_config_t* c) {
+static void set_target(s3l_remote_t* m, const s3l_remote_config_t* c) {
+  s3l_buf_t b;
+  s3l_buf_init(&b, m->origin, sizeof(m->origin));
+  s3l_buf_puts(&b, "http://");
+  size_t scheme = b.len;
+  s3l_buf_puts(&b, c->host_header);
+  m->target.host = (s3l_span_t){m->origin + scheme, b.len - scheme};
+  if (c->bucket != NULL)
+    (void)s3l_span_copy(s3l_span_cstr(c->bucket), m->bucket, sizeof(m->bucket)); /* fits */
+  m->target.bucket = s3l_span_cstr(m->bucket);
+  m->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
   if (!c->proxy.used || c->http.tls)
     return;
-  s3l_buf_t b;
-  s3l_buf_init(&b, m->origin_text, sizeof(m->origin_text));
-  s3l_buf_puts(&b, "http://");
-  s3l_buf_puts(&b, c->host_header);
-  m->origin = s3l_buf_span(&b);
-  memcpy(m->proxy_authorization_text, c->proxy.authorization, sizeof(m->proxy_authorization_text));
-  m->proxy_authorization = s3l_span_cstr(m->proxy_authorization_text);
+  m->target.origin = s3l_buf_span(&b);
+  memcpy(m->proxy_authorization, c->proxy.authorization, sizeof(m->proxy_authorization));
+  m->target.proxy_authorization = s3l_span_cstr(m->proxy_authorization);
 }
 
-/* Opens no libuv handle before the first request. */
-static int take_credentials(s3l_remote_t* m, s3lect_credentials_provider_t* provider) {
+static int open_creds(uv_loop_t* loop, s3l_remote_t* m, const s3l_remote_config_t* c) {
+  s3l_creds_cache_t** cache = &m->creds.cache;
   m->creds.waited = on_waited;
-  if (provider == NULL)
-    return 0;
-  m->creds.cache = s3l_creds_provider_cache(provider);
-  m->creds_borrowed = m->creds.cache != NULL;
+  if (c->access_key != NULL || c->token != NULL)
+    return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, cache, c->http.error);
+  if (c->credentials == NULL)
+    return m->dialect->chain(loop, &c->chain, cache, c->http.error);
+  *cache = s3l_creds_provider_cache(c->credentials);
+  m->creds_borrowed = *cache != NULL;
   return m->creds_borrowed
              ? 0
-             : s3l_creds_cache_open(provider, false, &s3l_creds_cache_defaults, &m->creds.cache);
+             : s3l_creds_cache_open(c->credentials, false, &s3l_creds_cache_defaults, cache);
 }
 
-int s3l_remote_init(s3l_remote_t* m, const s3l_remote_dialect_t* dialect,
-                    const s3l_remote_config_t* c) {
-  m->dialect = dialect;
-  set_plain_proxy(m, c);
+static int open_parts(uv_loop_t* loop, s3l_remote_t* m, const s3l_remote_config_t* c) {
+  set_target(m, c);
   int err = s3l_proxy_rules_copy(&c->proxies, &m->proxies);
-  return err != 0 ? err : take_credentials(m, c->credentials);
+  if (err == 0)
+    err = open_creds(loop, m, c);
+  if (err == 0)
+    err = m->dialect->open(loop, m, c);
+  return err != 0 ? err : s3l_http_client_create(loop, &c->http, &m->client);
 }
 
-int s3l_remote_open(uv_loop_t* loop, s3lect_store_t* store, s3l_remote_t* m,
-                    const s3lect_store_ops_t* ops, const s3l_remote_config_t* c) {
-  int err = s3l_http_client_create(loop, &c->http, &m->client);
-  if (err != 0)
+int s3l_remote_open(uv_loop_t* loop, s3lect_store_t* store, const s3l_remote_dialect_t* dialect,
+                    const s3lect_store_ops_t* ops, const s3l_remote_config_t* config) {
+  s3l_remote_t* m = s3l_calloc(1, dialect->size);
+  if (m == NULL)
+    return UV_ENOMEM;
+  m->dialect = dialect;
+  int err = open_parts(loop, m, config);
+  if (err != 0) {
+    if (m->creds.cache != NULL && !m->creds_borrowed)
+      s3l_creds_cache_close(m->creds.cache, NULL, NULL);
+    release(m);
     return err;
+  }
   m->store = store;
   store->loop = loop;
   store->ops = ops;
   store->internal = m;
   return 0;
-}
-
-void s3l_remote_discard(s3l_remote_t* m) {
-  if (m->creds.cache != NULL && !m->creds_borrowed)
-    s3l_creds_cache_close(m->creds.cache, NULL, NULL);
-  release(m);
 }

@@ -8,9 +8,8 @@
  * which they are sent. A put is handed to the HTTP client once, and is not replayable. It is sent
  * again only if the reply says that it had no effect.
  *
- * Lifecycle: the dialect zeroes a struct of its own, with an s3l_remote_t in it, and calls
- * s3l_remote_init; it opens the credentials, where they are its own; then s3l_remote_open. Where
- * one of these fails: s3l_remote_discard. Once open, the struct ends in the dialect's `release`.
+ * Lifecycle: s3l_remote_open makes the dialect's struct, which begins with an s3l_remote_t, opens
+ * the credentials, and has the dialect open the rest. The struct ends when the store is closed.
  *
  * A dialect's state of one request begins with an s3l_remote_req_t and lies in the request's
  * scratch space (S3L_STORE_REQ_STATE_FITS). It is zeroed when the request starts. */
@@ -21,10 +20,9 @@
 #include "http/client.h"
 #include "store/remote_options.h"
 #include "store/store.h"
-#include "wire/store_reply.h"
+#include "wire/draft.h"
 
 #define S3L_REMOTE_MESSAGE_MAX 1024
-#define S3L_REMOTE_HOST_MAX    254 /* with its NUL */
 
 /* What `list` of a dialect returns for a page that has nothing of what was asked for: the request
  * is sent again, for the next page. */
@@ -43,15 +41,25 @@ typedef struct s3l_remote_req_s {
 
 /** What a protocol does in its own way. */
 typedef struct s3l_remote_dialect_s {
+  size_t size; /* of the dialect's struct */
+
   const char* etag_header; /* in lower case */
 
   const char* unusable_keys; /* for people: why `write` refuses keys with S3LECT_ECREDENTIALS */
 
-  /* Writes the request, signed with `keys` for the Unix time `now_ms`. 0 and *len, or
-   * S3LECT_EOPTION (a value cannot be sent), S3LECT_ETOOBIG (it does not fit), S3LECT_ECREDENTIALS
-   * (see above). */
-  int (*write)(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3lect_credentials_t* keys,
-               int64_t now_ms, char* buf, size_t cap, size_t* len);
+  /* Where credentials come from that the options do not have. As s3l_creds_aws. */
+  int (*chain)(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
+               s3l_creds_cache_t** cache, s3lect_error_t* error);
+
+  /* Opens the rest of the dialect's struct, which is zeroed. `config` begins the dialect's own.
+   * Where this fails, `release` follows. */
+  int (*open)(uv_loop_t* loop, s3l_remote_t* remote, const s3l_remote_config_t* config);
+
+  /* Writes the request, signed with `keys` for the Unix time `now_ms`. `request` is as S3 would
+   * have it; the function may change it. 0 and *len, or S3LECT_EOPTION (a value cannot be sent),
+   * S3LECT_ETOOBIG (it does not fit), S3LECT_ECREDENTIALS (see above). */
+  int (*write)(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_s3_keys_t* keys,
+               s3l_s3_request_t* request, int64_t now_ms, char* buf, size_t cap, size_t* len);
 
   /* Judges a reply: finds the verdict and calls s3l_remote_judge. */
   void (*read)(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
@@ -63,7 +71,8 @@ typedef struct s3l_remote_dialect_s {
               s3lect_store_result_t* result);
 
   /* After a refusal: whether the request has been sent again (s3l_remote_send, s3l_remote_renew).
-   * The result's message may be made better. The clock is corrected without it. May be NULL. */
+   * The result's message may be made better. The clock is corrected without it. NULL: it is sent
+   * again for other credentials only. */
   bool (*again)(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
                 s3lect_store_result_t* result);
 
@@ -74,7 +83,7 @@ typedef struct s3l_remote_dialect_s {
    * NULL. */
   int (*notice)(s3l_remote_t* remote, s3l_buf_t* text);
 
-  /* Frees the dialect's struct. */
+  /* Closes what `open` has opened. */
   void (*release)(s3l_remote_t* remote);
 } s3l_remote_dialect_t;
 
@@ -89,14 +98,11 @@ typedef struct s3l_remote_scratch_s {
 struct s3l_remote_s {
   const s3l_remote_dialect_t* dialect;
   s3l_http_client_t* client;
-  s3l_creds_user_t creds;  /* its cache is opened by the dialect, where the options have none */
+  s3l_creds_user_t creds;
   bool creds_borrowed;     /* from a provider of the caller's, which closes it */
   int64_t clock_offset_ms; /* the store's clock minus ours, where ours was refused; or 0 */
 
-  /* Of a plain endpoint behind a proxy, for the request line and the header of each request; else
-   * empty. */
-  s3l_span_t origin;
-  s3l_span_t proxy_authorization;
+  s3l_s3_target_t target; /* of all requests; has an origin only behind a plain proxy */
 
   s3l_recover_t recovery; /* what may help the request whose reply is being read */
 
@@ -110,24 +116,24 @@ struct s3l_remote_s {
   bool names_requests; /* the store's replies have had request IDs so far */
   s3l_proxy_rules_t proxies;
   s3l_remote_scratch_t scratch;
-  char origin_text[S3L_REMOTE_HOST_MAX + 16];
-  char proxy_authorization_text[S3L_PROXY_AUTHORIZATION_MAX];
+  char origin[S3L_REMOTE_HOST_HEADER_MAX + 8]; /* "http://", and the host as in its header */
+  char bucket[S3L_REMOTE_BUCKET_MAX];
+  char proxy_authorization[S3L_PROXY_AUTHORIZATION_MAX];
 };
 
 /* ---- Opening ---- */
 
-/** Takes the proxy, and the caller's credentials where there are any. Errors: UV_ENOMEM. */
-int s3l_remote_init(s3l_remote_t* remote, const s3l_remote_dialect_t* dialect,
-                    const s3l_remote_config_t* config);
-
-/** Opens the store, whose `internal` is `remote`. Errors: UV_ENOMEM, S3LECT_ETLS. */
-int s3l_remote_open(uv_loop_t* loop, s3lect_store_t* store, s3l_remote_t* remote,
+/** Opens the store; no libuv handle before the first request. Errors: UV_ENOMEM, S3LECT_ETLS, and
+ * those of the credentials and of the dialect. */
+int s3l_remote_open(uv_loop_t* loop, s3lect_store_t* store, const s3l_remote_dialect_t* dialect,
                     const s3lect_store_ops_t* ops, const s3l_remote_config_t* config);
 
-/** Closes the credentials and releases everything, when opening has failed. */
-void s3l_remote_discard(s3l_remote_t* remote);
-
 /* ---- The functions of s3lect_store_ops_t ---- */
+
+/** All that every such store has; flags and list are added. */
+#define S3L_REMOTE_OPS                                                                             \
+  .version = S3LECT_STORE_VERSION, .get = s3l_remote_submit, .put = s3l_remote_submit,             \
+  .del = s3l_remote_submit, .cancel = s3l_remote_cancel, .close = s3l_remote_close
 
 /** get, put, del and list. */
 int s3l_remote_submit(s3lect_store_t* store, s3lect_store_req_t* req);

@@ -43,12 +43,18 @@ int s3l_remote_check_keys(s3l_source_t access_key, s3l_source_t secret, s3lect_e
   return err != 0 ? err : s3l_remote_check_secret(secret, S3L_CREDS_SECRET_MAX, error);
 }
 
+bool s3l_remote_set_host(s3l_remote_config_t* c, s3l_span_t host, uint16_t port, bool tls) {
+  s3l_buf_t b;
+  c->http.host = c->host;
+  c->http.port = port;
+  c->http.tls = tls;
+  s3l_buf_init(&b, c->host_header, sizeof(c->host_header));
+  s3l_url_put_host(&b, host, memchr(host.p, ':', host.n) != NULL, port, tls);
+  return s3l_buf_cstr(&b) != NULL && s3l_span_copy(host, c->host, sizeof(c->host));
+}
+
 static int build_connection(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
   s3l_http_client_options_t* h = &c->http;
-  c->host_header = o->host_header;
-  h->host = o->host;
-  h->port = o->port;
-  h->tls = o->tls;
   h->connect_timeout_ms = s3l_or_default(o->connect_timeout_ms, S3L_REMOTE_CONNECT_MS);
   h->tls_timeout_ms = s3l_or_default(o->tls_timeout_ms, S3L_REMOTE_TLS_MS);
   h->first_byte_timeout_ms = o->first_byte_timeout_ms;
@@ -70,13 +76,15 @@ static int build_proxy(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
   const char *name, *reason;
   c->proxies = s3l_proxy_rules(o->proxy);
   c->http.proxy = &c->proxy;
-  bool good = s3l_proxy_choose(&c->proxies, o->tls, s3l_span_cstr(o->host), o->port, &c->proxy,
-                               &name, &reason);
+  bool good = s3l_proxy_choose(&c->proxies, c->http.tls, s3l_span_cstr(c->host), c->http.port,
+                               &c->proxy, &name, &reason);
   return good ? 0 : s3l_remote_refuse(c->http.error, name, reason);
 }
 
 static int build_credentials(const s3l_remote_options_t* o, s3l_remote_config_t* c) {
   c->credentials = o->credentials;
+  s3lect_credentials_chain_options_init(&c->chain, sizeof(c->chain));
+  c->chain.proxy = c->proxies.option;
   if (c->credentials == NULL ||
       (c->credentials->ops != NULL && c->credentials->ops->version == S3LECT_CREDENTIALS_VERSION))
     return 0;

@@ -17,12 +17,17 @@
 #define S3L_REMOTE_IDLE_MS     60000 /* longer than a follower's longest interval */
 #define S3L_REMOTE_CONNECTIONS 64
 
-/** Their values in a store's options, and where its requests go. */
+/** The defaults of the public options. */
+#define S3L_REMOTE_DEFAULTS                                                                        \
+  .connect_timeout_ms = S3L_REMOTE_CONNECT_MS, .tls_timeout_ms = S3L_REMOTE_TLS_MS,                \
+  .idle_timeout_ms = S3L_REMOTE_IDLE_MS, .max_connections = S3L_REMOTE_CONNECTIONS
+
+#define S3L_REMOTE_HOST_MAX        254 /* with its NUL */
+#define S3L_REMOTE_HOST_HEADER_MAX (S3L_REMOTE_HOST_MAX + 8)
+#define S3L_REMOTE_BUCKET_MAX      256 /* with its NUL */
+
+/** Their values in a store's options. */
 typedef struct s3l_remote_options_s {
-  const char* host; /* what is connected to, without brackets */
-  const char* host_header;
-  uint16_t port;
-  bool tls;
   const char* proxy;
   s3l_source_t ca_file;
   uint32_t connect_timeout_ms;
@@ -44,14 +49,25 @@ typedef struct s3l_remote_options_s {
  * which therefore must not be copied. */
 typedef struct s3l_remote_config_s {
   s3l_http_client_options_t http;
-  const char* host_header;
+  char host[S3L_REMOTE_HOST_MAX]; /* what is connected to, without brackets */
+  char host_header[S3L_REMOTE_HOST_HEADER_MAX];
   s3l_proxy_rules_t proxies;                  /* for other hosts */
   s3l_proxy_t proxy;                          /* for the endpoint; may hold a password: wipe it */
-  s3lect_credentials_provider_t* credentials; /* the caller's, or NULL */
+  s3lect_credentials_provider_t* credentials; /* the caller's, or NULL: */
+  const char* access_key;                     /* keys, or a token alone; all NULL: */
+  const char* secret;
+  const char* token;
+  s3lect_credentials_chain_options_t chain; /* for the dialect's own chain */
+
+  /* Set by the dialect, or NULL. */
+  const char* bucket; /* how the path of each request begins; copied */
 } s3l_remote_config_t;
 
-/** Checks the options. `config` is zeroed. Errors: S3LECT_EOPTION, S3LECT_ETLS (the CA file cannot
- * be read; its contents are not checked here). */
+/** Notes where requests go. False: the host's name is too long. */
+bool s3l_remote_set_host(s3l_remote_config_t* config, s3l_span_t host, uint16_t port, bool tls);
+
+/** Checks the options. `config` is zeroed but for its host and bucket. Errors: S3LECT_EOPTION,
+ * S3LECT_ETLS (the CA file cannot be read; its contents are not checked here). */
 int s3l_remote_configure(const s3l_remote_options_t* options, s3l_remote_config_t* config,
                          s3lect_error_t* error);
 

@@ -87,17 +87,18 @@ static void check_config(const s3l_s3_config_t* c) {
              strncmp(c->endpoint.host, c->endpoint.bucket, strlen(c->endpoint.bucket)) == 0);
   FUZZ_CHECK(c->endpoint.region[0] != '\0' &&
              strcspn(c->endpoint.region, "/\r\n ") == strlen(c->endpoint.region));
-  FUZZ_CHECK(c->remote.http.host == c->endpoint.host && c->remote.http.port > 0 &&
-             c->remote.http.max_connections > 0);
+  FUZZ_CHECK(strcmp(c->remote.http.host, c->endpoint.host) == 0 &&
+             strcmp(c->remote.host_header, c->endpoint.host_header) == 0 &&
+             c->remote.http.port > 0 && c->remote.http.max_connections > 0);
   FUZZ_CHECK(c->remote.http.max_connections <= 1024);
   for (size_t i = 0; i < c->headers.len; i++)
     check_header(&c->headers.pairs[i]);
-  FUZZ_CHECK((c->access_key == NULL) == (c->secret == NULL));
-  if (c->access_key == NULL)
+  FUZZ_CHECK((c->remote.access_key == NULL) == (c->remote.secret == NULL));
+  if (c->remote.access_key == NULL)
     return; /* then they are looked for when they are needed */
-  FUZZ_CHECK(fuzz_is_line(c->access_key) && fuzz_is_line(c->secret));
-  FUZZ_CHECK(c->token == NULL ||
-             (fuzz_is_line(c->token) && strlen(c->token) <= S3L_CREDS_TOKEN_MAX));
+  FUZZ_CHECK(fuzz_is_line(c->remote.access_key) && fuzz_is_line(c->remote.secret));
+  FUZZ_CHECK(c->remote.token == NULL ||
+             (fuzz_is_line(c->remote.token) && strlen(c->remote.token) <= S3L_CREDS_TOKEN_MAX));
 }
 
 /* A secret must not be shown, where it is long enough not to be part of anything else. */

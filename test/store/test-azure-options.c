@@ -40,7 +40,7 @@ static void goes_to(const s3lect_store_azure_options_t* o, const char* host, uns
                     const char* path) {
   if (s3l_azure_configure(o, &config, &error) != 0)
     fail_msg("%s", error.text);
-  assert_string_equal(config.host_header, host);
+  assert_string_equal(config.remote.host_header, host);
   assert_int_equal(config.remote.http.port, port);
   assert_string_equal(config.path, path);
 }

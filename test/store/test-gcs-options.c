@@ -24,8 +24,8 @@ static void configure(const s3lect_store_gcs_options_t* o) {
 static void goes_to(const s3lect_store_gcs_options_t* o, const char* header, const char* host,
                     unsigned port, bool tls) {
   configure(o);
-  assert_string_equal(config.host_header, header);
-  assert_string_equal(config.host, host);
+  assert_string_equal(config.remote.host_header, header);
+  assert_string_equal(config.remote.host, host);
   assert_int_equal(config.remote.http.port, port);
   assert_int_equal(config.remote.http.tls, tls);
 }
@@ -80,17 +80,17 @@ static void finds_an_emulator(void** state) {
 static void finds_keys(void** state) {
   s3lect_store_gcs_options_t o = good();
   configure(&o);
-  assert_null(config.access_key);
+  assert_null(config.remote.access_key);
   setenv("GS_ACCESS_KEY_ID", "GOOGENV", 1);
   setenv("GS_SECRET_ACCESS_KEY", "environment", 1);
   configure(&o);
-  assert_string_equal(config.access_key, "GOOGENV");
-  assert_string_equal(config.secret, "environment");
+  assert_string_equal(config.remote.access_key, "GOOGENV");
+  assert_string_equal(config.remote.secret, "environment");
   o.access_key_id = "GOOGOPTION";
   o.secret_access_key = "option";
   configure(&o);
-  assert_string_equal(config.access_key, "GOOGOPTION");
-  assert_string_equal(config.secret, "option");
+  assert_string_equal(config.remote.access_key, "GOOGOPTION");
+  assert_string_equal(config.remote.secret, "option");
   o.secret_access_key = NULL; /* not the other one of the environment */
   refused(&o, S3LECT_ECREDENTIALS, "secret_access_key: not set");
   o.access_key_id = NULL;
@@ -108,7 +108,7 @@ static void takes_one_source(void** state) {
   setenv("GS_ACCESS_KEY_ID", "GOOGENV", 1); /* does not count */
   o.credentials = &provider;
   configure(&o);
-  assert_null(config.access_key);
+  assert_null(config.remote.access_key);
   o.access_key_id = "GOOG";
   o.secret_access_key = "secret";
   refused(&o, S3LECT_EOPTION, "credentials: give one only of access_key_id and credentials");

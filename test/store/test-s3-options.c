@@ -86,22 +86,22 @@ static void reads_the_environment(void** state) {
   setenv("AWS_DEFAULT_REGION", "eu-north-1", 1);
   setenv("AWS_ENDPOINT_URL", "http://all:1", 1);
   s3l_config_assert_host(&o, "all:1", "all", 1, false, true);
-  assert_string_equal(s3l_config.access_key, "EK");
-  assert_string_equal(s3l_config.secret, "ES");
-  assert_string_equal(s3l_config.token, "OLD");
+  assert_string_equal(s3l_config.remote.access_key, "EK");
+  assert_string_equal(s3l_config.remote.secret, "ES");
+  assert_string_equal(s3l_config.remote.token, "OLD");
   assert_string_equal(s3l_config.endpoint.region, "eu-north-1");
   setenv("AWS_SESSION_TOKEN", "NEW", 1);
   setenv("AWS_REGION", "eu-south-1", 1);
   setenv("AWS_ENDPOINT_URL_S3", "http://s3:2", 1);
   s3l_config_assert_host(&o, "s3:2", "s3", 2, false, true);
-  assert_string_equal(s3l_config.token, "NEW");
+  assert_string_equal(s3l_config.remote.token, "NEW");
   assert_string_equal(s3l_config.endpoint.region, "eu-south-1");
   /* Empty counts as unset. */
   setenv("AWS_ENDPOINT_URL_S3", "", 1);
   setenv("AWS_REGION", "", 1);
   setenv("AWS_SESSION_TOKEN", "", 1);
   s3l_config_assert_host(&o, "all:1", "all", 1, false, true);
-  assert_string_equal(s3l_config.token, "OLD");
+  assert_string_equal(s3l_config.remote.token, "OLD");
   assert_string_equal(s3l_config.endpoint.region, "eu-north-1");
   /* Options come first; and with keys of one's own no token of the environment's. */
   o.endpoint = "http://own:3";
@@ -110,8 +110,8 @@ static void reads_the_environment(void** state) {
   o.secret_access_key = "secret";
   s3l_config_assert_host(&o, "own:3", "own", 3, false, true);
   assert_string_equal(s3l_config.endpoint.region, "us-west-1");
-  assert_string_equal(s3l_config.access_key, "AK");
-  assert_null(s3l_config.token);
+  assert_string_equal(s3l_config.remote.access_key, "AK");
+  assert_null(s3l_config.remote.token);
 }
 
 static void fills_in_defaults(void** state) {
@@ -198,7 +198,7 @@ static void refuses_bad_options(void** state) {
       "secret_access_key: not set; access key and secret are needed together");
   o.access_key_id = NULL;
   assert_int_equal(s3l_config_make(&o), 0); /* they are looked for when they are needed */
-  assert_null(s3l_config.access_key);
+  assert_null(s3l_config.remote.access_key);
   setenv("AWS_SECRET_ACCESS_KEY", "x", 1);
   s3l_config_assert_refused(
       &o, S3LECT_ECREDENTIALS,

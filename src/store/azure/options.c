@@ -178,15 +178,16 @@ static int build_path(build_t* b) {
   if (out.len > 0)
     s3l_buf_putc(&out, '/');
   s3l_buf_puts(&out, container);
+  b->c->remote.bucket = b->c->path;
   return s3l_buf_cstr(&out) != NULL ? 0 : refuse(b, "endpoint", "its path is too long");
 }
 
 static int build_host(build_t* b) {
-  char text[S3L_AZURE_HOST_MAX + 32];
+  char text[S3L_REMOTE_HOST_MAX + 32];
   const char* reason;
   s3l_source_t source = {"endpoint", s3l_set_or_null(b->o->endpoint)};
   s3l_span_t endpoint = s3l_span_cstr(source.value);
-  s3l_buf_t made, header;
+  s3l_buf_t made;
   if (endpoint.n == 0 && b->string.endpoint.n > 0) {
     endpoint = b->string.endpoint;
     source.name = b->string.name;
@@ -204,16 +205,11 @@ static int build_host(build_t* b) {
     return s3l_error_say(b->error, S3LECT_EOPTION, source.name, source.value, "%s", reason);
   if (b->url.query.p != NULL)
     return refuse(b, source.name, "must not have a query; a signature is an option of its own");
-  s3l_buf_init(&header, b->c->host_header, sizeof(b->c->host_header));
-  s3l_url_put_host(&header, b->url.host, b->url.ip6, b->url.port, b->url.tls);
-  if (s3l_buf_cstr(&header) == NULL || !s3l_span_copy(b->url.host, b->c->host, sizeof(b->c->host)))
+  const s3l_url_t* url = &b->url;
+  if (!s3l_remote_set_host(&b->c->remote, url->host, url->port, url->tls))
     return refuse(b, source.name, "its host is too long");
   int err = build_path(b);
   const s3l_remote_options_t options = {S3L_REMOTE_OPTIONS_OF(b->o),
-                                        .host = b->c->host,
-                                        .host_header = b->c->host_header,
-                                        .port = b->url.port,
-                                        .tls = b->url.tls,
                                         .ca_file = {"ca_file", s3l_set_or_null(b->o->ca_file)}};
   return err != 0 ? err : s3l_remote_configure(&options, &b->c->remote, b->error);
 }
@@ -226,6 +222,8 @@ static int build_key(build_t* b, s3l_span_t key, const char* name) {
   s3l_wipe(secret, sizeof(secret));
   if (n <= 0 || !s3l_span_copy(key, b->c->key, sizeof(b->c->key)))
     return refuse(b, name, "not an account key, which is base64");
+  b->c->remote.access_key = b->c->account;
+  b->c->remote.secret = b->c->key;
   const char* account = b->o->account;
   bool from_environment = name != NULL && strcmp(name, "AZURE_STORAGE_KEY") == 0;
   s3l_source_t owner = s3l_source_choose("account", NULL, "AZURE_STORAGE_ACCOUNT", NULL);
@@ -240,6 +238,7 @@ static int build_sas(build_t* b, s3l_span_t sas, const char* name) {
   if (!s3l_azure_is_sas(sas) || !s3l_span_is_visible(sas) ||
       !s3l_span_copy(sas, b->c->sas, sizeof(b->c->sas)))
     return refuse(b, name, "not a shared access signature, which has a part sig=...");
+  b->c->remote.token = b->c->sas;
   return 0;
 }
 
@@ -260,6 +259,7 @@ static int build_credentials(build_t* b) {
     return refuse(b, "endpoint",
                   "must begin with https://, since the requests carry a secret (plain http is for "
                   "account keys, and for this machine)");
+  b->c->remote.chain.ca_file = b->c->remote.http.ca_file;
   return sas.n > 0 ? build_sas(b, sas, sas_name) : 0;
 }
 
@@ -279,13 +279,7 @@ int s3l_azure_configure(const s3lect_store_azure_options_t* options, s3l_azure_c
 }
 
 void s3lect_store_azure_options_init(s3lect_store_azure_options_t* options, size_t size) {
-  s3lect_store_azure_options_t defaults = {
-      .size = size,
-      .connect_timeout_ms = S3L_REMOTE_CONNECT_MS,
-      .tls_timeout_ms = S3L_REMOTE_TLS_MS,
-      .idle_timeout_ms = S3L_REMOTE_IDLE_MS,
-      .max_connections = S3L_REMOTE_CONNECTIONS,
-  };
+  const s3lect_store_azure_options_t defaults = {.size = size, S3L_REMOTE_DEFAULTS};
   memset(options, 0, size);
   memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }

@@ -5,9 +5,7 @@
 #include "s3lect/store_azure.h"
 #include "store/remote_options.h"
 
-#define S3L_AZURE_HOST_MAX    254 /* with its NUL, as all of these */
-#define S3L_AZURE_ACCOUNT_MAX 64
-#define S3L_AZURE_PATH_MAX    256
+#define S3L_AZURE_ACCOUNT_MAX 64 /* with its NUL, as all of these */
 #define S3L_AZURE_KEY_MAX     256
 #define S3L_AZURE_SAS_MAX     4096
 
@@ -16,11 +14,9 @@
 typedef struct s3l_azure_config_s {
   s3l_remote_config_t remote;
   char account[S3L_AZURE_ACCOUNT_MAX];
-  char host[S3L_AZURE_HOST_MAX];
-  char host_header[S3L_AZURE_HOST_MAX + 8];
-  char path[S3L_AZURE_PATH_MAX]; /* before the blob's name, without '/' at its ends */
-  char key[S3L_AZURE_KEY_MAX];   /* the account's, or "" */
-  char sas[S3L_AZURE_SAS_MAX];   /* or "". Neither: the caller's credentials, or Entra's */
+  char path[S3L_REMOTE_BUCKET_MAX]; /* before the blob's name, without '/' at its ends */
+  char key[S3L_AZURE_KEY_MAX];      /* the account's, */
+  char sas[S3L_AZURE_SAS_MAX];      /* or this. Neither: the caller's credentials, or Entra's */
 } s3l_azure_config_t;
 
 /** Checks options and environment. Errors: S3LECT_EOPTION, S3LECT_ETLS (the CA file cannot be

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "credentials/azure.h"
-#include "credentials/credentials.h"
-#include "s3lect/version.h"
 #include "store/azure/options.h"
 #include "store/remote.h"
 #include "util/mem.h"
@@ -30,10 +28,7 @@ typedef struct position_s {
 typedef struct azure_s {
   s3l_remote_t remote;
   s3l_sha256_t engine;
-  s3l_s3_target_t target;
   position_t* position; /* of the last listing that had more; or NULL */
-  char host_header[S3L_AZURE_HOST_MAX + 8];
-  char path[S3L_AZURE_PATH_MAX];
 } azure_t;
 
 typedef struct state_s {
@@ -62,33 +57,15 @@ static s3l_span_t marker_for(const azure_t* azure, const state_t* s) {
   return fits ? s3l_span_cstr(p->marker) : S3L_SPAN("");
 }
 
-static s3l_s3_request_t describe_request(const azure_t* azure, const state_t* s) {
-  const s3lect_store_req_t* req = s->rr.req;
-  s3l_s3_request_t r = {.op = (s3l_s3_op_t)req->op, .key = s3l_span_cstr(req->key)};
-  if (req->condition == S3LECT_IF_ABSENT && !S3L_MUTANT(CREATES_ANYWAY))
-    r.if_none_match = S3L_SPAN("*");
-  if (req->condition == S3LECT_IF_MATCH)
-    r.if_match = s3l_span_cstr(req->etag);
-  if (req->condition == S3LECT_IF_CHANGED)
-    r.if_none_match = s3l_span_cstr(req->etag);
-  if (req->op == S3LECT_OP_PUT)
-    r.body = (s3l_span_t){req->body, req->body_len};
-  if (req->op == S3LECT_OP_LIST) {
-    r.max_keys = req->after != NULL ? PAGE_MAX : req->max_keys;
-    r.after = marker_for(azure, s);
-  }
-  return r;
-}
-
-static int azure_write(s3l_remote_t* remote, s3l_remote_req_t* rr,
-                       const s3lect_credentials_t* creds, int64_t now_ms, char* buf, size_t cap,
+static int azure_write(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_s3_keys_t* keys,
+                       s3l_s3_request_t* request, int64_t now_ms, char* buf, size_t cap,
                        size_t* len) {
   azure_t* azure = azure_of(remote);
-  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
-                              s3l_span_cstr(creds->secret_access_key),
-                              s3l_span_cstr(creds->session_token)};
-  const s3l_s3_request_t request = describe_request(azure, state_of(rr));
-  return s3l_azure_request_write(&azure->engine, &azure->target, &keys, &request, now_ms, buf, cap,
+  if (request->after.p != NULL) {
+    request->after = marker_for(azure, state_of(rr));
+    request->max_keys = PAGE_MAX;
+  }
+  return s3l_azure_request_write(&azure->engine, &remote->target, keys, request, now_ms, buf, cap,
                                  len);
 }
 
@@ -101,12 +78,6 @@ static void azure_read(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_htt
   s3l_store_verdict_t v =
       s3l_azure_verdict((s3l_op_t)rr->req->op, reply->http_status, s3l_span_cstr(error.code));
   s3l_remote_judge(remote, rr, reply, &v, &error, r);
-}
-
-static bool azure_again(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
-                        s3lect_store_result_t* r) {
-  (void)reply;
-  return remote->recovery == S3L_RECOVER_KEYS && s3l_remote_renew(remote, rr, r);
 }
 
 /* ---- Listings ---- */
@@ -198,76 +169,40 @@ static void azure_end(s3l_remote_t* remote, s3l_remote_req_t* rr, s3lect_store_r
 
 /* ---- The store ---- */
 
+static int azure_open(uv_loop_t* loop, s3l_remote_t* remote, const s3l_remote_config_t* config) {
+  (void)loop;
+  (void)config;
+  return s3l_sha256_open(&azure_of(remote)->engine) ? 0 : UV_ENOMEM;
+}
+
 static void azure_release(s3l_remote_t* remote) {
   azure_t* azure = azure_of(remote);
   s3l_sha256_close(&azure->engine);
   s3l_free(azure->position);
-  s3l_free(azure);
 }
 
 static const s3l_remote_dialect_t azure_dialect = {
+    .size = sizeof(azure_t),
     .etag_header = "etag",
+    .chain = s3l_creds_azure,
+    .open = azure_open,
     .write = azure_write,
     .read = azure_read,
     .list = azure_list,
-    .again = azure_again,
     .end = azure_end,
     .release = azure_release,
 };
 
-static const s3lect_store_ops_t azure_ops = {
-    .version = S3LECT_STORE_VERSION,
-    .flags = S3LECT_STORE_OWN_CLOCK,
-    .get = s3l_remote_submit,
-    .put = s3l_remote_submit,
-    .del = s3l_remote_submit,
-    .list = s3l_remote_submit,
-    .cancel = s3l_remote_cancel,
-    .close = s3l_remote_close,
-};
-
-static int open_creds(uv_loop_t* loop, azure_t* azure, const s3l_azure_config_t* c) {
-  s3l_creds_cache_t** cache = &azure->remote.creds.cache;
-  s3lect_error_t* error = c->remote.http.error;
-  if (c->key[0] != '\0')
-    return s3l_creds_cache_fixed(loop, c->account, c->key, NULL, cache, error);
-  if (c->sas[0] != '\0')
-    return s3l_creds_cache_fixed(loop, NULL, NULL, c->sas, cache, error);
-  s3lect_credentials_chain_options_t chain; /* of Entra's identities */
-  s3lect_credentials_chain_options_init(&chain, sizeof(chain));
-  chain.ca_file = c->remote.http.ca_file;
-  chain.proxy = c->remote.proxies.option;
-  return s3l_creds_azure(loop, &chain, cache, error);
-}
-
-static int open_parts(uv_loop_t* loop, azure_t* azure, const s3l_azure_config_t* c) {
-  int err = s3l_remote_init(&azure->remote, &azure_dialect, &c->remote);
-  memcpy(azure->host_header, c->host_header, sizeof(azure->host_header));
-  memcpy(azure->path, c->path, sizeof(azure->path));
-  azure->target = (s3l_s3_target_t){.host = s3l_span_cstr(azure->host_header),
-                                    .bucket = s3l_span_cstr(azure->path),
-                                    .user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING),
-                                    .origin = azure->remote.origin,
-                                    .proxy_authorization = azure->remote.proxy_authorization};
-  if (err == 0 && !s3l_sha256_open(&azure->engine))
-    err = UV_ENOMEM;
-  return err == 0 && c->remote.credentials == NULL ? open_creds(loop, azure, c) : err;
-}
+static const s3lect_store_ops_t azure_ops = {S3L_REMOTE_OPS, .flags = S3LECT_STORE_OWN_CLOCK,
+                                             .list = s3l_remote_submit};
 
 int s3lect_store_azure_init(uv_loop_t* loop, s3lect_store_t* store,
                             const s3lect_store_azure_options_t* options, s3lect_error_t* error) {
   s3l_azure_config_t config;
   s3l_error_clear(error);
   int err = s3l_azure_configure(options, &config, error);
-  azure_t* azure = err == 0 ? s3l_calloc(1, sizeof(*azure)) : NULL;
-  if (err == 0 && azure == NULL)
-    err = UV_ENOMEM;
   if (err == 0)
-    err = open_parts(loop, azure, &config);
-  if (err == 0)
-    err = s3l_remote_open(loop, store, &azure->remote, &azure_ops, &config.remote);
-  if (err != 0 && azure != NULL)
-    s3l_remote_discard(&azure->remote);
+    err = s3l_remote_open(loop, store, &azure_dialect, &azure_ops, &config.remote);
   s3l_wipe(&config, sizeof(config));
   return s3l_error_end(error, err);
 }

@@ -9,6 +9,8 @@
 #include "util/mem.h"
 #include "util/versioned.h"
 
+#define EMULATOR_TOKEN "emulator"
+
 /* ---- Bucket ---- */
 
 static bool bucket_is_valid(const char* s) {
@@ -20,14 +22,15 @@ static bool bucket_is_valid(const char* s) {
 }
 
 static int build_bucket(const char* bucket, s3l_gcs_config_t* c, s3lect_error_t* error) {
-  c->bucket = s3l_set_or_null(bucket);
-  if (c->bucket == NULL)
+  bucket = s3l_set_or_null(bucket);
+  if (bucket == NULL)
     return s3l_error_say(error, S3LECT_EOPTION, "bucket", NULL,
                          "not set; name the bucket that holds the lockfile");
-  if (!bucket_is_valid(c->bucket))
-    return s3l_error_say(error, S3LECT_EOPTION, "bucket", c->bucket,
+  if (!bucket_is_valid(bucket))
+    return s3l_error_say(error, S3LECT_EOPTION, "bucket", bucket,
                          "not a bucket name; use 3 to 222 lower-case letters, digits, '-', '_' and "
                          "'.', with a letter or digit at both ends");
+  c->remote.bucket = bucket;
   return 0;
 }
 
@@ -35,14 +38,10 @@ static int build_bucket(const char* bucket, s3l_gcs_config_t* c, s3lect_error_t*
 
 static int parse_endpoint(s3l_source_t s, s3l_gcs_config_t* c, s3l_url_t* url,
                           s3lect_error_t* error) {
-  s3l_buf_t b;
   int err = s3l_remote_parse_endpoint(s, url, error);
   if (err != 0)
     return err;
-  (void)s3l_span_copy(url->host, c->host, sizeof(c->host)); /* fits */
-  s3l_buf_init(&b, c->host_header, sizeof(c->host_header));
-  s3l_url_put_host(&b, url->host, url->ip6, url->port, url->tls);
-  (void)s3l_buf_cstr(&b);
+  (void)s3l_remote_set_host(&c->remote, url->host, url->port, url->tls); /* fits */
   c->takes_token = c->emulator || s3l_service_allows(url);
   return 0;
 }
@@ -50,13 +49,13 @@ static int parse_endpoint(s3l_source_t s, s3l_gcs_config_t* c, s3l_url_t* url,
 /* STORAGE_EMULATOR_HOST may be a host and a port without the scheme. */
 static int find_endpoint(const char* option, s3l_gcs_config_t* c, s3l_url_t* url,
                          s3lect_error_t* error) {
-  char text[S3L_GCS_HOST_MAX + 32];
+  char text[S3L_REMOTE_HOST_MAX + 32];
   s3l_source_t s = s3l_source_choose("endpoint", option, S3L_GCS_EMULATOR, NULL);
   if (s.value == NULL)
     s.value = "https://storage.googleapis.com";
   c->emulator = strcmp(s.name, S3L_GCS_EMULATOR) == 0;
   if (c->emulator && strstr(s.value, "://") == NULL) {
-    (void)snprintf(text, sizeof(text), "http://%.*s", S3L_GCS_HOST_MAX + 16, s.value);
+    (void)snprintf(text, sizeof(text), "http://%.*s", S3L_REMOTE_HOST_MAX + 16, s.value);
     s.value = text;
   }
   return parse_endpoint(s, c, url, error);
@@ -77,10 +76,13 @@ static int build_credentials(const s3lect_store_gcs_options_t* o, s3l_gcs_config
     secret = s3l_source_choose("GS_SECRET_ACCESS_KEY", NULL, "GS_SECRET_ACCESS_KEY", NULL);
   }
   if (id.value != NULL || secret.value != NULL) {
-    c->access_key = id.value;
-    c->secret = secret.value;
+    c->remote.access_key = id.value;
+    c->remote.secret = secret.value;
     return s3l_remote_check_keys(id, secret, error);
   }
+  if (o->credentials == NULL && c->emulator)
+    c->remote.token = EMULATOR_TOKEN;
+  c->remote.chain.ca_file = c->remote.http.ca_file;
   return c->takes_token || o->credentials != NULL
              ? 0
              : s3l_error_say(error, S3LECT_EOPTION, "endpoint", o->endpoint, "%s",
@@ -94,10 +96,6 @@ static int build_remote(const s3lect_store_gcs_options_t* o, s3l_gcs_config_t* c
   if (err != 0)
     return err;
   const s3l_remote_options_t options = {S3L_REMOTE_OPTIONS_OF(o),
-                                        .host = c->host,
-                                        .host_header = c->host_header,
-                                        .port = url.port,
-                                        .tls = url.tls,
                                         .ca_file = {"ca_file", s3l_set_or_null(o->ca_file)}};
   return s3l_remote_configure(&options, &c->remote, error);
 }
@@ -115,13 +113,7 @@ int s3l_gcs_configure(const s3lect_store_gcs_options_t* options, s3l_gcs_config_
 }
 
 void s3lect_store_gcs_options_init(s3lect_store_gcs_options_t* options, size_t size) {
-  s3lect_store_gcs_options_t defaults = {
-      .size = size,
-      .connect_timeout_ms = S3L_REMOTE_CONNECT_MS,
-      .tls_timeout_ms = S3L_REMOTE_TLS_MS,
-      .idle_timeout_ms = S3L_REMOTE_IDLE_MS,
-      .max_connections = S3L_REMOTE_CONNECTIONS,
-  };
+  const s3lect_store_gcs_options_t defaults = {.size = size, S3L_REMOTE_DEFAULTS};
   memset(options, 0, size);
   memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }

@@ -6,7 +6,6 @@
 #include "s3lect/store_gcs.h"
 #include "store/remote_options.h"
 
-#define S3L_GCS_HOST_MAX   254 /* with its NUL */
 #define S3L_GCS_BUCKET_MAX 223 /* with its NUL */
 
 #define S3L_GCS_EMULATOR   "STORAGE_EMULATOR_HOST"
@@ -18,11 +17,6 @@
  * struct itself, which therefore must not be copied. */
 typedef struct s3l_gcs_config_s {
   s3l_remote_config_t remote;
-  char host[S3L_GCS_HOST_MAX];
-  char host_header[S3L_GCS_HOST_MAX + 8];
-  const char* bucket;
-  const char* access_key; /* of an HMAC key; NULL: the caller's provider, else a chain */
-  const char* secret;
   bool emulator;    /* STORAGE_EMULATOR_HOST names it */
   bool takes_token; /* a token may be sent to it */
 } s3l_gcs_config_t;

@@ -39,22 +39,23 @@ static int take_keys(const keys_t* k, s3l_s3_config_t* c) {
   if (err == 0)
     err = s3l_remote_check_secret((s3l_source_t){k->names[2], k->values[2]}, S3L_CREDS_TOKEN_MAX,
                                   error);
-  c->access_key = k->values[0];
-  c->secret = k->values[1];
-  c->token = k->values[2];
+  c->remote.access_key = k->values[0];
+  c->remote.secret = k->values[1];
+  c->remote.token = k->values[2];
   return err;
 }
 
 static int build_credentials(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c) {
   keys_t keys = keys_of_options(o);
   const s3lect_credentials_provider_t* provider = c->remote.credentials;
-  c->profile = s3l_set_or_null(o->profile);
-  c->chain_region = s3l_set_or_null(o->region);
+  const char* profile = s3l_set_or_null(o->profile);
+  c->remote.chain.profile = profile;
+  c->remote.chain.region = s3l_set_or_null(o->region); /* for STS */
   bool given = keys.values[0] != NULL || keys.values[1] != NULL || keys.values[2] != NULL;
-  if (given + (provider != NULL) + (c->profile != NULL) > 1)
+  if (given + (provider != NULL) + (profile != NULL) > 1)
     return refuse(c, provider != NULL ? "credentials" : "profile",
                   "give one only of access_key_id, credentials and profile");
-  if (provider != NULL || c->profile != NULL)
+  if (provider != NULL || profile != NULL)
     return 0;
   if (!given)
     keys = keys_of_environment();
@@ -65,13 +66,11 @@ static int build_credentials(const s3lect_store_s3_options_t* o, s3l_s3_config_t
 
 static int build_remote(const s3lect_store_s3_options_t* o, s3l_s3_config_t* c,
                         s3lect_error_t* error) {
+  const s3l_s3_endpoint_t* e = &c->endpoint;
   const s3l_remote_options_t options = {
       S3L_REMOTE_OPTIONS_OF(o),
-      .host = c->endpoint.host,
-      .host_header = c->endpoint.host_header,
-      .port = c->endpoint.port,
-      .tls = c->endpoint.tls,
       .ca_file = s3l_source_choose("ca_file", o->ca_file, "AWS_CA_BUNDLE", NULL)};
+  (void)s3l_remote_set_host(&c->remote, s3l_span_cstr(e->host), e->port, e->tls); /* fits */
   return s3l_remote_configure(&options, &c->remote, error);
 }
 
@@ -95,13 +94,7 @@ int s3l_s3_configure(const s3lect_store_s3_options_t* options, s3l_s3_config_t* 
 }
 
 void s3lect_store_s3_options_init(s3lect_store_s3_options_t* options, size_t size) {
-  s3lect_store_s3_options_t defaults = {
-      .size = size,
-      .connect_timeout_ms = S3L_REMOTE_CONNECT_MS,
-      .tls_timeout_ms = S3L_REMOTE_TLS_MS,
-      .idle_timeout_ms = S3L_REMOTE_IDLE_MS,
-      .max_connections = S3L_REMOTE_CONNECTIONS,
-  };
+  const s3lect_store_s3_options_t defaults = {.size = size, S3L_REMOTE_DEFAULTS};
   memset(options, 0, size);
   memcpy(options, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }

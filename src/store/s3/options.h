@@ -15,11 +15,6 @@
 typedef struct s3l_s3_config_s {
   s3l_remote_config_t remote;
   s3l_s3_endpoint_t endpoint;
-  const char* access_key; /* NULL: the caller's provider, or a chain of the store's own, */
-  const char* secret;
-  const char* token;        /* or NULL */
-  const char* profile;      /* of this profile only, if not NULL, */
-  const char* chain_region; /* with this region for STS, if not NULL */
   s3l_s3_headers_t headers;
 } s3l_s3_config_t;
 

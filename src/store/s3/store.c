@@ -8,7 +8,6 @@
 
 #include "credentials/aws.h"
 #include "credentials/session.h"
-#include "s3lect/version.h"
 #include "store/s3/options.h"
 #include "store/s3/recovery.h"
 #include "store/s3/result.h"
@@ -20,8 +19,7 @@
 typedef struct s3_s {
   s3l_remote_t remote;
   s3l_signer_t signer;
-  s3l_s3_target_t target; /* see target_of */
-  uint32_t dialect;       /* S3LECT_NOTE_ETAG_QUOTED or _BARE, or 0: not proven */
+  uint32_t dialect; /* S3LECT_NOTE_ETAG_QUOTED or _BARE, or 0: not proven */
   s3l_s3_headers_t* headers;
   s3l_recovery_t recovery;
 } s3_t;
@@ -49,8 +47,7 @@ static bool is_quoted(s3l_span_t etag) {
 }
 
 /* The ETag as this store wants it in If-Match. Notes in the state how it is sent. */
-static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
-  s3l_span_t etag = s3l_span_cstr(s->rr.req->etag);
+static s3l_span_t in_dialect(const s3_t* s3, state_t* s, s3l_span_t etag) {
   if (!is_quoted(etag))
     return etag;
   bool disputed =
@@ -63,56 +60,34 @@ static s3l_span_t in_dialect(const s3_t* s3, state_t* s) {
 
 /* ---- One request ---- */
 
-static s3l_s3_request_t describe_request(const s3_t* s3, state_t* s) {
-  const s3lect_store_req_t* req = s->rr.req;
-  s3l_s3_request_t r = {.op = (s3l_s3_op_t)req->op, .key = s3l_span_cstr(req->key)};
-  switch (req->condition) {
-  case S3LECT_IF_ABSENT:
-    if (!S3L_MUTANT(CREATES_ANYWAY))
-      r.if_none_match = S3L_SPAN("*");
-    break;
-  case S3LECT_IF_MATCH:
-    r.if_match = in_dialect(s3, s);
-    break;
-  case S3LECT_IF_CHANGED:
-    r.if_none_match = s3l_span_cstr(req->etag);
-    break;
-  default:
-    break;
-  }
-  if (r.op == S3L_S3_PUT)
-    r.body = (s3l_span_t){req->body, req->body_len};
-  if (r.op == S3L_S3_LIST) {
-    r.after = s3l_span_cstr(req->after);
-    r.max_keys = req->max_keys;
-    r.versions = (req->flags & S3LECT_REQ_VERSIONS) != 0;
-  }
-  if ((req->flags & S3LECT_REQ_VERSIONS) != 0)
-    r.version = s3l_span_cstr(req->etag);
-  return r;
+static void add_details(const s3_t* s3, state_t* s, s3l_s3_request_t* r) {
+  bool versions = (s->rr.req->flags & S3LECT_REQ_VERSIONS) != 0;
+  if (r->if_match.p != NULL)
+    r->if_match = in_dialect(s3, s, r->if_match);
+  r->versions = versions && r->op == S3L_S3_LIST;
+  if (versions)
+    r->version = s3l_span_cstr(s->rr.req->etag);
 }
 
 /* Points the target to the endpoint of now. */
-static const s3l_s3_target_t* target_of(s3_t* s3) {
+static void set_target(s3_t* s3) {
   const s3l_s3_endpoint_t* e = &s3->recovery.endpoint;
-  s3->target.host = s3l_span_cstr(e->host_header);
-  s3->target.bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
-  s3->target.region = s3l_span_cstr(e->region);
-  return &s3->target;
+  s3l_s3_target_t* target = &s3->remote.target;
+  target->host = s3l_span_cstr(e->host_header);
+  target->bucket = e->path_style ? s3l_span_cstr(e->bucket) : S3L_SPAN("");
+  target->region = s3l_span_cstr(e->region);
 }
 
-static int s3_write(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3lect_credentials_t* creds,
-                    int64_t now_ms, char* buf, size_t cap, size_t* len) {
+static int s3_write(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_s3_keys_t* keys,
+                    s3l_s3_request_t* request, int64_t now_ms, char* buf, size_t cap, size_t* len) {
   s3_t* s3 = s3_of(remote);
   state_t* s = state_of(rr);
-  const s3l_s3_keys_t keys = {s3l_span_cstr(creds->access_key_id),
-                              s3l_span_cstr(creds->secret_access_key),
-                              s3l_span_cstr(creds->session_token)};
-  if (!s3l_creds_can_sign(creds))
+  if (keys->access_key.n == 0)
     return S3LECT_ECREDENTIALS;
-  const s3l_s3_request_t request = describe_request(s3, s);
+  add_details(s3, s, request);
+  set_target(s3);
   s3l_recovery_sign(&s3->recovery, &s->recovery);
-  return s3l_s3_request_write(&s3->signer, target_of(s3), &keys, &request, now_ms, buf, cap, len);
+  return s3l_s3_request_write(&s3->signer, &remote->target, keys, request, now_ms, buf, cap, len);
 }
 
 static void s3_read(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_reply_t* reply,
@@ -131,7 +106,8 @@ static bool set_origin(s3_t* s3, const s3l_s3_endpoint_t* e, s3lect_store_result
     s3l_remote_amend(r, &s3->remote, name, reason);
     return false;
   }
-  bool can = !proxy.used || e->tls || s3->remote.origin.n > 0; /* else requests name no URL */
+  bool can =
+      !proxy.used || e->tls || s3->remote.target.origin.n > 0; /* else requests name no URL */
   if (can)
     (void)s3l_http_client_set_origin(s3->remote.client, e->host, e->port,
                                      &proxy); /* a host that fits */
@@ -152,7 +128,7 @@ static bool follow_redirect(s3_t* s3, state_t* s, const s3l_http_reply_t* reply,
                             s3lect_store_result_t* r) {
   s3l_s3_endpoint_t to;
   s3l_span_t key = s->rr.req->op == S3LECT_OP_LIST ? S3L_SPAN("") : s3l_span_cstr(s->rr.req->key);
-  if (s->recovery.redirected || s3->remote.origin.n > 0 ||
+  if (s->recovery.redirected || s3->remote.target.origin.n > 0 ||
       !s3l_s3_redirect(s3l_recovery_own(&s3->recovery), s3l_http_reply_header(reply, "location"),
                        key, &to))
     return false;
@@ -180,7 +156,8 @@ static bool s3_again(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_http_
   state_t* s = state_of(rr);
   switch (remote->recovery) {
   case S3L_RECOVER_KEYS:
-    return s3->target.express && s3l_remote_renew(remote, rr, r); /* it may have ended a session */
+    return remote->target.express &&
+           s3l_remote_renew(remote, rr, r); /* it may have ended a session */
   case S3L_RECOVER_REGION:
     return retry_region(s3, s, r) && s3l_remote_send(remote, rr);
   case S3L_RECOVER_REDIRECT:
@@ -194,7 +171,7 @@ static void s3_end(s3l_remote_t* remote, s3l_remote_req_t* rr, s3lect_store_resu
   s3_t* s3 = s3_of(remote);
   state_t* s = state_of(rr);
   end_redirect(s3, s, r);
-  if (s3->target.express && r->status == S3LECT_EDENIED)
+  if (remote->target.express && r->status == S3LECT_EDENIED)
     s3l_remote_amend(r, remote, "of a directory bucket, allow s3express:CreateSession,",
                      "with the session mode ReadWrite for all but observers");
   r->notes |= s->dialect;
@@ -206,18 +183,60 @@ static int s3_notice(s3l_remote_t* remote, s3l_buf_t* text) {
   return s3l_recovery_notice(&s3_of(remote)->recovery, text);
 }
 
+/* ---- Opening and release ---- */
+
+/* Puts the sessions of a directory bucket around the credentials, which they sign with. */
+static int open_session(uv_loop_t* loop, s3l_remote_t* remote, const s3l_s3_config_t* c) {
+  char origin[S3L_S3_HOST_MAX + 24];
+  s3lect_credentials_chain_options_t settings;
+  s3l_buf_t b;
+  s3l_session_options_t session = {.origin = origin,
+                                   .bucket = c->endpoint.path_style ? c->endpoint.bucket : "",
+                                   .region = c->endpoint.region,
+                                   .keys = remote->creds.cache,
+                                   .keys_borrowed = remote->creds_borrowed};
+  s3l_buf_init(&b, origin, sizeof(origin));
+  s3l_buf_puts(&b, c->endpoint.tls ? "https://" : "http://");
+  s3l_buf_puts(&b, c->endpoint.host_header);
+  (void)s3l_buf_cstr(&b); /* fits */
+  s3lect_credentials_chain_options_init(&settings, sizeof(settings));
+  settings.ca_file = c->remote.http.ca_file;
+  settings.proxy = c->remote.proxies.option;
+  remote->creds.cache = NULL; /* the session's, on failure too */
+  remote->creds_borrowed = false;
+  return s3l_creds_session(loop, &settings, &session, &remote->creds.cache, c->remote.http.error);
+}
+
+static int s3_open(uv_loop_t* loop, s3l_remote_t* remote, const s3l_remote_config_t* config) {
+  s3_t* s3 = s3_of(remote);
+  s3l_s3_target_t* target = &remote->target;
+  const s3l_s3_config_t* c = S3L_CONTAINER_OF(config, s3l_s3_config_t, remote);
+  s3->recovery.endpoint = c->endpoint;
+  s3->headers = s3l_s3_headers_copy(&c->headers); /* which the operator demands */
+  if (!s3l_signer_open(&s3->signer) || s3->headers == NULL)
+    return UV_ENOMEM;
+  target->express = c->endpoint.express;
+  target->owner = s3->headers->owner;
+  target->headers = s3->headers->pairs;
+  target->headers_len = s3->headers->len;
+  target->checksum = s3->headers->checksum;
+  return target->express ? open_session(loop, remote, c) : 0;
+}
+
 static void s3_release(s3l_remote_t* remote) {
   s3_t* s3 = s3_of(remote);
   s3l_signer_close(&s3->signer);
   s3l_free(s3->headers);
-  s3l_free(s3);
 }
 
-/* ---- The store's vtable ---- */
+/* ---- The store ---- */
 
 static const s3l_remote_dialect_t s3_dialect = {
+    .size = sizeof(s3_t),
     .etag_header = "etag",
     .unusable_keys = S3L_CREDS_CANNOT_SIGN,
+    .chain = s3l_creds_aws,
+    .open = s3_open,
     .write = s3_write,
     .read = s3_read,
     .list = s3l_s3_list,
@@ -228,108 +247,20 @@ static const s3l_remote_dialect_t s3_dialect = {
 };
 
 /* Whose listings are in no order, and begin after no key: no protocol can use them. */
-static const s3lect_store_ops_t express_ops = {
-    .version = S3LECT_STORE_VERSION,
-    .flags = S3LECT_STORE_OWN_CLOCK,
-    .get = s3l_remote_submit,
-    .put = s3l_remote_submit,
-    .del = s3l_remote_submit,
-    .cancel = s3l_remote_cancel,
-    .close = s3l_remote_close,
-};
+static const s3lect_store_ops_t express_ops = {S3L_REMOTE_OPS, .flags = S3LECT_STORE_OWN_CLOCK};
 
-static const s3lect_store_ops_t s3_ops = {
-    .version = S3LECT_STORE_VERSION,
-    .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_VERSIONS,
-    .get = s3l_remote_submit,
-    .put = s3l_remote_submit,
-    .del = s3l_remote_submit,
-    .list = s3l_remote_submit,
-    .cancel = s3l_remote_cancel,
-    .close = s3l_remote_close,
-};
-
-/* ---- Opening ---- */
-
-/* Opens no libuv handle before the first request. */
-static int open_creds(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
-  if (c->access_key != NULL)
-    return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, &s3->remote.creds.cache,
-                                 c->remote.http.error);
-  s3lect_credentials_chain_options_t chain;
-  s3lect_credentials_chain_options_init(&chain, sizeof(chain));
-  chain.profile = c->profile;
-  chain.region = c->chain_region;
-  chain.proxy = c->remote.proxies.option;
-  return s3l_creds_aws(loop, &chain, &s3->remote.creds.cache, c->remote.http.error);
-}
-
-/* Puts the sessions of a directory bucket around the credentials, which they sign with. */
-static int open_session(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
-  char origin[S3L_S3_HOST_MAX + 24];
-  s3lect_credentials_chain_options_t settings;
-  s3l_buf_t b;
-  s3l_session_options_t session = {.origin = origin,
-                                   .bucket = c->endpoint.path_style ? c->endpoint.bucket : "",
-                                   .region = c->endpoint.region,
-                                   .keys = s3->remote.creds.cache,
-                                   .keys_borrowed = s3->remote.creds_borrowed};
-  s3l_buf_init(&b, origin, sizeof(origin));
-  s3l_buf_puts(&b, c->endpoint.tls ? "https://" : "http://");
-  s3l_buf_puts(&b, c->endpoint.host_header);
-  (void)s3l_buf_cstr(&b); /* fits */
-  s3lect_credentials_chain_options_init(&settings, sizeof(settings));
-  settings.ca_file = c->remote.http.ca_file;
-  settings.proxy = c->remote.proxies.option;
-  s3->remote.creds.cache = NULL; /* the session's, on failure too */
-  s3->remote.creds_borrowed = false;
-  return s3l_creds_session(loop, &settings, &session, &s3->remote.creds.cache,
-                           c->remote.http.error);
-}
-
-/* The headers that the operator demands. */
-static int keep_headers(s3_t* s3, const s3l_s3_config_t* c) {
-  s3->headers = s3l_s3_headers_copy(&c->headers);
-  if (s3->headers == NULL)
-    return UV_ENOMEM;
-  s3->target.owner = s3->headers->owner;
-  s3->target.headers = s3->headers->pairs;
-  s3->target.headers_len = s3->headers->len;
-  s3->target.checksum = s3->headers->checksum;
-  return 0;
-}
-
-static int open_parts(uv_loop_t* loop, s3_t* s3, const s3l_s3_config_t* c) {
-  int err = s3l_remote_init(&s3->remote, &s3_dialect, &c->remote);
-  s3->recovery.endpoint = c->endpoint;
-  s3->target.express = c->endpoint.express;
-  s3->target.user_agent = S3L_SPAN("s3lect/" S3LECT_VERSION_STRING);
-  s3->target.origin = s3->remote.origin;
-  s3->target.proxy_authorization = s3->remote.proxy_authorization;
-  if (err == 0)
-    err = s3l_signer_open(&s3->signer) ? 0 : UV_ENOMEM;
-  if (err == 0)
-    err = keep_headers(s3, c);
-  if (err == 0 && c->remote.credentials == NULL)
-    err = open_creds(loop, s3, c);
-  return err == 0 && c->endpoint.express ? open_session(loop, s3, c) : err;
-}
+static const s3lect_store_ops_t s3_ops = {S3L_REMOTE_OPS,
+                                          .flags = S3LECT_STORE_OWN_CLOCK | S3LECT_STORE_VERSIONS,
+                                          .list = s3l_remote_submit};
 
 int s3lect_store_s3_init(uv_loop_t* loop, s3lect_store_t* store,
                          const s3lect_store_s3_options_t* options, s3lect_error_t* error) {
   s3l_s3_config_t config;
   s3l_error_clear(error);
   int err = s3l_s3_configure(options, &config, error);
-  s3_t* s3 = err == 0 ? s3l_calloc(1, sizeof(*s3)) : NULL;
-  if (err == 0 && s3 == NULL)
-    err = UV_ENOMEM;
   if (err == 0)
-    err = open_parts(loop, s3, &config);
-  if (err == 0)
-    err = s3l_remote_open(loop, store, &s3->remote,
+    err = s3l_remote_open(loop, store, &s3_dialect,
                           config.endpoint.express ? &express_ops : &s3_ops, &config.remote);
-  if (err != 0 && s3 != NULL)
-    s3l_remote_discard(&s3->remote);
   s3l_wipe(&config.remote.proxy, sizeof(config.remote.proxy));
   return s3l_error_end(error, err);
 }
