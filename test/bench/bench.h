@@ -26,7 +26,8 @@ typedef struct bench_options_s {
   unsigned silence_ms;  /* scale: of the store */
   unsigned settle_ms;   /* electors: over what time they start */
   const char* library;  /* size: the stripped shared library */
-  unsigned count;       /* failover: hand-overs; half as many crashes */
+  unsigned count;       /* failover: hand-overs */
+  unsigned crashes;     /* failover; 0: half as many */
   unsigned latency_ms;  /* failover, scale: of the fake S3 */
   const char* svg;      /* failover: where to draw to, or NULL */
 } bench_options_t;

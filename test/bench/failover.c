@@ -176,15 +176,16 @@ static void run_mode(void* arg) {
   g->certs = run->certs;
   g->result = r;
   s3l_prng_seed(&g->prng, run->certs != NULL);
+  unsigned crashes = run->o->crashes != 0 ? run->o->crashes : (run->o->count + 1) / 2;
   for (size_t i = 0; i < FAILOVER_SERIES; i++) {
-    r->series[i].ms = calloc(run->o->count, sizeof(double));
+    r->series[i].ms = calloc(run->o->count + crashes, sizeof(double));
     bench_require(r->series[i].ms != NULL, "out of memory");
   }
   failover_group_open(g);
   failover_rest(g);
   measure_round_trip(g, probes);
   play(g, SIGTERM, FAILOVER_HAND_OVER, run->o->count, "hand-overs");
-  play(g, SIGKILL, FAILOVER_LEGAL, (run->o->count + 1) / 2, "crashes");
+  play(g, SIGKILL, FAILOVER_LEGAL, crashes, "crashes");
   failover_rest(g);
   measure_round_trip(g, probes + PROBES);
   failover_group_close(g);

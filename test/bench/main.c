@@ -15,7 +15,8 @@ static const char help[] =
     "       s3lect-bench scale [--electors N [--latency MS] [--silence MS] [--connections N]]\n"
     "                          [--store memory] [--seconds N]\n"
     "       s3lect-bench size [--library FILE]\n"
-    "       s3lect-bench failover [--count N | --quick] [--latency MS] [--svg FILE]\n"
+    "       s3lect-bench failover [--count N] [--crashes N] [--quick] [--latency MS]\n"
+    "                             [--svg FILE]\n"
     "\n"
     "  http       runs requests over warm connections, plain and TLS, with this library and with\n"
     "             libcurl: their CPU time. valgrind counts instructions: test/bench/run.sh http\n"
@@ -40,7 +41,8 @@ static const char help[] =
     "  --settle MS     spread the electors' start over that time (default: --renew; scale: six "
     "times that)\n"
     "  --library FILE  the stripped shared library\n"
-    "  --count N       hand-overs (default 200); half as many crashes\n"
+    "  --count N       hand-overs (default 200)\n"
+    "  --crashes N     of a leader (default: half as many), about five seconds each\n"
     "  --quick         --count 5\n"
     "  --latency MS    the store's delay for each request (default 20)\n"
     "  --svg FILE      draw the distributions\n";
@@ -83,6 +85,7 @@ static const struct {
     {"settle", required_argument, offsetof(bench_options_t, settle_ms), 1000 * 1000, NULL},
     {"library", required_argument, offsetof(bench_options_t, library), 0, NULL},
     {"count", required_argument, offsetof(bench_options_t, count), 100 * 1000, NULL},
+    {"crashes", required_argument, offsetof(bench_options_t, crashes), 100 * 1000, NULL},
     {"quick", no_argument, 0, 0, set_quick},
     {"latency", required_argument, offsetof(bench_options_t, latency_ms), 500, NULL},
     {"svg", required_argument, offsetof(bench_options_t, svg), 0, NULL},
