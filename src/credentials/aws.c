@@ -268,8 +268,3 @@ const s3l_chain_kind_t s3l_chain_aws = {.steps = steps,
                                         .ended = on_keys,
                                         .cancel = cancel,
                                         .clear = clear};
-
-int s3l_creds_aws(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                  s3l_creds_cache_t** out, s3lect_error_t* error) {
-  return s3l_chain_cache(loop, &s3l_chain_aws, options, out, error);
-}

@@ -228,8 +228,3 @@ const s3l_chain_kind_t s3l_chain_azure = {.steps = steps,
                                           .size = sizeof(azure_t),
                                           .configure = configure,
                                           .is_wanted = is_wanted};
-
-int s3l_creds_azure(uv_loop_t* loop, const s3lect_credentials_chain_options_t* settings,
-                    s3l_creds_cache_t** out, s3lect_error_t* error) {
-  return s3l_chain_cache(loop, &s3l_chain_azure, settings, out, error);
-}

@@ -8,9 +8,4 @@
 
 extern const s3l_chain_kind_t s3l_chain_azure;
 
-/** Azure's chain under a cache. Of the settings only ca_file and proxy count. Errors:
- * S3LECT_EOPTION (also of AZURE_TOKEN_CREDENTIALS), UV_ENOMEM. */
-int s3l_creds_azure(uv_loop_t* loop, const s3lect_credentials_chain_options_t* settings,
-                    s3l_creds_cache_t** out, s3lect_error_t* error);
-
 #endif

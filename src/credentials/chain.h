@@ -37,7 +37,7 @@ typedef struct s3l_chain_kind_s {
   const s3l_chain_step_t* steps;
   unsigned steps_len;
   size_t size; /* of the kind's own struct, which begins with an s3l_chain_t */
-  /* Copies options and environment. Errors, with nothing to clean up: S3LECT_EOPTION, UV_ENOMEM. */
+  /* Copies options and environment. Errors, with nothing to clean up: as s3l_chain_cache. */
   int (*configure)(s3l_settings_t* settings, const s3lect_credentials_chain_options_t* options,
                    s3lect_error_t* error);
   /* The rest may be NULL. */
@@ -74,7 +74,8 @@ struct s3l_chain_s {
 int s3l_chain_provider(uv_loop_t* loop, const s3l_chain_kind_t* kind, s3l_settings_t* settings,
                        s3lect_credentials_provider_t** out);
 
-/** A chain under a cache. Errors: S3LECT_EOPTION, UV_ENOMEM. */
+/** A chain under a cache. Errors: S3LECT_EOPTION (also of variables), UV_EINVAL and UV_ENOTSUP (the
+ * options' size), UV_ENOMEM. */
 int s3l_chain_cache(uv_loop_t* loop, const s3l_chain_kind_t* kind,
                     const s3lect_credentials_chain_options_t* options, s3l_creds_cache_t** out,
                     s3lect_error_t* error);

@@ -7,7 +7,6 @@
 #include "credentials/reply.h"
 #include "util/mem.h"
 #include "util/skew.h"
-#include "util/timefmt.h"
 
 #define PATH_MAX_SIZE 4096
 #define IMPERSON_MAX  4096 /* the body of an impersonation */
@@ -24,8 +23,6 @@ typedef struct google_s {
   s3l_google_file_t file;        /* wiped with the question */
   s3l_span_t subject;            /* the subject token */
   s3lect_credentials_t* account; /* its token, while that asks for the impersonated one's */
-  int64_t clock_offset_ms;       /* from this machine's clock to Google's, if it is far; or 0 */
-  bool reclocked;                /* found in this question */
 } google_t;
 
 static google_t* google_of(s3l_chain_t* c) {
@@ -74,8 +71,7 @@ static void add_external(google_t* g) {
 static bool add_assertion(google_t* g) {
   s3l_chain_t* c = &g->chain;
   s3l_span_t jwt;
-  if (s3l_google_assertion(&g->file, c->settings.wall_ms() + g->clock_offset_ms, &jwt, &c->why) !=
-      0)
+  if (s3l_google_assertion(&g->file, s3l_service_now_ms(&c->service), &jwt, &c->why) != 0)
     return false;
   c->service.secret = jwt;
   s3l_oauth_begin(&g->oauth, NULL, S3L_SPAN(""));
@@ -87,13 +83,8 @@ static bool add_assertion(google_t* g) {
 /* A JWT that was refused while the clocks differ is made anew once, with Google's time. */
 static bool is_transient(s3l_service_t* s, const s3l_http_reply_t* reply) {
   google_t* g = owner_of(s);
-  int64_t google_ms;
-  if (g->file.type != S3L_GOOGLE_SERVICE_ACCOUNT || g->reclocked ||
-      !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &google_ms))
-    return false;
-  g->reclocked =
-      s3l_skew_learn(&g->clock_offset_ms, google_ms, s->settings->wall_ms(), S3L_SKEW_PERHAPS_MS);
-  return g->reclocked && add_assertion(g);
+  return g->file.type == S3L_GOOGLE_SERVICE_ACCOUNT &&
+         s3l_service_reclock(s, reply, S3L_SKEW_PERHAPS_MS) && add_assertion(g);
 }
 
 static void ask_token(google_t* g) {
@@ -288,9 +279,7 @@ static int configure(s3l_settings_t* s, const s3lect_credentials_chain_options_t
 }
 
 static void begin(s3l_chain_t* c) {
-  google_t* g = google_of(c);
-  c->service.data = &g->oauth;
-  g->reclocked = false;
+  c->service.data = &google_of(c)->oauth;
 }
 
 static void clear(s3l_chain_t* c) {
@@ -307,8 +296,3 @@ const s3l_chain_kind_t s3l_chain_google = {.steps = steps,
                                            .begin = begin,
                                            .ended = on_ended,
                                            .clear = clear};
-
-int s3l_creds_google(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                     s3l_creds_cache_t** out, s3lect_error_t* error) {
-  return s3l_chain_cache(loop, &s3l_chain_google, options, out, error);
-}

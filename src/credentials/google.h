@@ -11,8 +11,4 @@
 
 extern const s3l_chain_kind_t s3l_chain_google;
 
-/** Google's chain under a cache. Errors: S3LECT_EOPTION, UV_EINVAL, UV_ENOTSUP, UV_ENOMEM. */
-int s3l_creds_google(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-                     s3l_creds_cache_t** out, s3lect_error_t* error);
-
 #endif

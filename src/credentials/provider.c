@@ -125,7 +125,7 @@ int s3lect_credentials_chain_init(uv_loop_t* loop, s3lect_credentials_provider_t
                                   s3lect_error_t* error) {
   s3l_creds_cache_t* cache;
   s3l_error_clear(error);
-  int err = s3l_creds_aws(loop, options, &cache, error);
+  int err = s3l_chain_cache(loop, &s3l_chain_aws, options, &cache, error);
   return s3l_error_end(error, err != 0 ? err : open_shell(loop, provider, cache));
 }
 

@@ -8,6 +8,8 @@
 #include "util/error.h"
 #include "util/error_kind.h"
 #include "util/mem.h"
+#include "util/skew.h"
+#include "util/timefmt.h"
 
 #define CONNECT_MS   2000
 #define TLS_MS       3000
@@ -65,6 +67,19 @@ void s3l_service_begin(s3l_service_t* s, s3l_loop_t* loop) {
   s->loop = loop;
   s->cancelled = false;
   s->secret = (s3l_span_t){NULL, 0};
+  s->reclocked = false;
+}
+
+int64_t s3l_service_now_ms(const s3l_service_t* s) {
+  return s->settings->wall_ms() + s->clock_offset_ms;
+}
+
+bool s3l_service_reclock(s3l_service_t* s, const s3l_http_reply_t* reply, int64_t least_ms) {
+  int64_t service_ms;
+  if (s->reclocked || !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
+    return false;
+  s->reclocked = s3l_skew_learn(&s->clock_offset_ms, service_ms, s->settings->wall_ms(), least_ms);
+  return s->reclocked;
 }
 
 void s3l_service_end(s3l_service_t* s, int status, s3lect_credentials_t* creds) {

@@ -70,6 +70,8 @@ struct s3l_service_s {
   uint32_t attempt;
   uint32_t attempts;
   s3l_deadline_t pause;
+  int64_t clock_offset_ms; /* from this machine's clock to the service's, if it is far; or 0 */
+  bool reclocked;          /* found in this question */
   s3l_prng_t prng;
   bool cancelled;
   void (*then)(s3l_service_t* service); /* after the token file */
@@ -95,6 +97,13 @@ bool s3l_service_allows(const s3l_url_t* url);
 
 /** Prepares for the calls of another question. */
 void s3l_service_begin(s3l_service_t* service, s3l_loop_t* loop);
+
+/** The service's time as far as it is known, for signatures. */
+int64_t s3l_service_now_ms(const s3l_service_t* service);
+
+/** Whether the reply to a signed request tells that the clocks differ by `least_ms` or more, for
+ * the first time in this question: then another signature may be good. */
+bool s3l_service_reclock(s3l_service_t* service, const s3l_http_reply_t* reply, int64_t least_ms);
 
 /** Ends the question. With a status other than 0, `why` says the reason. */
 void s3l_service_end(s3l_service_t* service, int status, s3lect_credentials_t* creds);

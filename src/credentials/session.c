@@ -7,7 +7,6 @@
 #include "s3lect/version.h"
 #include "util/mem.h"
 #include "util/skew.h"
-#include "util/timefmt.h"
 #include "wire/s3_reply.h"
 
 #define ATTEMPTS   3
@@ -32,8 +31,6 @@ typedef struct session_s {
 
   s3lect_credentials_req_t* req; /* NULL: no question is under way */
   bool cancelled;
-  bool reclocked;          /* in this question */
-  int64_t clock_offset_ms; /* from this machine's clock to the bucket's, if it is far; or 0 */
   s3l_buf_t why;
   char why_text[WHY_MAX];
 
@@ -54,9 +51,8 @@ static bool compose(s3l_service_t* service, s3l_buf_t* b) {
                               s3l_span_cstr(s->keys->secret_access_key),
                               s3l_span_cstr(s->keys->session_token)};
   const s3l_s3_request_t request = {.op = S3L_S3_SESSION};
-  return s3l_s3_request_write(&s->signer, &target, &keys, &request,
-                              s->settings.wall_ms() + s->clock_offset_ms, b->p, b->cap,
-                              &b->len) == 0;
+  return s3l_s3_request_write(&s->signer, &target, &keys, &request, s3l_service_now_ms(service),
+                              b->p, b->cap, &b->len) == 0;
 }
 
 static s3l_store_verdict_t judge(const s3l_http_reply_t* reply, s3l_store_error_t* error) {
@@ -66,16 +62,12 @@ static s3l_store_verdict_t judge(const s3l_http_reply_t* reply, s3l_store_error_
 
 /* The signature is made anew once, if the clock was corrected. */
 static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) {
-  session_t* s = service->data;
   s3l_store_error_t error;
-  int64_t bucket_ms;
   s3l_recover_t recovery = judge(reply, &error).recovery;
-  if ((recovery != S3L_RECOVER_CLOCK && recovery != S3L_RECOVER_SKEW_PERHAPS) || s->reclocked ||
-      !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &bucket_ms))
-    return false;
-  int64_t least_ms = recovery == S3L_RECOVER_CLOCK ? S3L_SKEW_MIN_MS : S3L_SKEW_PERHAPS_MS;
-  s->reclocked = s3l_skew_learn(&s->clock_offset_ms, bucket_ms, s->settings.wall_ms(), least_ms);
-  return s->reclocked;
+  if (recovery == S3L_RECOVER_CLOCK)
+    return s3l_service_reclock(service, reply, S3L_SKEW_MIN_MS);
+  return recovery == S3L_RECOVER_SKEW_PERHAPS &&
+         s3l_service_reclock(service, reply, S3L_SKEW_PERHAPS_MS);
 }
 
 static void on_reply(s3l_service_t* service, const s3l_http_reply_t* reply) {
@@ -159,7 +151,6 @@ static int session_get(s3lect_credentials_provider_t* provider, s3lect_credentia
   if (s->loop == NULL && s3l_loop_join(provider->loop, &s->loop) != 0)
     return UV_ENOMEM;
   s->cancelled = false;
-  s->reclocked = false;
   s3l_buf_init(&s->why, s->why_text, sizeof s->why_text - 1);
   s3l_service_begin(&s->service, s->loop);
   int err = s3l_creds_wait(&s->user, &s->wait, S3L_CLOCK_NEVER);

@@ -4,7 +4,6 @@
 
 #include "credentials/reply.h"
 #include "util/skew.h"
-#include "util/timefmt.h"
 #include "wire/aws_host.h"
 #include "wire/sigv4.h"
 
@@ -38,8 +37,8 @@ static bool put_signature(const s3l_sts_t* sts, s3l_buf_t* b, s3l_span_t body) {
   char hash[S3L_SHA256_HEX_SIZE + 1];
   if (!s3l_signer_open(&signer))
     return false;
-  bool ok = s3l_sigv4_scope(&scope, sts->service->settings->wall_ms() + sts->clock_offset_ms,
-                            sts->role.region, S3L_SPAN("sts")) &&
+  bool ok = s3l_sigv4_scope(&scope, s3l_service_now_ms(sts->service), sts->role.region,
+                            S3L_SPAN("sts")) &&
             s3l_sha256_hex(&signer.engine, body, hash);
   s3l_span_t token = s3l_span_cstr(sts->keys->session_token);
   const char* path = sts->service->path[0] != '\0' ? sts->service->path : "/";
@@ -94,24 +93,15 @@ static bool compose_web_identity(s3l_service_t* service, s3l_buf_t* b) {
   return s3l_service_put_form(service, b, "text/xml", put_web_identity);
 }
 
-/* A signature that STS refused while the clocks differ is made anew once, with the time of STS. */
-static bool reclock(s3l_sts_t* sts, const s3l_http_reply_t* reply) {
-  int64_t service_ms;
-  if (sts->keys == NULL || sts->reclocked ||
-      !s3l_time_parse_http(s3l_http_reply_header(reply, "date"), &service_ms))
-    return false;
-  sts->reclocked = s3l_skew_learn(&sts->clock_offset_ms, service_ms,
-                                  sts->service->settings->wall_ms(), S3L_SKEW_PERHAPS_MS);
-  return sts->reclocked;
-}
-
-/* The clock has been corrected, or STS could not reach the issuer of the token. */
+/* A signature that was refused while the clocks differ is made anew once. Or STS could not reach
+ * the issuer of the token. */
 static bool is_transient(s3l_service_t* service, const s3l_http_reply_t* reply) {
   char text[128];
   s3l_buf_t b;
   s3l_buf_init(&b, text, sizeof(text));
   s3l_reply_put_error(reply->body, (s3l_span_t){NULL, 0}, &b);
-  return reclock(service->data, reply) ||
+  const s3l_sts_t* sts = service->data;
+  return (sts->keys != NULL && s3l_service_reclock(service, reply, S3L_SKEW_PERHAPS_MS)) ||
          s3l_span_starts_with(s3l_buf_span(&b), S3L_SPAN(": IDPCommunicationError"));
 }
 
@@ -165,7 +155,6 @@ static bool begin(s3l_sts_t* sts, const char* action, const s3l_sts_role_t* role
   s3l_service_t* s = sts->service;
   s->data = sts;
   sts->role = *role;
-  sts->reclocked = false;
   s3l_buf_printf(s->why, "%s of ", action);
   s3l_reply_put_shown(s->why, role->arn, 128);
   s3l_buf_printf(s->why, ": ");

@@ -23,8 +23,6 @@ typedef struct s3l_sts_s {
   s3l_service_t* service; /* set by the owner */
   s3l_sts_role_t role;
   const s3lect_credentials_t* keys; /* that sign; NULL: web identity */
-  int64_t clock_offset_ms; /* from this machine's clock to that of STS, if it is far; or 0 */
-  bool reclocked;          /* found in this question */
   char made_name[40];
 } s3l_sts_t;
 

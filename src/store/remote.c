@@ -290,7 +290,7 @@ static int open_creds(uv_loop_t* loop, s3l_remote_t* m, const s3l_remote_config_
   if (c->access_key != NULL || c->token != NULL)
     return s3l_creds_cache_fixed(loop, c->access_key, c->secret, c->token, cache, c->http.error);
   if (c->credentials == NULL)
-    return m->dialect->chain(loop, &c->chain, cache, c->http.error);
+    return s3l_chain_cache(loop, m->dialect->chain, &c->chain, cache, c->http.error);
   *cache = s3l_creds_provider_cache(c->credentials);
   m->creds_borrowed = *cache != NULL;
   return m->creds_borrowed

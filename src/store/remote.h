@@ -16,7 +16,7 @@
 #ifndef S3L_STORE_REMOTE_H
 #define S3L_STORE_REMOTE_H
 
-#include "credentials/cache.h"
+#include "credentials/chain.h"
 #include "http/client.h"
 #include "store/remote_options.h"
 #include "store/store.h"
@@ -47,9 +47,7 @@ typedef struct s3l_remote_dialect_s {
 
   const char* unusable_keys; /* for people: why `write` refuses keys with S3LECT_ECREDENTIALS */
 
-  /* Where credentials come from that the options do not have. As s3l_creds_aws. */
-  int (*chain)(uv_loop_t* loop, const s3lect_credentials_chain_options_t* options,
-               s3l_creds_cache_t** cache, s3lect_error_t* error);
+  const s3l_chain_kind_t* chain; /* where credentials come from that the options do not have */
 
   /* Opens the rest of the dialect's struct, which is zeroed. `config` begins the dialect's own.
    * Where this fails, `release` follows. */

@@ -196,7 +196,8 @@ static void one_source_can_be_selected(void** state) {
   setenv("AZURE_TOKEN_CREDENTIALS", "AzureCliCredential", 1);
   s3lect_error_t error = {0};
   s3l_creds_cache_t* cache = NULL;
-  assert_int_equal(s3l_creds_azure(&rig.loop, NULL, &cache, &error), S3LECT_EOPTION);
+  assert_int_equal(s3l_chain_cache(&rig.loop, &s3l_chain_azure, NULL, &cache, &error),
+                   S3LECT_EOPTION);
   assert_string_equal(error.text,
                       "AZURE_TOKEN_CREDENTIALS \"AzureCliCredential\": selects none of "
                       "EnvironmentCredential, WorkloadIdentityCredential and "

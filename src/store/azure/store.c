@@ -184,7 +184,7 @@ static void azure_release(s3l_remote_t* remote) {
 static const s3l_remote_dialect_t azure_dialect = {
     .size = sizeof(azure_t),
     .etag_header = "etag",
-    .chain = s3l_creds_azure,
+    .chain = &s3l_chain_azure,
     .open = azure_open,
     .write = azure_write,
     .read = azure_read,
