@@ -202,8 +202,9 @@ static int start(cli_once_t* once) {
 
 static int read_store(cli_audit_t* a) {
   const cli_options_t* options = a->once.options;
-  if (options->directory[0] != '\0' && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS) {
-    cli_say("--store %.200s: a file has no versions: give event logs", options->store);
+  if (options->kind != CLI_STORE_S3 && options->elector.protocol != S3LECT_PROTOCOL_EPOCHS) {
+    cli_say("--store %.200s: of a lockfile there, no versions can be read: give event logs",
+            options->store);
     return CLI_EXIT_USAGE;
   }
   return cli_once(&a->once, options, start);

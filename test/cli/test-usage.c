@@ -81,7 +81,10 @@ static void bad_input(void** state) {
        "s3lect watch: the key in --store \"locks//x\": has an empty segment..."},
       {{"audit"}, "s3lect audit: nothing to audit: give event logs, or --store"},
       {{"audit", "--store", "file:///tmp/x"},
-       "s3lect audit: --store file:///tmp/x: a file has no versions: give event logs"},
+       "s3lect audit: --store file:///tmp/x: of a lockfile there, no versions can be read: give "
+       "event logs"},
+      {{"audit", "--store", "gs://bucket/x"},
+       "s3lect audit: --store gs://bucket/x: of a lockfile there, no versions can be read..."},
       {{"audit", STORE, "a.log"},
        "s3lect audit: --store s3://bucket/key and event logs are both given: audit one of them"},
       {{"status", "--store", "s3:///key"},
