@@ -5,40 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fakes3/fakes3.h"
-#include "lib/proc.h"
+#include "lib/cli_rig.h"
 #include "lib/test.h"
 
-#define PROGRAM S3L_BUILD_DIR "/src/s3lect"
-
-static procs_t procs;
-static fakes3_t* server;
+static const cli_rig_store_t s3 = {.url = "s3://bucket/locks/", .keys = CLI_RIG_AWS_KEYS};
 
 static int begin(void** state) {
-  char why[200] = "";
-  procs_begin(&procs);
-  if (fakes3_start(&procs.loop, &(fakes3_options_t){0}, &server, why, sizeof why) != 0)
-    fail_msg("%s", why);
-  return 0;
-}
-
-static int end(void** state) {
-  fakes3_stop(server, NULL, NULL);
-  procs_end(&procs);
-  return 0;
+  return cli_rig_begin(&s3, S3L_BUILD_DIR "/src/s3lect");
 }
 
 static proc_t* s3lect(const char* command, const char* option) {
-  static const char* const env[] = {"AWS_ACCESS_KEY_ID=" FAKES3_ACCESS_KEY,
-                                    "AWS_SECRET_ACCESS_KEY=" FAKES3_SECRET_KEY, NULL};
-  const char* argv[] = {
-      PROGRAM, command, "--store", "s3://bucket/locks/a.json", "--endpoint", fakes3_url(server),
-      option,  NULL};
-  return proc_spawn(&procs, argv, env);
-}
-
-static void lie(const char* json) {
-  assert_true(fakes3_fault(server, json, NULL, 0) > 0);
+  return cli_rig_s3lect(command, "a.json", (const char*[]){option, NULL});
 }
 
 /* Nothing was written but beside the lockfile, and as much deleted. */
@@ -46,9 +23,9 @@ static void leaves_the_lockfile_alone(void) {
   static const char prefix[] = "locks/a.json.verify-";
   const fakes3_entry_t* e;
   fakes3_counters_t c;
-  for (uint64_t seq = 0; (e = fakes3_log_after(server, seq)) != NULL; seq = e->seq)
+  for (uint64_t seq = 0; (e = fakes3_log_after(cli_rig.fake, seq)) != NULL; seq = e->seq)
     assert_true(strncmp(e->key, prefix, sizeof prefix - 1) == 0 || strcmp(e->method, "LIST") == 0);
-  fakes3_counters(server, &c);
+  fakes3_counters(cli_rig.fake, &c);
   assert_true(c.put > 0 && c.del > 0);
 }
 
@@ -70,7 +47,7 @@ static void prints_a_table(void** state) {
 }
 
 static void convicts_a_liar(void** state) {
-  lie("{\"ignore_conditions\":true}");
+  cli_rig_fault("{\"ignore_conditions\":true}");
   proc_t* p = s3lect("verify", "--quick");
   assert_non_null(strstr(proc_line(p, PROC_OUT, "create-again"), "200: it was overwritten"));
   proc_line(p, PROC_OUT, "lockfile  unsafe: the store ignores If-None-Match");
@@ -80,7 +57,7 @@ static void convicts_a_liar(void** state) {
 }
 
 static void recommends_epoch_files(void** state) {
-  lie("{\"no_if_match\":true}");
+  cli_rig_fault("{\"no_if_match\":true}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  unsafe: the store cannot replace");
   proc_line(p, PROC_OUT, "epochs    safe");
@@ -94,7 +71,7 @@ static void recommends_epoch_files(void** state) {
 
 /* A store that is safe for the lockfile only. */
 static void judges_the_protocol_that_is_asked_for(void** state) {
-  lie("{\"empty_lists\":true}");
+  cli_rig_fault("{\"empty_lists\":true}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  safe (6 races of writers)");
   proc_line(p, PROC_OUT, "epochs    unsafe: the store's listings do not show what was written");
@@ -103,8 +80,8 @@ static void judges_the_protocol_that_is_asked_for(void** state) {
 }
 
 static void prints_json(void** state) {
-  fakes3_set_clock_offset(server, -3600 * 1000 / 12);
-  lie("{\"bare_only\":true}");
+  fakes3_set_clock_offset(cli_rig.fake, -3600 * 1000 / 12);
+  cli_rig_fault("{\"bare_only\":true}");
   proc_t* p = s3lect("verify", "--json");
   char line[8192];
   snprintf(line, sizeof line, "%s", proc_line(p, PROC_OUT, ""));
@@ -123,7 +100,7 @@ static void prints_json(void** state) {
 }
 
 static void says_what_it_leaves_behind(void** state) {
-  lie("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
+  cli_rig_fault("{\"match\":{\"method\":\"DELETE\"},\"status\":403,\"code\":\"AccessDenied\"}");
   proc_t* p = s3lect("verify", "--quick");
   proc_line(p, PROC_OUT, "lockfile  safe (3 races of writers)");
   proc_line(p, PROC_ERR,
@@ -134,14 +111,14 @@ static void says_what_it_leaves_behind(void** state) {
 
 static bool is_racing(void* arg) {
   fakes3_counters_t c;
-  fakes3_counters(server, &c);
+  fakes3_counters(cli_rig.fake, &c);
   return c.put > 4;
 }
 
 static void cleans_up_when_interrupted(void** state) {
-  lie("{\"latency_ms\":20}");
+  cli_rig_fault("{\"latency_ms\":20}");
   proc_t* p = s3lect("verify", NULL);
-  procs_until(&procs, is_racing, NULL);
+  procs_until(&cli_rig.procs, is_racing, NULL);
   assert_int_equal(proc_end(p, SIGINT), 1);
   proc_line(p, PROC_ERR, "s3lect verify: interrupted");
   assert_null(proc_try_line(p, PROC_ERR, "", true));
@@ -149,7 +126,7 @@ static void cleans_up_when_interrupted(void** state) {
 }
 
 static void elect_refuses_a_liar(void** state) {
-  lie("{\"constant_etag\":true}");
+  cli_rig_fault("{\"constant_etag\":true}");
   proc_t* p = s3lect("elect", "--verify-on-start");
   const char* line = proc_line(p, PROC_OUT, "\"event\":\"error\"");
   assert_string_equal(proc_json_string(line, "error"), "EUNSAFE");
@@ -166,7 +143,7 @@ static void elect_goes_on_where_all_is_well(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, cli_rig_end)
       T(prints_a_table),
       T(convicts_a_liar),
       T(recommends_epoch_files),
