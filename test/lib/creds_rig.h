@@ -30,9 +30,8 @@
   "+=\",\"Token\":\"TOK==\",\"Expiration\":\"" S3L_CREDS_RIG_END "\"}"
 
 /* Scripts, and their number, as two arguments. */
-#define S3L_CREDS_RIG_SCRIPTS(...)                                                                 \
-  S3L_SCRIPTS(__VA_ARGS__), sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__))
-#define S3L_CREDS_RIG_SCRIPT(...) S3L_SCRIPTS(S3L_SCRIPT(__VA_ARGS__)), 1
+#define S3L_CREDS_RIG_SCRIPTS(...) S3_RIG_SCRIPTS(__VA_ARGS__)
+#define S3L_CREDS_RIG_SCRIPT(...)  S3L_SCRIPTS(S3L_SCRIPT(__VA_ARGS__)), 1
 
 /* A reply with that status line and body, in memory that is reused after 16 of them. */
 const char* s3l_creds_rig_reply(const char* status, const char* headers, const char* body);

@@ -6,8 +6,7 @@
 #include <time.h>
 
 #include "lib/heap.h"
-#include "lib/script_server.h"
-#include "lib/store_suite.h"
+#include "lib/s3_rig.h"
 #include "lib/test.h"
 #include "s3lect/store_azure.h"
 
@@ -23,80 +22,50 @@
 #define HEAD_END     S3L_EXPECT("\r\n\r\n")
 #define ANSWER(text) HEAD_END, S3L_SEND(text), S3L_CLOSE
 
-static uv_loop_t loop;
-static s3l_script_server_t server;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
-static s3l_suite_req_t r;
+static s3_rig_t* rig;
 
 static void begin_with(const char* sas, const s3l_step_t* const* scripts, size_t n) {
-  char endpoint[64];
   s3lect_error_t error;
   s3lect_store_azure_options_t o;
-  memset(&server, 0, sizeof(server));
-  memset(&r, 0, sizeof(r));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  server.scripts = scripts;
-  server.scripts_len = n;
-  server.unref = true;
-  s3l_script_server_start(&server, &loop);
-  snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%u", server.port);
+  rig = s3_rig_new(scripts, n);
   s3lect_store_azure_options_init(&o, sizeof(o));
   o.account = "acct";
   o.container = "locks";
-  o.endpoint = endpoint;
+  o.endpoint = rig->url;
   o.account_key = sas == NULL ? KEY : NULL;
   o.sas_token = sas;
   o.max_connections = 1;
-  if (s3lect_store_azure_init(&loop, &store, &o, &error) != 0)
+  if (s3lect_store_azure_init(&rig->loop, &rig->store, &o, &error) != 0)
     fail_msg("%s", error.text);
-  suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
 }
 
-#define BEGIN_WITH(sas, ...)                                                                       \
-  begin_with(sas, S3L_SCRIPTS(__VA_ARGS__),                                                        \
-             sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
-#define BEGIN(...) BEGIN_WITH(NULL, __VA_ARGS__)
-
-/* `played`: each connection played its script to the end. */
-static void end_when(bool played) {
-  s3lect_store_close(&store, NULL);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  if (played)
-    assert_int_equal(server.failures + server.strays, 0);
-  s3l_script_server_close(&server);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
-
-static void end(void) {
-  end_when(true);
-}
+#define BEGIN_WITH(sas, ...) begin_with(sas, S3_RIG_SCRIPTS(__VA_ARGS__))
+#define BEGIN(...)           BEGIN_WITH(NULL, __VA_ARGS__)
 
 static int get(const char* unless) {
-  return s3l_suite_get(&suite, &r, "k", unless)->status;
+  return s3l_suite_get(&rig->suite, &rig->r, "k", unless)->status;
 }
 
 static int put(uint32_t condition) {
   const char* etag = condition == S3LECT_IF_MATCH ? "\"0x8D0\"" : NULL;
-  return s3l_suite_put(&suite, &r, "k", condition, etag, "x")->status;
+  return s3l_suite_put(&rig->suite, &rig->r, "k", condition, etag, "x")->status;
 }
 
 static int del(void) {
-  s3l_suite_prepare(&suite, &r, "k");
-  return s3l_suite_do(&r, s3lect_store_del)->status;
+  s3l_suite_prepare(&rig->suite, &rig->r, "k");
+  return s3l_suite_do(&rig->r, s3lect_store_del)->status;
 }
 
 static int list(const char* after, uint32_t max_keys) {
-  s3l_suite_prepare(&suite, &r, "p/");
-  r.req.after = after;
-  r.req.max_keys = max_keys;
-  return s3l_suite_do(&r, s3lect_store_list)->status;
+  s3l_suite_prepare(&rig->suite, &rig->r, "p/");
+  rig->r.req.after = after;
+  rig->r.req.max_keys = max_keys;
+  return s3l_suite_do(&rig->r, s3lect_store_list)->status;
 }
 
 static void assert_says(const char* wanted) {
-  if (r.result.message == NULL || strstr(r.message, wanted) == NULL)
-    fail_msg("\"%s\" does not hold \"%s\"", r.message, wanted);
+  if (rig->r.result.message == NULL || strstr(rig->r.message, wanted) == NULL)
+    fail_msg("\"%s\" does not hold \"%s\"", rig->r.message, wanted);
 }
 
 /* ---- Requests ---- */
@@ -113,14 +82,14 @@ static void sends_conditions(void** state) {
       S3L_EXPECT("DELETE /acct/locks/k HTTP/1.1\r\n"), HEAD_END,
       S3L_SEND("HTTP/1.1 202 Accepted\r\n" EMPTY)));
   assert_int_equal(put(S3LECT_IF_ABSENT), 0);
-  assert_string_equal(r.etag, "\"0x8D1\"");
+  assert_string_equal(rig->r.etag, "\"0x8D1\"");
   assert_int_equal(put(S3LECT_IF_MATCH), 0);
   assert_int_equal(get("\"0x8D1\""), S3LECT_ENOTMODIFIED);
-  assert_string_equal(r.etag, "\"0x8D1\"");
+  assert_string_equal(rig->r.etag, "\"0x8D1\"");
   assert_int_equal(get(NULL), 0);
-  assert_string_equal(r.body, "body");
+  assert_string_equal(rig->r.body, "body");
   assert_int_equal(del(), 0);
-  end();
+  s3_rig_close(rig);
 }
 
 /* A signature is the last part of the query, with and without its own '?'. */
@@ -130,7 +99,7 @@ static void sends_a_sas(void** state) {
     BEGIN_WITH(forms[i],
                S3L_SCRIPT(S3L_EXPECT("GET /acct/locks/k?" SAS " HTTP/1.1\r\n"), ANSWER(GET_OK)));
     assert_int_equal(get(NULL), 0);
-    end();
+    s3_rig_close(rig);
   }
 }
 
@@ -190,13 +159,13 @@ static void judges_replies(void** state) {
     const case_t* c = &cases[i];
     BEGIN(S3L_SCRIPT(ANSWER(c->reply)),
           S3L_SCRIPT(S3L_EXPECT("\r\n\r\nx"), S3L_SEND(c->reply), S3L_CLOSE));
-    int read = get(NULL), read_outcome = r.result.outcome;
+    int read = get(NULL), read_outcome = rig->r.result.outcome;
     int written = put(S3LECT_IF_ABSENT);
-    if (read != c->get || written != c->put || r.result.outcome != c->outcome)
-      fail_msg("case %zu: %d, %d, %d", i, read, written, r.result.outcome);
+    if (read != c->get || written != c->put || rig->r.result.outcome != c->outcome)
+      fail_msg("case %zu: %d, %d, %d", i, read, written, rig->r.result.outcome);
     assert_int_not_equal(read_outcome, S3LECT_UNCERTAIN);
     assert_says(c->says);
-    end();
+    s3_rig_close(rig);
   }
 }
 
@@ -204,10 +173,10 @@ static void judges_replies(void** state) {
 static void a_lost_reply_is_uncertain(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\nx"), S3L_RESET), S3L_SCRIPT(ANSWER(GET_OK)));
   assert_true(put(S3LECT_IF_MATCH) < 0);
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
-  assert_int_equal(server.accepted, 1);
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
+  assert_int_equal(rig->server.accepted, 1);
   assert_int_equal(get(NULL), 0);
-  end();
+  s3_rig_close(rig);
 }
 
 /* ---- The clock ---- */
@@ -232,9 +201,9 @@ static void follows_the_stores_clock(void** state) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\nx"), S3L_SEND(refusal), S3L_CLOSE),
           S3L_SCRIPT(S3L_EXPECT(hour), S3L_EXPECT("\r\n\r\nx"), S3L_SEND(PUT_OK), S3L_CLOSE));
     assert_int_equal(put(S3LECT_IF_ABSENT), rows[i].status);
-    assert_int_equal(server.accepted, rows[i].requests);
-    assert_int_equal(r.result.notice, rows[i].status == 0 ? S3LECT_ESKEW : 0);
-    end();
+    assert_int_equal(rig->server.accepted, rows[i].requests);
+    assert_int_equal(rig->r.result.notice, rows[i].status == 0 ? S3LECT_ESKEW : 0);
+    s3_rig_close(rig);
   }
 }
 
@@ -253,11 +222,11 @@ static void lists(void** state) {
                               "restype=container HTTP/1.1\r\n"),
                    ANSWER(PAGE(BLOB("p/a") BLOB("p/b"), ""))));
   assert_int_equal(list(NULL, 2), 0);
-  assert_int_equal(r.result.entries_len, 2);
-  assert_int_equal(r.result.truncated, 0);
-  assert_string_equal(r.keys[0], "p/a");
-  assert_string_equal(r.keys[1], "p/b");
-  end();
+  assert_int_equal(rig->r.result.entries_len, 2);
+  assert_int_equal(rig->r.result.truncated, 0);
+  assert_string_equal(rig->r.keys[0], "p/a");
+  assert_string_equal(rig->r.keys[1], "p/b");
+  s3_rig_close(rig);
 }
 
 static s3lect_store_entry_t entry;
@@ -277,13 +246,13 @@ static void lists_as_reads(void** state) {
   s3lect_store_req_t req = {
       .data = &done, .key = "p/", .max_keys = 1, .timeout_ms = 20000, .cb = on_list};
   BEGIN(S3L_SCRIPT(ANSWER(PAGE(BLOB("p/a"), ""))));
-  assert_int_equal(s3lect_store_list(&store, &req), 0);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+  assert_int_equal(s3lect_store_list(&rig->store, &req), 0);
+  assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(done, 1);
   assert_string_equal(entry_etag, "\"0x8D9\"");
   assert_int_equal(entry.body_len, 12);
   assert_int_equal(entry.modified_ms, 1435361952000);
-  end();
+  s3_rig_close(rig);
 }
 
 /* Pages are read until one has a greater key; the next listing goes on at the marker; one after a
@@ -298,33 +267,33 @@ static void lists_after_a_key(void** state) {
         S3L_SCRIPT(S3L_EXPECT("?comp=list&maxresults=1000&prefix=p%2F&restype=container "),
                    ANSWER(PAGE(BLOB("p/d") BLOB("p/e") BLOB("p/f"), ""))));
   assert_int_equal(list("p/c", 10), 0);
-  assert_int_equal(r.result.entries_len, 2);
-  assert_int_equal(r.result.truncated, 1);
-  assert_string_equal(r.keys[0], "p/d");
+  assert_int_equal(rig->r.result.entries_len, 2);
+  assert_int_equal(rig->r.result.truncated, 1);
+  assert_string_equal(rig->r.keys[0], "p/d");
   assert_int_equal(list("p/e", 10), 0);
-  assert_int_equal(r.result.entries_len, 1);
-  assert_string_equal(r.keys[0], "p/f");
-  assert_int_equal(r.result.truncated, 0);
+  assert_int_equal(rig->r.result.entries_len, 1);
+  assert_string_equal(rig->r.keys[0], "p/f");
+  assert_int_equal(rig->r.result.truncated, 0);
   assert_int_equal(list("p/d", 1), 0);
-  assert_int_equal(r.result.entries_len, 1);
-  assert_string_equal(r.keys[0], "p/e");
-  assert_int_equal(r.result.truncated, 1); /* max_keys */
-  assert_int_equal(server.accepted, 5);
-  end();
+  assert_int_equal(rig->r.result.entries_len, 1);
+  assert_string_equal(rig->r.keys[0], "p/e");
+  assert_int_equal(rig->r.result.truncated, 1); /* max_keys */
+  assert_int_equal(rig->server.accepted, 5);
+  s3_rig_close(rig);
 }
 
 /* A listing that never ends is bounded by the request's time-out. */
 static void endless_listings_time_out(void** state) {
   BEGIN(S3L_SCRIPT(ANSWER(PAGE("", "M"))));
-  s3l_suite_prepare(&suite, &r, "p/");
-  r.req.after = "p/a";
-  r.req.max_keys = 5;
-  r.req.timeout_ms = 300;
-  int status = s3l_suite_do(&r, s3lect_store_list)->status;
+  s3l_suite_prepare(&rig->suite, &rig->r, "p/");
+  rig->r.req.after = "p/a";
+  rig->r.req.max_keys = 5;
+  rig->r.req.timeout_ms = 300;
+  int status = s3l_suite_do(&rig->r, s3lect_store_list)->status;
   assert_true(status == UV_ETIMEDOUT || status == S3LECT_ECROWDED); /* by where it was then */
-  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
-  assert_true(server.accepted > 1);
-  end_when(false);
+  assert_int_equal(rig->r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_true(rig->server.accepted > 1);
+  s3_rig_cut(rig);
 }
 
 static char long_marker[8192];
@@ -351,11 +320,14 @@ static void hostile_listings_are_refused(void** state) {
     int status = list(NULL, 5);
     if (status != rows[i].status)
       fail_msg("row %zu: %d", i, status);
-    end();
+    s3_rig_close(rig);
   }
 }
 
 /* ---- Lack of memory ---- */
+
+static uv_loop_t loop;
+static s3lect_store_t store;
 
 static int open_only(const char* key, const char* sas) {
   s3lect_store_azure_options_t o;

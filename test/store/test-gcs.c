@@ -18,27 +18,15 @@
 #define PUT_OK OK(NEXT) "Content-Length: 0\r\n\r\n"
 #define GET_OK OK(GEN) "Content-Length: 4\r\n\r\nbody"
 
-static uv_loop_t loop;
-static s3l_script_server_t server;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
-static s3l_suite_req_t r;
+static s3_rig_t* rig;
 static s3lect_store_gcs_options_t options;
-static char url[64];
 
 /* Starts the server; then the test may change the options before it opens the store. */
 static void start(const s3l_step_t* const* scripts, size_t n) {
-  memset(&server, 0, sizeof(server));
-  memset(&r, 0, sizeof(r));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  server.scripts = scripts;
-  server.scripts_len = n;
-  server.unref = true;
-  s3l_script_server_start(&server, &loop);
-  snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+  rig = s3_rig_new(scripts, n);
   s3lect_store_gcs_options_init(&options, sizeof(options));
   options.bucket = "bucket";
-  options.endpoint = url;
+  options.endpoint = rig->url;
   options.access_key_id = "GOOGTEST";
   options.secret_access_key = "testtest";
   options.max_connections = 1;
@@ -46,46 +34,25 @@ static void start(const s3l_step_t* const* scripts, size_t n) {
 
 static void open_store(void) {
   s3lect_error_t error;
-  if (s3lect_store_gcs_init(&loop, &store, &options, &error) != 0)
+  if (s3lect_store_gcs_init(&rig->loop, &rig->store, &options, &error) != 0)
     fail_msg("%s", error.text);
-  suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
 }
 
-#define START(...)                                                                                 \
-  start(S3L_SCRIPTS(__VA_ARGS__),                                                                  \
-        sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
+#define START(...) start(S3_RIG_SCRIPTS(__VA_ARGS__))
 #define BEGIN(...) (START(__VA_ARGS__), open_store())
 
-static void close_store(void) {
-  s3lect_store_close(&store, NULL);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(server.failures, 0);
-  assert_int_equal(server.strays, 0);
-}
-
-static void stop(void) {
-  s3l_script_server_close(&server);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
-
-static void end(void) {
-  close_store();
-  stop();
-}
-
 static const s3lect_store_result_t* get(const char* unless) {
-  return s3l_suite_get(&suite, &r, "k", unless);
+  return s3l_suite_get(&rig->suite, &rig->r, "k", unless);
 }
 
 static const s3lect_store_result_t* put(uint32_t condition, const char* etag) {
-  return s3l_suite_put(&suite, &r, "k", condition, etag, BODY);
+  return s3l_suite_put(&rig->suite, &rig->r, "k", condition, etag, BODY);
 }
 
 static const s3lect_store_result_t* list(void) {
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.max_keys = 3;
-  return s3l_suite_do(&r, s3lect_store_list);
+  s3l_suite_prepare(&rig->suite, &rig->r, "k");
+  rig->r.req.max_keys = 3;
+  return s3l_suite_do(&rig->r, s3lect_store_list);
 }
 
 /* ---- What is sent ---- */
@@ -103,13 +70,13 @@ static void sends_generations(void** state) {
       S3L_EXPECT("x-goog-if-generation-match: " GEN "\r\n"), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND("HTTP/1.1 204 No Content\r\n\r\n")));
   s3_assert_result(put(S3LECT_IF_ABSENT, NULL), 0, S3LECT_SETTLED, 200);
-  assert_string_equal(r.etag, NEXT);
+  assert_string_equal(rig->r.etag, NEXT);
   s3_assert_result(put(S3LECT_IF_MATCH, GEN), 0, S3LECT_SETTLED, 200);
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.condition = S3LECT_IF_MATCH;
-  r.req.etag = GEN;
-  s3_assert_result(s3l_suite_do(&r, s3lect_store_del), 0, S3LECT_SETTLED, 204);
-  end();
+  s3l_suite_prepare(&rig->suite, &rig->r, "k");
+  rig->r.req.condition = S3LECT_IF_MATCH;
+  rig->r.req.etag = GEN;
+  s3_assert_result(s3l_suite_do(&rig->r, s3lect_store_del), 0, S3LECT_SETTLED, 204);
+  s3_rig_close(rig);
 }
 
 /* Nothing can be sent that means such a condition. */
@@ -119,7 +86,7 @@ static void refuses_other_etags(void** state) {
   for (size_t i = 0; i < sizeof(etags) / sizeof(etags[0]); i++)
     s3_assert_result(put(S3LECT_IF_MATCH, etags[i]), S3LECT_EOPTION, S3LECT_NOT_APPLIED, 0);
   assert_int_equal(get(NULL)->status, 0);
-  end();
+  s3_rig_close(rig);
 }
 
 /* A lost acknowledgement: the write may have been carried out, and is not sent again. */
@@ -129,11 +96,11 @@ static void a_lost_reply_is_uncertain(void** state) {
         S3L_SCRIPT(S3L_EXPECT("GET "), S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
   assert_int_equal(get(NULL)->status, 0); /* so that the connection is a used one */
   put(S3LECT_IF_MATCH, GEN);
-  assert_true(r.result.status != 0);
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
+  assert_true(rig->r.result.status != 0);
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
   assert_int_equal(get(NULL)->status, 0);
-  assert_int_equal(server.accepted, 2);
-  end();
+  assert_int_equal(rig->server.accepted, 2);
+  s3_rig_close(rig);
 }
 
 /* ---- What comes ---- */
@@ -145,15 +112,15 @@ static void reads_generations(void** state) {
       S3L_EXPECT("\r\nx-goog-date: "), S3L_EXPECT("Z\r\nauthorization: "), S3L_EXPECT("\r\n\r\n"),
       S3L_SEND(GET_OK), S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
   s3_assert_result(get(NULL), 0, S3LECT_SETTLED, 200);
-  assert_string_equal(r.etag, GEN);
-  assert_string_equal(r.body, "body");
+  assert_string_equal(rig->r.etag, GEN);
+  assert_string_equal(rig->r.body, "body");
   s3_assert_result(get(GEN), S3LECT_ENOTMODIFIED, S3LECT_SETTLED, 200);
-  assert_string_equal(r.etag, GEN);
-  assert_null(r.result.body);
-  assert_int_equal(r.result.body_len, 0);
+  assert_string_equal(rig->r.etag, GEN);
+  assert_null(rig->r.result.body);
+  assert_int_equal(rig->r.result.body_len, 0);
   s3_assert_result(get(NEXT), 0, S3LECT_SETTLED, 200);
-  assert_string_equal(r.body, "body");
-  end();
+  assert_string_equal(rig->r.body, "body");
+  s3_rig_close(rig);
 }
 
 /* Of a write it is then unknown under which generation it was carried out. */
@@ -172,11 +139,11 @@ static void wants_a_generation(void** state) {
     BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(reply), S3L_EXPECT("\r\n\r\n" BODY),
                      S3L_SEND(reply)));
     s3_assert_result(get(NULL), S3LECT_EETAG, S3LECT_SETTLED, 200);
-    assert_null(r.result.etag);
-    assert_null(r.result.body);
+    assert_null(rig->r.result.etag);
+    assert_null(rig->r.result.body);
     s3_assert_result(put(S3LECT_IF_MATCH, GEN), S3LECT_EETAG, S3LECT_UNCERTAIN, 200);
-    assert_null(r.result.etag);
-    end();
+    assert_null(rig->r.result.etag);
+    s3_rig_close(rig);
   }
 }
 
@@ -197,21 +164,21 @@ static void lists_generations(void** state) {
         S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(LISTING(CONTENTS("other", ""), "false")),
                    S3L_CLOSE));
   s3_assert_result(list(), 0, S3LECT_SETTLED, 200);
-  assert_int_equal(r.result.entries_len, 2);
-  assert_true(r.result.truncated);
-  assert_string_equal(r.keys[0], "k1");
-  assert_string_equal(r.keys[1], "k2");
+  assert_int_equal(rig->r.result.entries_len, 2);
+  assert_true(rig->r.result.truncated);
+  assert_string_equal(rig->r.keys[0], "k1");
+  assert_string_equal(rig->r.keys[1], "k2");
   s3_assert_result(list(), S3LECT_ELISTING, S3LECT_NOT_APPLIED, 200);
-  end();
+  s3_rig_close(rig);
 }
 
 static void knows_no_versions(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT("")));
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.max_keys = 3;
-  r.req.flags = S3LECT_REQ_VERSIONS;
-  assert_int_equal(s3l_suite_start(&r, s3lect_store_list), UV_ENOSYS);
-  end();
+  s3l_suite_prepare(&rig->suite, &rig->r, "k");
+  rig->r.req.max_keys = 3;
+  rig->r.req.flags = S3LECT_REQ_VERSIONS;
+  assert_int_equal(s3l_suite_start(&rig->r, s3lect_store_list), UV_ENOSYS);
+  s3_rig_close(rig);
 }
 
 /* The limit of writes to an object says when the next one can be. */
@@ -222,10 +189,10 @@ static void throttling_has_a_time(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(SLOW("")), S3L_EXPECT(BODY),
                    S3L_SEND(SLOW("Retry-After: 7\r\n"))));
   s3_assert_result(put(S3LECT_IF_MATCH, GEN), S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED, 429);
-  assert_int_equal(r.result.retry_after_ms, 1000);
+  assert_int_equal(rig->r.result.retry_after_ms, 1000);
   s3_assert_result(put(S3LECT_IF_MATCH, GEN), S3LECT_ETHROTTLED, S3LECT_NOT_APPLIED, 429);
-  assert_int_equal(r.result.retry_after_ms, 7000);
-  end();
+  assert_int_equal(rig->r.result.retry_after_ms, 7000);
+  s3_rig_close(rig);
 }
 
 /* ---- Tokens ---- */
@@ -268,15 +235,15 @@ static int give(s3lect_credentials_provider_t* p, s3lect_credentials_req_t* req)
 
 static void use_tokens(void) {
   given = 0;
-  provider = (s3lect_credentials_provider_t){.loop = &loop, .ops = &provider_ops};
-  assert_int_equal(uv_timer_init(&loop, &later), 0);
+  provider = (s3lect_credentials_provider_t){.loop = &rig->loop, .ops = &provider_ops};
+  assert_int_equal(uv_timer_init(&rig->loop, &later), 0);
   options.access_key_id = options.secret_access_key = NULL;
   options.credentials = &provider;
 }
 
 static void end_tokens(void) {
   uv_close((uv_handle_t*)&later, NULL);
-  end();
+  s3_rig_close(rig);
 }
 
 #define REFUSED_TOKEN                                                                              \
@@ -292,7 +259,7 @@ static void renews_a_token(void** state) {
   use_tokens();
   open_store();
   s3_assert_result(put(S3LECT_IF_MATCH, GEN), 0, S3LECT_SETTLED, 200);
-  assert_int_equal(r.done, 1);
+  assert_int_equal(rig->r.done, 1);
   assert_int_equal(get(NULL)->status, 0);
   assert_int_equal(given, 2);
   end_tokens();
@@ -304,7 +271,7 @@ static void renews_it_once(void** state) {
   use_tokens();
   open_store();
   s3_assert_result(get(NULL), S3LECT_ESIGNATURE, S3LECT_NOT_APPLIED, 401);
-  s3_assert_says(r.message, "401 AuthenticationRequired");
+  s3_assert_says(rig->r.message, "401 AuthenticationRequired");
   end_tokens();
 }
 
@@ -313,20 +280,17 @@ static void tokens_stay_off_plain_http(void** state) {
   START(S3L_SCRIPT(S3L_EXPECT("GET http://store.example/bucket/k HTTP/1.1\r\n"),
                    S3L_EXPECT("GOOG4-HMAC-SHA256"), S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
   options.endpoint = "http://store.example";
-  options.proxy = url;
+  options.proxy = rig->url;
   open_store();
   assert_int_equal(get(NULL)->status, 0);
-  close_store();
-  server.scripts = S3L_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("nothing")));
+  s3lect_store_close(&rig->store, NULL);
+  assert_int_equal(uv_run(&rig->loop, UV_RUN_DEFAULT), 0);
+  rig->server.scripts = S3L_SCRIPTS((const s3l_step_t[]){S3L_SCRIPT_END});
   use_tokens();
   open_store();
   s3_assert_result(get(NULL), S3LECT_ECREDENTIALS, S3LECT_NOT_APPLIED, 0);
-  s3_assert_says(r.message, "tokens are not sent over plain http, but for loopback addresses");
-  uv_close((uv_handle_t*)&later, NULL);
-  s3lect_store_close(&store, NULL);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(server.strays, 0);
-  stop();
+  s3_assert_says(rig->r.message, "tokens are not sent over plain http, but for loopback addresses");
+  end_tokens();
 }
 
 /* ---- Every row of the table ---- */
@@ -424,21 +388,21 @@ static void serve(const case_t* c, unsigned op) {
   bool write = (op & (P | D)) != 0;
   make_reply(c, op, reply, sizeof(reply));
   BEGIN(S3L_SCRIPT(S3L_EXPECT(op == P ? BODY : "\r\n\r\n"), S3L_SEND(reply), S3L_CLOSE));
-  s3l_suite_prepare(&suite, &r, "k");
-  r.req.max_keys = 3;
-  r.req.body = op == P ? BODY : NULL;
-  r.req.body_len = op == P ? sizeof(BODY) - 1 : 0;
-  const s3lect_store_result_t* result = s3l_suite_do(&r, op == G   ? s3lect_store_get
-                                                         : op == P ? s3lect_store_put
-                                                         : op == D ? s3lect_store_del
-                                                                   : s3lect_store_list);
+  s3l_suite_prepare(&rig->suite, &rig->r, "k");
+  rig->r.req.max_keys = 3;
+  rig->r.req.body = op == P ? BODY : NULL;
+  rig->r.req.body_len = op == P ? sizeof(BODY) - 1 : 0;
+  const s3lect_store_result_t* result = s3l_suite_do(&rig->r, op == G   ? s3lect_store_get
+                                                              : op == P ? s3lect_store_put
+                                                              : op == D ? s3lect_store_del
+                                                                        : s3lect_store_list);
   s3_assert_result(result, c->error, c->outcome == LOST && !write ? NOT : c->outcome, c->http);
   if (c->advice != NULL && strstr(result->message, c->advice) == NULL)
     fail_msg("%d %s for %u: \"%s\" does not say \"%s\"", c->http, c->code, op, result->message,
              c->advice);
   if (c->advice == NULL && result->message != NULL)
     assert_null(strchr(result->message, ';'));
-  end();
+  s3_rig_close(rig);
 }
 
 static void each_failure_is_named(void** state) {

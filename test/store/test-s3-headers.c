@@ -106,24 +106,16 @@ static void the_most_that_is_accepted_can_be_sent(void** state) {
 static void strings_are_copied(void** state) {
   char endpoint[64], header[] = "X-A: before", owner[] = OWNER, kind[] = "AES256";
   const char* headers[] = {header};
-  s3_rig_t* rig = calloc(1, sizeof(*rig));
-  assert_non_null(rig);
-  const s3l_step_t* const* scripts = S3L_SCRIPTS(
+  s3_rig_t* rig = s3_rig_new(S3_RIG_SCRIPTS(
       S3L_SCRIPT(S3L_EXPECT("x-amz-expected-bucket-owner: " OWNER "\r\n"),
                  S3L_EXPECT("x-amz-server-side-encryption: AES256\r\n"),
-                 S3L_EXPECT("X-A: before\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK)));
-  assert_int_equal(uv_loop_init(&rig->loop), 0);
-  rig->server.scripts = scripts;
-  rig->server.scripts_len = 1;
-  rig->server.unref = true;
-  s3l_script_server_start(&rig->server, &rig->loop);
+                 S3L_EXPECT("X-A: before\r\n"), S3L_EXPECT(S3_BODY), S3L_SEND(S3_PUT_OK))));
   s3lect_store_s3_options_t o = s3_rig_options(endpoint, sizeof(endpoint), rig->server.port);
   o.headers = headers;
   o.headers_len = 1;
   o.expected_bucket_owner = owner;
   o.server_side_encryption = kind;
   assert_int_equal(s3lect_store_s3_init(&rig->loop, &rig->store, &o, NULL), 0);
-  rig->suite = (s3l_store_suite_t){.loop = &rig->loop, .store = &rig->store, .timeout_ms = 20000};
   memset(header, 'x', sizeof(header) - 1);
   memset(owner, 'x', sizeof(owner) - 1);
   memset(kind, 'x', sizeof(kind) - 1);

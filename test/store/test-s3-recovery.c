@@ -5,8 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/script_server.h"
-#include "lib/store_suite.h"
+#include "lib/s3_rig.h"
 #include "lib/test.h"
 
 #define ETAG     "\"0123456789abcdef0123456789abcdef\""
@@ -17,59 +16,21 @@
 #define EMPTY    "Content-Length: 0\r\n\r\n"
 #define NAMED(r) "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: " r "\r\n" EMPTY
 
-static uv_loop_t loop;
-static s3l_script_server_t server;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
-static s3l_suite_req_t r;
+static s3_rig_t* rig;
 
-static void begin(const s3l_step_t* const* scripts, size_t n) {
-  char endpoint[64];
-  s3lect_store_s3_options_t o;
-  memset(&server, 0, sizeof(server));
-  memset(&r, 0, sizeof(r));
-  assert_int_equal(uv_loop_init(&loop), 0);
-  server.scripts = scripts;
-  server.scripts_len = n;
-  server.unref = true;
-  s3l_script_server_start(&server, &loop);
-  snprintf(endpoint, sizeof(endpoint), "http://127.0.0.1:%u", server.port);
-  s3lect_store_s3_options_init(&o, sizeof(o));
-  o.bucket = "bucket";
-  o.region = "us-east-1";
-  o.endpoint = endpoint;
-  o.access_key_id = "test";
-  o.secret_access_key = "testtest";
-  o.max_connections = 1;
-  assert_int_equal(s3lect_store_s3_init(&loop, &store, &o, NULL), 0);
-  suite = (s3l_store_suite_t){.loop = &loop, .store = &store, .timeout_ms = 20000};
-}
-
-#define BEGIN(...)                                                                                 \
-  begin(S3L_SCRIPTS(__VA_ARGS__),                                                                  \
-        sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__)))
-
-static void end(void) {
-  s3lect_store_close(&store, NULL);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(server.failures, 0);
-  assert_int_equal(server.strays, 0);
-  s3l_script_server_close(&server);
-  assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
-  assert_int_equal(uv_loop_close(&loop), 0);
-}
+#define BEGIN(...) (rig = S3_RIG(__VA_ARGS__))
 
 static int get(void) {
-  return s3l_suite_get(&suite, &r, "k", NULL)->status;
+  return s3l_suite_get(&rig->suite, &rig->r, "k", NULL)->status;
 }
 
 static int put(void) {
-  return s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, BODY)->status;
+  return s3l_suite_put(&rig->suite, &rig->r, "k", S3LECT_IF_ABSENT, NULL, BODY)->status;
 }
 
 static void assert_message(const char* wanted) {
-  if (r.result.message == NULL || strstr(r.message, wanted) == NULL)
-    fail_msg("\"%s\" does not hold \"%s\"", r.message, wanted);
+  if (rig->r.result.message == NULL || strstr(rig->r.message, wanted) == NULL)
+    fail_msg("\"%s\" does not hold \"%s\"", rig->r.message, wanted);
 }
 
 /* Wherever the reply names it: the request goes out again, and later ones are right at once. */
@@ -92,13 +53,13 @@ static void hears_of_the_region(void** state) {
     const s3l_step_t* const scripts[] = {
         S3L_SCRIPT(IN("us-east-1"), S3L_SEND(replies[i]), S3L_CLOSE),
         S3L_SCRIPT(IN("eu-west-1"), S3L_SEND(GET_OK), IN("eu-west-1"), S3L_SEND(GET_OK))};
-    begin(scripts, 2);
+    rig = s3_rig_open(scripts, 2, NULL);
     assert_int_equal(get(), 0);
-    assert_int_equal(r.result.notice, S3LECT_EREGION);
+    assert_int_equal(rig->r.result.notice, S3LECT_EREGION);
     assert_message("the bucket is in region eu-west-1, not in us-east-1");
     assert_int_equal(get(), 0);
-    assert_int_equal(r.result.notice, 0);
-    end();
+    assert_int_equal(rig->r.result.notice, 0);
+    s3_rig_close(rig);
   }
 }
 
@@ -109,8 +70,8 @@ static void sends_a_write_once_more(void** state) {
                    S3L_EXPECT("if-none-match: *\r\n"), S3L_EXPECT("/eu-west-1/s3/"),
                    S3L_EXPECT("\r\n\r\n" BODY), S3L_SEND(PUT_OK)));
   assert_int_equal(put(), 0);
-  assert_int_equal(r.done, 1);
-  end();
+  assert_int_equal(rig->r.done, 1);
+  s3_rig_close(rig);
 }
 
 static void follows_once(void** state) {
@@ -119,18 +80,18 @@ static void follows_once(void** state) {
                    IN("eu-west-1"), S3L_SEND(NAMED("eu-north-1")), IN("eu-north-1"),
                    S3L_SEND(GET_OK)));
   assert_int_equal(get(), S3LECT_EREGION);
-  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_int_equal(rig->r.result.outcome, S3LECT_NOT_APPLIED);
   assert_message("301 (region eu-north-1)");
   assert_message("this is what it says in region eu-west-1; which it had named itself: set "
                  "AWS_REGION (or the option region) to the bucket's, and check the endpoint");
   assert_int_equal(get(), 0); /* a new request, a new try */
-  end();
+  s3_rig_close(rig);
   /* A store that names the very region that it was asked in. */
   BEGIN(S3L_SCRIPT(IN("us-east-1"), S3L_SEND(NAMED("eu-west-1")), IN("eu-west-1"),
                    S3L_SEND(NAMED("eu-west-1"))));
   assert_int_equal(get(), S3LECT_EREGION);
   assert_message("this is what it says in region eu-west-1");
-  end();
+  s3_rig_close(rig);
 }
 
 static void believes_no_nonsense(void** state) {
@@ -143,14 +104,14 @@ static void believes_no_nonsense(void** state) {
              names[i]);
     BEGIN(S3L_SCRIPT(IN("us-east-1"), S3L_SEND(reply)));
     assert_int_equal(get(), S3LECT_EREDIRECT);
-    end();
+    s3_rig_close(rig);
   }
   /* An error behind which the write may have happened is none to be mended. */
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY),
                    S3L_SEND("HTTP/1.1 500 Oops\r\nx-amz-bucket-region: eu-west-1\r\n" EMPTY)));
   assert_int_equal(put(), S3LECT_ESERVER);
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
-  end();
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
+  s3_rig_close(rig);
 }
 
 /* ---- The clock ---- */
@@ -181,14 +142,14 @@ static void corrects_the_clock_once(void** state) {
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("RequestTimeTooSkewed", 9 * hour))));
   assert_int_equal(get(), S3LECT_ESKEW);
   assert_message("403 RequestTimeTooSkewed");
-  end();
+  s3_rig_close(rig);
   /* Without a Date, or with one that is our own time, there is nothing to be corrected. */
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("RequestTimeTooSkewed", 0))));
   assert_int_equal(get(), S3LECT_ESKEW);
-  end();
+  s3_rig_close(rig);
   BEGIN(S3L_SCRIPT(S3L_EXPECT("\r\n\r\n"), S3L_SEND(refusal("RequestTimeTooSkewed", 20000))));
   assert_int_equal(get(), S3LECT_ESKEW);
-  end();
+  s3_rig_close(rig);
 }
 
 /* It may be the secret: only where the clocks are far apart is it worth another request. */
@@ -198,31 +159,31 @@ static void suspects_the_clock_of_bad_signatures(void** state) {
                    S3L_EXPECT("\r\n\r\n"), S3L_SEND(GET_OK)));
   assert_int_equal(get(), S3LECT_ESIGNATURE);
   assert_int_equal(get(), 0);
-  assert_int_equal(r.result.notice, S3LECT_ESKEW);
-  end();
+  assert_int_equal(rig->r.result.notice, S3LECT_ESKEW);
+  s3_rig_close(rig);
 }
 
 static void on_call(s3l_script_server_t* srv) {
-  s3lect_store_cancel(&store, &r.req);
+  s3lect_store_cancel(&rig->store, &rig->r.req);
 }
 
 /* Cancelled, or left without an answer, after it has been sent again: a write may have happened
  * then, whatever was said of its first sending. */
 static void forgets_no_second_sending(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(NAMED("eu-west-1")), S3L_EXPECT(BODY), S3L_CALL));
-  server.on_call = on_call;
+  rig->server.on_call = on_call;
   assert_int_equal(put(), UV_ECANCELED);
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
-  end();
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
+  s3_rig_close(rig);
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(NAMED("eu-west-1")), S3L_EXPECT(BODY)));
-  suite.timeout_ms = 1000;
+  rig->suite.timeout_ms = 1000;
   assert_int_equal(put(), UV_ETIMEDOUT); /* of the whole request */
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
-  end();
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
+  s3_rig_close(rig);
   BEGIN(S3L_SCRIPT(S3L_EXPECT(BODY), S3L_SEND(NAMED("eu-west-1")), S3L_EXPECT(BODY), S3L_CLOSE));
   assert_int_equal(put(), UV_EOF);
-  assert_int_equal(r.result.outcome, S3LECT_UNCERTAIN);
-  end();
+  assert_int_equal(rig->r.result.outcome, S3LECT_UNCERTAIN);
+  s3_rig_close(rig);
 }
 
 int main(void) {
