@@ -15,9 +15,7 @@ static int open_rig(void** state) {
 }
 
 static void refused(int status, const char* code) {
-  assert_int_equal(s3l_fakes3_exchange(false), status);
-  assert_string_equal(s3l_raw_tag("Code"), code);
-  assert_int_equal(s3l_fakes3_last()->order, 0);
+  s3l_refused(s3l_fakes3_exchange(false), status, code);
 }
 
 /* docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html: V1 to V4 of its examples,

@@ -20,14 +20,6 @@ static int open_rig(void** state) {
   return 0;
 }
 
-static void said(int status, int wanted, const char* code) {
-  const char* found = s3l_raw_header("x-ms-error-code");
-  if (status != wanted || (found != NULL) != (code != NULL) ||
-      (code != NULL && strcmp(found, code) != 0))
-    fail_msg("%d %s, not %d %s", status, found != NULL ? found : "", wanted,
-             code != NULL ? code : "");
-}
-
 /* ---- Conditions ---- */
 
 typedef struct row_s {
@@ -69,9 +61,9 @@ static void follows_the_table(void** state) {
     print_message("row %zu\n", i);
     fakes3_reset(rig.server);
     put_old(); /* to which OLD refers */
-    said(S3L_DO(.op = row->op, .key = row->key, .if_match = row->if_match,
-                .if_none_match = row->if_none_match, .body = "new"),
-         row->status, row->code);
+    s3l_said(S3L_DO(.op = row->op, .key = row->key, .if_match = row->if_match,
+                    .if_none_match = row->if_none_match, .body = "new"),
+             row->status, row->code);
     bool written = row->status == 201 || row->status == 202;
     int status = S3L_DO(.key = "there");
     if (written && strcmp(row->key, "there") == 0 && row->op == S3L_S3_DELETE) {
@@ -111,19 +103,19 @@ static void replies_as_azure(void** state) {
   assert_non_null(strstr(s3l_raw_tag("Message"), "\nRequestId:"));
   S3L_SIGN(.op = S3L_S3_PUT, .key = "k");
   s3l_fakes3_bend("x-ms-blob-type: BlockBlob\r\n", "");
-  said(s3l_fakes3_exchange(false), 400, "MissingRequiredHeader");
+  s3l_said(s3l_fakes3_exchange(false), 400, "MissingRequiredHeader");
   S3L_SIGN(.op = S3L_S3_PUT, .key = "k");
   s3l_fakes3_bend("BlockBlob", "PageBlob");
-  said(s3l_fakes3_exchange(false), 400, "InvalidHeaderValue");
+  s3l_said(s3l_fakes3_exchange(false), 400, "InvalidHeaderValue");
   S3L_SIGN(.key = "there");
   s3l_fakes3_bend("x-ms-version: 2023-11-03\r\n", "");
-  said(s3l_fakes3_exchange(false), 400, "MissingRequiredHeader");
+  s3l_said(s3l_fakes3_exchange(false), 400, "MissingRequiredHeader");
   S3L_SIGN(.key = "there");
   s3l_fakes3_bend("/there", "/there?comp=lease");
-  said(s3l_fakes3_exchange(false), 400, "UnsupportedQueryParameter");
+  s3l_said(s3l_fakes3_exchange(false), 400, "UnsupportedQueryParameter");
   S3L_SIGN(.op = S3L_S3_PUT, .key = "k");
   s3l_fakes3_bend("Content-Length: 0\r\n", "");
-  said(s3l_fakes3_exchange(false), 411, "MissingContentLengthHeader");
+  s3l_said(s3l_fakes3_exchange(false), 411, "MissingContentLengthHeader");
 }
 
 /* ---- Containers and lists ---- */
@@ -139,16 +131,16 @@ static int container(const char* method, const char* name) {
 static void knows_only_containers_that_exist(void** state) {
   s3l_fakes3_open(&(fakes3_options_t){.protocol = "azure", .buckets = "one"});
   assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .bucket = "one", .key = "k", .body = "x"), 201);
-  said(S3L_DO(.op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 404,
-       "ContainerNotFound");
-  said(S3L_DO(.bucket = "two", .key = "k"), 404, "ContainerNotFound");
-  said(S3L_DO(.op = S3L_S3_LIST, .bucket = "two"), 404, "ContainerNotFound");
-  said(container("PUT", "one"), 409, "ContainerAlreadyExists");
-  said(container("PUT", "two"), 201, NULL);
-  said(container("HEAD", "two"), 200, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 404,
+           "ContainerNotFound");
+  s3l_said(S3L_DO(.bucket = "two", .key = "k"), 404, "ContainerNotFound");
+  s3l_said(S3L_DO(.op = S3L_S3_LIST, .bucket = "two"), 404, "ContainerNotFound");
+  s3l_said(container("PUT", "one"), 409, "ContainerAlreadyExists");
+  s3l_said(container("PUT", "two"), 201, NULL);
+  s3l_said(container("HEAD", "two"), 200, NULL);
   assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 201);
-  said(container("DELETE", "two"), 202, NULL);
-  said(S3L_DO(.bucket = "two", .key = "k"), 404, "ContainerNotFound");
+  s3l_said(container("DELETE", "two"), 202, NULL);
+  s3l_said(S3L_DO(.bucket = "two", .key = "k"), 404, "ContainerNotFound");
   s3l_fakes3_close();
 }
 
@@ -178,7 +170,8 @@ static void lists(void** state) {
   assert_int_equal(count("<Blob>"), 1);
   assert_string_equal(s3l_raw_tag("Name"), "p/a&b");
   assert_string_equal(s3l_raw_tag("NextMarker"), "");
-  said(S3L_DO(.op = S3L_S3_LIST, .key = "p/", .after = "p/1"), 400, "InvalidQueryParameterValue");
+  s3l_said(S3L_DO(.op = S3L_S3_LIST, .key = "p/", .after = "p/1"), 400,
+           "InvalidQueryParameterValue");
   s3l_fakes3_fault("{\"short_lists\":true}");
   assert_int_equal(S3L_DO(.op = S3L_S3_LIST, .key = "p/"), 200);
   assert_int_equal(count("<Blob>"), 1);
@@ -190,12 +183,12 @@ static void lists(void** state) {
 
 static void differs_if_told_to(void** state) {
   s3l_fakes3_fault("{\"create_412\":true}");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "x"), 412,
-       "ConditionNotMet");
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "x"), 412,
+           "ConditionNotMet");
   fakes3_fault_clear(rig.server, 0);
   s3l_fakes3_fault("{\"ignore_conditions\":true}");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "x"), 201, NULL);
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_match = OTHER, .body = "x"), 201, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "x"), 201, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_match = OTHER, .body = "x"), 201, NULL);
   fakes3_fault_clear(rig.server, 0);
   s3l_fakes3_fault("{\"constant_etag\":true}");
   put_old();
@@ -205,11 +198,11 @@ static void differs_if_told_to(void** state) {
   assert_string_equal(first, old);
   fakes3_fault_clear(rig.server, 0);
   s3l_fakes3_fault("{\"write_interval_ms\":600000}");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 503, "ServerBusy");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "another", .body = "x"), 201, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 503, "ServerBusy");
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "another", .body = "x"), 201, NULL);
   fakes3_fault_clear(rig.server, 0);
   s3l_fakes3_fault("{\"write_interval_ms\":0}");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 201, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 201, NULL);
 }
 
 /* ---- Authorisation ---- */
@@ -269,7 +262,7 @@ static void accepts_signatures(void** state) {
     /* One character changed: the same request does not pass. */
     char* signature = strstr(rig.bytes, ACCOUNT ":") + strlen(ACCOUNT) + 1;
     *signature = *signature == 'A' ? 'B' : 'A';
-    said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
+    s3l_said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
     assert_non_null(strstr(s3l_raw_tag("AuthenticationErrorDetail"), "string to sign"));
     assert_int_equal(s3l_fakes3_last()->order, 0);
   }
@@ -294,7 +287,7 @@ static void refuses_what_was_tampered_with(void** state) {
     send_text(signed_requests[0].request);
     s3l_fakes3_bend(bends[i][0], bends[i][1]);
     print_message("%s\n", bends[i][0]);
-    said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
+    s3l_said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
   }
   s3l_fakes3_close();
 }
@@ -306,9 +299,9 @@ static void refuses_wrong_times(void** state) {
   for (int sign = -1; sign <= 1; sign += 2) {
     fakes3_set_clock_offset(rig.server, now + sign * 14 * minute);
     send_text(signed_requests[2].request);
-    said(s3l_fakes3_exchange(false), 200, NULL);
+    s3l_said(s3l_fakes3_exchange(false), 200, NULL);
     fakes3_set_clock_offset(rig.server, now + sign * 16 * minute);
-    said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
+    s3l_said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
     assert_non_null(strstr(s3l_raw_tag("AuthenticationErrorDetail"), "too old"));
   }
   s3l_fakes3_close();
@@ -337,36 +330,36 @@ static int with_sas(const char* method, const char* path, const char* sas) {
 /* create-service-sas and create-account-sas; the signatures are an independent script's. */
 static void accepts_shared_access_signatures(void** state) {
   open_then(NULL);
-  said(with_sas("PUT", "bucket/k", SAS_CONTAINER), 201, NULL);
-  said(with_sas("GET", "bucket/k", SAS_CONTAINER), 200, NULL);
-  said(with_sas("GET", "bucket?restype=container&comp=list", SAS_CONTAINER), 200, NULL);
-  said(with_sas("DELETE", "bucket/k", SAS_CONTAINER), 403, "AuthorizationPermissionMismatch");
-  said(with_sas("GET", "other/k", SAS_CONTAINER), 403, "AuthenticationFailed");
-  said(with_sas("GET", "bucket/k", SAS_BLOB), 200, NULL);
-  said(with_sas("GET", "bucket/l", SAS_BLOB), 403, "AuthenticationFailed");
-  said(with_sas("PUT", "bucket/k", SAS_BLOB), 403, "AuthorizationPermissionMismatch");
-  said(with_sas("PUT", "other/k", SAS_ACCOUNT), 201, NULL);
-  said(with_sas("DELETE", "other/k", SAS_ACCOUNT), 202, NULL);
+  s3l_said(with_sas("PUT", "bucket/k", SAS_CONTAINER), 201, NULL);
+  s3l_said(with_sas("GET", "bucket/k", SAS_CONTAINER), 200, NULL);
+  s3l_said(with_sas("GET", "bucket?restype=container&comp=list", SAS_CONTAINER), 200, NULL);
+  s3l_said(with_sas("DELETE", "bucket/k", SAS_CONTAINER), 403, "AuthorizationPermissionMismatch");
+  s3l_said(with_sas("GET", "other/k", SAS_CONTAINER), 403, "AuthenticationFailed");
+  s3l_said(with_sas("GET", "bucket/k", SAS_BLOB), 200, NULL);
+  s3l_said(with_sas("GET", "bucket/l", SAS_BLOB), 403, "AuthenticationFailed");
+  s3l_said(with_sas("PUT", "bucket/k", SAS_BLOB), 403, "AuthorizationPermissionMismatch");
+  s3l_said(with_sas("PUT", "other/k", SAS_ACCOUNT), 201, NULL);
+  s3l_said(with_sas("DELETE", "other/k", SAS_ACCOUNT), 202, NULL);
   assert_string_equal(s3l_fakes3_last()->access_key, ACCOUNT);
   (void)with_sas("GET", "bucket/k", SAS_BLOB);
   s3l_fakes3_bend("sv=2023-11-03", "sv=2019-12-12");
-  said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
+  s3l_said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
   (void)with_sas("GET", "bucket/k", SAS_BLOB);
   s3l_fakes3_bend("sp=r", "sp=rw");
-  said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
+  s3l_said(s3l_fakes3_exchange(false), 403, "AuthenticationFailed");
   fakes3_set_clock_offset(rig.server, 0);
-  said(with_sas("GET", "bucket/k", SAS_BLOB), 403, "AuthenticationFailed");
+  s3l_said(with_sas("GET", "bucket/k", SAS_BLOB), 403, "AuthenticationFailed");
   assert_non_null(strstr(s3l_raw_tag("AuthenticationErrorDetail"), "time frame"));
   s3l_fakes3_close();
 }
 
 static void accepts_a_token(void** state) {
-  said(S3L_DO(.key = "there"), 200, NULL);
+  s3l_said(S3L_DO(.key = "there"), 200, NULL);
   assert_string_equal(s3l_fakes3_last()->access_key, "rig");
-  said(S3L_DO(.key = "there", .token = "wrong"), 401, "InvalidAuthenticationInfo");
+  s3l_said(S3L_DO(.key = "there", .token = "wrong"), 401, "InvalidAuthenticationInfo");
   S3L_SIGN(.key = "there");
   s3l_fakes3_bend("Authorization:", "X-Nothing:");
-  said(s3l_fakes3_exchange(false), 401, "NoAuthenticationInformation");
+  s3l_said(s3l_fakes3_exchange(false), 401, "NoAuthenticationInformation");
 }
 
 /* ---- Services of tokens ---- */
@@ -411,10 +404,10 @@ static void gives_tokens(void** state) {
   assert_int_equal(post("/tenant/oauth2/v2.0/token", FORM "client_secret=a%2Bb"), 200);
   assert_non_null(strstr(rig.reply.body, "\"expires_in\":60,"));
   take_token(token);
-  said(S3L_DO(.key = "k", .token = token), 404, "BlobNotFound");
+  s3l_said(S3L_DO(.key = "k", .token = token), 404, "BlobNotFound");
   assert_string_equal(s3l_fakes3_last()->access_key, "me");
   fakes3_set_clock_offset(rig.server, 61000);
-  said(S3L_DO(.key = "k", .token = token), 401, "InvalidAuthenticationInfo");
+  s3l_said(S3L_DO(.key = "k", .token = token), 401, "InvalidAuthenticationInfo");
   s3l_fakes3_close();
 }
 
@@ -429,9 +422,9 @@ static void gives_tokens_to_its_machines(void** state) {
   send_text(text);
   assert_int_equal(s3l_fakes3_exchange(false), 200);
   take_token(token);
-  said(S3L_DO(.key = "there", .token = token), 200, NULL);
+  s3l_said(S3L_DO(.key = "there", .token = token), 200, NULL);
   fakes3_end_sessions(rig.server);
-  said(S3L_DO(.key = "there", .token = token), 401, "InvalidAuthenticationInfo");
+  s3l_said(S3L_DO(.key = "there", .token = token), 401, "InvalidAuthenticationInfo");
 }
 
 int main(void) {

@@ -80,12 +80,10 @@ static void follows_the_table(void** state) {
     const char* body = row->op == S3L_S3_PUT ? "new" : "";
     fakes3_reset(rig.server);
     assert_int_equal(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "old"), 200);
-    int status = S3L_DO(.op = row->op, .key = row->key, .if_match = row->if_match,
-                        .if_none_match = row->if_none_match, .body = body);
-    const char* code = s3l_raw_tag("Code");
-    if (status != row->status || (code != NULL) != (row->code != NULL) ||
-        (code != NULL && strcmp(code, row->code) != 0))
-      fail_msg("row %zu: %d %s", i, status, code != NULL ? code : "without a code");
+    print_message("row %zu\n", i);
+    s3l_said(S3L_DO(.op = row->op, .key = row->key, .if_match = row->if_match,
+                    .if_none_match = row->if_none_match, .body = body),
+             row->status, row->code);
     if (row->tag != NULL)
       assert_string_equal(s3l_raw_tag(row->tag), row->text);
     check_effect(row);

@@ -21,14 +21,6 @@ static int open_rig(void** state) {
   return 0;
 }
 
-static void said(int status, int wanted, const char* code) {
-  const char* found = s3l_raw_tag("Code");
-  if (status != wanted || (found != NULL) != (code != NULL) ||
-      (code != NULL && strcmp(found, code) != 0))
-    fail_msg("%d %s, not %d %s", status, found != NULL ? found : "", wanted,
-             code != NULL ? code : "");
-}
-
 static void follows_the_table(void** state) {
   static const char md5[] = "\"149603e6c03516362a8da23f624db945\"";
   const struct {
@@ -60,9 +52,9 @@ static void follows_the_table(void** state) {
     print_message("row %zu\n", i);
     fakes3_reset(rig.server);
     put_old(); /* to which `now` refers */
-    said(S3L_DO(.op = rows[i].op, .key = rows[i].key, .if_match = rows[i].match,
-                .if_none_match = rows[i].none, .body = "new"),
-         rows[i].status, rows[i].code);
+    s3l_said(S3L_DO(.op = rows[i].op, .key = rows[i].key, .if_match = rows[i].match,
+                    .if_none_match = rows[i].none, .body = "new"),
+             rows[i].status, rows[i].code);
     bool there = strcmp(rows[i].key, "there") == 0;
     bool put = there && rows[i].op == S3L_S3_PUT && rows[i].status == 200;
     bool deleted = there && rows[i].status == 204;
@@ -87,7 +79,7 @@ static void ignores_other_conditions(void** state) {
   assert_int_equal(s3l_fakes3_exchange(false), 200);
   S3L_SIGN(.key = "there");
   s3l_fakes3_bend("\r\n\r\n", "\r\nx-goog-if-generation-match: 1\r\n\r\n");
-  said(s3l_fakes3_exchange(false), 412, "PreconditionFailed");
+  s3l_said(s3l_fakes3_exchange(false), 412, "PreconditionFailed");
 }
 
 /* The log, and with it the rules, have S3's names for the conditions. */
@@ -125,16 +117,16 @@ static void lists_generations(void** state) {
 
 static void limits_writes_if_told_to(void** state) {
   s3l_fakes3_fault("{\"write_interval_ms\":600000}");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 429, "SlowDown");
-  said(S3L_DO(.op = S3L_S3_DELETE, .key = "there"), 429, "SlowDown");
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "another", .body = "x"), 200, NULL);
-  said(S3L_DO(.key = "there"), 200, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .body = "x"), 429, "SlowDown");
+  s3l_said(S3L_DO(.op = S3L_S3_DELETE, .key = "there"), 429, "SlowDown");
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "another", .body = "x"), 200, NULL);
+  s3l_said(S3L_DO(.key = "there"), 200, NULL);
 }
 
 static void knows_only_named_buckets(void** state) {
   s3l_fakes3_open(&(fakes3_options_t){.protocol = "gcs", .buckets = "one"});
-  said(S3L_DO(.op = S3L_S3_PUT, .bucket = "one", .key = "k", .body = "x"), 200, NULL);
-  said(S3L_DO(.op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 404, "NoSuchBucket");
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .bucket = "one", .key = "k", .body = "x"), 200, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .bucket = "two", .key = "k", .body = "x"), 404, "NoSuchBucket");
   s3l_fakes3_close();
 }
 
@@ -170,10 +162,10 @@ static void sign(wish_t w) {
 
 static void accepts_the_library(void** state) {
   sign((wish_t){0});
-  said(s3l_fakes3_exchange(false), 200, NULL);
+  s3l_said(s3l_fakes3_exchange(false), 200, NULL);
   assert_string_equal(s3l_fakes3_last()->key, "a b/\xC3\xA9");
   assert_string_equal(s3l_fakes3_last()->access_key, FAKES3_ACCESS_KEY);
-  said(S3L_DO(.key = "a b/\xC3\xA9"), 200, NULL);
+  s3l_said(S3L_DO(.key = "a b/\xC3\xA9"), 200, NULL);
   assert_string_equal(rig.reply.body, "body-here");
 }
 
@@ -192,7 +184,7 @@ static void refuses_wrong_keys_and_times(void** state) {
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     sign(rows[i].wish);
-    said(s3l_fakes3_exchange(false), rows[i].status, rows[i].code);
+    s3l_said(s3l_fakes3_exchange(false), rows[i].status, rows[i].code);
   }
 }
 
@@ -215,26 +207,27 @@ static void refuses_what_was_tampered_with(void** state) {
   for (size_t i = 0; i < sizeof(bends) / sizeof(bends[0]); i++) {
     sign((wish_t){0});
     s3l_fakes3_bend(bends[i].from, bends[i].to);
-    said(s3l_fakes3_exchange(false), bends[i].status, bends[i].code);
+    s3l_said(s3l_fakes3_exchange(false), bends[i].status, bends[i].code);
   }
 }
 
 /* S3's signature and headers are accepted; its conditions then mean nothing. */
 static void accepts_s3_and_ignores_its_conditions(void** state) {
   rig.protocol = "s3"; /* of the requests that the rig writes */
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "new"), 200, NULL);
-  said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_match = "\"0\"", .body = "new"), 200, NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_none_match = "*", .body = "new"), 200,
+           NULL);
+  s3l_said(S3L_DO(.op = S3L_S3_PUT, .key = "there", .if_match = "\"0\"", .body = "new"), 200, NULL);
   S3L_SIGN(.key = "there", .secret = "wrong");
-  said(s3l_fakes3_exchange(false), 403, "SignatureDoesNotMatch");
+  s3l_said(s3l_fakes3_exchange(false), 403, "SignatureDoesNotMatch");
 }
 
 static void accepts_a_token(void** state) {
-  said(S3L_DO(.key = "there"), 200, NULL);
+  s3l_said(S3L_DO(.key = "there"), 200, NULL);
   assert_string_equal(s3l_fakes3_last()->access_key, "rig");
-  said(S3L_DO(.key = "there", .token = "wrong"), 401, "AuthenticationRequired");
+  s3l_said(S3L_DO(.key = "there", .token = "wrong"), 401, "AuthenticationRequired");
   S3L_SIGN(.key = "there");
   s3l_fakes3_bend("Authorization:", "X-Nothing:");
-  said(s3l_fakes3_exchange(false), 403, "AccessDenied");
+  s3l_said(s3l_fakes3_exchange(false), 403, "AccessDenied");
 }
 
 static int exchange(const char* request) {
@@ -274,7 +267,7 @@ static void gives_tokens(void** state) {
     const char* at = strstr(rig.reply.body, "\"access_token\":\"");
     assert_non_null(at);
     assert_int_equal(sscanf(at, "\"access_token\":\"%63[^\"]", token), 1);
-    said(S3L_DO(.key = "there", .token = token), 200, NULL);
+    s3l_said(S3L_DO(.key = "there", .token = token), 200, NULL);
   }
 }
 

@@ -11,14 +11,7 @@
 
 static char access_key[64], secret[64], token[64];
 
-static void refused(const s3l_fakes3_request_t* request, int status, const char* code) {
-  assert_int_equal(s3l_fakes3_do(request), status);
-  assert_string_equal(s3l_raw_tag("Code"), code);
-  assert_int_equal(s3l_fakes3_last()->order, 0);
-}
-
-#define REFUSED(status, code, ...)                                                                 \
-  refused(&(s3l_fakes3_request_t){.express = true, __VA_ARGS__}, status, code)
+#define REFUSED(status, code, ...) s3l_refused(S3L_DO(.express = true, __VA_ARGS__), status, code)
 
 /* The keys of a new session, in the variables above. */
 static void create_session(const char* bucket) {
@@ -52,9 +45,8 @@ static void wrong_sessions_are_refused(void** state) {
           .secret = secret, .token = "wrong");
   REFUSED(403, "AccessDenied", .bucket = "other--usw2-az1--x-s3", .key = "k", KEYS);
   /* Another service in the scope; the token's header is not the right one either. */
-  refused(&(s3l_fakes3_request_t){.bucket = BUCKET, .key = "k", KEYS}, 400, "InvalidRequest");
-  refused(&(s3l_fakes3_request_t){.op = S3L_S3_SESSION, .bucket = BUCKET}, 400,
-          "AuthorizationHeaderMalformed");
+  s3l_refused(S3L_DO(.bucket = BUCKET, .key = "k", KEYS), 400, "InvalidRequest");
+  s3l_refused(S3L_DO(.op = S3L_S3_SESSION, .bucket = BUCKET), 400, "AuthorizationHeaderMalformed");
   REFUSED(400, "AuthorizationHeaderMalformed", .bucket = "general", .key = "k");
   fakes3_end_sessions(rig.server);
   REFUSED(403, "InvalidAccessKeyId", .bucket = BUCKET, .key = "k", KEYS);

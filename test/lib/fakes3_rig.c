@@ -363,3 +363,16 @@ const fakes3_entry_t* s3l_fakes3_last(void) {
   assert_non_null(last);
   return last;
 }
+
+void s3l_said(int status, int wanted, const char* code) {
+  const char* found = speaks("azure") ? s3l_raw_header("x-ms-error-code") : s3l_raw_tag("Code");
+  if (status != wanted || (found != NULL) != (code != NULL) ||
+      (code != NULL && strcmp(found, code) != 0))
+    fail_msg("%d %s, not %d %s", status, found != NULL ? found : "", wanted,
+             code != NULL ? code : "");
+}
+
+void s3l_refused(int status, int wanted, const char* code) {
+  s3l_said(status, wanted, code);
+  assert_int_equal(s3l_fakes3_last()->order, 0);
+}

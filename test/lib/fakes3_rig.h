@@ -96,6 +96,11 @@ int s3l_fakes3_control(const char* method, const char* path, const char* body);
 /* A rule, and its number; fails the test if it is refused. */
 int s3l_fakes3_fault(const char* json);
 
+/* Asserts a reply's status and the code of its error; NULL: it has none. */
+void s3l_said(int status, int wanted, const char* code);
+/* The same, and that the request had no effect. */
+void s3l_refused(int status, int wanted, const char* code);
+
 /* The newest entry of the log. */
 const fakes3_entry_t* s3l_fakes3_last(void);
 
