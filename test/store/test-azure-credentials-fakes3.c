@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fakes3/fakes3.h"
-#include "lib/creds_rig.h"
-#include "lib/store_suite.h"
+#include "lib/creds_store.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect/store_azure.h"
@@ -23,11 +21,7 @@
       S3L_EXPECT("scope=https%3A%2F%2Fstorage.azure.com%2F.default"), S3L_EXPECT(proof)
 
 static s3l_creds_rig_t rig; /* the token service, files, environment and loop */
-static fakes3_t* azure;
-static s3lect_store_t store;
-static s3l_store_suite_t suite;
-static s3l_suite_req_t r;
-static unsigned called; /* by the service's scripts, where they say so */
+static unsigned called;     /* by the service's scripts, where they say so */
 
 static void on_call(s3l_script_server_t* server) {
   called++;
@@ -39,15 +33,12 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
       .buckets = "container",
       .keys = {{"first", "", FIRST}, {"second", "", SECOND}},
   };
-  char why[256];
-  s3l_creds_rig_init(&rig, scripts, n);
+  creds_store_begin(&rig, scripts, n, &options);
   rig.server.on_call = on_call;
   called = 0;
   setenv("AZURE_AUTHORITY_HOST", rig.base, 1);
   setenv("AZURE_TENANT_ID", "tenant", 1);
   setenv("AZURE_CLIENT_ID", "client", 1);
-  if (fakes3_start(&rig.loop, &options, &azure, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
 }
 
 #define BEGIN(...) begin(S3L_CREDS_RIG_SCRIPTS(__VA_ARGS__))
@@ -63,58 +54,15 @@ static void open_store(void) {
   s3lect_store_azure_options_init(&o, sizeof(o));
   o.account = FAKES3_ACCOUNT;
   o.container = "container";
-  o.endpoint = fakes3_url(azure);
-  if (s3lect_store_azure_init(&rig.loop, &store, &o, &error) != 0)
+  o.endpoint = fakes3_url(creds_store.fake);
+  if (s3lect_store_azure_init(&rig.loop, &creds_store.store, &o, &error) != 0)
     fail_msg("%s", error.text);
-  suite = (s3l_store_suite_t){.loop = &rig.loop, .store = &store, .timeout_ms = 30000};
-}
-
-static int put(void) {
-  return s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, "x")->status;
-}
-
-static int get(void) {
-  return s3l_suite_get(&suite, &r, "k", NULL)->status;
-}
-
-/* Whose token the newest request to the store carried. */
-static const char* bearer(void) {
-  const fakes3_entry_t* last = NULL;
-  const fakes3_entry_t* next;
-  while ((next = fakes3_log_after(azure, last != NULL ? last->seq : 0)) != NULL)
-    last = next;
-  assert_non_null(last);
-  return last->access_key != NULL ? last->access_key : "";
-}
-
-static void on_store_closed(s3lect_store_t* s) {
-  *(unsigned*)s->data = 1;
-}
-
-static void on_stopped(void* arg) {
-  *(unsigned*)arg = 1;
-}
-
-static void end(void) {
-  unsigned closed = 0, stopped = 0;
-  store.data = &closed;
-  s3lect_store_close(&store, on_store_closed);
-  s3l_wait_count(&rig.loop, &closed, 1, "the store to be closed");
-  fakes3_stop(azure, on_stopped, &stopped);
-  s3l_wait_count(&rig.loop, &stopped, 1, "the fake Azure to stop");
-  s3l_creds_rig_end(&rig);
 }
 
 /* A write and a read with one token. */
 static void works(void) {
-  fakes3_counters_t counters;
   open_store();
-  if (put() != 0 || get() != 0)
-    fail_msg("%s", r.message);
-  assert_string_equal(bearer(), "first");
-  fakes3_counters(azure, &counters);
-  assert_int_equal(counters.unauthorized, 0);
-  end();
+  creds_store_works("first");
 }
 
 /* ---- Each source ---- */
@@ -151,10 +99,10 @@ static void tells_why_there_is_none(void** state) {
                                        "\"AADSTS7000222: The client secret has expired.\"}"))));
   setenv("AZURE_CLIENT_SECRET", "old", 1);
   open_store();
-  assert_int_equal(get(), S3LECT_ECREDENTIALS);
-  assert_non_null(
-      strstr(r.message, " answered 401: invalid_client: AADSTS7000222: The client secret"));
-  end();
+  assert_int_equal(creds_store_get(), S3LECT_ECREDENTIALS);
+  assert_non_null(strstr(creds_store.r.message,
+                         " answered 401: invalid_client: AADSTS7000222: The client secret"));
+  creds_store_end();
 }
 
 /* ---- Tokens that end ---- */
@@ -165,17 +113,17 @@ static void a_token_is_replaced_ahead_of_its_end(void** state) {
       S3L_SCRIPT(ENTRA("&client_assertion=jwt"), TOKEN_OF(FIRST, "8")),
       S3L_SCRIPT(ENTRA("&client_assertion=newer"), TOKEN_OF(SECOND, "3599"), S3L_CALL)));
   open_store();
-  assert_int_equal(put(), 0);
-  assert_string_equal(bearer(), "first");
+  assert_int_equal(creds_store_put(), 0);
+  assert_string_equal(creds_store_key(), "first");
   s3l_creds_rig_file(&rig, "token", "newer");
   s3l_wait_pace(S3L_PACE_SOCKETS);
   s3l_wait_count(&rig.loop, &called, 1, "the token to be replaced");
   s3l_wait_pace(S3L_PACE_REAL);
   do
-    assert_int_equal(get(), 0);
-  while (strcmp(bearer(), "first") == 0); /* it is on its way */
-  assert_string_equal(bearer(), "second");
-  end();
+    assert_int_equal(creds_store_get(), 0);
+  while (strcmp(creds_store_key(), "first") == 0); /* it is on its way */
+  assert_string_equal(creds_store_key(), "second");
+  creds_store_end();
 }
 
 /* The service gave a token that the store does not know: the request is sent again with another
@@ -184,16 +132,16 @@ static void a_refused_token_is_replaced(void** state) {
   begin_workload(S3L_CREDS_RIG_SCRIPT(ENTRA("&client_assertion=jwt"), TOKEN_OF("revoked", "3599"),
                                       ENTRA("&client_assertion=jwt"), TOKEN_OF(FIRST, "3599")));
   open_store();
-  assert_int_equal(put(), 0);
-  assert_string_equal(bearer(), "first");
-  end();
+  assert_int_equal(creds_store_put(), 0);
+  assert_string_equal(creds_store_key(), "first");
+  creds_store_end();
   begin_workload(S3L_CREDS_RIG_SCRIPT(ENTRA("&client_assertion=jwt"), TOKEN_OF("one", "3599"),
                                       ENTRA("&client_assertion=jwt"), TOKEN_OF("two", "3599")));
   open_store();
-  assert_int_equal(put(), S3LECT_ESIGNATURE);
-  assert_int_equal(r.result.outcome, S3LECT_NOT_APPLIED);
-  assert_non_null(strstr(r.message, "InvalidAuthenticationInfo"));
-  end();
+  assert_int_equal(creds_store_put(), S3LECT_ESIGNATURE);
+  assert_int_equal(creds_store.r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_non_null(strstr(creds_store.r.message, "InvalidAuthenticationInfo"));
+  creds_store_end();
 }
 
 int main(void) {

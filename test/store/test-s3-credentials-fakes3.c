@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "credentials/cache.h"
-#include "fakes3/fakes3.h"
-#include "lib/creds_rig.h"
+#include "lib/creds_store.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 #include "s3lect.h"
@@ -31,24 +30,11 @@
   S3L_EXPECT("PUT /latest/api/token "), S3L_SEND(S3L_OK("imds-token")),                            \
       S3L_EXPECT("x-aws-ec2-metadata-token: imds-token\r\n"), S3L_SEND(S3L_OK("role")),            \
       S3L_EXPECT("x-aws-ec2-metadata-token: imds-token\r\n")
-#define SCRIPTS(...)                                                                               \
-  S3L_SCRIPTS(__VA_ARGS__), sizeof(S3L_SCRIPTS(__VA_ARGS__)) / sizeof(*S3L_SCRIPTS(__VA_ARGS__))
 
 static s3l_creds_rig_t rig; /* the services, files, environment and loop */
-static fakes3_t* s3;
-static s3lect_store_t store;
-static unsigned called; /* by the services' scripts, where they say so */
-static int64_t life_ms; /* of what is in `ending`, as seen when a script calls */
+static unsigned called;     /* by the services' scripts, where they say so */
+static int64_t life_ms;     /* of what is in `ending`, as seen when a script calls */
 static char ending[1024];
-
-typedef struct use_s {
-  s3lect_store_req_t req;
-  unsigned done;
-  int status;
-  char message[1100];
-} use_t;
-
-static use_t use;
 
 /* A reply with the first keys, which end so long from now. */
 static void on_call(s3l_script_server_t* server) {
@@ -67,13 +53,10 @@ static void begin(const s3l_step_t* const* scripts, size_t n) {
                                     .buckets = "bucket",
                                     .keys = {{FIRST, "secret/FIRST", "token==FIRST"},
                                              {SECOND, "secret/SECOND", "token==SECOND"}}};
-  char why[256];
   unsetenv("AWS_ENDPOINT_URL_S3");
-  s3l_creds_rig_init(&rig, scripts, n);
+  creds_store_begin(&rig, scripts, n, &options);
   rig.server.on_call = on_call;
   called = 0;
-  if (fakes3_start(&rig.loop, &options, &s3, why, sizeof(why)) != 0)
-    fail_msg("%s", why);
 }
 
 static void set_file(const char* variable, const char* name, const char* text) {
@@ -86,93 +69,17 @@ static void open_store(const char* profile) {
   s3lect_store_s3_options_init(&o, sizeof(o));
   o.bucket = "bucket";
   o.region = "eu-west-1";
-  o.endpoint = fakes3_url(s3);
+  o.endpoint = fakes3_url(creds_store.fake);
   o.profile = profile;
   if (s3lect_store_s3_options_check(&o, &error) != 0)
     fail_msg("%s", error.text);
-  assert_int_equal(s3lect_store_s3_init(&rig.loop, &store, &o, NULL), 0);
-}
-
-static void on_result(s3lect_store_req_t* req, const s3lect_store_result_t* result) {
-  use_t* u = req->data;
-  u->status = result->status;
-  snprintf(u->message, sizeof(u->message), "%s", result->message != NULL ? result->message : "");
-  u->done++;
-}
-
-static int run(int (*op)(s3lect_store_t* s, s3lect_store_req_t* req)) {
-  assert_int_equal(op(&store, &use.req), 0);
-  s3l_wait_count(&rig.loop, &use.done, 1, "the store's answer");
-  return use.status;
-}
-
-static void prepare(void) {
-  memset(&use, 0, sizeof(use));
-  use.req.data = &use;
-  use.req.cb = on_result;
-  use.req.key = "k";
-  use.req.timeout_ms = 30000;
-}
-
-static int put(void) {
-  prepare();
-  use.req.body = "x";
-  use.req.body_len = 1;
-  use.req.condition = S3LECT_IF_ABSENT;
-  return run(s3lect_store_put);
-}
-
-static int get(void) {
-  prepare();
-  return run(s3lect_store_get);
-}
-
-/* The newest request to the store: whose keys it was signed with. */
-static const char* signer(void) {
-  const fakes3_entry_t* last = NULL;
-  const fakes3_entry_t* next;
-  while ((next = fakes3_log_after(s3, last != NULL ? last->seq : 0)) != NULL)
-    last = next;
-  assert_non_null(last);
-  assert_non_null(last->access_key);
-  return last->access_key;
-}
-
-static void gets_with(const char* access_key) {
-  if (get() != 0)
-    fail_msg("%s", use.message);
-  assert_string_equal(signer(), access_key);
-}
-
-static void on_store_closed(s3lect_store_t* s) {
-  *(unsigned*)s->data = 1;
-}
-
-static void on_stopped(void* arg) {
-  *(unsigned*)arg = 1;
-}
-
-static void end(void) {
-  unsigned closed = 0, stopped = 0;
-  store.data = &closed;
-  s3lect_store_close(&store, on_store_closed);
-  s3l_wait_count(&rig.loop, &closed, 1, "the store to be closed");
-  fakes3_stop(s3, on_stopped, &stopped);
-  s3l_wait_count(&rig.loop, &stopped, 1, "the fake S3 to stop");
-  s3l_creds_rig_end(&rig);
+  assert_int_equal(s3lect_store_s3_init(&rig.loop, &creds_store.store, &o, NULL), 0);
 }
 
 /* A write and a read with the keys of this source, which is asked once. */
 static void works(const char* profile) {
-  fakes3_counters_t counters;
   open_store(profile);
-  if (put() != 0)
-    fail_msg("%s", use.message);
-  assert_string_equal(signer(), FIRST);
-  gets_with(FIRST);
-  fakes3_counters(s3, &counters);
-  assert_int_equal(counters.unauthorized, 0);
-  end();
+  creds_store_works(FIRST);
 }
 
 /* ---- Each source ---- */
@@ -210,8 +117,8 @@ static void works_with_a_program(void** state) {
 }
 
 static void works_with_a_role(void** state) {
-  begin(SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Credential=BASE/"), S3L_EXPECT("&RoleArn=arn&"),
-                           S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
+  begin(S3_RIG_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Credential=BASE/"), S3L_EXPECT("&RoleArn=arn&"),
+                                  S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
   set_file("AWS_CONFIG_FILE", "config",
            "[default]\nrole_arn = arn\nsource_profile = b\n[profile b]\naws_access_key_id = BASE\n"
@@ -220,9 +127,9 @@ static void works_with_a_role(void** state) {
 }
 
 static void works_with_web_identity(void** state) {
-  begin(
-      SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Action=AssumeRoleWithWebIdentity&"),
-                         S3L_EXPECT("&WebIdentityToken=jwt"), S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
+  begin(S3_RIG_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("Action=AssumeRoleWithWebIdentity&"),
+                                  S3L_EXPECT("&WebIdentityToken=jwt"),
+                                  S3L_SEND(S3L_OK(XML_OF("FIRST"))))));
   setenv("AWS_ENDPOINT_URL_STS", rig.base, 1);
   setenv("AWS_ROLE_ARN", "arn", 1);
   set_file("AWS_WEB_IDENTITY_TOKEN_FILE", "token", "jwt");
@@ -231,9 +138,9 @@ static void works_with_web_identity(void** state) {
 
 static void works_in_a_container(void** state) {
   char url[96];
-  begin(SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /v1/credentials "),
-                           S3L_EXPECT("\r\nauthorization: pod\r\n"),
-                           S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
+  begin(S3_RIG_SCRIPTS(S3L_SCRIPT(S3L_EXPECT("GET /v1/credentials "),
+                                  S3L_EXPECT("\r\nauthorization: pod\r\n"),
+                                  S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
   snprintf(url, sizeof(url), "%s/v1/credentials", rig.base);
   setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", url, 1);
   set_file("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "token", "pod");
@@ -248,7 +155,7 @@ static void begin_on_an_instance(const s3l_step_t* const* scripts, size_t n) {
 
 static void works_on_an_instance(void** state) {
   begin_on_an_instance(
-      SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
+      S3_RIG_SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
   works(NULL);
 }
 
@@ -256,11 +163,13 @@ static void tells_why_there_are_none(void** state) {
   begin(NULL, 0);
   setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
   open_store(NULL);
-  assert_int_equal(get(), S3LECT_ECREDENTIALS);
-  assert_ptr_equal(strstr(use.message, "environment: AWS_ACCESS_KEY_ID is not set; web identity: "),
-                   use.message);
-  assert_non_null(strstr(use.message, "instance metadata: AWS_EC2_METADATA_DISABLED is true"));
-  end();
+  assert_int_equal(creds_store_get(), S3LECT_ECREDENTIALS);
+  assert_ptr_equal(
+      strstr(creds_store.r.message, "environment: AWS_ACCESS_KEY_ID is not set; web identity: "),
+      creds_store.r.message);
+  assert_non_null(
+      strstr(creds_store.r.message, "instance metadata: AWS_EC2_METADATA_DISABLED is true"));
+  creds_store_end();
 }
 
 /* ---- Keys that end ---- */
@@ -268,39 +177,40 @@ static void tells_why_there_are_none(void** state) {
 /* Nobody asks, and the next keys are there before the first have ended. */
 static void keys_are_replaced_ahead_of_their_end(void** state) {
   const char* next = S3L_OK(JSON_OF("SECOND", LATE));
-  begin_on_an_instance(SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
-                               S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(next))));
+  begin_on_an_instance(
+      S3_RIG_SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
+                     S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(next))));
   life_ms = 4000;
   open_store(NULL);
-  assert_int_equal(put(), 0);
-  assert_string_equal(signer(), FIRST);
+  assert_int_equal(creds_store_put(), 0);
+  assert_string_equal(creds_store_key(), FIRST);
   s3l_wait_count(&rig.loop, &called, 2, "the keys to be replaced");
   do
-    assert_int_equal(get(), 0);
-  while (strcmp(signer(), FIRST) == 0); /* they are on their way */
-  assert_string_equal(signer(), SECOND);
-  end();
+    assert_int_equal(creds_store_get(), 0);
+  while (strcmp(creds_store_key(), FIRST) == 0); /* they are on their way */
+  assert_string_equal(creds_store_key(), SECOND);
+  creds_store_end();
 }
 
 /* The service fails: the first keys serve to their end, and then it is told why there are none. */
 static void keys_serve_to_their_end(void** state) {
   const char* sorry = S3L_ANSWER("500 Sorry", "");
   begin_on_an_instance(
-      SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
-              S3L_SCRIPT(S3L_EXPECT("PUT "), S3L_CALL, S3L_SEND(sorry), S3L_CLOSE)));
+      S3_RIG_SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_CALL, S3L_SEND(ending), S3L_CLOSE),
+                     S3L_SCRIPT(S3L_EXPECT("PUT "), S3L_CALL, S3L_SEND(sorry), S3L_CLOSE)));
   rig.cut_short = true; /* it may just be asked when we close */
   life_ms = 5000;
   open_store(NULL);
-  assert_int_equal(put(), 0);
+  assert_int_equal(creds_store_put(), 0);
   s3l_wait_count(&rig.loop, &called, 2, "the service to fail");
-  assert_int_equal(get(), 0); /* and for at least a quarter of their life */
-  while (get() == 0)
+  assert_int_equal(creds_store_get(), 0); /* and for at least a quarter of their life */
+  while (creds_store_get() == 0)
     ;
-  assert_int_equal(use.status, S3LECT_ECREDENTIALS);
-  assert_non_null(strstr(use.message, "instance metadata: "));
-  assert_non_null(strstr(use.message, " answered 500"));
-  assert_string_equal(signer(), FIRST);
-  end();
+  assert_int_equal(creds_store.r.result.status, S3LECT_ECREDENTIALS);
+  assert_non_null(strstr(creds_store.r.message, "instance metadata: "));
+  assert_non_null(strstr(creds_store.r.message, " answered 500"));
+  assert_string_equal(creds_store_key(), FIRST);
+  creds_store_end();
 }
 
 /* What the store says of keys counts more than what they say themselves. */
@@ -319,29 +229,30 @@ static void refused_keys_are_replaced(void** state) {
                 S3LECT_ESIGNATURE}};
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     begin_on_an_instance(
-        SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))), TOKEN_AND_ROLE,
-                           S3L_SEND(S3L_OK(JSON_OF("SECOND", LATE))))));
-    assert_true(fakes3_fault(s3, cases[i].fault, NULL, 0) > 0);
+        S3_RIG_SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))),
+                                  TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("SECOND", LATE))))));
+    assert_true(fakes3_fault(creds_store.fake, cases[i].fault, NULL, 0) > 0);
     open_store(NULL);
-    assert_int_equal(put(), 0);
-    assert_int_equal(get(), cases[i].status);
-    gets_with(SECOND);
-    gets_with(SECOND);
-    end();
+    assert_int_equal(creds_store_put(), 0);
+    assert_int_equal(creds_store_get(), cases[i].status);
+    creds_store_gets_with(SECOND);
+    creds_store_gets_with(SECOND);
+    creds_store_end();
   }
 }
 
 /* Any other refusal says nothing about the keys. */
 static void other_refusals_replace_nothing(void** state) {
   begin_on_an_instance(
-      SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
-  assert_true(fakes3_fault(s3, "{\"skip\":1,\"count\":1,\"status\":403,\"code\":\"AccessDenied\"}",
+      S3_RIG_SCRIPTS(S3L_SCRIPT(TOKEN_AND_ROLE, S3L_SEND(S3L_OK(JSON_OF("FIRST", LATE))))));
+  assert_true(fakes3_fault(creds_store.fake,
+                           "{\"skip\":1,\"count\":1,\"status\":403,\"code\":\"AccessDenied\"}",
                            NULL, 0) > 0);
   open_store(NULL);
-  assert_int_equal(put(), 0);
-  assert_int_not_equal(get(), 0);
-  gets_with(FIRST);
-  end();
+  assert_int_equal(creds_store_put(), 0);
+  assert_int_not_equal(creds_store_get(), 0);
+  creds_store_gets_with(FIRST);
+  creds_store_end();
 }
 
 /* Keys whose secret or token is wrong are refused by the fake, so that what passed above counts. */
@@ -354,8 +265,8 @@ static void the_fake_checks(void** state) {
     setenv("AWS_SECRET_ACCESS_KEY", bad[i][0], 1);
     setenv("AWS_SESSION_TOKEN", bad[i][1], 1);
     open_store(NULL);
-    assert_int_equal(put(), S3LECT_ESIGNATURE);
-    end();
+    assert_int_equal(creds_store_put(), S3LECT_ESIGNATURE);
+    creds_store_end();
   }
 }
 
