@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/test.h"
 #include "lib/wait.h"
@@ -69,6 +70,27 @@ void close_store(void) {
   store.data = &closed;
   s3lect_store_close(&store, on_closed);
   s3l_wait_count(&loop, &closed, 1, "the store to be closed");
+}
+
+int end_suite(void** state) {
+  s3l_suite_clean(*state);
+  close_store();
+  stop_server();
+  return 0;
+}
+
+static void refused(const s3lect_store_result_t* result, int status, const char* says) {
+  assert_int_equal(result->status, status);
+  assert_int_equal(result->outcome, S3LECT_NOT_APPLIED);
+  if (strstr(result->message, says) == NULL)
+    fail_msg("%s", result->message);
+}
+
+void both_refused(int status, const char* says) {
+  static s3l_suite_req_t r;
+  refused(s3l_suite_put(&suite, &r, "k", S3LECT_IF_ABSENT, NULL, "x"), status, says);
+  refused(s3l_suite_get(&suite, &r, "k", NULL), status, says);
+  close_store();
 }
 
 const char* start_tls_server(const fakes3_options_t* options) {

@@ -27,6 +27,13 @@ void close_store(void);
 /** Prepares the suite for a store of another kind, which the test has opened as `store`. */
 void use_store(void);
 
+/** Tear-down of a group on the suite: removes what is left of it, and ends store and server. */
+int end_suite(void** state);
+
+/** One write and one read by the store: each is refused with this status, and with that in its
+ * message. Then closes the store. */
+void both_refused(int status, const char* says);
+
 /** Begins the loop with a server that has a certificate of its own; returns the file of its
  * authority, which stop_tls_server removes with the server. */
 const char* start_tls_server(const fakes3_options_t* options);

@@ -23,13 +23,6 @@ static int open_with_rule(void** state) {
   return 0;
 }
 
-static int close_all(void** state) {
-  s3l_suite_clean(*state);
-  close_store();
-  stop_server();
-  return 0;
-}
-
 /* Three objects, in pages of one where two were asked for. */
 static void follows_short_pages(void** state) {
   static s3l_suite_req_t r;
@@ -55,7 +48,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {S3L_STORE_SUITE_TESTS};
   static const char* const stores[] = {"azure", "gcs"};
   const struct CMUnitTest of_pages[] = {
-      cmocka_unit_test_setup_teardown(follows_short_pages, open_with_rule, close_all)};
+      cmocka_unit_test_setup_teardown(follows_short_pages, open_with_rule, end_suite)};
   static const char* const rules[] = {"{\"create_412\":true}", "{\"long_etag\":true}",
                                       "{\"chunked\":true}"};
   int failed = 0;
@@ -66,7 +59,7 @@ int main(void) {
     for (size_t k = 0; k < sizeof(rules) / sizeof(rules[0]); k++) {
       rule = rules[k];
       print_message("%s %s\n", stores[i], rule);
-      failed += cmocka_run_group_tests_name(stores[i], tests, open_with_rule, close_all);
+      failed += cmocka_run_group_tests_name(stores[i], tests, open_with_rule, end_suite);
     }
   }
   return failed;
