@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/secret_heap.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 
@@ -214,6 +215,31 @@ void s3l_creds_rig_end(s3l_creds_rig_t* rig) {
   s3l_script_server_close(&rig->server);
   s3l_wait_loop_end(&rig->loop);
   remove_folder(rig->dir);
+}
+
+void s3l_creds_rig_leaves_nothing(s3l_creds_rig_t* rig) {
+  char access_key[sizeof(rig->access_key)], token[sizeof(rig->token)];
+  assert_int_equal(s3l_secret_heap_found(), 0);
+  memcpy(access_key, rig->access_key, sizeof(access_key));
+  memcpy(token, rig->token, sizeof(token));
+  s3l_creds_rig_gets(rig, access_key);
+  assert_string_equal(rig->token, token);
+  s3l_creds_rig_ask(rig);
+  uv_run(&rig->loop, UV_RUN_NOWAIT);
+  rig->cut_short = true;
+  s3l_creds_rig_end(rig);
+  s3l_secret_heap_remove();
+}
+
+void s3l_creds_rig_hides(s3l_creds_rig_t* rig, const char* const* secrets) {
+  s3l_creds_rig_ask(rig);
+  s3l_creds_rig_wait(rig);
+  assert_int_equal(rig->status, S3LECT_ECREDENTIALS);
+  for (; *secrets != NULL; secrets++) {
+    if (strstr(rig->why, *secrets) != NULL)
+      fail_msg("\"%s\" shows %s", rig->why, *secrets);
+  }
+  s3l_creds_rig_end(rig);
 }
 
 /* ---- A store that uses credentials ---- */

@@ -97,6 +97,13 @@ void s3l_creds_rig_fails(s3l_creds_rig_t* rig, const char* why);
 void s3l_creds_rig_got(s3l_creds_rig_t* rig, const char* access_key);
 void s3l_creds_rig_failed(s3l_creds_rig_t* rig, const char* why);
 
+/** After the first answer, on the heap that looks for secrets (lib/secret_heap.h), and asserts that
+ * it finds none: asks again, which must bring the same, and once more; ends the rig before the
+ * answer to that, and the heap. */
+void s3l_creds_rig_leaves_nothing(s3l_creds_rig_t* rig);
+/** Asks, which must fail with a message that has none of these texts (up to NULL); and the end. */
+void s3l_creds_rig_hides(s3l_creds_rig_t* rig, const char* const* secrets);
+
 /** Closes and frees all, and asserts that a question under way ends with UV_ECANCELED, and that the
  * scripts were played to their end. `chain` may be NULL: the test has closed it. */
 void s3l_creds_rig_end(s3l_creds_rig_t* rig);
