@@ -5,8 +5,9 @@
 const assert = require('node:assert/strict');
 const { after, before, describe, it } = require('node:test');
 
-const { AzureStore, Elector, MemoryStore, list } = require('..');
-const { FakeS3, QUICK, event } = require('./support');
+const { AzureStore, MemoryStore } = require('..');
+const { electsByUrl, refused } = require('./elects');
+const { FakeS3, QUICK } = require('./support');
 
 const ACCOUNT = 'devstoreaccount1';
 const KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -20,23 +21,7 @@ describe('Azure', { concurrency: true }, () => {
 
   const azure = () => ({ endpoint: fake.endpoint, accountKey: KEY });
 
-  it('holds an election that a URL names', async (t) => {
-    const options = { store: `az://${ACCOUNT}/locks/elections/a`, azure: azure(), ...QUICK };
-    const e = new Elector({ ...options, serverId: 'a' });
-    t.after(() => e.close());
-    await e.start();
-    const { epoch } = await event(e, 'leading');
-    assert.ok(epoch > 0n);
-    const [found] = await list({ store: `az://${ACCOUNT}/locks/elections/`, azure: azure() });
-    assert.equal(found.key, 'elections/a');
-    assert.equal(found.leaderId, 'a');
-    const next = new Elector({ ...options, serverId: 'b' });
-    t.after(() => next.close());
-    await next.start();
-    const leading = event(next, 'leading');
-    await e.close();
-    assert.ok((await leading).epoch > epoch);
-  });
+  it('holds an election that a URL names', (t) => electsByUrl(t, `az://${ACCOUNT}/locks/`, { azure: azure() }, QUICK));
 
   it('takes a token, or a function that gives it', async (t) => {
     const token = { token: 'of.the.application' };
@@ -49,8 +34,6 @@ describe('Azure', { concurrency: true }, () => {
   });
 
   it('refuses what it cannot be', async () => {
-    const refused = (options, message) =>
-      assert.throws(() => new Elector(options), { code: 'S3LECT_EOPTION', message });
     const store = `az://${ACCOUNT}/locks/k`;
     refused({ store: `az://${ACCOUNT}/k`, azure: azure() }, /^store must be "s3:\/\/BUCKET\/KEY", "az:\/\/ACCOUNT\/CONTAINER\/KEY"/);
     refused({ store, azure: { ...azure(), account: 'x' } }, /^azure.account: ".*" names the account already$/);

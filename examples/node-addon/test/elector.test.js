@@ -11,6 +11,7 @@ const { inspect } = require('node:util');
 const { pathToFileURL } = require('node:url');
 
 const { Elector, FileStore, MemoryStore, S3Store } = require('..');
+const { refused } = require('./elects');
 const { FakeS3, QUICK, ends, event, program, scratch } = require('./support');
 
 describe('elector', { concurrency: true }, () => {
@@ -412,8 +413,6 @@ describe('elector', { concurrency: true }, () => {
   it('refuses options that cannot be, by their names here', () => {
     const store = new MemoryStore();
     const good = { store, lockfilePath: 'x' };
-    const refused = (options, message) =>
-      assert.throws(() => new Elector(options), { code: 'S3LECT_EOPTION', message });
     refused({ ...good, leaderTimeout: 5 }, /unknown option "leaderTimeout" .* "leaderTimeoutMs"/);
     refused({ ...good, lockfilePath: '/jobs//x' }, /^lockfilePath "\/jobs\/\/x": has an empty segment .* write "jobs\/x"$/);
     refused({ ...good, lockfilePath: 'jobs/' }, /write "jobs"$/);

@@ -5,8 +5,9 @@
 const assert = require('node:assert/strict');
 const { after, before, describe, it } = require('node:test');
 
-const { Elector, GcsStore, list, plan } = require('..');
-const { FakeS3, QUICK, event } = require('./support');
+const { GcsStore, plan } = require('..');
+const { electsByUrl, refused } = require('./elects');
+const { FakeS3, QUICK } = require('./support');
 
 const KEY = { accessKeyId: 'test', secretAccessKey: 'testtest' };
 
@@ -20,23 +21,7 @@ describe('Google Cloud Storage', { concurrency: true }, () => {
   const gcs = () => ({ endpoint: fake.endpoint, ...KEY });
   const SLOW = { ...QUICK, leaderTimeoutMs: 5000, renewIntervalMs: 1000 };
 
-  it('holds an election that a URL names', async (t) => {
-    const options = { store: 'gs://locks/elections/a', gcs: gcs(), ...SLOW };
-    const e = new Elector({ ...options, serverId: 'a' });
-    t.after(() => e.close());
-    await e.start();
-    const { epoch } = await event(e, 'leading');
-    assert.ok(epoch > 0n);
-    const [found] = await list({ store: 'gs://locks/elections/', gcs: gcs() });
-    assert.equal(found.key, 'elections/a');
-    assert.equal(found.leaderId, 'a');
-    const next = new Elector({ ...options, serverId: 'b' });
-    t.after(() => next.close());
-    await next.start();
-    const leading = event(next, 'leading');
-    await e.close();
-    assert.ok((await leading).epoch > epoch);
-  });
+  it('holds an election that a URL names', (t) => electsByUrl(t, 'gs://locks/', { gcs: gcs() }, SLOW));
 
   it('takes a token, or a function that gives it', async (t) => {
     const token = { token: 'of.the.account' };
@@ -49,8 +34,6 @@ describe('Google Cloud Storage', { concurrency: true }, () => {
   });
 
   it('refuses what it cannot be', () => {
-    const refused = (options, message) =>
-      assert.throws(() => new Elector(options), { code: 'S3LECT_EOPTION', message });
     const store = 'gs://locks/k';
     refused({ store, gcs: gcs(), renewIntervalMs: 999 }, /^renewIntervalMs: 999 ms is too short for this store, .*; raise it to 1000 ms or more$/);
     refused({ store, gcs: { ...gcs(), bucket: 'x' } }, /^gcs.bucket: ".*" names the bucket already$/);
