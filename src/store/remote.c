@@ -78,6 +78,8 @@ static void on_waited(s3l_creds_wait_t* wait, int status, const char* message) {
     return;
   s3lect_store_result_t r = {.message = message};
   s3l_store_settle(&r, status);
+  if (m->dialect->end != NULL)
+    m->dialect->end(m, rr, &r);
   req->cb(req, &r);
 }
 
