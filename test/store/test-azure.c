@@ -24,6 +24,8 @@
 
 static s3_rig_t* rig;
 
+static s3lect_credentials_provider_t* provider; /* instead of the key */
+
 static void begin_with(const char* sas, const s3l_step_t* const* scripts, size_t n) {
   s3lect_error_t error;
   s3lect_store_azure_options_t o;
@@ -31,8 +33,11 @@ static void begin_with(const char* sas, const s3l_step_t* const* scripts, size_t
   s3lect_store_azure_options_init(&o, sizeof(o));
   o.account = "acct";
   o.container = "locks";
+  if (provider != NULL)
+    provider->loop = &rig->loop;
   o.endpoint = rig->url;
-  o.account_key = sas == NULL ? KEY : NULL;
+  o.account_key = sas == NULL && provider == NULL ? KEY : NULL;
+  o.credentials = provider;
   o.sas_token = sas;
   o.max_connections = 1;
   if (s3lect_store_azure_init(&rig->loop, &rig->store, &o, &error) != 0)
@@ -255,12 +260,15 @@ static void lists_as_reads(void** state) {
   s3_rig_close(rig);
 }
 
-/* Pages are read until one has a greater key; the next listing goes on at the marker; one after a
- * smaller key, or of another prefix, begins at the start. */
+/* Pages are read until one has a greater key; a later listing begins at the marker of that page, if
+ * it is after its first key; one after a smaller key begins at the start. A marker that has led to
+ * no key yet is of no use: a key may have been created before it. */
 static void lists_after_a_key(void** state) {
   BEGIN(S3L_SCRIPT(S3L_EXPECT("?comp=list&maxresults=1000&prefix=p%2F&restype=container "),
                    ANSWER(PAGE(BLOB("p/a") BLOB("p/b"), "M1"))),
         S3L_SCRIPT(S3L_EXPECT("&marker=M1&"), ANSWER(PAGE("", "M2"))),
+        S3L_SCRIPT(S3L_EXPECT("&marker=M2&"),
+                   ANSWER(PAGE(BLOB("p/c") BLOB("p/d") BLOB("p/e"), "M3"))),
         S3L_SCRIPT(S3L_EXPECT("&marker=M2&"),
                    ANSWER(PAGE(BLOB("p/c") BLOB("p/d") BLOB("p/e"), "M3"))),
         S3L_SCRIPT(S3L_EXPECT("&marker=M3&"), ANSWER(PAGE(BLOB("p/f"), ""))),
@@ -278,7 +286,67 @@ static void lists_after_a_key(void** state) {
   assert_int_equal(rig->r.result.entries_len, 1);
   assert_string_equal(rig->r.keys[0], "p/e");
   assert_int_equal(rig->r.result.truncated, 1); /* max_keys */
-  assert_int_equal(rig->server.accepted, 5);
+  assert_int_equal(rig->server.accepted, 6);
+  s3_rig_close(rig);
+}
+
+/* Azure's marker names the next key of its time, here p/d: what is created before it is listed. */
+static void lists_what_comes_before_a_marker(void** state) {
+  BEGIN(S3L_SCRIPT(ANSWER(PAGE(BLOB("p/a"), "D"))),
+        S3L_SCRIPT(S3L_EXPECT("?comp=list&maxresults=1000&prefix=p%2F&restype=container "),
+                   ANSWER(PAGE(BLOB("p/a") BLOB("p/b") BLOB("p/d"), ""))));
+  assert_int_equal(list(NULL, 1), 0);
+  assert_int_equal(rig->r.result.truncated, 1);
+  assert_int_equal(list("p/a", 1), 0);
+  assert_string_equal(rig->r.keys[0], "p/b");
+  s3_rig_close(rig);
+}
+
+/* Azure may give empty pages anywhere, and first. */
+static void goes_on_after_an_empty_page(void** state) {
+  BEGIN(S3L_SCRIPT(ANSWER(PAGE("", "M1"))),
+        S3L_SCRIPT(S3L_EXPECT("?comp=list&marker=M1&maxresults=5&"), ANSWER(PAGE("", "M2"))),
+        S3L_SCRIPT(S3L_EXPECT("&marker=M2&"), ANSWER(PAGE(BLOB("p/b"), ""))),
+        S3L_SCRIPT(S3L_EXPECT("?comp=list&maxresults=1000&prefix=p%2F&restype=container "),
+                   ANSWER(PAGE(BLOB("p/a") BLOB("p/b"), ""))));
+  assert_int_equal(list(NULL, 5), 0);
+  assert_int_equal(rig->r.result.entries_len, 1);
+  assert_string_equal(rig->r.keys[0], "p/b");
+  assert_int_equal(list("p/", 5), 0);
+  assert_int_equal(rig->r.result.entries_len, 2);
+  s3_rig_close(rig);
+}
+
+static unsigned given;
+
+static int give_once(s3lect_credentials_provider_t* p, s3lect_credentials_req_t* req) {
+  const s3lect_credentials_t c = {.size = sizeof(c), .session_token = "T"};
+  if (given++ == 0)
+    req->cb(req, 0, &c, NULL);
+  return 0;
+}
+
+static void give_none(s3lect_credentials_provider_t* p, s3lect_credentials_req_t* req) {
+  req->cb(req, UV_ECANCELED, NULL, NULL);
+}
+
+/* A listing whose token is refused between two pages, and not replaced, leaves nothing behind. */
+static void a_listing_ends_with_its_token(void** state) {
+  static const s3lect_credentials_ops_t ops = {
+      .version = S3LECT_CREDENTIALS_VERSION, .get = give_once, .cancel = give_none};
+  s3lect_credentials_provider_t own = {.ops = &ops};
+  given = 0;
+  provider = &own;
+  BEGIN(S3L_SCRIPT(S3L_EXPECT("authorization: Bearer T"), ANSWER(PAGE("", "M1"))),
+        S3L_SCRIPT(S3L_EXPECT("&marker=M1&"), ANSWER(ERROR("401", "InvalidAuthenticationInfo"))));
+  provider = NULL;
+  s3l_suite_prepare(&rig->suite, &rig->r, "p/");
+  rig->r.req.max_keys = 5;
+  rig->r.req.timeout_ms = 300;
+  assert_int_equal(s3l_suite_do(&rig->r, s3lect_store_list)->status, UV_ETIMEDOUT);
+  assert_says("no credentials within");
+  assert_int_equal(rig->r.result.outcome, S3LECT_NOT_APPLIED);
+  assert_int_equal(given, 2);
   s3_rig_close(rig);
 }
 
@@ -306,7 +374,8 @@ static void hostile_listings_are_refused(void** state) {
     const char* reply;
     int status;
   } rows[] = {
-      {big, 0}, /* the marker is no use, and there is none then */
+      {big, S3LECT_EBADREPLY}, /* a listing that cannot go on is not complete */
+      {PAGE(BLOB("p/a"), "<M/>"), S3LECT_EBADREPLY},
       {PAGE(BLOB("q/a"), ""), S3LECT_ELISTING},
       {PAGE("<Blob><Properties/></Blob>", ""), S3LECT_EBADREPLY},
       {PAGE("<Blob><Name>p/a</Name><Content-Length>x</Content-Length></Blob>", ""),
@@ -370,6 +439,9 @@ int main(void) {
       cmocka_unit_test(lists),
       cmocka_unit_test(lists_as_reads),
       cmocka_unit_test(lists_after_a_key),
+      cmocka_unit_test(lists_what_comes_before_a_marker),
+      cmocka_unit_test(goes_on_after_an_empty_page),
+      cmocka_unit_test(a_listing_ends_with_its_token),
       cmocka_unit_test(endless_listings_time_out),
       cmocka_unit_test(hostile_listings_are_refused),
   };

@@ -2,7 +2,11 @@
  *
  * Azure lists from the start of the prefix, or from an opaque marker of its own that the page
  * before gave. So a listing after a key reads pages until one has a greater key. The store keeps
- * the last marker with the key before it: a listing that goes on from there needs one page only. */
+ * the last marker that it used, for listings after a key of that page.
+ *
+ * A marker names the key that comes next when it is given. A key that is created later, between the
+ * page's last key and that one, is not listed from the marker. So a marker is good for listings
+ * after the first key that was listed from it, or after a greater key, and for no others. */
 #include <string.h>
 
 #include "credentials/azure.h"
@@ -18,22 +22,21 @@
 #define PAGE_MAX   1000 /* keys */
 #define MARKER_MAX 2048
 
-/* Where a page ended: all keys up to `last` come before the marker. */
 typedef struct position_s {
   char prefix[S3L_STORE_KEY_MAX + 1];
-  char last[S3L_STORE_KEY_MAX + 1];
+  char first[S3L_STORE_KEY_MAX + 1]; /* the first key listed from the marker; "": not known yet */
   char marker[MARKER_MAX];
 } position_t;
 
 typedef struct azure_s {
   s3l_remote_t remote;
   s3l_sha256_t engine;
-  position_t* position; /* of the last listing that had more; or NULL */
+  position_t* position; /* of the last listing that read further pages; or NULL */
 } azure_t;
 
 typedef struct state_s {
   s3l_remote_req_t rr;
-  position_t* position; /* of a listing that reads further pages */
+  position_t* position; /* of the page to read; NULL: it is the first one of this listing */
 } state_t;
 
 S3L_STORE_REQ_STATE_FITS(state_t);
@@ -48,12 +51,14 @@ static state_t* state_of(s3l_remote_req_t* rr) {
 
 /* ---- One request ---- */
 
-/* Where the listing can begin, without leaving out a key that is asked for. */
+/* Where the page begins, without leaving out a key that is asked for. */
 static s3l_span_t marker_for(const azure_t* azure, const state_t* s) {
   const s3lect_store_req_t* req = s->rr.req;
-  const position_t* p = s->position != NULL ? s->position : azure->position;
+  const position_t* p = azure->position;
+  if (s->position != NULL)
+    return s3l_span_cstr(s->position->marker);
   bool fits = p != NULL && req->after != NULL && strcmp(p->prefix, req->key) == 0 &&
-              strcmp(p->last, req->after) <= 0;
+              strcmp(p->first, req->after) <= 0;
   return fits ? s3l_span_cstr(p->marker) : S3L_SPAN("");
 }
 
@@ -61,10 +66,10 @@ static int azure_write(s3l_remote_t* remote, s3l_remote_req_t* rr, const s3l_s3_
                        s3l_s3_request_t* request, int64_t now_ms, char* buf, size_t cap,
                        size_t* len) {
   azure_t* azure = azure_of(remote);
-  if (request->after.p != NULL) {
-    request->after = marker_for(azure, state_of(rr));
+  if (request->after.p != NULL)
     request->max_keys = PAGE_MAX;
-  }
+  if (request->op == S3L_S3_LIST)
+    request->after = marker_for(azure, state_of(rr));
   return s3l_azure_request_write(&azure->engine, &remote->target, keys, request, now_ms, buf, cap,
                                  len);
 }
@@ -107,17 +112,24 @@ static bool read_entry(s3l_span_t inner, s3lect_store_entry_t* e, s3l_buf_t* tex
   return true;
 }
 
-/* Notes where the page ended, for the pages behind it. Azure may give an empty page: then `last` is
- * NULL, and that of the page before stands. */
-static int note_position(state_t* s, const char* last, const char* marker) {
-  position_t* p = s->position != NULL ? s->position : s3l_calloc(1, sizeof(*p));
+/* Goes on to the next page. */
+static int set_position(state_t* s, const char* marker) {
+  position_t* p = s->position != NULL ? s->position : s3l_malloc(sizeof(*p));
   if (p == NULL)
     return UV_ENOMEM;
   s->position = p;
-  bool fits = s3l_span_copy(s3l_span_cstr(s->rr.req->key), p->prefix, sizeof(p->prefix)) &&
-              s3l_span_copy(s3l_span_cstr(marker), p->marker, sizeof(p->marker)) &&
-              (last == NULL || s3l_span_copy(s3l_span_cstr(last), p->last, sizeof(p->last)));
-  return fits ? 0 : S3LECT_EBADREPLY;
+  p->first[0] = '\0';
+  (void)s3l_span_copy(s3l_span_cstr(s->rr.req->key), p->prefix, sizeof(p->prefix)); /* both fit */
+  (void)s3l_span_copy(s3l_span_cstr(marker), p->marker, sizeof(p->marker));
+  return S3L_REMOTE_MORE;
+}
+
+/* The marker of the next page, "" if there is none. Without a marker that can be used, the listing
+ * would seem to be complete. */
+static bool take_marker(s3l_span_t doc, char marker[MARKER_MAX]) {
+  s3l_span_t raw;
+  marker[0] = '\0';
+  return !s3l_xml_next(&doc, "NextMarker", &raw) || s3l_xml_decode(raw, marker, MARKER_MAX);
 }
 
 /* Leaves out the keys that were not asked for. */
@@ -138,27 +150,27 @@ static int azure_list(s3l_remote_t* remote, s3l_remote_req_t* rr, s3l_span_t bod
   const s3lect_store_req_t* req = rr->req;
   char marker[MARKER_MAX];
   s3l_span_t doc;
+  position_t* position = state_of(rr)->position;
   int err = s3l_remote_read_listing(remote, req, body, &blobs, r, &doc);
   if (err != 0)
     return err;
-  r->truncated = s3l_xml_text(doc, "NextMarker", marker, sizeof(marker)) && marker[0] != '\0';
-  bool more = r->truncated;
-  if (more)
-    err = note_position(state_of(rr),
-                        r->entries_len > 0 ? r->entries[r->entries_len - 1].key : NULL, marker);
-  if (err != 0)
-    return err;
+  if (!take_marker(doc, marker))
+    return S3LECT_EBADREPLY;
+  if (position != NULL && r->entries_len > 0)
+    (void)s3l_span_copy(s3l_span_cstr(r->entries->key), position->first, sizeof(position->first));
+  bool more = marker[0] != '\0';
+  r->truncated = more;
   trim(req, r);
-  return more && r->entries_len == 0 ? S3L_REMOTE_MORE : 0;
+  return more && r->entries_len == 0 ? set_position(state_of(rr), marker) : 0;
 }
 
-/* The position of a listing that succeeded serves the next one. */
+/* The position of a listing that succeeded serves later ones. */
 static void azure_end(s3l_remote_t* remote, s3l_remote_req_t* rr, s3lect_store_result_t* r) {
   azure_t* azure = azure_of(remote);
   state_t* s = state_of(rr);
   if (s->position == NULL)
     return;
-  if (r->status == 0) {
+  if (r->status == 0 && s->position->first[0] != '\0') {
     s3l_free(azure->position);
     azure->position = s->position;
   } else {
