@@ -13,12 +13,16 @@ int s3l_remote_refuse(s3lect_error_t* error, const char* name, const char* reaso
   return s3l_error_say(error, S3LECT_EOPTION, name, NULL, "%s", reason);
 }
 
+const char* s3l_remote_shown(const char* url) {
+  return url != NULL && strpbrk(url, "@?") == NULL ? url : NULL;
+}
+
 int s3l_remote_parse_endpoint(s3l_source_t s, s3l_url_t* url, s3lect_error_t* error) {
   const char* reason;
   if (!s3l_url_parse(s3l_span_cstr(s.value), url, &reason))
-    return s3l_error_say(error, S3LECT_EOPTION, s.name, s.value, "%s", reason);
+    return s3l_error_say(error, S3LECT_EOPTION, s.name, s3l_remote_shown(s.value), "%s", reason);
   if (url->query.p != NULL || (url->path.n > 0 && !s3l_span_eq(url->path, S3L_SPAN("/"))))
-    return s3l_error_say(error, S3LECT_EOPTION, s.name, s.value,
+    return s3l_error_say(error, S3LECT_EOPTION, s.name, s3l_remote_shown(s.value),
                          "must end with the host or port; the bucket is an option of its own");
   return 0;
 }

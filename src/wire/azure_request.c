@@ -20,6 +20,10 @@ bool s3l_azure_is_sas(s3l_span_t token) {
   return false;
 }
 
+bool s3l_azure_sas_fits(s3l_span_t sas) {
+  return s3l_span_is_visible(sas) && memchr(sas.p, '#', sas.n) == NULL;
+}
+
 /* ---- Signing ---- */
 
 static s3l_span_t header_of(const s3l_draft_t* d, s3l_span_t name) {
@@ -160,8 +164,8 @@ int s3l_azure_request_write(s3l_sha256_t* engine, const s3l_s3_target_t* target,
   s3l_buf_init(&number, digits, sizeof(digits));
   if (request->op == S3L_S3_LIST)
     n = list_params(request, &number, params);
-  if ((!has_key && keys->token.n == 0) || !s3l_time_format_http(time_ms, date) ||
-      !s3l_draft_begin(&d, NULL, target, keys, request) ||
+  if ((!has_key && keys->token.n == 0) || (has_sas && !s3l_azure_sas_fits(keys->token)) ||
+      !s3l_time_format_http(time_ms, date) || !s3l_draft_begin(&d, NULL, target, keys, request) ||
       (n > 0 && !s3l_draft_query(&d, params, n)))
     return S3LECT_EOPTION;
   draft_headers(&d, date);

@@ -17,6 +17,9 @@
 /** Whether a token is a shared access signature; else it is an OAuth token. */
 bool s3l_azure_is_sas(s3l_span_t token);
 
+/** Whether a shared access signature can be sent as a part of the query, as it is. */
+bool s3l_azure_sas_fits(s3l_span_t sas);
+
 /** Writes the request for `time_ms`. Of `target` it uses host, bucket, user agent, origin and proxy
  * authorization; `bucket` is the path before the blob's name: "CONTAINER" or "ACCOUNT/CONTAINER".
  * `keys` are the account's name with its key in base64, or a token alone. `request` may be a GET, a

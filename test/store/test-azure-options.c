@@ -136,11 +136,17 @@ static void refuses_bad_options(void** state) {
   o.account_key = NULL;
   o.sas_token = "hidden";
   refused(&o, "sas_token: not a shared access signature");
+  o.sas_token = "sig=hidden#";
+  refused(&o, "sas_token: not a shared access signature");
   o = good();
   o.endpoint = "ftp://x";
   refused(&o, "endpoint \"ftp://x\": ");
   o.endpoint = "https://x/?sig=hidden";
   refused(&o, "endpoint: must not have a query");
+  o.endpoint = "https://x/?sig=hidden ";
+  refused(&o, "endpoint: must not contain blanks");
+  o.endpoint = "https://user:hidden@x";
+  refused(&o, "endpoint: must not contain user information");
   o = good();
   o.max_connections = 2000;
   refused(&o, "max_connections: at most 1024");
@@ -176,6 +182,8 @@ static void refuses_contradictions(void** state) {
   o.account = "acct";
   setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=other;AccountKey=" KEY, 1);
   refused(&o, "AZURE_STORAGE_CONNECTION_STRING: is of the account other, not of acct");
+  setenv("AZURE_STORAGE_CONNECTION_STRING", "AccountName=other AccountKey=" KEY, 1);
+  refused(&o, "AZURE_STORAGE_CONNECTION_STRING: not an account's name"); /* a ';' is missing */
   o = plain();
   o.account = "acct";
   setenv("AZURE_STORAGE_ACCOUNT", "other", 1);

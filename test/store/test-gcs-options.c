@@ -136,6 +136,8 @@ static void refuses_nonsense(void** state) {
   o = good();
   o.endpoint = "ftp://x";
   refused(&o, S3LECT_EOPTION, "endpoint");
+  o.endpoint = "https://user:hidden@gateway";
+  refused(&o, S3LECT_EOPTION, "endpoint: must not contain user information");
   o.endpoint = "https://storage.googleapis.com/my-bucket";
   refused(&o, S3LECT_EOPTION, "the bucket is an option of its own");
   o = good();

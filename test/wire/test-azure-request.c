@@ -182,6 +182,8 @@ static void bad_values_are_refused(void** state) {
   k.secret = S3L_SPAN("not base64");
   assert_int_equal(write_to(&cloud, k, &r, sizeof(sent)), S3LECT_EOPTION);
   assert_int_equal(write_to(&cloud, token(""), &r, sizeof(sent)), S3LECT_EOPTION);
+  assert_int_equal(write_to(&cloud, token("sig=x HTTP/1.1"), &r, sizeof(sent)), S3LECT_EOPTION);
+  assert_int_equal(write_to(&cloud, token("sig=x#"), &r, sizeof(sent)), S3LECT_EOPTION);
 }
 
 static void writes_within_its_buffer(void** state) {

@@ -117,23 +117,24 @@ static bool account_is_valid(s3l_span_t s) {
   return s.n >= 3 && s.n < S3L_AZURE_ACCOUNT_MAX;
 }
 
-/* A key or a signature that is of another account than the requests is a mistake in the settings.
+/* A key or a signature that is of another account than the requests is a mistake in the settings. A
+ * name is shown only if it is valid: where a separator is missing, it has the key in it.
  */
 static int build_account(build_t* b) {
   s3l_span_t option = s3l_span_cstr(s3l_set_or_null(b->o->account));
   s3l_span_t account = s3l_span_cstr(b->account.value);
   if (b->string.account.n > 0) {
-    if (option.n > 0 && !s3l_span_eq(option, b->string.account))
+    if (option.n > 0 && account_is_valid(b->string.account) &&
+        !s3l_span_eq(option, b->string.account))
       return s3l_error_say(b->error, S3LECT_EOPTION, b->string.name, NULL,
                            "is of the account %.*s, not of %s: unset it, or name its account",
-                           (int)(b->string.account.n < 64 ? b->string.account.n : 64),
-                           b->string.account.p, b->o->account);
+                           (int)b->string.account.n, b->string.account.p, b->o->account);
     account = b->string.account;
   }
   if (account.n == 0)
     return refuse(b, "account", "not set; name the storage account");
   if (!account_is_valid(account))
-    return refuse(b, b->account.value != NULL ? b->account.name : b->string.name,
+    return refuse(b, b->string.account.n > 0 ? b->string.name : b->account.name,
                   "not an account's name, which has 3 to 24 lower-case letters and digits");
   (void)s3l_span_copy(account, b->c->account, sizeof(b->c->account));
   return 0;
@@ -202,7 +203,8 @@ static int build_host(build_t* b) {
     source.name = b->string.name != NULL ? b->string.name : "account";
   }
   if (!s3l_url_parse(endpoint, &b->url, &reason))
-    return s3l_error_say(b->error, S3LECT_EOPTION, source.name, source.value, "%s", reason);
+    return s3l_error_say(b->error, S3LECT_EOPTION, source.name, s3l_remote_shown(source.value),
+                         "%s", reason);
   if (b->url.query.p != NULL)
     return refuse(b, source.name, "must not have a query; a signature is an option of its own");
   const s3l_url_t* url = &b->url;
@@ -235,7 +237,7 @@ static int build_key(build_t* b, s3l_span_t key, const char* name) {
 
 static int build_sas(build_t* b, s3l_span_t sas, const char* name) {
   (void)s3l_span_take(&sas, '?');
-  if (!s3l_azure_is_sas(sas) || !s3l_span_is_visible(sas) ||
+  if (!s3l_azure_is_sas(sas) || !s3l_azure_sas_fits(sas) ||
       !s3l_span_copy(sas, b->c->sas, sizeof(b->c->sas)))
     return refuse(b, name, "not a shared access signature, which has a part sig=...");
   b->c->remote.token = b->c->sas;
