@@ -74,8 +74,7 @@ int s3l_remote_configure(const s3l_remote_options_t* options, s3l_remote_config_
 /** For options_check: whether the certificates can be loaded. Errors: S3LECT_ETLS, UV_ENOMEM. */
 int s3l_remote_check_tls(const s3l_remote_config_t* config);
 
-/** The URL as messages show it: NULL if it may hold a password (user@) or a signature (in its
- * query).
+/** The URL as messages show it; NULL if it may hold a password (user@) or, as a query, a signature.
  */
 const char* s3l_remote_shown(const char* url);
 

@@ -118,8 +118,7 @@ static bool account_is_valid(s3l_span_t s) {
 }
 
 /* A key or a signature that is of another account than the requests is a mistake in the settings. A
- * name is shown only if it is valid: where a separator is missing, it has the key in it.
- */
+ * name is shown only if it is valid: where a separator is missing, it has the key in it. */
 static int build_account(build_t* b) {
   s3l_span_t option = s3l_span_cstr(s3l_set_or_null(b->o->account));
   s3l_span_t account = s3l_span_cstr(b->account.value);
