@@ -271,7 +271,7 @@ static s3l_read_end_t shown(s3l_core_t* c, s3l_effects_t* fx, const s3l_op_t* op
     return predecessor_shown(c, r);
   if (r->status == S3LECT_ENOTMODIFIED && op->conditional) {
     c->stats.reads_not_modified++;
-    if (c->now - c->observed.first_seen >= s3l_observed_renew_ms(c) * (2 * S3L_MS))
+    if (c->now - c->observed.first_seen >= s3l_epoch_renewal_wait(c))
       return goes_on_with(ep, STEP_LIST); /* its leader does not renew: is there a higher file? */
     ep->read = READ_CONFIRM; /* not a look: it does not show whether the leader is alive */
     return ends(c, fx, op, r);

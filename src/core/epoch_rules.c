@@ -53,13 +53,18 @@ bool s3l_epoch_is_provisional(const s3l_core_t* c) {
          (s3l_epoch_is_first(&c->observed) && !landed_soon(c));
 }
 
+s3l_ns_t s3l_epoch_renewal_wait(const s3l_core_t* c) {
+  return s3l_sooner(s3l_observed_renew_ms(c) * (2 * S3L_MS), s3l_observation_wait(c));
+}
+
 s3l_ns_t s3l_epoch_gap_max(const s3l_core_t* c) {
   const s3l_core_config_t* g = &c->config;
   uint64_t slow_ms = s3l_larger(g->infrequent_interval_ms, g->frequent_interval_ms);
   /* With peers the store is read more rarely, for as long as they answer. */
   s3l_ns_t reads = g->peer_mode ? 6 : 2;
-  return (reads * (s3l_ns_t)slow_ms + 4 * (s3l_ns_t)g->request_timeout_ms + S3L_RETRY_TOTAL_MS) *
-         S3L_MS;
+  s3l_ns_t requests_ms = 4 * (s3l_ns_t)g->request_timeout_ms + S3L_RETRY_TOTAL_MS;
+  s3l_ns_t unlisted = S3L_MUTANT(EPOCHS_SHORT_GAP) ? 0 : s3l_epoch_renewal_wait(c);
+  return unlisted + (reads * (s3l_ns_t)slow_ms + requests_ms) * S3L_MS;
 }
 
 bool s3l_epoch_is_listed(const s3l_core_t* c, s3l_ns_t t, int part) {

@@ -16,7 +16,13 @@ bool s3l_epoch_wants_check(const s3l_core_t* c);
 /** Whether the predecessor of the elector's own file is gone; or may be, and cannot be checked. */
 bool s3l_epoch_is_orphan(const s3l_core_t* c);
 bool s3l_epoch_is_provisional(const s3l_core_t* c);
-/** Between two reads that are further apart a file may have come and gone. */
+/** How long after the last change that it saw a follower lists the files, because the leader does
+ * not renew: two renewal intervals, but not longer than the observation. Until then it reads only
+ * the observed file, and an unchanged one does not show whether there is a higher file. */
+s3l_ns_t s3l_epoch_renewal_wait(const s3l_core_t* c);
+/** Between two looks that are further apart a file may have come and gone. The time until a
+ * follower lists the files is part of it: otherwise the first listing after the leader's last
+ * renewal would count as one behind a gap, and the observation would begin anew with it. */
 s3l_ns_t s3l_epoch_gap_max(const s3l_core_t* c);
 /** Whether the last clean listing is not older than this part of a lease. */
 bool s3l_epoch_is_listed(const s3l_core_t* c, s3l_ns_t t, int part);

@@ -98,15 +98,26 @@ static void delete_newest(sim_world_t* w, const sim_object_t* newest) {
   sim_store_delete(&w->store, w->t, newest->number);
 }
 
+/* The most that a renewal interval may be in an election. */
+static int64_t renew_ms(const sim_world_t* w) {
+  int64_t most = 0;
+  for (unsigned i = 0; i < w->plan->nodes_len; i++)
+    if (w->nodes[i].plan->config.renew_interval_ms > most)
+      most = w->nodes[i].plan->config.renew_interval_ms;
+  return most;
+}
+
 /* Nobody can count with a file that came and went between two of his looks. Who has not looked for
- * longer than that waits for a whole leader timeout before he believes what is left. */
+ * longer than that waits for a whole leader timeout before he believes what is left. Who sees his
+ * leader's file unchanged looks for a higher one when two renewals are overdue. */
 static bool may_go(const sim_world_t* w, const sim_object_t* newest) {
   for (unsigned i = 0; i < w->plan->nodes_len; i++) {
     const sim_node_t* n = &w->nodes[i];
     const s3l_core_config_t* c = &n->plan->config;
     int64_t slow = c->infrequent_interval_ms > c->frequent_interval_ms ? c->infrequent_interval_ms
                                                                        : c->frequent_interval_ms;
-    int64_t gap = (c->peer_mode ? 6 : 2) * slow + 4 * (int64_t)c->request_timeout_ms + 2000;
+    int64_t gap =
+        2 * renew_ms(w) + (c->peer_mode ? 6 : 2) * slow + 4 * (int64_t)c->request_timeout_ms + 2000;
     bool unseen = n->process == SIM_UP && n->core.epoch_seen < newest->number;
     if (unseen && w->t - newest->since < gap * 11 / 10 * S3L_MS)
       return false;

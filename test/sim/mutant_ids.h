@@ -158,7 +158,7 @@
      "a file of one's own that landed late is replaced by its maker at once")                      \
   XX(EPOCHS_CHECKED_ONCE, "epochs-checked-once", EPOCH_SHARED, "epochs,undone,partition,slow", 5,  \
      24, 801, "what a file of a number that was led stands on is not looked at again")             \
-  XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24, 3,   \
+  XX(EPOCHS_TAKEN_NUMBER, "epochs-taken-number", EXCLUSION, "epochs,undone,late,loss", 5, 24, 12,  \
      "a late create is counted on although another's file of that number was seen")                \
   XX(EPOCHS_NEXT_ONLY, "epochs-next-only", EXCLUSION, "epochs,corrupt,crash", 5, 24, 1,            \
      "a leader looks for the next number only, and does not see a file behind a gap")              \
@@ -178,7 +178,9 @@
   XX(EPOCHS_NEVER_PLAIN, "epochs-never-plain", LIVENESS, "epochs,no-if-match", 3, 4, 1,            \
      "a store without If-Match is asked for it for ever")                                          \
   XX(EPOCHS_ALWAYS_LISTING, "epochs-always-listing", BUDGET, "epochs", 3, 4, 1,                    \
-     "a follower lists the files under a leader that renews")
+     "a follower lists the files under a leader that renews")                                      \
+  XX(EPOCHS_SHORT_GAP, "epochs-short-gap", REPLACED, "epochs,options,peers", 5, 24, 11,            \
+     "the time until a follower lists the files counts as a gap, behind which it waits anew")
 
 typedef enum {
   SIM_MUTANT_NONE = 0,
