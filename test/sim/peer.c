@@ -415,8 +415,10 @@ static s3l_ns_t bound(const sim_world_t* w, unsigned leader, unsigned follower) 
     if (w->plan->nodes[k].config.grace_period_ms > grace)
       grace = w->plan->nodes[k].config.grace_period_ms;
   int64_t ms = timeout + (proven ? 0 : known) + grace + 3000;
-  if (w->plan->epochs) /* a promise is not counted on: the file must be watched */
-    ms += (l->leader_timeout_ms > f->leader_timeout_ms ? l : f)->leader_timeout_ms + known + 5000;
+  if (w->plan->epochs)
+    ms += 5000; /* more requests; and the second within which an old body may come back */
+  if (w->plan->epochs && f->peer_mode) /* a promise is not counted on: the file must be watched */
+    ms += (l->leader_timeout_ms > f->leader_timeout_ms ? l : f)->leader_timeout_ms + known;
   return ms * (1000000 + 5 * (int64_t)f->drift_ppm);
 }
 

@@ -151,8 +151,15 @@ static void plan_files(sim_plan_t* p) {
     p->blind_from = sim_chance(&g, 300) ? -1 : sim_between(&g, 0, p->end);
   p->no_if_match = (p->troubles & SIM_BIT(NO_IF_MATCH)) != 0 && sim_chance(&g, 500);
   p->list_page = sim_chance(&g, 200) ? 3 : 1000;
+  /* Followers that read several times between two renewals. */
+  bool often = (p->troubles & SIM_BIT(OPTIONS)) != 0 && sim_chance(&g, 150);
   for (unsigned i = 0; i < p->nodes_len; i++) {
     s3l_core_config_t* c = &p->nodes[i].config;
+    if (often) {
+      c->renew_interval_ms = c->leader_timeout_ms / 3;
+      c->frequent_interval_ms = c->infrequent_interval_ms =
+          (uint32_t)sim_between(&g, c->leader_timeout_ms / 16, c->leader_timeout_ms / 4);
+    }
     uint32_t most =
         s3l_default_request_timeout_ms(c->renew_interval_ms, c->leader_timeout_ms, c->drift_ppm, 2);
     c->request_timeout_ms = c->request_timeout_ms < most ? c->request_timeout_ms : most;
