@@ -64,7 +64,8 @@ typedef struct s3lect_store_result_s {
                    store's time), S3LECT_EETAG (ETags come weak), S3LECT_ECROWDED (renewals wait
                    long for a connection) */
   uint32_t connections; /* that the store has; 0: it has none, or does not say */
-  int64_t waited_ns;    /* how long the request waited for a connection */
+  int64_t waited_ns;    /* how long the request waited for a connection, and with
+                           S3LECT_REQ_TOGETHER for the other requests */
 } s3lect_store_result_t;
 
 /* The ETag came weak (W/"..."): a proxy on the way rewrites replies. It is used as a strong one. */

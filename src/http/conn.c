@@ -332,6 +332,7 @@ void s3l_conn_send_held(s3l_conn_t* conn) {
   size_t n = conn->held;
   S3L_ASSERT(conn->state == S3L_CONN_BUSY && n > 0 && !conn->stream.user_write);
   set_held(conn, 0);
+  conn->req->at.active.sent_ns = s3l_clock_lease_ns(); /* until now it waited for the others */
   send_part(conn, n - 1, n);
 }
 

@@ -41,7 +41,7 @@ typedef struct s3l_http_reply_s {
   bool crowded;         /* after a 2xx, once in a while: renewals wait for so long for a connection
                            that their leases are at risk; message has the arithmetic */
   uint32_t connections; /* of the client */
-  int64_t waited_ns;    /* for a connection */
+  int64_t waited_ns;    /* for a connection, and then for those that go together with it */
 } s3l_http_reply_t;
 
 struct s3l_http_req_s {

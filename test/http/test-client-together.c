@@ -5,9 +5,11 @@
 #include "lib/http_rig.h"
 #include "lib/test.h"
 
-#define PUT   "PUT / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
-#define MOST  "\r\n\r\nbod"
-#define COUNT 3
+#define PUT     "PUT / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
+#define MOST    "\r\n\r\nbod"
+#define COUNT   3
+
+#define HOLD_NS 30000000 /* for the servers to read all but the last bytes; then those go out */
 
 static s3l_rig_t rig;
 static unsigned there; /* requests of which the server has got all but the last byte */
@@ -50,6 +52,7 @@ static void test_together(void** state) {
     for (size_t i = 0; i < COUNT; i++) {
       s3l_rig_wait(&rig, &r[i]);
       assert_int_equal(r[i].http_status, 200);
+      assert_true(r[i].waited_ns >= HOLD_NS);
     }
     assert_int_equal(rig.server.accepted, COUNT);
   }
