@@ -72,9 +72,12 @@ typedef struct s3l_verify_op_s {
   int64_t sent_ns;
   int64_t sent_wall_ms;
   /* The result. */
+  int64_t out_ns; /* lease time: when the last part of the request went out */
+  int64_t ended_ns;
   int status;
   int outcome;
   uint32_t retry_after_ms;
+  bool answered;                    /* with an HTTP reply */
   bool listed;                      /* list: it shows the object's key */
   char etag[S3LECT_ETAG_SIZE];      /* "" if there was none, or if it is too long */
   char shown[S3L_VERIFY_BODY_SIZE]; /* the body; "" if there was none */
@@ -146,7 +149,7 @@ struct s3l_verify_run_s {
   /* The current race; bits stand for writers. */
   uint32_t race_won;
   uint32_t race_unsure;
-  bool race_alone;    /* no other writer's request may have reached the store */
+  uint32_t race_met;  /* another writer was at the store at the same time */
   uint32_t fruitless; /* rounds without a winner in succession */
   uint32_t winners;   /* rounds of this check that exactly one writer won */
   uint32_t won[2];    /* `winners` of the races that are over: of creates, of swaps */
@@ -192,6 +195,12 @@ struct s3l_verify_run_s {
 
 extern const s3l_verify_step_t s3l_verify_steps[];
 extern const size_t s3l_verify_steps_len;
+
+/** `op` tells nothing about the current check: the run ends with the error of `op`. */
+s3l_verify_move_t s3l_verify_give_up(s3l_verify_run_t* run, const s3l_verify_op_t* op);
+
+/** A read shows neither an object nor that there is none. */
+bool s3l_verify_tells_nothing(const s3l_verify_op_t* op);
 
 /** The body of this run's write number `n`. */
 void s3l_verify_body(const s3l_verify_run_t* run, uint32_t n, char out[S3L_VERIFY_BODY_SIZE]);

@@ -10,7 +10,8 @@
  * last byte back until all writers have sent the rest. That finds a store that checks the condition
  * before it has read the body in one round, and lets the writes of other stores collide. In the
  * other rounds the writers just start at once. A round without a winner proves nothing (a store may
- * turn all writers away) and is run again after a pause. */
+ * turn all writers away), nor does one whose winner met no other writer at the store (no further
+ * connection could be opened, say). Such a round is run again after a pause. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +73,7 @@ static bool is_denied(const op_t* op) {
   return is_refused(op) && op->status != S3LECT_ECONFLICT;
 }
 
-/* A read neither shows an object nor that there is none. */
-static bool tells_nothing(const op_t* op) {
+bool s3l_verify_tells_nothing(const op_t* op) {
   return op->status != 0 && op->status != S3LECT_ENOTFOUND && op->status != S3LECT_ENOTMODIFIED &&
          op->status != S3LECT_ETOOBIG && op->status != S3LECT_EETAG;
 }
@@ -85,8 +85,7 @@ void s3l_verify_end(run_t* run, int error) {
   run->error = error;
 }
 
-/* The op tells nothing about the current check: the run ends with the op's error. */
-static move_t give_up(run_t* run, const op_t* op) {
+move_t s3l_verify_give_up(run_t* run, const op_t* op) {
   s3l_verify_end(run, op->status);
   return end_check(run, S3L_MUTANT(UNKNOWN_IS_UNSAFE) ? FAILED : INCONCLUSIVE, op->message);
 }
@@ -133,7 +132,7 @@ static move_t judge_create(run_t* run, const op_t* op) {
     return S3L_VERIFY_NEXT;
   }
   if (op->status != S3LECT_EETAG)
-    return give_up(run, op);
+    return s3l_verify_give_up(run, op);
   s3l_verify_end(run, 0);
   return end_check(run, FAILED, op->message);
 }
@@ -142,7 +141,7 @@ static move_t judge_create(run_t* run, const op_t* op) {
  * reason (encryption that the store does not have, an endpoint that is no store). */
 static move_t judge_plain_create(run_t* run, const op_t* op) {
   if (op->status != 0 && op->status != S3LECT_EETAG)
-    return give_up(run, op);
+    return s3l_verify_give_up(run, op);
   s3l_verify_end(run, 0);
   if (op->status != 0)
     return end_check(run, FAILED, op->message);
@@ -163,7 +162,7 @@ static move_t judge_refusal(run_t* run, const op_t* op) {
                 op->key == S3L_KEY_MISSING ? "created" : "overwritten");
   }
   return is_refused(op) ? note(run, run->check, PASSED, "refused (%s)", op->code)
-                        : give_up(run, op);
+                        : s3l_verify_give_up(run, op);
 }
 
 /* ---- read-after-write ---- */
@@ -189,13 +188,13 @@ static void check_read(run_t* run, const op_t* op) {
 static bool check_reads(run_t* run, const op_t* first) {
   bool answered = false;
   for (const op_t* op = first; op < first + run->ops_len; op++) {
-    if (tells_nothing(op))
+    if (s3l_verify_tells_nothing(op))
       continue;
     answered = true;
     check_read(run, op);
   }
   if (!answered)
-    (void)give_up(run, first);
+    (void)s3l_verify_give_up(run, first);
   return answered;
 }
 
@@ -232,15 +231,15 @@ static move_t judge_swap(run_t* run, const op_t* op) {
   if (op->status == S3LECT_EUNSUPPORTED || op->status == S3LECT_EREFUSED ||
       op->status == S3LECT_EETAG)
     return swap_failed(run, "", op);
-  return give_up(run, op);
+  return s3l_verify_give_up(run, op);
 }
 
 /* After a refusal: if the object still has the ETag, the store may want it in its other dialect. */
 static move_t judge_refused_swap(run_t* run, const op_t* op) {
   if (op->status == 0 && strcmp(op->etag, run->now_etag) == 0)
     return S3L_VERIFY_NEXT;
-  if (tells_nothing(op))
-    return give_up(run, op);
+  if (s3l_verify_tells_nothing(op))
+    return s3l_verify_give_up(run, op);
   return swap_failed(run, "refused, and a read shows another ETag than the write's: ", op);
 }
 
@@ -251,7 +250,7 @@ static move_t judge_rewrite(run_t* run, const op_t* op) {
     return S3L_VERIFY_NEXT;
   }
   if (!is_denied(op) || run->no_swap)
-    return give_up(run, op);
+    return s3l_verify_give_up(run, op);
   return swap_failed(run, "refused a swap over the newest: ", op);
 }
 
@@ -263,15 +262,15 @@ static move_t judge_unchanged(run_t* run, const op_t* op) {
   else if (op->status == S3LECT_ENOTMODIFIED)
     (void)end_check(run, PASSED, "not modified");
   else
-    return give_up(run, op);
+    return s3l_verify_give_up(run, op);
   return S3L_VERIFY_NEXT;
 }
 
 static move_t judge_changed(run_t* run, const op_t* op) {
   if (op->status == S3LECT_ENOTMODIFIED)
     return end_check(run, FAILED, "not modified, for an ETag that had been replaced");
-  if (tells_nothing(op))
-    return give_up(run, op);
+  if (s3l_verify_tells_nothing(op))
+    return s3l_verify_give_up(run, op);
   check_read(run, op);
   return S3L_VERIFY_CHECK_OVER;
 }
@@ -298,7 +297,7 @@ static move_t judge_list(run_t* run, const op_t* op) {
   case S3LECT_ELISTING:
     return end_check(run, FAILED, op->message);
   default:
-    return give_up(run, op);
+    return s3l_verify_give_up(run, op);
   }
 }
 
@@ -330,7 +329,7 @@ static move_t conclude_race(run_t* run) {
                 (unsigned)run->winners);
   if (!has_failed(run))
     s3l_verify_end(run, run->race_status);
-  return note(run, run->check, INCONCLUSIVE, "nobody won: %.100s", run->race_error);
+  return note(run, run->check, INCONCLUSIVE, "no race: %.100s", run->race_error);
 }
 
 static move_t end_round(run_t* run) {
@@ -363,9 +362,17 @@ static move_t judge_removal(run_t* run, const op_t* op) {
 
 /* ---- Races: the writers, and the winner ---- */
 
-/* A writer that was alone, since no request of the others reached the store, won no race. */
-static void count_winner(run_t* run) {
-  run->winners += run->race_alone && !S3L_MUTANT(RACE_OF_ONE) ? 0 : 1;
+/* The winner has won a race if another writer's request was at the store at the same time. It was
+ * not if the others could not be sent, or went out in turn: while no further connection can be
+ * opened, they wait for the winner's. */
+static void count_winner(run_t* run, uint32_t winner) {
+  if ((run->race_met & winner) != 0 || S3L_MUTANT(RACE_OF_ONE)) {
+    run->winners++;
+  } else if (run->race_status == 0) {
+    run->race_status = S3LECT_ECROWDED;
+    (void)snprintf(run->race_error, sizeof(run->race_error),
+                   "the requests went out one after another: can several connections be opened?");
+  }
 }
 
 /* The store turned a writer away because another one had just written: by its limit for each
@@ -375,14 +382,36 @@ static bool is_limited(const run_t* run, const op_t* op) {
          (run->store->ops->flags & S3LECT_STORE_SLOW_WRITES) != 0;
 }
 
+/* The request has reached the store: of an uncertain write only a reply shows that. Some stores
+ * answer 500 to writers that others interfere with. */
+static bool has_arrived(const run_t* run, const op_t* op) {
+  return op->status == 0 || is_refused(op) || is_limited(run, op) ||
+         (op->outcome == S3LECT_UNCERTAIN && op->answered);
+}
+
+/* Both requests were under way at the same time: the later one went out before the earlier one was
+ * answered. If the earlier one was not, it is taken to have been as quick as the other. */
+static bool is_overlap(const op_t* a, const op_t* b) {
+  const op_t *first = a->out_ns <= b->out_ns ? a : b, *second = first == a ? b : a;
+  const op_t* timed = has_arrived(a->run, first) ? first : second;
+  int64_t gap_ns = second->out_ns - first->out_ns;
+  return gap_ns == 0 || gap_ns < timed->ended_ns - timed->out_ns || S3L_MUTANT(RACE_IN_TURN);
+}
+
+static bool has_met(const run_t* run, const op_t* first, const op_t* op) {
+  for (const op_t* other = first; other < first + run->ops_len; other++)
+    if (other != op && has_arrived(run, other) && is_overlap(op, other))
+      return true;
+  return false;
+}
+
 /* If several writers have won, the object is taken to be the last one's. */
 static move_t judge_race(run_t* run, const op_t* first) {
-  unsigned n = 0, answered = 0;
-  run->race_won = run->race_unsure = 0;
+  unsigned n = 0;
+  run->race_won = run->race_unsure = run->race_met = 0;
   for (const op_t* op = first; op < first + run->ops_len; op++) {
     uint32_t bit = 1u << (op - first);
-    answered +=
-        op->status == 0 || op->outcome == S3LECT_UNCERTAIN || is_refused(op) || is_limited(run, op);
+    run->race_met |= has_met(run, first, op) ? bit : 0;
     if (op->status == 0) {
       n++;
       run->race_won |= bit;
@@ -394,14 +423,13 @@ static move_t judge_race(run_t* run, const op_t* first) {
       run->race_status = op->status;
     }
   }
-  run->race_alone = answered < 2;
   if (n > 1)
     (void)note(run, run->check, FAILED, "%u of %u writers were told they had won", n,
                (unsigned)run->writers);
   if (n <= 1 && !run->stale)
     return S3L_VERIFY_NEXT; /* look who it was */
   if (n == 1)
-    count_winner(run);
+    count_winner(run, run->race_won);
   return end_look(run);
 }
 
@@ -421,11 +449,11 @@ static uint32_t find_writer(const run_t* run, const op_t* op) {
 static move_t judge_winner(run_t* run, const op_t* op) {
   uint32_t writer = find_writer(run, op);
   bool told = run->race_won != 0;
-  if (tells_nothing(op)) {
+  if (s3l_verify_tells_nothing(op)) {
     if (told)
-      count_winner(run);
+      count_winner(run, run->race_won);
   } else if ((told && writer == run->race_won) || (!told && (writer & run->race_unsure) != 0)) {
-    count_winner(run);
+    count_winner(run, writer);
     if (!told && !is_create(run)) {
       note_etag(run, op->etag);
       set_now(run, op->etag, op->shown);

@@ -59,6 +59,7 @@ static void keep_result(op_t* op, const s3lect_store_result_t* r) {
   op->status = r->status;
   op->outcome = r->outcome;
   op->retry_after_ms = r->retry_after_ms;
+  op->answered = r->http_status != 0;
   op->listed = false;
   op->etag[0] = op->shown[0] = '\0';
   if (r->etag != NULL && strlen(r->etag) < sizeof(op->etag))
@@ -108,6 +109,8 @@ static void on_done(s3lect_store_req_t* req, const s3lect_store_result_t* result
   op_t* op = req->data;
   run_t* run = op->run;
   op->pending = false;
+  op->out_ns = op->sent_ns + result->waited_ns;
+  op->ended_ns = s3l_clock_lease_ns();
   keep_result(op, result);
   note_dialect(run, op, result->notes);
   s3l_verify_measure(run, op, result);
@@ -265,35 +268,61 @@ static uint32_t retry_delay(const run_t* run, const op_t* op) {
   return ms < THROTTLED_MAX_MS ? ms : THROTTLED_MAX_MS;
 }
 
-/* A write that an earlier attempt may have carried out, and that has not succeeded since. */
+/* A write that this attempt or an earlier one may have carried out, and that has not succeeded
+ * since. */
 static bool wants_look(const op_t* op) {
   return op->unsure && op->status != 0 && op->status != S3LECT_EETAG && op->status != UV_ECANCELED;
 }
 
-/* True if the only op of the step goes on: it is sent again, or its object is read. */
-static bool carry_on(run_t* run) {
-  op_t *op = &run->ops[0], *look = &run->ops[1];
-  if (run->ops_len != 1)
-    return false;
-  if (run->looking) {
-    run->looking = false;
-    if (look->status == 0 && strcmp(look->shown, op->body) == 0) {
-      op->status = 0; /* the write had been carried out */
-      op->outcome = S3LECT_SETTLED;
-      memcpy(op->etag, look->etag, sizeof(op->etag));
-      memcpy(op->code, look->code, sizeof(op->code));
-      return false;
-    }
-  } else if (wants_look(op)) {
-    run->looking = true;
-    prepare(run, look, s3lect_store_get, op->key);
-    send_op(run, look);
-    return true;
-  }
+/* True if the op, or the read of its object, is sent again after a pause. */
+static bool retry(run_t* run, const op_t* op) {
   if (!s3l_error_is_transient(op->status) || ++run->attempt >= ATTEMPTS_MAX)
     return false;
   run->state = S3L_VERIFY_RETRY;
   wake(run, retry_delay(run, op));
+  return true;
+}
+
+static void look_at_object(run_t* run) {
+  run->state = S3L_VERIFY_SENT;
+  run->looking = true;
+  prepare(run, &run->ops[1], s3lect_store_get, run->ops[0].key);
+  send_op(run, &run->ops[1]);
+}
+
+/* The object was read. True if the op goes on. */
+static bool carry_on_after_look(run_t* run) {
+  op_t *op = &run->ops[0], *look = &run->ops[1];
+  if (look->status == 0 && strcmp(look->shown, op->body) == 0) {
+    op->status = 0; /* the write had been carried out */
+    op->outcome = S3LECT_SETTLED;
+    memcpy(op->etag, look->etag, sizeof(op->etag));
+    memcpy(op->code, look->code, sizeof(op->code));
+    return false;
+  }
+  if (s3l_error_is_transient(op->status)) {
+    run->looking = false;
+    return retry(run, op);
+  }
+  /* A refusal may be due to the op's own earlier attempt. Only a read can tell. */
+  if (!s3l_verify_tells_nothing(look) || S3L_MUTANT(LOOK_OMITTED))
+    return false;
+  if (retry(run, look))
+    return true;
+  (void)s3l_verify_give_up(run, look);
+  return false;
+}
+
+/* True if the only op of the step goes on: it is sent again, or its object is read. */
+static bool carry_on(run_t* run) {
+  op_t* op = &run->ops[0];
+  if (run->ops_len != 1)
+    return false;
+  if (run->looking)
+    return carry_on_after_look(run);
+  if (!wants_look(op))
+    return retry(run, op);
+  look_at_object(run);
   return true;
 }
 
@@ -344,6 +373,13 @@ static void on_left(s3l_task_t* task) {
 
 /* ---- Moving on ---- */
 
+/* The results of the step are complete. */
+static void move_on(run_t* run) {
+  s3l_verify_move_t how = s3l_verify_steps[run->step].judge(run, run->ops);
+  if (!run->over)
+    move(run, how);
+}
+
 static void advance(run_t* run) {
   if (run->pending > 0)
     return; /* the deadline, while another request is under way */
@@ -351,15 +387,17 @@ static void advance(run_t* run) {
     s3l_verify_end(run, UV_ECANCELED);
   if (!run->over && run->state == S3L_VERIFY_RETRY) {
     run->state = S3L_VERIFY_SENT;
-    send_op(run, &run->ops[0]);
+    if (run->looking)
+      look_at_object(run);
+    else
+      send_op(run, &run->ops[0]);
     return;
   }
   if (!run->over && run->state == S3L_VERIFY_SENT) {
     if (carry_on(run))
       return;
-    s3l_verify_move_t how = s3l_verify_steps[run->step].judge(run, run->ops);
     if (!run->over)
-      move(run, how);
+      move_on(run);
   }
   if (start_step(run) || clean_up(run))
     return;

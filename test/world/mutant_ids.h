@@ -42,6 +42,10 @@
   XX(RACE_APART, "race-apart", 27, false,                                                          \
      "the writers of a race of verify do not wait for each other")                                 \
   XX(RACE_OF_ONE, "race-of-one", 101, false, "a writer that was alone has won a race of verify")   \
+  XX(RACE_IN_TURN, "race-in-turn", 8531, false,                                                    \
+     "writers that go out one after another are a race of verify")                                 \
+  XX(LOOK_OMITTED, "look-omitted", 10151, false,                                                   \
+     "a refusal is verify's finding though its own lost write may be the reason")                  \
   XX(ETAG_SHORT, "etag-short", 20, false, "an ETag of more than 100 characters is refused")        \
   XX(WEAK_SENT, "weak-sent", 18, false, "a weak ETag is sent as it came")                          \
   XX(DISPUTE_IGNORED, "dispute-ignored", 71, false, "an ETag without quotes is not tried")         \
