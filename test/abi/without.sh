@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# The library and the command without a store: without.sh SOURCE CC OPTION SCHEME TEXT
+# The library and the command without a store: without.sh SOURCE CC TYPE LIBRARY OPTION SCHEME TEXT
 #
-# Builds them with -DOPTION=OFF. The store's functions exist and say that the store is missing, TEXT,
-# which only that store's code holds, is in neither, and the library is smaller than with the store.
+# Builds them with -DOPTION=OFF, and else as LIBRARY, which has the store, was built. The store's
+# functions exist and say that the store is missing; TEXT, which only that store's code holds, is in
+# neither; and the library is smaller than LIBRARY.
 set -euo pipefail
-source=$1 cc=$2 option=$3 scheme=$4 text=$5
+source=$1 cc=$2 type=$3 with=$4 option=$5 scheme=$6 text=$7
 dir=$(mktemp -d "${TMPDIR:-/tmp}/s3lect-without.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
 fail() { echo "$*"; exit 1; }
 
-for value in ON OFF; do
-  cmake -S "$source" -B "$dir/$value" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Release \
-    -DS3LECT_BUILD_TESTS=OFF -DS3LECT_BUILD_FAKES3=OFF -DS3LECT_INSTALL=OFF "-D$option=$value" >"$dir/log" &&
-    cmake --build "$dir/$value" >>"$dir/log" 2>&1 || { tail -n 30 "$dir/log"; fail "cannot be built"; }
-  strip -o "$dir/$value.so" "$dir/$value/src/libs3lect.so"
-done
+cmake -S "$source" -B "$dir/OFF" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE="$type" \
+  -DS3LECT_BUILD_TESTS=OFF -DS3LECT_BUILD_FAKES3=OFF -DS3LECT_INSTALL=OFF "-D$option=OFF" >"$dir/log" &&
+  cmake --build "$dir/OFF" >>"$dir/log" 2>&1 || { tail -n 30 "$dir/log"; fail "cannot be built"; }
+strip -o "$dir/ON.so" "$with"
+strip -o "$dir/OFF.so" "$dir/OFF/src/libs3lect.so"
 on=$(stat -c %s "$dir/ON.so") off=$(stat -c %s "$dir/OFF.so")
 echo "$option: $on bytes, without it $off"
 [ "$off" -lt "$on" ] || fail "the library without the store is not smaller"
