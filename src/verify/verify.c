@@ -198,7 +198,8 @@ static void prepare_op(run_t* run, const step_t* step) {
   op->req.condition = plain ? S3LECT_ALWAYS : step->condition;
   if (op->req.condition == S3LECT_IF_MATCH || op->req.condition == S3LECT_IF_CHANGED)
     op->req.etag = (step->how & S3L_HOW_OLD_ETAG) != 0 ? run->old_etag : run->now_etag;
-  if ((step->how & S3L_HOW_DISPUTED) != 0)
+  /* The store does not know its dialect yet, where only a read told that a bare swap was done. */
+  if ((step->how & S3L_HOW_DISPUTED) != 0 || run->dialect == S3LECT_ETAG_BARE)
     op->req.flags |= S3LECT_REQ_ETAG_DISPUTED;
   if ((step->how & S3L_HOW_WRITERS) != 0 && run->round % PLAIN_EVERY != PLAIN_EVERY - 1 &&
       !S3L_MUTANT(RACE_APART))

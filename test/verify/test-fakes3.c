@@ -238,6 +238,18 @@ static void learns_the_bare_dialect(void** state) {
   }
 }
 
+/* The reply that would have proven it to the store is lost, and a read shows that the write was
+ * done. */
+static void learns_it_from_a_read(void** state) {
+  lie("{\"bare_only\":true}");
+  lie("{\"match\":{\"method\":\"PUT\",\"condition\":\"if-match\"},\"skip\":1,\"count\":1,"
+      "\"status\":502,\"after_effect\":true}");
+  run(false);
+  NONE_FAILED;
+  assert_int_equal(rig.report.lockfile.safety, S3LECT_SAFETY_SAFE);
+  assert_int_equal(rig.report.etag_dialect, S3LECT_ETAG_BARE);
+}
+
 static void knows_a_404_without_a_body(void** state) {
   lie("{\"plain_404\":true}");
   run(true);
@@ -351,6 +363,7 @@ int main(void) {
       T(finds_listings_that_do_not_show_what_was_written),
       T(finds_keys_that_are_normalised),
       T(learns_the_bare_dialect),
+      T(learns_it_from_a_read),
       T(knows_a_404_without_a_body),
       T(notes_weak_etags),
       T(is_patient),
