@@ -150,8 +150,8 @@ struct s3l_verify_run_s {
   uint32_t race_won;
   uint32_t race_unsure;
   uint32_t race_met;  /* another writer was at the store at the same time */
-  uint32_t fruitless; /* rounds without a winner in succession */
-  uint32_t winners;   /* rounds of this check that exactly one writer won */
+  uint32_t fruitless; /* rounds in succession that do not count */
+  uint32_t winners;   /* rounds of this check that count: one writer has won, and met another */
   uint32_t won[2];    /* `winners` of the races that are over: of creates, of swaps */
   uint32_t races;     /* rounds of creates so far */
   uint32_t kept;      /* their objects that could not be removed */

@@ -2,20 +2,21 @@
 
 #include <string.h>
 
+#include "lib/fakes3_rig.h"
 #include "lib/test.h"
 #include "lib/wait.h"
 
 creds_store_t creds_store;
 
-void creds_store_begin(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, size_t n,
+void creds_store_begin(s3l_creds_rig_t* creds, const s3l_step_t* const* scripts, size_t n,
                        const fakes3_options_t* options) {
   char why[256];
-  s3l_creds_rig_init(rig, scripts, n);
+  s3l_creds_rig_init(creds, scripts, n);
   memset(&creds_store, 0, sizeof(creds_store));
-  creds_store.rig = rig;
+  creds_store.rig = creds;
   creds_store.suite =
-      (s3l_store_suite_t){.loop = &rig->loop, .store = &creds_store.store, .timeout_ms = 30000};
-  if (fakes3_start(&rig->loop, options, &creds_store.fake, why, sizeof(why)) != 0)
+      (s3l_store_suite_t){.loop = &creds->loop, .store = &creds_store.store, .timeout_ms = 30000};
+  if (fakes3_start(&creds->loop, options, &creds_store.fake, why, sizeof(why)) != 0)
     fail_msg("%s", why);
 }
 
@@ -47,12 +48,8 @@ int creds_store_get(void) {
 }
 
 const char* creds_store_key(void) {
-  const fakes3_entry_t* last = NULL;
-  const fakes3_entry_t* next;
-  while ((next = fakes3_log_after(creds_store.fake, last != NULL ? last->seq : 0)) != NULL)
-    last = next;
-  assert_non_null(last);
-  return last->access_key != NULL ? last->access_key : "";
+  const char* key = s3l_fakes3_newest(creds_store.fake)->access_key;
+  return key != NULL ? key : "";
 }
 
 void creds_store_gets_with(const char* key) {

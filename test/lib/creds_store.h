@@ -17,7 +17,7 @@ typedef struct creds_store_s {
 extern creds_store_t creds_store; /* which all functions here use */
 
 /** Begins the rig with its scripts, and the fake on the rig's loop. */
-void creds_store_begin(s3l_creds_rig_t* rig, const s3l_step_t* const* scripts, size_t n,
+void creds_store_begin(s3l_creds_rig_t* creds, const s3l_step_t* const* scripts, size_t n,
                        const fakes3_options_t* options);
 /** Closes the store, and ends both. */
 void creds_store_end(void);

@@ -355,13 +355,17 @@ int s3l_fakes3_fault(const char* json) {
   return rule;
 }
 
-const fakes3_entry_t* s3l_fakes3_last(void) {
+const fakes3_entry_t* s3l_fakes3_newest(const fakes3_t* server) {
   const fakes3_entry_t* last = NULL;
   const fakes3_entry_t* next;
-  while ((next = fakes3_log_after(rig.server, last != NULL ? last->seq : 0)) != NULL)
+  while ((next = fakes3_log_after(server, last != NULL ? last->seq : 0)) != NULL)
     last = next;
   assert_non_null(last);
   return last;
+}
+
+const fakes3_entry_t* s3l_fakes3_last(void) {
+  return s3l_fakes3_newest(rig.server);
 }
 
 void s3l_said(int status, int wanted, const char* code) {

@@ -101,7 +101,8 @@ void s3l_said(int status, int wanted, const char* code);
 /* The same, and that the request had no effect. */
 void s3l_refused(int status, int wanted, const char* code);
 
-/* The newest entry of the log. */
+/* The newest entry of the log, of any server and of the rig's. */
+const fakes3_entry_t* s3l_fakes3_newest(const fakes3_t* server);
 const fakes3_entry_t* s3l_fakes3_last(void);
 
 /* ---- Connections of their own ---- */
